@@ -1,0 +1,96 @@
+// What a game declares about itself. The spec is the only source of names: Python types,
+// documentation tables, masks, slabs and viewers are generated from it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ludus {
+
+// Storage type of one element of a packed tensor. `bits` packs 8 elements a byte, least
+// significant bit first, and rounds a row up to a whole byte.
+enum class DType : std::uint8_t { bits, u8, i8, u16, i16, i32, f32 };
+
+struct TensorSpec {
+  std::string name;
+  DType dtype = DType::u8;
+  std::vector<int> shape;  // of one row (one seat, one moment)
+  double low = 0.0;        // range of an element, inclusive
+  double high = 255.0;
+  // How the packed row becomes what a network reads. "identity": value * scale. Others are named
+  // by the game family and implemented once in ludus.policies.codecs ("rts_cells", ...).
+  std::string codec = "identity";
+  double scale = 1.0;
+  std::string meaning;
+  std::vector<std::string> labels;  // names of the planes or columns, or empty
+
+  [[nodiscard]] std::size_t elements() const {
+    std::size_t n = 1;
+    for (int d : shape) n *= static_cast<std::size_t>(d);
+    return n;
+  }
+  [[nodiscard]] std::size_t bytes() const {  // of one packed row
+    switch (dtype) {
+      case DType::bits: return (elements() + 7) / 8;
+      case DType::u8:
+      case DType::i8: return elements();
+      case DType::u16:
+      case DType::i16: return 2 * elements();
+      case DType::i32:
+      case DType::f32: return 4 * elements();
+    }
+    return 0;
+  }
+};
+
+// One factor of a decision: an integer in [0, size).
+struct HeadSpec {
+  std::string name;
+  int size = 0;
+  std::vector<std::string> labels;  // one a choice, or empty
+  std::vector<int> depends_on;      // earlier heads whose choice this head's mask depends on
+  std::string meaning;
+};
+
+enum class ParamKind : std::uint8_t { integer, real, text };
+
+// A parameter of the rules, given as text by presets and the command line.
+struct ParamSpec {
+  std::string name;
+  ParamKind kind = ParamKind::integer;
+  std::string default_value;
+  double low = 0.0, high = 0.0;      // for numbers, inclusive
+  std::vector<std::string> choices;  // for text; empty = free text
+  std::string meaning;
+};
+
+struct BotSpec {
+  std::string name;  // lower case, as typed on the command line: "simple"
+  std::string meaning;
+};
+
+struct GameSpec {
+  std::string name;   // "minirts"
+  std::string title;  // "MiniRTS"
+  int version = 1;    // goes up when behaviour changes, never with a refactor
+  int seats = 2;
+  bool turn_based = false;       // at most one seat acts at a time
+  bool perfect_information = false;
+  int default_frame_skip = 1;    // ticks between two decisions of a seat
+  int max_ticks = 0;             // longest possible match under these parameters; 0 = unbounded
+  std::vector<TensorSpec> observation;
+  std::vector<HeadSpec> heads;
+  std::vector<ParamSpec> params;
+  std::vector<BotSpec> bots;
+  std::string meaning;
+
+  [[nodiscard]] std::size_t mask_bytes() const {  // one byte a choice, heads concatenated
+    std::size_t n = 0;
+    for (const HeadSpec& h : heads) n += static_cast<std::size_t>(h.size);
+    return n;
+  }
+};
+
+}  // namespace ludus
