@@ -1,0 +1,63 @@
+"""Who plays whom, and what came of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Controller(msgspec.Struct, frozen=True):
+    """Who decides for a seat: a bot of the core by name, or a learned policy by id.
+
+    ``policy`` counts from 0 (0 = the learner's latest weights); it is -1 for a bot.
+    """
+
+    bot: str = ""
+    policy: int = -1
+    weight: float = 1.0
+
+
+class SeatPlan(msgspec.Struct, frozen=True):
+    """How one role of a match is filled.
+
+    ``controllers`` is a mixture: at each reset one is drawn by weight from the match's own random
+    stream. ``frame_skip`` is the number of ticks between decisions (0 = the game's default).
+    ``handover_bot`` plays the first k ticks, k ~ U{0..handover_ticks}, before a learned controller
+    takes over (ELF's curriculum); the pool can change ``handover_ticks`` while it runs.
+    """
+
+    controllers: tuple[Controller, ...]
+    frame_skip: int = 0
+    handover_bot: str = ""
+    handover_ticks: int = 0
+
+
+class Lineup(msgspec.Struct, frozen=True):
+    """The plan of every match of a pool.
+
+    With ``rotate``, slot s seats plan p at seat ``(p + s) % seats``, so that every role is played
+    from every seat; rows are then fixed by the slot.
+    """
+
+    plans: tuple[SeatPlan, ...]
+    rotate: bool = True
+
+
+class MatchResult(msgspec.Struct, frozen=True):
+    """One finished match. ``outcome``: +1 won, 0 drawn, -1 lost, a seat each.
+
+    ``players`` names who finished the match at each seat (``"simple"``, ``"policy:0"``), ``plan_of_seat`` the
+    plan that filled it. ``error`` is empty unless the game threw; then ``outcome`` is all zero.
+    """
+
+    match: int
+    slot: int
+    seed: int
+    ticks: int
+    decisions: int
+    outcome: tuple[float, ...]
+    returns: tuple[float, ...]
+    players: tuple[str, ...]
+    plan_of_seat: tuple[int, ...]
+    truncated: bool = False
+    error: str = ""
+    replay: bytes = b""

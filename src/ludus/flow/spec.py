@@ -1,0 +1,121 @@
+"""What a game declares about itself, as the core reports it. The only source of names.
+
+The compiled core hands a spec over as JSON; :func:`decode_spec` gives the frozen structs below.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+DType = Literal["bits", "u8", "i8", "u16", "i16", "i32", "f32"]
+
+_NUMPY: dict[str, np.dtype[np.generic]] = {
+    "bits": np.dtype(np.uint8),
+    "u8": np.dtype(np.uint8),
+    "i8": np.dtype(np.int8),
+    "u16": np.dtype(np.uint16),
+    "i16": np.dtype(np.int16),
+    "i32": np.dtype(np.int32),
+    "f32": np.dtype(np.float32),
+}
+
+
+class TensorSpec(msgspec.Struct, frozen=True):
+    """One packed observation tensor of one row."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    low: float
+    high: float
+    codec: str
+    scale: float
+    meaning: str
+    labels: tuple[str, ...] = ()
+
+    @property
+    def elements(self) -> int:
+        """Number of unpacked elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def packed_shape(self) -> tuple[int, ...]:
+        """Shape as stored: ``shape``, or ``(ceil(elements / 8),)`` for bits."""
+        return ((self.elements + 7) // 8,) if self.dtype == "bits" else self.shape
+
+    @property
+    def packed_dtype(self) -> np.dtype[np.generic]:
+        """Numpy dtype as stored (uint8 for bits)."""
+        return _NUMPY[self.dtype]
+
+
+class HeadSpec(msgspec.Struct, frozen=True):
+    """One factor of a decision: an integer in ``[0, size)``."""
+
+    name: str
+    size: int
+    labels: tuple[str, ...] = ()
+    depends_on: tuple[int, ...] = ()
+    meaning: str = ""
+
+
+class ParamSpec(msgspec.Struct, frozen=True):
+    """A parameter of the rules. ``low``/``high`` bound numbers, ``choices`` bounds text."""
+
+    name: str
+    kind: Literal["integer", "real", "text"]
+    default_value: str
+    low: float = 0.0
+    high: float = 0.0
+    choices: tuple[str, ...] = ()
+    meaning: str = ""
+
+
+class BotSpec(msgspec.Struct, frozen=True):
+    """A scripted policy that plays inside the core."""
+
+    name: str
+    meaning: str = ""
+
+
+class GameSpec(msgspec.Struct, frozen=True):
+    """Everything that policies, slabs, documents and viewers need to know about a game."""
+
+    name: str
+    title: str
+    version: int
+    seats: int
+    turn_based: bool
+    perfect_information: bool
+    default_frame_skip: int
+    max_ticks: int
+    observation: tuple[TensorSpec, ...]
+    heads: tuple[HeadSpec, ...]
+    params: tuple[ParamSpec, ...]
+    bots: tuple[BotSpec, ...]
+    meaning: str = ""
+
+    @property
+    def mask_size(self) -> int:
+        """``A``: choices of all heads, concatenated."""
+        return sum(h.size for h in self.heads)
+
+    @property
+    def spec_hash(self) -> str:
+        """16 hex digits over everything a policy depends on (tensors, heads); not over meanings."""
+        material = {
+            "name": self.name,
+            "version": self.version,
+            "observation": [(t.name, t.dtype, t.shape, t.codec, t.scale) for t in self.observation],
+            "heads": [(h.name, h.size, h.depends_on) for h in self.heads],
+        }
+        return hashlib.sha256(msgspec.json.encode(material)).hexdigest()[:16]
+
+
+def decode_spec(text: str | bytes) -> GameSpec:
+    """Reads the JSON that the core writes. Raises ``msgspec.ValidationError`` on a mismatch."""
+    return msgspec.json.decode(text, type=GameSpec)

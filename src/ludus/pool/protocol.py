@@ -1,0 +1,99 @@
+"""The protocol behind which N matches are played: native threads, processes, or in the caller.
+
+Use, for a pool of G groups and slabs of T steps:
+
+    for g in range(pool.groups): pool.attach(g, slab)      # before the first recv, and between slabs
+    batch = pool.recv(g)                                   # batch.t == 0: observations are in the slab
+    ... write slab.actions[batch.t, rows] for every row in batch.policy_rows ...
+    pool.send(g)                                           # the group's matches play on, in the background
+    batch = pool.recv(g)                                   # batch.t == 1; reward[0] etc. are written
+    ...
+    batch = pool.recv(g)                                   # batch.t == T: bootstrap observation; do not send
+    pool.attach(g, other_slab); batch = pool.recv(g)       # t == 0 again, the same moment in the new slab
+
+*Grouped* order calls ``recv(g)`` in a fixed order and is bit-reproducible for any number of
+threads; two groups are double-buffered sampling. *Ready-first* order makes many small groups and
+calls ``recv()``: the first group that is ready (the first M of N).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ludus.flow import GameSpec, Lineup, PoolStats, Slab, StepBatch
+from ludus.flow.slab import Array
+
+
+class Pool(Protocol):
+    """Many matches at once. One thread calls a pool; its workers are its own."""
+
+    @property
+    def spec(self) -> GameSpec: ...
+
+    @property
+    def lineup(self) -> Lineup: ...
+
+    @property
+    def matches(self) -> int:
+        """Slots."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """``R``: rows of all groups. A (slot, seat) has a row iff its plan can draw a learned policy."""
+        ...
+
+    @property
+    def groups(self) -> int: ...
+
+    @property
+    def row_slot(self) -> Array:
+        """int32[R]: slot of each row."""
+        ...
+
+    @property
+    def row_seat(self) -> Array:
+        """int32[R]: seat of each row."""
+        ...
+
+    def group_rows(self, group: int) -> slice:
+        """The contiguous rows of a group."""
+        ...
+
+    def attach(self, group: int, slab: Slab) -> None:
+        """The group writes into ``slab`` from t = 0 on; its present moment is copied there."""
+        ...
+
+    def recv(self, group: int | None = None) -> StepBatch:
+        """Waits until the group (or, with None, any sent group) is ready. Releases the GIL.
+
+        Raises ``MatchError`` (game, slot, seed, tick, message) when a game threw and the pool was made with
+        ``on_error="raise"``; with ``"truncate"`` the match ends truncated with its error in the result.
+        """
+        ...
+
+    def send(self, group: int) -> None:
+        """Takes ``slab.actions[t]`` of the group's active rows and starts playing. Never blocks."""
+        ...
+
+    def set_handover(self, plan: int, ticks: int) -> None:
+        """``handover_ticks`` of a plan for matches that start from now on."""
+        ...
+
+    def set_mixture(self, plan: int, weights: list[float]) -> None:
+        """Weights of a plan's controllers for matches that start from now on."""
+        ...
+
+    def stats(self) -> PoolStats: ...
+
+    def snapshot(self) -> bytes:
+        """The exact state of every match and stream. Call between recv and send of all groups."""
+        ...
+
+    def restore(self, data: bytes) -> None:
+        """Back to a snapshot of a pool made with the same arguments; ``ValueError`` otherwise."""
+        ...
+
+    def close(self) -> None:
+        """Stops workers, matches in flight included. Idempotent; also called by ``__exit__``."""
+        ...
