@@ -1,0 +1,1 @@
+"""Learning: returns, losses, learners. Knows tensors, never a game."""

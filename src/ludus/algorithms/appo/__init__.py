@@ -1,0 +1,1 @@
+"""APPO: PPO clipping with V-trace corrected advantages."""

@@ -1,0 +1,1 @@
+"""Networks and what they act by: encoders, memory, heads, weights files."""

@@ -1,0 +1,27 @@
+"""What a network looks like. Part of every preset and of every weights file."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Encoder, memory and heads of a policy network.
+
+    ``inputs`` names the observation tensors to read (empty = all). Tensors whose codec unfolds to
+    planes go through the convolution torso, the others through the dense torso; the two are joined.
+    """
+
+    inputs: tuple[str, ...] = ()
+    channels: tuple[int, ...] = (32, 64)  # of each convolution, 3x3
+    strides: tuple[int, ...] = (2, 2)  # one a convolution
+    dense: tuple[int, ...] = (128,)  # torso of the tensors that are not planes
+    hidden: tuple[int, ...] = (256,)  # after joining
+    activation: Literal["leaky_relu", "relu", "tanh", "gelu"] = "leaky_relu"
+    norm: Literal["none", "layer", "group"] = "layer"
+    memory: Literal["none", "gru", "lstm"] = "none"
+    memory_size: int = 128
+    normalise_observations: bool = True
+    normalise_values: bool = True

@@ -1,0 +1,90 @@
+"""A preset: one TOML that reproduces a result. Each part receives only its own struct."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from ludus.algorithms.appo.config import AppoConfig
+from ludus.policies.config import PolicyConfig
+
+ParamValue = str | int | float | bool
+
+
+class GameConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which game under which rules. ``params`` are checked against the game's own declaration."""
+
+    name: str
+    params: dict[str, ParamValue] = {}
+    frame_skip: int = 0  # ticks between decisions of the learner, 0 = the game's default
+
+
+class OpponentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of the mixture that fills the other seats.
+
+    ``name``: a bot of the game, ``latest`` (the learner's own weights, whose rows are trained on
+    too) or ``past`` (a frozen earlier version of this run, drawn from the last ``past_window``).
+    """
+
+    name: str
+    weight: float = 1.0
+    frame_skip: int = 0
+    past_window: int = 10
+
+
+class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many matches are played at once and by how many threads."""
+
+    matches: int = 256
+    groups: int = 2
+    threads: int = 0  # workers of the core; 0 = the calling thread plays
+    steps: int = 32  # T of a slab
+
+
+class CurriculumConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """ELF's curriculum: ``bot`` plays the learner's first k ticks, k ~ U{0..n}; n falls linearly
+    from ``ticks`` to zero over the first ``share`` of the budget."""
+
+    bot: str = ""
+    ticks: int = 1000
+    share: float = 0.3
+
+
+class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Matches of their own, inside training. ``against`` empty = every bot among the opponents."""
+
+    every_steps: int = 500_000
+    matches: int = 200
+    final_matches: int = 1000
+    against: tuple[str, ...] = ()
+    greedy: bool = False
+
+
+class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Budget, lag mode and files. The first budget that is reached ends the run; 0 = unbounded."""
+
+    seed: int = 1
+    max_steps: int = 0
+    max_minutes: float = 0.0
+    lag: Literal["sync", "pipelined", "async"] = "pipelined"
+    max_lag: int = 4  # versions, in async
+    threads: int = 0  # learner and sampler together; 0 = all processors this process may use
+    checkpoint_every_minutes: float = 2.0
+    keep_checkpoints: int = 3
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+
+
+class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole of a preset file."""
+
+    game: GameConfig
+    opponents: tuple[OpponentConfig, ...] = ()
+    pool: PoolConfig = PoolConfig()
+    policy: PolicyConfig = PolicyConfig()
+    algorithm: AppoConfig = AppoConfig()
+    curriculum: CurriculumConfig = CurriculumConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+    run: RunConfig = RunConfig()
+    title: str = ""
