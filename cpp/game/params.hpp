@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "game/spec.hpp"
 
@@ -21,6 +23,8 @@ class Params {
  public:
   Params() = default;
   explicit Params(std::map<std::string, std::string> values) : values_(std::move(values)) {}
+  Params(std::initializer_list<std::pair<const std::string, std::string>> values)
+      : values_(values) {}
 
   // Checks every given name, kind, range and choice against the declaration. Throws ParamError.
   void check(const std::string& game, std::span<const ParamSpec> declared) const;

@@ -40,7 +40,7 @@ std::string refusal(const std::string& name, const std::string& value) {
 }
 
 TEST_CASE("params: defaults and given values") {
-  Params p({{"map_size", "32"}, {"mode", "clean"}});
+  Params p{{"map_size", "32"}, {"mode", "clean"}};
   p.check("game", kDeclared);
   CHECK(p.integer("map_size", kDeclared) == 32);
   CHECK(p.real("speed", kDeclared) == 0.5);

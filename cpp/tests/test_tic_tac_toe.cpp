@@ -94,8 +94,8 @@ TEST_CASE("tic_tac_toe: perfect never loses, and draws against itself") {
 }
 
 TEST_CASE("tic_tac_toe: opens") {
-  const T::Rules second = T::make_rules(Params({{"opens", "seat1"}}));
-  const T::Rules random = T::make_rules(Params({{"opens", "random"}}));
+  const T::Rules second = T::make_rules(Params{{"opens", "seat1"}});
+  const T::Rules random = T::make_rules(Params{{"opens", "random"}});
   T::State s{};
   T::reset(second, s, {});
   CHECK(T::to_act(second, s) == 2);
