@@ -13,6 +13,7 @@
 #include <string>
 
 #include "game/game_list.hpp"
+#include "game/replay.hpp"
 
 namespace ludus::bind {
 
@@ -21,9 +22,10 @@ namespace nb = nanobind;
 // Parameters as Python hands them over: dict[str, str].
 using ParamDict = std::map<std::string, std::string>;
 
-// ludus.native._core.ParamError is a ValueError, GameError a RuntimeError.
+// ParamError and ReplayError are ValueErrors in Python, GameError is a RuntimeError.
 inline void bind_errors(nb::module_& m) {
   nb::exception<ParamError>(m, "ParamError", PyExc_ValueError);
+  nb::exception<ReplayError>(m, "ReplayError", PyExc_ValueError);
   nb::exception<GameError>(m, "GameError", PyExc_RuntimeError);
 }
 

@@ -53,30 +53,29 @@ struct GameError : std::runtime_error {
 };
 
 template <class G>
-concept Game =
-    std::is_trivially_copyable_v<typename G::State> &&
+concept Game = std::is_trivially_copyable_v<typename G::State> &&
     requires(const Params& params, const typename G::Rules& rules, typename G::State& state,
              const typename G::State& cstate, MatchSeed seed, int seat, int bot,
              std::span<const std::int32_t> action, std::span<float> per_seat,
              std::span<std::byte* const> tensors, std::uint8_t* mask) {
-      { G::kName } -> std::convertible_to<const char*>;
-      { G::make_rules(params) } -> std::same_as<typename G::Rules>;  // throws ParamError
-      { G::spec(rules) } -> std::same_as<GameSpec>;
-      { G::reset(rules, state, seed) };
-      { G::to_act(rules, cstate) } -> std::same_as<SeatMask>;
-      { G::act(rules, state, seat, action) };  // throws GameError when illegal
-      { G::bot(rules, state, seat, bot) };     // index into GameSpec::bots
-      { G::advance(rules, state) };
-      { G::tick(cstate) } -> std::same_as<std::uint32_t>;  // advances since reset
-      { G::status(rules, cstate) } -> std::same_as<Status>;
-      { G::rewards(rules, cstate, per_seat) };  // of the last advance, one a seat
-      { G::outcome(rules, cstate, per_seat) };  // of a finished match: +1 won, 0 drawn, -1 lost
-      // One pointer a tensor of GameSpec::observation, each to TensorSpec::bytes() writable bytes.
-      { G::observe(rules, cstate, seat, tensors) };
-      // GameSpec::mask_bytes() bytes, 1 = legal; at least one choice a head is legal.
-      { G::legal(rules, cstate, seat, mask) };
-      { G::hash(rules, cstate) } -> std::same_as<std::uint64_t>;
-      { G::view(rules, cstate) } -> std::same_as<std::string>;  // JSON of the moment for viewers
-    };
+  { G::kName } -> std::convertible_to<const char*>;
+  { G::make_rules(params) } -> std::same_as<typename G::Rules>;  // throws ParamError
+  { G::spec(rules) } -> std::same_as<GameSpec>;
+  {G::reset(rules, state, seed)};
+  { G::to_act(rules, cstate) } -> std::same_as<SeatMask>;
+  {G::act(rules, state, seat, action)};  // throws GameError when illegal
+  {G::bot(rules, state, seat, bot)};     // index into GameSpec::bots
+  {G::advance(rules, state)};
+  { G::tick(cstate) } -> std::same_as<std::uint32_t>;  // advances since reset
+  { G::status(rules, cstate) } -> std::same_as<Status>;
+  {G::rewards(rules, cstate, per_seat)};  // of the last advance, one a seat
+  {G::outcome(rules, cstate, per_seat)};  // of a finished match: +1 won, 0 drawn, -1 lost
+  // One pointer a tensor of GameSpec::observation, each to TensorSpec::bytes() writable bytes.
+  {G::observe(rules, cstate, seat, tensors)};
+  // GameSpec::mask_bytes() bytes, 1 = legal; at least one choice a head is legal.
+  {G::legal(rules, cstate, seat, mask)};
+  { G::hash(rules, cstate) } -> std::same_as<std::uint64_t>;
+  { G::view(rules, cstate) } -> std::same_as<std::string>;  // JSON of the moment for viewers
+};
 
 }  // namespace ludus

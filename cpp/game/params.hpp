@@ -30,9 +30,11 @@ class Params {
   void check(const std::string& game, std::span<const ParamSpec> declared) const;
 
   // The given value, or the declared default. `declared` must hold `name`.
-  [[nodiscard]] std::int64_t integer(const std::string& name, std::span<const ParamSpec> declared) const;
+  [[nodiscard]] std::int64_t integer(const std::string& name,
+                                     std::span<const ParamSpec> declared) const;
   [[nodiscard]] double real(const std::string& name, std::span<const ParamSpec> declared) const;
-  [[nodiscard]] std::string text(const std::string& name, std::span<const ParamSpec> declared) const;
+  [[nodiscard]] std::string text(const std::string& name,
+                                 std::span<const ParamSpec> declared) const;
 
   [[nodiscard]] const std::map<std::string, std::string>& values() const { return values_; }
   void set(std::string name, std::string value) { values_[std::move(name)] = std::move(value); }

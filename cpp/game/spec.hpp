@@ -33,13 +33,17 @@ struct TensorSpec {
   }
   [[nodiscard]] std::size_t bytes() const {  // of one packed row
     switch (dtype) {
-      case DType::bits: return (elements() + 7) / 8;
+      case DType::bits:
+        return (elements() + 7) / 8;
       case DType::u8:
-      case DType::i8: return elements();
+      case DType::i8:
+        return elements();
       case DType::u16:
-      case DType::i16: return 2 * elements();
+      case DType::i16:
+        return 2 * elements();
       case DType::i32:
-      case DType::f32: return 4 * elements();
+      case DType::f32:
+        return 4 * elements();
     }
     return 0;
   }
@@ -76,10 +80,10 @@ struct GameSpec {
   std::string title;  // "MiniRTS"
   int version = 1;    // goes up when behaviour changes, never with a refactor
   int seats = 2;
-  bool turn_based = false;       // at most one seat acts at a time
+  bool turn_based = false;  // at most one seat acts at a time
   bool perfect_information = false;
-  int default_frame_skip = 1;    // ticks between two decisions of a seat
-  int max_ticks = 0;             // longest possible match under these parameters; 0 = unbounded
+  int default_frame_skip = 1;  // ticks between two decisions of a seat
+  int max_ticks = 0;           // longest possible match under these parameters; 0 = unbounded
   std::vector<TensorSpec> observation;
   std::vector<HeadSpec> heads;
   std::vector<ParamSpec> params;

@@ -41,22 +41,32 @@ void param(JsonWriter& j, const ParamSpec& p) {
 
 const char* dtype_name(DType dtype) {
   switch (dtype) {
-    case DType::bits: return "bits";
-    case DType::u8: return "u8";
-    case DType::i8: return "i8";
-    case DType::u16: return "u16";
-    case DType::i16: return "i16";
-    case DType::i32: return "i32";
-    case DType::f32: return "f32";
+    case DType::bits:
+      return "bits";
+    case DType::u8:
+      return "u8";
+    case DType::i8:
+      return "i8";
+    case DType::u16:
+      return "u16";
+    case DType::i16:
+      return "i16";
+    case DType::i32:
+      return "i32";
+    case DType::f32:
+      return "f32";
   }
   return "";
 }
 
 const char* kind_name(ParamKind kind) {
   switch (kind) {
-    case ParamKind::integer: return "integer";
-    case ParamKind::real: return "real";
-    case ParamKind::text: return "text";
+    case ParamKind::integer:
+      return "integer";
+    case ParamKind::real:
+      return "real";
+    case ParamKind::text:
+      return "text";
   }
   return "";
 }

@@ -11,8 +11,7 @@
 
 namespace ludus {
 
-using BuiltinGames = GameList<
-    TicTacToe>;
+using BuiltinGames = GameList<TicTacToe>;
 
 [[nodiscard]] std::vector<std::string> game_names();
 

@@ -27,8 +27,7 @@ bool three_in_a_row(std::uint16_t marks) {
 int board_index(const std::array<std::uint16_t, 2>& marks) {
   int index = 0;
   for (int c = 0; c < T::kCells; ++c) {
-    index += kPowers[static_cast<std::size_t>(c)] *
-             ((marks[0] >> c & 1) + 2 * (marks[1] >> c & 1));
+    index += kPowers[static_cast<std::size_t>(c)] * ((marks[0] >> c & 1) + 2 * (marks[1] >> c & 1));
   }
   return index;
 }
@@ -49,8 +48,8 @@ constexpr std::int8_t kUnsolved = 2;
 
 // Minimax over every reachable board, each solved once.
 int solve(T::Rules& rules, std::array<std::uint16_t, 2> marks, int mover) {
-  std::int8_t& value = rules.value[static_cast<std::size_t>(mover)]
-                                  [static_cast<std::size_t>(board_index(marks))];
+  std::int8_t& value =
+      rules.value[static_cast<std::size_t>(mover)][static_cast<std::size_t>(board_index(marks))];
   if (value != kUnsolved) return value;
   if (three_in_a_row(marks[0])) return value = 1;
   if (three_in_a_row(marks[1])) return value = -1;
@@ -114,9 +113,15 @@ void T::reset(const Rules& rules, State& s, MatchSeed seed) {
   s = State{};  // nothing of the last match may survive
   s.rng = Rng(seed, 0);
   switch (rules.opens) {
-    case Rules::Opens::seat0: s.to_move = 0; break;
-    case Rules::Opens::seat1: s.to_move = 1; break;
-    case Rules::Opens::random: s.to_move = s.rng.coin() ? 1 : 0; break;
+    case Rules::Opens::seat0:
+      s.to_move = 0;
+      break;
+    case Rules::Opens::seat1:
+      s.to_move = 1;
+      break;
+    case Rules::Opens::random:
+      s.to_move = s.rng.coin() ? 1 : 0;
+      break;
   }
 }
 
@@ -186,8 +191,7 @@ void T::rewards(const Rules& rules, const State& s, std::span<float> out) {
 
 void T::outcome(const Rules&, const State& s, std::span<float> out) {
   for (int seat = 0; seat < 2; ++seat) {
-    out[static_cast<std::size_t>(seat)] =
-        s.winner < 0 ? 0.0F : (s.winner == seat ? 1.0F : -1.0F);
+    out[static_cast<std::size_t>(seat)] = s.winner < 0 ? 0.0F : (s.winner == seat ? 1.0F : -1.0F);
   }
 }
 

@@ -30,11 +30,11 @@ struct TicTacToe {
   // One match. Trivially copyable, no pointers: clone, restore and checkpoint are a memcpy. Give
   // every byte a value (no padding holes that hash() or memcmp would see differently).
   struct State {
-    Rng rng;                             // the match's own stream, for bots that draw
+    Rng rng;                               // the match's own stream, for bots that draw
     std::array<std::uint16_t, 2> marks{};  // bit c = cell c, one set a seat
     std::uint8_t to_move = 0;
-    std::int8_t winner = -1;             // seat, or -1 while nobody has three in a row
-    std::int8_t chosen = -1;             // queued by act/bot, played by advance
+    std::int8_t winner = -1;  // seat, or -1 while nobody has three in a row
+    std::int8_t chosen = -1;  // queued by act/bot, played by advance
     std::uint8_t tick = 0;
   };
 

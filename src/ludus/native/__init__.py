@@ -15,6 +15,7 @@ except ImportError as error:  # pragma: no cover - depends on the installation
     ) from error
 
 ParamError = core.ParamError
+ReplayError = core.ReplayError
 GameError = core.GameError
 
-__all__ = ["GameError", "ParamError", "core"]
+__all__ = ["GameError", "ParamError", "ReplayError", "core"]

@@ -1,0 +1,148 @@
+#include <array>
+#include <cstring>
+
+#include "base/hash.hpp"
+#include "game/match.hpp"
+#include "game/replay_run.hpp"
+#include "games/registry.hpp"
+#include "tests/doctest.hpp"
+
+namespace ludus {
+namespace {
+
+using T = TicTacToe;
+
+Replay sample(std::uint64_t match = 3) {
+  const Params params{{"opens", "random"}};
+  MatchContext<T> c(params);
+  const std::array<SeatDriver, 2> drivers = {SeatDriver{.bot = 1}, SeatDriver{.bot = -1}};
+  return record_match<T>(c, params, {.seed = 11, .match = match}, drivers, 2);
+}
+
+std::span<const std::byte> bytes(const std::string& s) {
+  return std::as_bytes(std::span(s.data(), s.size()));
+}
+
+std::string reseal(std::string s) {
+  Hash64 h;
+  h.add_bytes(s.data(), s.size() - 8);
+  for (int i = 0; i < 8; ++i) s[s.size() - 8 + i] = static_cast<char>(h.value() >> (8 * i) & 0xff);
+  return s;
+}
+
+std::string refusal(const std::string& data) {
+  try {
+    (void)decode_replay(bytes(data));
+  } catch (const ReplayError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST_CASE("replay: what is written is what is read") {
+  for (std::uint64_t m = 0; m < 50; ++m) {
+    const Replay r = sample(m);
+    const Replay q = decode_replay(bytes(encode_replay(r)));
+    CHECK(q.game == "tic_tac_toe");
+    CHECK(q.params == r.params);
+    CHECK(q.seed.match == m);
+    CHECK(q.players == std::vector<std::string>{"perfect", "uniform"});
+    CHECK(q.decisions == r.decisions);
+    CHECK(q.actions == r.actions);
+    CHECK(q.hashes == r.hashes);
+    CHECK(q.outcome == r.outcome);
+    CHECK(q.ticks == r.ticks);
+    CHECK(encode_replay(q) == encode_replay(r));
+    const ReplayCheck check = replay_verify<T>(q);
+    CHECK(check.same);
+    CHECK(check.last_same == r.ticks);
+  }
+}
+
+TEST_CASE("replay: a flipped bit anywhere is refused, and so is every prefix") {
+  const std::string good = encode_replay(sample());
+  CHECK(refusal(good) == "");
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string bad = good;
+      bad[i] = static_cast<char>(bad[i] ^ (1 << bit));
+      CHECK(refusal(bad) != "");
+    }
+    CHECK(refusal(good.substr(0, i)) != "");
+  }
+  CHECK(refusal(good + '\0') != "");
+}
+
+TEST_CASE("replay: refusals say where and what") {
+  const std::string good = encode_replay(sample());
+  CHECK(refusal("not a replay") == "replay: byte 0: expected the magic LUDUSREC");
+  std::string newer = good;
+  newer[8] = 9;
+  CHECK(refusal(reseal(newer)) == "replay: byte 8: format 9, this build reads 1");
+  std::string longer = good.substr(0, good.size() - 8) + "xx" + good.substr(good.size() - 8);
+  CHECK(refusal(reseal(longer)).find("2 bytes too many") != std::string::npos);
+  std::string name = good;
+  name[12] = '\x7f';
+  CHECK(refusal(reseal(name)) != "");
+}
+
+TEST_CASE("replay: verification finds the first difference") {
+  Replay r = sample();
+  r.hashes[1] ^= 1;
+  ReplayCheck check = replay_verify<T>(r);
+  CHECK_FALSE(check.same);
+  CHECK(check.last_same == 0);
+  CHECK(check.difference == "the state hash differs after tick 2");
+  r = sample();
+  r.outcome[0] = r.outcome[0] == 0.0F ? 1.0F : -r.outcome[0];
+  CHECK(replay_verify<T>(r).difference.starts_with("the outcome differs"));
+  r = sample();
+  r.seed.match += 1;
+  CHECK_FALSE([&] {
+    try {
+      return replay_verify<T>(r).same;
+    } catch (const ReplayError&) {
+      return false;
+    }
+  }());
+}
+
+TEST_CASE("replay: rules refuse what does not fit them") {
+  const auto why = [](const Replay& r) -> std::string {
+    try {
+      (void)replay_verify<T>(r);
+    } catch (const ReplayError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  Replay r = sample();
+  r.version = 2;
+  CHECK(why(r) == "replay: recorded under version 2 of tic_tac_toe, this build plays version 1");
+  r = sample();
+  r.params["opens"] = "seat9";
+  CHECK(why(r).find("did you mean seat0?") != std::string::npos);
+  r = sample();
+  r.game = "go";
+  CHECK(why(r) == "replay: recorded for go, not tic_tac_toe");
+  r = sample();
+  r.actions[0] = 99;
+  CHECK(why(r).find("cell 99 is not in [0, 9)") != std::string::npos);
+  r = sample();
+  r.decisions[0].bot = 7;
+  CHECK(why(r) == "replay: a bot that the game does not have");
+  r = sample();
+  r.decisions[0].seat ^= 1;
+  CHECK(why(r).find("may not decide") != std::string::npos);
+}
+
+TEST_CASE("replay: frames are the views of the match") {
+  const Replay r = sample();
+  const auto frames = replay_frames<T>(r, 1);
+  CHECK(frames.size() == r.ticks + 1);
+  CHECK(frames.front().starts_with("{\"tick\":0,"));
+  CHECK(replay_frames<T>(r, 4).size() == r.ticks / 4 + 1 + (r.ticks % 4 != 0 ? 1 : 0));
+}
+
+}  // namespace
+}  // namespace ludus
