@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -15,13 +17,13 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     inputs: tuple[str, ...] = ()
-    channels: tuple[int, ...] = (32, 64)  # of each convolution, 3x3
-    strides: tuple[int, ...] = (2, 2)  # one a convolution
-    dense: tuple[int, ...] = (128,)  # torso of the tensors that are not planes
-    hidden: tuple[int, ...] = (256,)  # after joining
+    channels: tuple[Count, ...] = (32, 64)  # of each convolution, 3x3
+    strides: tuple[Count, ...] = (2, 2)  # one a convolution
+    dense: tuple[Count, ...] = (128,)  # torso of the tensors that are not planes
+    hidden: tuple[Count, ...] = (256,)  # after joining
     activation: Literal["leaky_relu", "relu", "tanh", "gelu"] = "leaky_relu"
     norm: Literal["none", "layer", "group"] = "layer"
     memory: Literal["none", "gru", "lstm"] = "none"
-    memory_size: int = 128
+    memory_size: Count = 128
     normalise_observations: bool = True
     normalise_values: bool = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -10,14 +10,19 @@ from ludus.algorithms.appo.config import AppoConfig
 from ludus.policies.config import PolicyConfig
 
 ParamValue = str | int | float | bool
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Natural = Annotated[int, msgspec.Meta(ge=0)]
+NonNegative = Annotated[float, msgspec.Meta(ge=0)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class GameConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which game under which rules. ``params`` are checked against the game's own declaration."""
 
-    name: str
+    name: Name
     params: dict[str, ParamValue] = {}
-    frame_skip: int = 0  # ticks between decisions of the learner, 0 = the game's default
+    frame_skip: Natural = 0  # ticks between decisions of the learner, 0 = the game's default
 
 
 class OpponentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,19 +32,19 @@ class OpponentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     too) or ``past`` (a frozen earlier version of this run, drawn from the last ``past_window``).
     """
 
-    name: str
-    weight: float = 1.0
-    frame_skip: int = 0
-    past_window: int = 10
+    name: Name
+    weight: NonNegative = 1.0
+    frame_skip: Natural = 0
+    past_window: Count = 10
 
 
 class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many matches are played at once and by how many threads."""
 
-    matches: int = 256
-    groups: int = 2
-    threads: int = 0  # workers of the core; 0 = the calling thread plays
-    steps: int = 32  # T of a slab
+    matches: Count = 256
+    groups: Count = 2
+    threads: Natural = 0  # workers of the core; 0 = the calling thread plays
+    steps: Count = 32  # T of a slab
 
 
 class CurriculumConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,16 +52,16 @@ class CurriculumConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     from ``ticks`` to zero over the first ``share`` of the budget."""
 
     bot: str = ""
-    ticks: int = 1000
-    share: float = 0.3
+    ticks: Natural = 1000
+    share: Share = 0.3
 
 
 class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Matches of their own, inside training. ``against`` empty = every bot among the opponents."""
 
-    every_steps: int = 500_000
-    matches: int = 200
-    final_matches: int = 1000
+    every_steps: Natural = 500_000
+    matches: Natural = 200
+    final_matches: Natural = 1000
     against: tuple[str, ...] = ()
     greedy: bool = False
 
@@ -64,14 +69,14 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Budget, lag mode and files. The first budget that is reached ends the run; 0 = unbounded."""
 
-    seed: int = 1
-    max_steps: int = 0
-    max_minutes: float = 0.0
+    seed: Natural = 1
+    max_steps: Natural = 0
+    max_minutes: NonNegative = 0.0
     lag: Literal["sync", "pipelined", "async"] = "pipelined"
-    max_lag: int = 4  # versions, in async
-    threads: int = 0  # learner and sampler together; 0 = all processors this process may use
-    checkpoint_every_minutes: float = 2.0
-    keep_checkpoints: int = 3
+    max_lag: Natural = 4  # versions, in async
+    threads: Natural = 0  # learner and sampler together; 0 = all processors this process may use
+    checkpoint_every_minutes: NonNegative = 2.0
+    keep_checkpoints: Count = 3
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
 
