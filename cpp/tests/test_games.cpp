@@ -1,0 +1,56 @@
+// What holds for every built-in game.
+#include "game/conformance.hpp"
+#include "game/perft.hpp"
+#include "games/registry.hpp"
+#include "tests/doctest.hpp"
+
+namespace ludus {
+namespace {
+
+TEST_CASE("games: every built-in game conforms") {
+  BuiltinGames::for_each([]<class G>() {
+    Conformance<G> c(Params{}, 5, 2500);
+    const Findings& f = c.run(6);
+    INFO(std::string(G::kName), ": ", f.json());
+    CHECK(f.clean());
+  });
+}
+
+TEST_CASE("games: conformance finds a broken game") {
+  // Tic-tac-toe that forgets which seat opened when it resets, and counts its ticks twice.
+  struct Broken : TicTacToe {
+    static void reset(const Rules& rules, State& s, MatchSeed seed) {
+      const std::uint8_t before = s.to_move;
+      TicTacToe::reset(rules, s, seed);
+      s.to_move = before & 1;
+    }
+    static void advance(const Rules& rules, State& s) {
+      TicTacToe::advance(rules, s);
+      ++s.tick;
+    }
+    static void legal(const Rules&, const State&, int, std::uint8_t* mask) {
+      std::fill_n(mask, 9, std::uint8_t{1});
+    }
+  };
+  Conformance<Broken> c(Params{}, 5, 0);
+  const std::string report = c.run(4).json();
+  for (const char* check : {"reset", "ticks", "legal"}) {
+    INFO(report);
+    CHECK(report.find("{\"check\":\"" + std::string(check) + "\",\"passed\":false") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("games: perft of tic-tac-toe is known") {
+  // Sequences of n marks in which nobody had three in a row before the last.
+  constexpr std::uint64_t kPaths[] = {9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872};
+  for (int d = 1; d <= 9; ++d) CHECK(perft<TicTacToe>({}, {}, 0, d) == kPaths[d - 1]);
+}
+
+TEST_CASE("games: a name that does not exist is answered with the nearest one") {
+  CHECK_THROWS_WITH_AS(with_game("tictactoe", []<class G>() {}),
+                       "unknown game 'tictactoe' (did you mean tic_tac_toe?)", ParamError);
+}
+
+}  // namespace
+}  // namespace ludus
