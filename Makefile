@@ -1,0 +1,122 @@
+# Ludus: every target makes what it needs. `make help` lists them.
+#
+#   make demo   from a clone to a trained MiniRTS player, with a live view and a replay to watch
+#   make test   every test that CI runs
+#
+# Settings: PYTHON=python3.12 (>= 3.10), VENV=.venv, EXTRAS=train,cli,dev, PYTEST_ARGS="-k pool -x".
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3
+VENV ?= .venv
+EXTRAS ?= train,cli,dev
+PYTEST_ARGS ?=
+BIN := $(VENV)/bin
+# Tools of the environment (cmake and ninja among them) come before the machine's.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# What the installed package is made of. The stub beside the sources is a copy (see below).
+SOURCES := $(shell find cpp src cmake CMakeLists.txt README.md LICENSE -type f \
+	-not -path '*/__pycache__/*' -not -name '_core*' 2>/dev/null)
+# pip says every requirement that is already there; only news is worth a line.
+NEWS := { grep -v -e '^Requirement already' -e '^Looking in' -e '^WARNING: Location' || true; }
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+# --- the environment ------------------------------------------------------------------------------
+
+$(VENV)/made:
+	@$(PYTHON) tools/python_version.py
+	@echo "== environment in $(VENV) ($$($(PYTHON) --version))"
+	@$(PYTHON) -m venv $(VENV) || { echo "On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@touch $@
+
+# Tools that build the package. Pinned like the rest: an out-of-tree game must meet the same nanobind.
+$(VENV)/tools: $(VENV)/made constraints.txt
+	@echo "== build tools"
+	@$(BIN)/python -m pip install -c constraints.txt scikit-build-core nanobind cmake ninja 2>&1 | $(NEWS)
+	@touch $@
+
+$(VENV)/installed: $(VENV)/tools pyproject.toml $(SOURCES)
+	@tools/system_packages.sh compiler
+	@echo "== ludus[$(EXTRAS)] with its compiled core (the first time: some minutes, most of them torch)"
+	@$(BIN)/python -m pip install -c constraints.txt --no-build-isolation ".[$(EXTRAS)]" 2>&1 | $(NEWS)
+	@cp $$($(BIN)/python tools/installed_native.py)/_core.pyi src/ludus/native/_core.pyi
+	@touch $@
+
+.PHONY: install
+install: $(VENV)/installed ## the environment in .venv with ludus installed
+	@echo "ludus is installed: $(BIN)/ludus --help"
+
+# --- what people come for ------------------------------------------------------------------------
+
+.PHONY: demo
+demo: $(VENV)/installed ## train a MiniRTS player (about ten minutes), rate it, leave a replay to watch
+	@tools/demo.sh
+
+.PHONY: bench
+bench: $(VENV)/installed ## simulation and training throughput on this machine
+	@$(BIN)/ludus bench sim minirts
+	@$(BIN)/ludus bench train minirts
+
+# --- tests ---------------------------------------------------------------------------------------
+
+.PHONY: test
+test: $(VENV)/installed ## every test that CI runs: C++, import rules, include direction, Python, browser
+	@tools/test_cpp.sh release
+	@$(MAKE) --no-print-directory structure
+	@tools/system_packages.sh chromium || [ "$${CI:-}" != true ]
+	@echo "== Python tests"
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: test-slow
+test-slow: $(VENV)/installed ## the long ones too: learning curves, soaks
+	@$(BIN)/python -m pytest -m slow --timeout 0 $(PYTEST_ARGS)
+
+.PHONY: sanitize
+sanitize: $(VENV)/installed ## C++ tests under address, undefined-behaviour and thread sanitizers
+	@tools/test_cpp.sh asan
+	@tools/test_cpp.sh tsan
+
+.PHONY: structure
+structure: $(VENV)/installed
+	@echo "== Import rules and include direction"
+	@PYTHONPATH=src:. $(BIN)/lint-imports --no-cache | tail -n +11
+	@$(BIN)/python -m tools.check_includes
+
+# --- the state of the sources -----------------------------------------------------------------------
+
+CPP_FILES = $(shell git ls-files 'cpp/*.hpp' 'cpp/*.cpp' 'examples/*.hpp' 'examples/*.cpp')
+
+.PHONY: check
+check: $(VENV)/installed structure ## lint, format and types of everything
+	@echo "== ruff, clang-format, mypy"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(if $(CPP_FILES),$(BIN)/clang-format --dry-run --Werror $(CPP_FILES))
+	@$(BIN)/mypy
+
+.PHONY: format
+format: $(VENV)/installed ## rewrite sources in the house format
+	@$(BIN)/ruff check --fix-only --select I .
+	@$(BIN)/ruff format .
+	@$(if $(CPP_FILES),$(BIN)/clang-format -i $(CPP_FILES))
+
+.PHONY: docs
+docs: $(VENV)/installed ## the documentation in site/, tables generated from the games' specs
+	@$(BIN)/python -m tools.gen_docs
+	@$(BIN)/mkdocs build --strict --quiet --site-dir site
+	@echo "open site/index.html"
+
+.PHONY: clean
+clean: ## everything that was made, except runs/
+	rm -rf $(VENV) build dist site src/ludus/native/_core*
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,35 @@
+"""What every test may ask for: programs that pip cannot bring."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+
+def require_program(names: tuple[str, ...], package: str) -> str:
+    """Path of the first of ``names`` that is on this machine.
+
+    Without any: the test is skipped with the package to install; in CI (``CI=true``) it fails.
+    """
+    for name in names:
+        found = shutil.which(name)
+        if found:
+            return found
+    message = f"none of {', '.join(names)} on this machine (Debian and Ubuntu: apt-get install {package})"
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """A Chromium for headless tests of pages."""
+    return require_program(("chromium", "chromium-browser", "google-chrome"), "chromium")
+
+
+@pytest.fixture(scope="session")
+def cxx() -> str:
+    """A C++ compiler."""
+    return require_program(("c++", "g++", "clang++"), "g++")

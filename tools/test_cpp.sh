@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# test_cpp.sh PRESET   builds and runs the C++ tests under a preset of CMakePresets.json (release, debug,
+# clang, asan, tsan). Without the doctest header: skipped, plainly; in CI (CI=true) that is a failure.
+set -eu
+preset=${1:?usage: tools/test_cpp.sh PRESET}
+cd "$(dirname "$0")/.."
+
+if ! tools/system_packages.sh doctest; then
+  [ "${CI:-}" = true ] && exit 3
+  echo "SKIPPED: the C++ tests ($preset)"
+  exit 0
+fi
+echo "== C++ tests ($preset)"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+build() {
+  cmake --preset "$preset" -DLUDUS_PYTHON=OFF -Wno-dev && cmake --build "build/$preset" -j "$(getconf _NPROCESSORS_ONLN)"
+}
+build >"$log" 2>&1 || { cat "$log"; exit 1; }
+ctest --test-dir "build/$preset" --output-on-failure
