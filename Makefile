@@ -23,8 +23,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What the installed package is made of. The stub beside the sources is a copy (see below).
 SOURCES := $(shell find cpp src cmake CMakeLists.txt README.md LICENSE -type f \
 	-not -path '*/__pycache__/*' -not -name '_core*' 2>/dev/null)
-# pip says every requirement that is already there; only news is worth a line.
-NEWS := { grep -v -e '^Requirement already' -e '^Looking in' -e '^WARNING: Location' || true; }
+# Of what pip says, a line for each package that it gets, and everything that it does not usually say.
+NEWS := { grep -vE '^Requirement already|^Looking in|^WARNING: Location|Downloading|━|ninstall|^    Found|^  (Stored|Created|Preparing|Getting|Installing build)|^(Installing|Successfully built)' || true; }
 
 .PHONY: help
 help: ## this list
@@ -88,7 +88,7 @@ sanitize: $(VENV)/installed ## C++ tests under address, undefined-behaviour and 
 .PHONY: structure
 structure: $(VENV)/installed
 	@echo "== Import rules and include direction"
-	@PYTHONPATH=src:. $(BIN)/lint-imports --no-cache | tail -n +11
+	@PYTHONPATH=src:. $(BIN)/lint-imports --no-cache | tail -n +15
 	@$(BIN)/python -m tools.check_includes
 
 # --- the state of the sources -----------------------------------------------------------------------

@@ -4,4 +4,4 @@ import sys
 
 if sys.version_info < (3, 10):  # noqa: UP036 - this file is what tells an older Python
     found = ".".join(map(str, sys.version_info[:3]))
-    sys.exit(f"ludus needs Python >= 3.10; {sys.executable} is {found}. Name another: make PYTHON=python3.11 ...")
+    sys.exit(f"ludus needs Python >= 3.10; {sys.executable} is {found}. Name another: make PYTHON=python3.11")

@@ -16,6 +16,7 @@ def list_games() -> list[str]:
 def spec(name: str, params: Mapping[str, str] | None = None) -> GameSpec:
     """What game ``name`` declares under ``params`` (text values, as presets hold them).
 
-    Raises ``ParamError`` (a ``ValueError``) on an unknown game, parameter or value, naming the nearest valid one.
+    Raises ``ParamError`` (a ``ValueError``) on an unknown game, parameter or value, naming the nearest valid
+    one.
     """
     return decode_spec(core.spec_json(name, dict(params or {})))
