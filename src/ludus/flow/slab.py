@@ -19,6 +19,7 @@ its rewards still count for its last active step.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ import numpy.typing as npt
 from ludus.flow.spec import GameSpec
 
 Array = npt.NDArray[np.generic]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 Allocator = Callable[[tuple[int, ...], "np.dtype[np.generic]"], Array]
 
 
@@ -41,13 +43,13 @@ class Slab:
         if steps < 1 or rows < 1:
             raise ValueError(f"a slab needs steps >= 1 and rows >= 1, got steps={steps}, rows={rows}")
 
-        def make(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-            return allocate(shape, np.dtype(dtype))
+        def make(shape: tuple[int, ...], dtype: type[_Scalar]) -> npt.NDArray[_Scalar]:
+            return cast("npt.NDArray[_Scalar]", allocate(shape, np.dtype(dtype)))
 
         self.steps, self.rows = steps, rows
         #: name -> packed[T+1, R, *packed_shape]
         self.obs: dict[str, Array] = {
-            t.name: make((steps + 1, rows, *t.packed_shape), t.packed_dtype) for t in spec.observation
+            t.name: allocate((steps + 1, rows, *t.packed_shape), t.packed_dtype) for t in spec.observation
         }
         self.mask = make((steps + 1, rows, spec.mask_size), np.uint8)  # 1 = legal
         self.active = make((steps + 1, rows), np.uint8)  # must act at t
@@ -62,7 +64,7 @@ class Slab:
         self.value = make((steps + 1, rows), np.float32)
         self.final_value = make((steps, rows), np.float32)  # V(last observation) where truncated
         self.version = make((steps, rows), np.int32)  # weights that decided
-        self.memory: Array | None = None  # [R, ...] at t = 0, if the policy has memory
+        self.memory: npt.NDArray[np.float32] | None = None  # [R, ...] at t = 0, if the policy has memory
 
     def fields(self) -> dict[str, Array]:
         """Every array by name (``obs.<name>`` for observations), for checkpoints and for the core."""

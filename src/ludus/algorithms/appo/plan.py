@@ -1,0 +1,100 @@
+"""One update as tasks that any of several threads may run, with a result that does not depend on who did.
+
+The update itself is a generator: between two ``yield``s it runs alone, and what it yields is a list
+of tasks that may run at the same time. Whoever finishes the last task of a list advances it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+
+Task = Callable[[int], None]  # called with the number of the worker that runs it
+
+
+class UpdatePlan:
+    """Thread-safe. Each worker number is used by one thread at a time.
+
+    The learner's thread calls ``help(0)``; a sampler that has finished its slab may call
+    ``run_available(1)`` or ``help(1)``; ``wait()`` runs nothing. An exception in a task ends the plan and is
+    raised in everyone who helps or waits.
+    """
+
+    def __init__(self, stages: Iterator[Sequence[Task]]) -> None:
+        self._stages = stages
+        self._changed = threading.Condition()
+        self._tasks: Sequence[Task] = ()
+        self._next = 0
+        self._left = 0
+        self._advancing = False
+        self._done = False
+        self._error: BaseException | None = None
+        #: tasks run by each worker number, to see how the work was shared
+        self.tasks_run: dict[int, int] = {}
+
+    @property
+    def done(self) -> bool:
+        """True when the update has ended, well or not."""
+        return self._done
+
+    def run_available(self, worker: int) -> bool:
+        """Runs tasks until none is ready. True if the update is complete."""
+        return self._run(worker, block=False)
+
+    def help(self, worker: int) -> None:
+        """Runs tasks until the update is complete."""
+        self._run(worker, block=True)
+
+    def wait(self) -> None:
+        """Until the update is complete, without helping."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._done)
+            if self._error is not None:
+                raise self._error
+
+    def _run(self, worker: int, block: bool) -> bool:
+        while True:
+            with self._changed:
+                while True:
+                    if self._error is not None:
+                        raise self._error
+                    if self._done:
+                        return True
+                    if self._next < len(self._tasks):
+                        task: Task | None = self._tasks[self._next]
+                        self._next += 1
+                        break
+                    if self._left == 0 and not self._advancing:
+                        self._advancing = True
+                        task = None
+                        break
+                    if not block:
+                        return False
+                    self._changed.wait()
+            try:
+                if task is None:
+                    self._advance()
+                else:
+                    task(worker)
+                    with self._changed:
+                        self.tasks_run[worker] = self.tasks_run.get(worker, 0) + 1
+                        self._left -= 1
+                        if self._left == 0:
+                            self._changed.notify_all()
+            except BaseException as error:
+                with self._changed:
+                    self._error = error
+                    self._done = True
+                    self._changed.notify_all()
+                raise
+
+    def _advance(self) -> None:
+        """The serial part up to the next list of tasks. Only one thread is ever here."""
+        tasks = next(self._stages, None)
+        with self._changed:
+            self._advancing = False
+            if tasks is None:
+                self._done = True
+            else:
+                self._tasks, self._next, self._left = tasks, 0, len(tasks)
+            self._changed.notify_all()

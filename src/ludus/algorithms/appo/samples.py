@@ -1,0 +1,71 @@
+"""What a learner takes from a slab: which moments are trained on, and batches of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from ludus.flow import Slab
+from ludus.flow.slab import Array
+from ludus.policies.network import PolicyNetwork
+
+Index = npt.NDArray[np.int64]
+
+
+class Samples:
+    """Read-only view of one slab for one update. Safe to use from several threads.
+
+    Moments are numbered ``t * R + row``. ``ours: bool[T+1, R]`` marks moments that the learned policy (id
+    0) decides; the last step has no decision yet, only an observation to bootstrap from.
+    """
+
+    def __init__(self, slab: Slab, network: PolicyNetwork) -> None:
+        self.slab = slab
+        self.device = network.device
+        self.names = tuple(t.name for t in network.inputs)
+        self.ours = (slab.active != 0) & (slab.policy == 0)
+        self._flat: dict[str, Array] = {n: _merged(slab.obs[n]) for n in self.names}
+        self._mask = _merged(slab.mask)
+        self._actions = _merged(slab.actions)
+
+    def tensor(self, array: Array) -> Tensor:
+        """To the learner's device."""
+        tensor = torch.from_numpy(array)
+        return tensor.to(self.device, non_blocking=True) if self.device.type != "cpu" else tensor
+
+    def observations(self, index: Index) -> dict[str, Tensor]:
+        """``name -> [N, *packed]`` of moments ``index: [N]``."""
+        return {n: self.tensor(x.take(index, axis=0)) for n, x in self._flat.items()}
+
+    def masks(self, index: Index) -> Tensor:
+        """``uint8[N, A]``."""
+        return self.tensor(self._mask.take(index, axis=0))
+
+    def actions(self, index: Index) -> Tensor:
+        """``int32[N, K]``."""
+        return self.tensor(self._actions.take(index, axis=0))
+
+    def memory(self, rows: Index) -> Tensor | None:
+        """Memory of ``rows`` at t = 0."""
+        return self.tensor(self.slab.memory.take(rows, axis=0)) if self.slab.memory is not None else None
+
+
+def _merged(array: Array) -> Array:
+    """``[T, R, ...]`` as a view ``[T * R, ...]``."""
+    return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
+
+
+def moments_of(rows: Index, steps: int, total_rows: int) -> Index:
+    """Numbers of all moments of ``rows`` at t = 0..steps-1, ordered ``[steps, len(rows)]`` flattened."""
+    return (np.arange(steps, dtype=np.int64)[:, None] * total_rows + rows[None, :]).reshape(-1)
+
+
+def pieces(items: Index, size: int) -> Iterable[Index]:
+    """``items`` cut into the fewest nearly equal pieces of at most ``size``; none if empty."""
+    if len(items) == 0:
+        return ()
+    return np.array_split(items, -(-len(items) // max(size, 1)))

@@ -1,0 +1,150 @@
+"""Advantages and value targets from a slab: GAE, n-step returns, V-trace.
+
+Shapes: ``T`` steps, ``R`` rows. A row decides only where it is active, so everything here runs over a
+row's *own decisions*: rewards between two of them belong to the earlier one, and the discount
+applies once a decision. Bootstraps are true: V of the stored observation T, V of a truncated match's
+last observation, 0 after termination. Numpy, one Python step a time step, vectors over rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Transitions:
+    """What followed each decision. All ``[T, R]``; entries without a decision mean nothing.
+
+    ``reward``: sum until the row's next decision or the end of its match. ``bootstrap``: value of the
+    moment that followed. ``follows``: time of the next decision inside the slab and the same match, or
+    -1. ``known``: a decision whose successor is known. The last decision of a row that is not active
+    at T and whose match goes on has none: it is not trained on, its value bootstraps the decisions before it.
+    """
+
+    reward: Floats
+    bootstrap: Floats
+    follows: Ints
+    known: Bools
+
+
+@dataclass(frozen=True, slots=True)
+class Returns:
+    """``advantage, target: float32[T, R]`` in the game's units, zero outside ``known: bool[T, R]``."""
+
+    advantage: Floats
+    target: Floats
+    known: Bools
+
+
+def transitions(
+    reward: Floats, terminated: Bools, truncated: Bools, final_value: Floats, value: Floats, active: Bools
+) -> Transitions:
+    """Sums rewards and finds successors.
+
+    ``reward, terminated, truncated, final_value: [T, R]``; ``value, active: [T+1, R]``. Rewards after the
+    end of a match and before the row's next decision (a bot plays) belong to no decision.
+    """
+    steps, rows = reward.shape
+    ended = terminated | truncated
+    after_end = np.where(terminated, np.float32(0.0), final_value).astype(np.float32)
+    out = Transitions(
+        np.zeros((steps, rows), np.float32),
+        np.zeros((steps, rows), np.float32),
+        np.full((steps, rows), -1, np.int32),
+        np.zeros((steps, rows), np.bool_),
+    )
+    total = np.zeros(rows, np.float32)
+    bootstrap = np.where(active[steps], value[steps], np.float32(0.0)).astype(np.float32)
+    follows = np.full(rows, -1, np.int32)
+    known = active[steps].copy()
+    for t in range(steps - 1, -1, -1):
+        end, act = ended[t], active[t]
+        np.copyto(total, 0.0, where=end)
+        total += reward[t]
+        np.copyto(bootstrap, after_end[t], where=end)
+        np.copyto(follows, -1, where=end)
+        known |= end
+        out.reward[t], out.bootstrap[t], out.follows[t] = total, bootstrap, follows
+        np.logical_and(act, known, out=out.known[t])
+        np.copyto(total, 0.0, where=act)
+        np.copyto(bootstrap, value[t], where=act)
+        np.copyto(follows, t, where=act)
+        known |= act
+    return out
+
+
+def vtrace(
+    moves: Transitions,
+    value: Floats,
+    *,
+    discount: float,
+    gae_lambda: float,
+    ratio: Floats | None = None,
+    rho_clip: float = 1.0,
+    c_clip: float = 1.0,
+) -> Returns:
+    """V-trace targets (Espeholt et al. 2018, equation 1) with lambda; GAE where ``ratio`` is None.
+
+    ``ratio: [T, R]`` is pi(a|s) / mu(a|s) of the learner over the behaviour policy, ``value: [T+1, R]`` the
+    learner's values. With c = lambda min(c_clip, ratio), rho = min(rho_clip, ratio) and
+    delta = r + gamma V(s') - V(s):
+
+        target(s) - V(s) = rho delta + gamma c (target(s') - V(s'))
+        advantage(s)     = delta + gamma lambda (target(s') - V(s'))
+
+    The advantage leaves its own step unweighted because the clipped surrogate multiplies it by the
+    ratio. With every ratio 1 it is GAE (Schulman et al. 2016), with lambda 1 it is V-trace's r + gamma v(s') - V(s).
+    """
+    steps, rows = moves.reward.shape
+    delta = moves.reward + np.float32(discount) * moves.bootstrap - value[:steps]
+    advantage = np.zeros((steps, rows), np.float32)
+    target = np.zeros((steps, rows), np.float32)
+    later = np.zeros(rows, np.float32)  # target - V of the next decision
+    gamma_lambda = np.float32(discount * gae_lambda)
+    if ratio is not None:
+        rho = np.minimum(ratio, np.float32(rho_clip)) * delta
+        c = np.minimum(ratio, np.float32(c_clip)) * gamma_lambda
+    for t in range(steps - 1, -1, -1):
+        np.copyto(later, 0.0, where=moves.follows[t] < 0)
+        known = moves.known[t]
+        carried = later * gamma_lambda
+        np.add(delta[t], carried, out=advantage[t], where=known)
+        here = advantage[t] if ratio is None else rho[t] + c[t] * later
+        np.add(here, value[t], out=target[t], where=known)
+        np.copyto(later, here, where=known)
+    return Returns(advantage, target, moves.known)
+
+
+def gae(moves: Transitions, value: Floats, *, discount: float, gae_lambda: float) -> Returns:
+    """Generalised advantage estimation (Schulman et al. 2016) over own decisions."""
+    return vtrace(moves, value, discount=discount, gae_lambda=gae_lambda)
+
+
+def n_step(moves: Transitions, value: Floats, *, discount: float, n: int) -> Returns:
+    """n-step returns: n rewards of own decisions, then the value of the moment after them.
+
+    Shorter where the match or the slab ends. ``n >= 1``.
+    """
+    if n < 1:
+        raise ValueError(f"n-step returns need n >= 1, got {n}")
+    steps, rows = moves.reward.shape
+    gamma = np.float32(discount)
+    columns = np.broadcast_to(np.arange(rows), (steps, rows))
+    inside = moves.follows >= 0
+    successor = np.maximum(moves.follows, 0)
+    # A decision whose successor is unknown stands for itself by its value.
+    target = np.where(moves.known, moves.reward + gamma * moves.bootstrap, value[:steps])
+    one = target
+    for _ in range(n - 1):
+        further = moves.reward + gamma * target[successor, columns]
+        target = np.where(moves.known, np.where(inside, further, one), value[:steps])
+    target = np.where(moves.known, target, np.float32(0.0)).astype(np.float32)
+    advantage = np.where(moves.known, target - value[:steps], np.float32(0.0)).astype(np.float32)
+    return Returns(advantage, target, moves.known)

@@ -1,0 +1,85 @@
+"""From packed observation rows to the float tensors that a network reads.
+
+A spec names a codec for each tensor. A codec says what it unfolds to (planes ``[C, H, W]``, entity
+rows ``[U, F]`` or a flat vector ``[D]``) and does it for a batch on the device the batch is on.
+The table at the end of this file is the only register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor
+
+from ludus.flow import TensorSpec
+
+Kind = Literal["planes", "rows", "vector"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unfolded:
+    """What one tensor becomes. ``shape``: ``(C, H, W)``, ``(U, F)`` or ``(D,)`` by ``kind``."""
+
+    kind: Kind
+    shape: tuple[int, ...]
+
+
+class Codec(Protocol):
+    """One way of packing. Stateless; safe to use from several threads."""
+
+    def layout(self, spec: TensorSpec) -> Unfolded:
+        """What ``spec`` unfolds to. ``ValueError`` if the codec cannot read such a tensor."""
+        ...
+
+    def unfold(self, spec: TensorSpec, packed: Tensor) -> Tensor:
+        """``packed[B, *packed_shape]`` -> ``float32[B, *layout(spec).shape]``."""
+        ...
+
+
+def _by_rank(shape: tuple[int, ...]) -> Unfolded:
+    """Three axes are planes, two are entity rows, anything else is read as a flat vector."""
+    if len(shape) == 3:
+        return Unfolded("planes", shape)
+    if len(shape) == 2:
+        return Unfolded("rows", shape)
+    elements = 1
+    for size in shape:
+        elements *= size
+    return Unfolded("vector", (elements,))
+
+
+class Identity:
+    """``value * scale``; a tensor of bits is unpacked first, least significant bit first."""
+
+    def layout(self, spec: TensorSpec) -> Unfolded:
+        return _by_rank(spec.shape)
+
+    def unfold(self, spec: TensorSpec, packed: Tensor) -> Tensor:
+        shape = (packed.shape[0], *self.layout(spec).shape)
+        if spec.dtype == "bits":
+            shifts = torch.arange(8, dtype=torch.uint8, device=packed.device)
+            bits = packed.unsqueeze(-1).bitwise_right_shift(shifts).bitwise_and_(1)
+            values = bits.flatten(1)[:, : spec.elements].to(torch.float32)
+        else:
+            values = packed.to(torch.float32)
+        if spec.scale != 1.0:
+            values = values * spec.scale
+        return values.reshape(shape)
+
+
+_CODECS: Mapping[str, Codec] = {
+    "identity": Identity(),
+    "bits": Identity(),
+}
+
+
+def codec_of(spec: TensorSpec) -> Codec:
+    """The codec that a tensor names. ``ValueError`` naming the tensor and the known codecs otherwise."""
+    codec = _CODECS.get(spec.codec)
+    if codec is None:
+        known = ", ".join(sorted(_CODECS))
+        raise ValueError(f"tensor {spec.name!r} names the codec {spec.codec!r}; known codecs: {known}")
+    return codec

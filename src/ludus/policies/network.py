@@ -1,0 +1,231 @@
+"""The policy network: packed observations in, logits, value and memory out.
+
+Shapes: ``N`` rows, ``T`` steps, ``B`` rows of a sequence, ``A`` choices of all heads. Observations are
+given packed, as they lie in a slab: ``obs[name]: [N, *packed_shape]``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+import torch
+from torch import Tensor, nn
+
+from ludus.flow import GameSpec, TensorSpec
+from ludus.policies.codecs import Unfolded, codec_of
+from ludus.policies.config import PolicyConfig
+from ludus.policies.distribution import Heads
+from ludus.policies.memory import Recurrent
+from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
+from ludus.policies.torso import Dense, Planes, Rows
+
+Observation = Mapping[str, Tensor]
+
+
+class Step(NamedTuple):
+    """What a network says about ``N`` rows. ``value`` is in the game's own units."""
+
+    logits: Tensor  # float32[N, A]
+    value: Tensor  # float32[N]
+    memory: Tensor | None  # float32[N, *memory_shape]
+
+
+class Sequence(NamedTuple):
+    """What a network says about ``[T, B]`` moments. ``value`` is normalised, as the loss wants it."""
+
+    logits: Tensor  # float32[T, B, A]
+    value: Tensor  # float32[T, B]
+    memory: Tensor | None  # after the last step
+
+
+def _inputs_of(config: PolicyConfig, spec: GameSpec) -> tuple[TensorSpec, ...]:
+    known = {t.name: t for t in spec.observation}
+    for name in config.inputs:
+        if name not in known:
+            raise ValueError(
+                f"policy.inputs names {name!r}; {spec.name} observes: {', '.join(sorted(known))}"
+            )
+    return tuple(known[n] for n in config.inputs) if config.inputs else spec.observation
+
+
+class PolicyNetwork(nn.Module):
+    """Torsos for planes, entity rows and vectors, joined; optional memory; masked heads and a value.
+
+    Frozen statistics: observation columns of vectors and of value targets (``normaliser.py``).
+    ``seed`` fixes the initial numbers without touching torch's global generator; with None they are
+    left to whoever loads them. ``ValueError`` where configuration and spec do not fit together.
+    """
+
+    def __init__(
+        self, config: PolicyConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
+    ) -> None:
+        super().__init__()
+        self.config, self.spec = config, spec
+        self.precision = precision
+        self.heads = Heads.of(spec)
+        self.inputs = _inputs_of(config, spec)
+        self.layouts: dict[str, Unfolded] = {t.name: codec_of(t).layout(t) for t in self.inputs}
+        self.planes = nn.ModuleDict()
+        self.rows = nn.ModuleDict()
+        vector = 0
+        joined = 0
+        for tensor in self.inputs:
+            layout = self.layouts[tensor.name]
+            if layout.kind == "planes":
+                channels, height, width = layout.shape
+                planes = Planes(config, (channels, height, width))
+                self.planes[tensor.name] = planes
+                joined += planes.size
+            elif layout.kind == "rows":
+                units, features = layout.shape
+                rows = Rows(config, (units, features))
+                self.rows[tensor.name] = rows
+                joined += rows.size
+            else:
+                vector += layout.shape[0]
+        self.vector_size = vector
+        self.normaliser = ObservationNormaliser(vector) if vector and config.normalise_observations else None
+        self.dense = Dense(config, vector, config.dense) if vector else None
+        joined += self.dense.size if self.dense is not None else 0
+        self.join = Dense(config, joined, config.hidden)
+        self.recurrent = (
+            Recurrent(config.memory, self.join.size, config.memory_size) if config.memory != "none" else None
+        )
+        features = self.recurrent.size if self.recurrent is not None else self.join.size
+        self.policy_head = nn.Linear(features, self.heads.choices)
+        self.value_head = nn.Linear(features, 1)
+        self.values = ValueNormaliser() if config.normalise_values else None
+        if seed is not None:
+            self._initialise(seed)
+
+    def _initialise(self, seed: int) -> None:
+        """Orthogonal matrices (Saxe et al. 2014), zero biases; nearly uniform policy at the start."""
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for module in self.modules():
+                if isinstance(module, nn.Linear | nn.Conv2d):
+                    gain = 2.0**0.5
+                    if module is self.policy_head:
+                        gain = 0.01
+                    elif (
+                        module is self.value_head
+                        or isinstance(self.recurrent, Recurrent)
+                        and (module is self.recurrent.read or module is self.recurrent.recur)
+                    ):
+                        gain = 1.0
+                    nn.init.orthogonal_(module.weight, gain, generator=generator)
+                    if module.bias is not None:
+                        module.bias.zero_()
+
+    @property
+    def device(self) -> torch.device:
+        return self.policy_head.weight.device
+
+    @property
+    def memory_shape(self) -> tuple[int, ...] | None:
+        """Shape of one row's memory, or None."""
+        return self.recurrent.shape if self.recurrent is not None else None
+
+    @property
+    def architecture(self) -> str:
+        """The configuration as JSON text, as a weights file carries it."""
+        return msgspec.json.encode(self.config).decode()
+
+    def initial_memory(self, rows: int) -> Tensor | None:
+        """Zeros ``[rows, *memory_shape]``, or None."""
+        return self.recurrent.initial(rows, self.device) if self.recurrent is not None else None
+
+    def vectors(self, obs: Observation) -> Tensor | None:
+        """All vector inputs unfolded and joined, before normalisation: ``float32[N, D]``."""
+        parts = [
+            codec_of(t).unfold(t, obs[t.name]) for t in self.inputs if self.layouts[t.name].kind == "vector"
+        ]
+        if not parts:
+            return None
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
+    def encode(self, obs: Observation) -> Tensor:
+        """``obs[name]: [N, *packed]`` -> features ``[N, hidden]``."""
+        parts: list[Tensor] = []
+        for tensor in self.inputs:
+            kind = self.layouts[tensor.name].kind
+            if kind == "planes":
+                parts.append(self.planes[tensor.name](codec_of(tensor).unfold(tensor, obs[tensor.name])))
+            elif kind == "rows":
+                parts.append(self.rows[tensor.name](codec_of(tensor).unfold(tensor, obs[tensor.name])))
+        vector = self.vectors(obs)
+        if vector is not None and self.dense is not None:
+            if self.normaliser is not None:
+                vector = self.normaliser(vector)
+            parts.append(self.dense(vector))
+        joined: Tensor = self.join(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1))
+        return joined
+
+    def _autocast(self) -> contextlib.AbstractContextManager[object]:
+        if self.precision == "bfloat16":
+            return torch.autocast(self.device.type, torch.bfloat16)
+        return contextlib.nullcontext()
+
+    def _heads(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        features = features.float()
+        return self.policy_head(features), self.value_head(features).squeeze(-1)
+
+    def denormalise(self, value: Tensor) -> Tensor:
+        """Predictions of the value head -> the game's own units."""
+        return self.values.denormalise(value) if self.values is not None else value
+
+    def normalise(self, returns: Tensor) -> Tensor:
+        """Returns in the game's own units -> targets of the value head."""
+        return self.values.normalise(returns) if self.values is not None else returns
+
+    @torch.no_grad()
+    def step(self, obs: Observation, memory: Tensor | None = None, first: Tensor | None = None) -> Step:
+        """One decision of ``N`` rows. ``memory[N, ...]`` and ``first: bool[N]`` only with memory."""
+        with self._autocast():
+            features = self.encode(obs)
+        if self.recurrent is not None:
+            if memory is None or first is None:
+                raise ValueError("a policy with memory needs memory and first at every step")
+            memory = self.recurrent.step(features.float(), memory, first.bool())
+            features = self.recurrent.output(memory)
+        logits, value = self._heads(features)
+        return Step(logits, self.denormalise(value), memory)
+
+    def flat(self, obs: Observation) -> tuple[Tensor, Tensor]:
+        """Logits ``[N, A]`` and normalised values ``[N]`` of any moments; for policies without memory."""
+        with self._autocast():
+            features = self.encode(obs)
+        return self._heads(features)
+
+    def sequence(
+        self, obs: Observation, memory: Tensor | None, first: Tensor, active: Tensor | None = None
+    ) -> Sequence:
+        """``obs[name]: [T, B, *packed]``, ``first, active: bool[T, B]``, ``memory: [B, ...]`` at the start.
+
+        Inactive moments cost no encoding and leave memory alone; their logits and values mean nothing.
+        Without memory this is one flat batch.
+        """
+        steps, rows = first.shape
+        if active is None:
+            active = torch.ones_like(first, dtype=torch.bool)
+        flat = {t.name: obs[t.name].flatten(0, 1) for t in self.inputs}
+        if bool(active.all()):
+            with self._autocast():
+                features = self.encode(flat)
+        else:
+            index = active.flatten().nonzero().squeeze(1)
+            with self._autocast():
+                some = self.encode({name: x.index_select(0, index) for name, x in flat.items()})
+            features = some.new_zeros((steps * rows, some.shape[1])).index_copy(0, index, some)
+        if self.recurrent is not None:
+            if memory is None:
+                raise ValueError("a policy with memory needs the memory at the start of a sequence")
+            outputs, memory = self.recurrent.sequence(
+                features.float().reshape(steps, rows, -1), memory, first.bool(), active
+            )
+            features = outputs.flatten(0, 1)
+        logits, value = self._heads(features)
+        return Sequence(logits.reshape(steps, rows, -1), value.reshape(steps, rows), memory)

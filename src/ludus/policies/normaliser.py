@@ -1,0 +1,103 @@
+"""Running statistics that live inside a network as buffers, hence inside its weights files.
+
+Frozen while a network acts or is differentiated; changed only by the explicit ``absorb`` calls of a
+learner, in float64 and in a fixed order, so that equal data give equal bits.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class ObservationNormaliser(nn.Module):
+    """``(x - mean) / deviation`` a column, clipped to ``[-limit, limit]``.
+
+    Mean and variance of everything seen so far (Chan, Golub, LeVeque 1983: pairwise update).
+    """
+
+    mean: Tensor
+    variance: Tensor
+    count: Tensor
+
+    def __init__(self, size: int, limit: float = 8.0) -> None:
+        super().__init__()
+        self.limit = limit
+        self.register_buffer("mean", torch.zeros(size))
+        self.register_buffer("variance", torch.ones(size))
+        self.register_buffer("count", torch.zeros((), dtype=torch.float64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``float32[N, D]`` -> the same shape."""
+        scaled = (x - self.mean) * torch.rsqrt(self.variance + 1e-5)
+        return scaled.clamp(-self.limit, self.limit)
+
+    @torch.no_grad()
+    def absorb(self, x: Tensor) -> None:
+        """Adds ``float32[N, D]`` to the statistics."""
+        if x.shape[0] == 0:
+            return
+        data = x.double()
+        n = float(x.shape[0])
+        mean = data.mean(dim=0)
+        variance = data.var(dim=0, unbiased=False)
+        old = float(self.count)
+        total = old + n
+        delta = mean - self.mean.double()
+        merged = self.variance.double() * old + variance * n + delta.square() * (old * n / total)
+        self.mean.copy_(self.mean.double() + delta * (n / total))
+        self.variance.copy_(merged / total)
+        self.count.fill_(total)
+
+
+class ValueNormaliser(nn.Module):
+    """Mean and deviation of value targets (PopArt; van Hasselt et al. 2016, Hessel et al. 2019).
+
+    The value head predicts normalised returns. ``absorb`` moves the statistics and rescales the
+    head's last layer so that every denormalised prediction stays what it was.
+    """
+
+    mean: Tensor
+    square: Tensor
+    weight: Tensor
+
+    def __init__(self, decay: float = 0.99, floor: float = 1e-2) -> None:
+        super().__init__()
+        self.decay = decay  # of the moments, an update of the learner
+        self.floor = floor  # smallest deviation: returns that never differ are not blown up
+        self.register_buffer("mean", torch.zeros((), dtype=torch.float64))
+        self.register_buffer("square", torch.ones((), dtype=torch.float64))
+        self.register_buffer("weight", torch.zeros((), dtype=torch.float64))
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and standard deviation of returns."""
+        mean = float(self.mean)
+        variance = max(float(self.square) - mean * mean, 0.0)
+        return mean, max(variance**0.5, self.floor)
+
+    def denormalise(self, value: Tensor) -> Tensor:
+        """Predictions of the head -> returns as the game counts them."""
+        mean, deviation = self.moments()
+        return value * deviation + mean
+
+    def normalise(self, returns: Tensor) -> Tensor:
+        """Returns -> targets of the head."""
+        mean, deviation = self.moments()
+        return (returns - mean) / deviation
+
+    @torch.no_grad()
+    def absorb(self, returns: Tensor, head: nn.Linear) -> None:
+        """Adds ``float32[N]`` returns and rescales ``head`` (``out_features == 1``) to keep its predictions."""
+        if returns.numel() == 0:
+            return
+        old_mean, old_deviation = self.moments()
+        data = returns.double()
+        # A decaying average without the bias of its start: weights of old and new are explicit.
+        old = float(self.weight) * self.decay
+        total = old + 1.0
+        self.mean.mul_(old).add_(data.mean()).div_(total)
+        self.square.mul_(old).add_(data.square().mean()).div_(total)
+        self.weight.fill_(total)
+        mean, deviation = self.moments()
+        head.weight.mul_(old_deviation / deviation)
+        head.bias.mul_(old_deviation).add_(old_mean - mean).div_(deviation)

@@ -1,0 +1,102 @@
+"""Parts that turn unfolded observations into one feature vector: planes, entity rows, vectors."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ludus.policies.config import PolicyConfig
+
+Activation = Callable[[Tensor], Tensor]
+
+_ACTIVATIONS: dict[str, Activation] = {
+    "leaky_relu": lambda x: functional.leaky_relu(x, 0.01),
+    "relu": functional.relu,
+    "tanh": torch.tanh,
+    "gelu": functional.gelu,
+}
+
+
+def activation_of(config: PolicyConfig) -> Activation:
+    """The non-linearity that a configuration names."""
+    return _ACTIVATIONS[config.activation]
+
+
+class Dense(nn.Module):
+    """Linear layers, each followed by an optional layer norm and the activation. ``[N, D] -> [N, size]``."""
+
+    def __init__(self, config: PolicyConfig, inputs: int, widths: tuple[int, ...]) -> None:
+        super().__init__()
+        sizes = (inputs, *widths)
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
+        self.norms = nn.ModuleList(nn.LayerNorm(b) for b in widths) if config.norm != "none" else None
+        self.activation = activation_of(config)
+        self.size = sizes[-1]
+
+    def forward(self, x: Tensor) -> Tensor:
+        for i, layer in enumerate(self.layers):
+            x = layer(x)
+            if self.norms is not None:
+                x = self.norms[i](x)
+            x = self.activation(x)
+        return x
+
+
+class Planes(nn.Module):
+    """3x3 convolutions with padding 1, ``[N, C, H, W] -> [N, size]``.
+
+    ``norm="layer"`` normalises each sample over all channels and positions, ``"group"`` over groups
+    of 8 channels; both act the same in training and in acting, unlike batch statistics.
+    """
+
+    def __init__(self, config: PolicyConfig, shape: tuple[int, int, int]) -> None:
+        super().__init__()
+        if len(config.channels) != len(config.strides):
+            raise ValueError(
+                f"policy.channels has {len(config.channels)} entries and policy.strides {len(config.strides)}; "
+                "one stride a convolution is expected"
+            )
+        channels, height, width = shape
+        self.convolutions = nn.ModuleList()
+        self.norms = nn.ModuleList() if config.norm != "none" else None
+        for out, stride in zip(config.channels, config.strides):
+            self.convolutions.append(nn.Conv2d(channels, out, 3, stride, padding=1))
+            if self.norms is not None:
+                groups = out // 8 if config.norm == "group" and out % 8 == 0 else 1
+                self.norms.append(nn.GroupNorm(groups, out))
+            channels = out
+            height, width = (height - 1) // stride + 1, (width - 1) // stride + 1
+        self.activation = activation_of(config)
+        self.size = channels * height * width
+
+    def forward(self, x: Tensor) -> Tensor:
+        for i, convolution in enumerate(self.convolutions):
+            x = convolution(x)
+            if self.norms is not None:
+                x = self.norms[i](x)
+            x = self.activation(x)
+        return x.flatten(1)
+
+
+class Rows(nn.Module):
+    """Entity rows ``[N, U, F] -> [N, size]``: one MLP for each row, then mean and maximum over present rows.
+
+    A row is absent when all its features are zero; without present rows the result is zero.
+    """
+
+    def __init__(self, config: PolicyConfig, shape: tuple[int, int]) -> None:
+        super().__init__()
+        self.each = Dense(config, shape[1], config.dense)
+        self.size = 2 * self.each.size
+
+    def forward(self, x: Tensor) -> Tensor:
+        present = (x != 0).any(dim=2)
+        features = self.each(x.flatten(0, 1)).reshape(*present.shape, self.each.size)
+        count = present.sum(dim=1, keepdim=True)
+        mean = (features * present.unsqueeze(2)).sum(dim=1) / count.clamp(min=1)
+        top = features.masked_fill(~present.unsqueeze(2), -torch.inf).amax(dim=1)
+        return torch.cat([mean, torch.where(count > 0, top, torch.zeros_like(top))], dim=1)

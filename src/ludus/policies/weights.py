@@ -1,0 +1,150 @@
+"""Weights files: safetensors with a JSON header. Loading one cannot run code.
+
+A file stands alone: its header carries the network's configuration and the game's spec, so
+:func:`build_policy` needs nothing else. Files come from anywhere, so sizes are bounded and every name,
+shape and dtype is compared with what the configuration implies before a number is used.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
+from ludus.flow.slab import Array
+from ludus.policies.config import PolicyConfig
+from ludus.policies.network import PolicyNetwork
+
+MAX_BYTES = 4 << 30
+_MAX_JSON = 8 << 20
+_MAX_PARTS = 256  # tensors of a spec, heads, layers
+_KEY = "ludus"
+
+
+class WeightsError(ValueError):
+    """A weights file that cannot be used; the message says which file and why."""
+
+
+def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
+    """Writes a file that is either complete or absent: temporary name, fsync, rename."""
+    target = Path(path)
+    tensors = {n: np.asarray(a, order="C") for n, a in weights.tensors.items()}
+    data = save(tensors, {_KEY: msgspec.json.encode(weights.meta).decode()})
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    directory = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def load_weights(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Weights:
+    """Reads and checks a file. ``FileNotFoundError``, or :class:`WeightsError` if it is not one of ours."""
+    target = Path(path)
+    size = target.stat().st_size
+    if size > max_bytes:
+        raise WeightsError(f"{target}: {size} bytes; a weights file has at most {max_bytes}")
+    try:
+        with safe_open(str(target), framework="numpy") as file:
+            header = (file.metadata() or {}).get(_KEY)
+            if header is None:
+                raise WeightsError(
+                    f"{target}: a safetensors file, but not a Ludus weights file (no {_KEY!r} header)"
+                )
+            if len(header) > _MAX_JSON:
+                raise WeightsError(f"{target}: header of {len(header)} bytes; at most {_MAX_JSON}")
+            meta = msgspec.json.decode(header, type=WeightsMeta)
+            network = _empty_network(meta, str(target))
+            expected = {n: (tuple(t.shape), _dtype(t)) for n, t in network.state_dict().items()}
+            names = set(file.keys())
+            for name in sorted(names ^ set(expected)):
+                what = "is missing" if name in expected else "does not belong to this architecture"
+                raise WeightsError(f"{target}: tensor {name!r} {what}")
+            tensors: dict[str, Array] = {}
+            for name, (shape, dtype) in expected.items():
+                view = file.get_slice(name)
+                found = (tuple(view.get_shape()), view.get_dtype())
+                if found != (shape, dtype):
+                    raise WeightsError(
+                        f"{target}: tensor {name!r} is {found[1]}{list(found[0])}, expected {dtype}{list(shape)}"
+                    )
+                tensors[name] = file.get_tensor(name)
+    except SafetensorError as error:
+        raise WeightsError(f"{target}: not a readable safetensors file ({error})") from None
+    except msgspec.DecodeError as error:
+        raise WeightsError(f"{target}: header: {error}") from None
+    for name, array in tensors.items():
+        if not bool(np.isfinite(array).all()):
+            raise WeightsError(f"{target}: tensor {name!r} has values that are not finite")
+    return Weights(meta, tensors)
+
+
+def build_policy(weights: Weights, device: str = "cpu", precision: str = "float32") -> PolicyNetwork:
+    """The network that the weights describe, ready to act. :class:`WeightsError` if they do not fit."""
+    network = _empty_network(weights.meta, "weights")
+    network.precision = precision
+    state = {n: torch.from_numpy(np.array(a)) for n, a in weights.tensors.items()}
+    try:
+        network.load_state_dict(state, strict=True, assign=True)
+    except RuntimeError as error:
+        raise WeightsError(f"weights do not fit their architecture: {error}") from None
+    return network.to(device).eval()
+
+
+def _dtype(tensor: torch.Tensor) -> str:
+    return {torch.float32: "F32", torch.float64: "F64"}[tensor.dtype]
+
+
+def _empty_network(meta: WeightsMeta, where: str) -> PolicyNetwork:
+    """Names and shapes only, on the meta device: nothing of a size that the file claims is allocated."""
+    try:
+        config = msgspec.json.decode(meta.architecture, type=PolicyConfig)
+        spec = decode_spec(meta.spec)
+        _check_bounds(config, spec)
+        if spec.spec_hash != meta.spec_hash:
+            raise ValueError(
+                f"spec hash {meta.spec_hash} does not match the spec, which hashes to {spec.spec_hash}"
+            )
+        if spec.name != meta.game:
+            raise ValueError(f"game {meta.game!r} does not match the spec's {spec.name!r}")
+        with torch.device("meta"):
+            return PolicyNetwork(config, spec, seed=None)
+    except (ValueError, RuntimeError, OverflowError, msgspec.MsgspecError) as error:
+        raise WeightsError(f"{where}: {error}") from None
+
+
+def _check_bounds(config: PolicyConfig, spec: GameSpec) -> None:
+    lengths = {
+        "policy.inputs": config.inputs,
+        "policy.channels": config.channels,
+        "policy.strides": config.strides,
+        "policy.dense": config.dense,
+        "policy.hidden": config.hidden,
+        "spec.observation": spec.observation,
+        "spec.heads": spec.heads,
+    }
+    for name, items in lengths.items():
+        if len(items) > _MAX_PARTS:
+            raise ValueError(f"{name} has {len(items)} entries; at most {_MAX_PARTS}")
+    widths = (*config.channels, *config.strides, *config.dense, *config.hidden, config.memory_size)
+    sizes = [n for t in spec.observation for n in t.shape] + [h.size for h in spec.heads]
+    for size in (*widths, *sizes):
+        if not 1 <= size <= 1 << 20:
+            raise ValueError(f"a size of {size}; sizes lie between 1 and {1 << 20}")
+    if not spec.heads:
+        raise ValueError("spec.heads is empty; a policy decides something")

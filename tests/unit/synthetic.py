@@ -1,0 +1,94 @@
+"""Specs and slabs that no game made, for tests of policies and learners."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ludus.flow import GameSpec, HeadSpec, Slab, TensorSpec
+from ludus.policies.distribution import uniforms
+from ludus.policies.network import PolicyNetwork
+
+
+def tensor(
+    name: str, dtype: str, shape: tuple[int, ...], codec: str = "identity", scale: float = 1.0
+) -> TensorSpec:
+    """A tensor spec with a wide range."""
+    return TensorSpec(name, dtype, shape, -255.0, 255.0, codec, scale, "synthetic")  # type: ignore[arg-type]
+
+
+def make_spec(observation: tuple[TensorSpec, ...], heads: tuple[int, ...]) -> GameSpec:
+    """A game's declaration without a game."""
+    return GameSpec(
+        name="synthetic",
+        title="Synthetic",
+        version=1,
+        seats=1,
+        turn_based=False,
+        perfect_information=True,
+        default_frame_skip=1,
+        max_ticks=0,
+        observation=observation,
+        heads=tuple(HeadSpec(f"h{i}", n) for i, n in enumerate(heads)),
+        params=(),
+        bots=(),
+    )
+
+
+def act(network: PolicyNetwork, slab: Slab, seed: int, version: int = 0) -> None:
+    """Plays the behaviour policy over a slab whose observations, masks and flags are filled."""
+    memory = network.initial_memory(slab.rows)
+    if memory is not None:
+        slab.memory = memory.numpy().copy()
+    for t in range(slab.steps + 1):
+        rows = np.flatnonzero((slab.active[t] != 0) & (slab.policy[t] == 0))
+        if len(rows) == 0:
+            continue
+        obs = {n: torch.from_numpy(x[t, rows]) for n, x in slab.obs.items()}
+        first = torch.from_numpy(slab.first[t, rows]) != 0
+        out = network.step(obs, memory[rows] if memory is not None else None, first)
+        slab.value[t, rows] = out.value.numpy()
+        if t == slab.steps:
+            break
+        if memory is not None and out.memory is not None:
+            memory[rows] = out.memory
+        log_probs = network.heads.log_probs(out.logits, torch.from_numpy(slab.mask[t, rows]))
+        draw = torch.from_numpy(uniforms(seed, t, rows, len(network.heads.sizes)))
+        actions = network.heads.sample(log_probs, draw)
+        slab.actions[t, rows] = actions.numpy()
+        slab.logp[t, rows] = network.heads.log_prob_of(log_probs, actions).numpy()
+        slab.version[t, rows] = version
+
+
+def random_slab(
+    spec: GameSpec, steps: int, rows: int, seed: int, idle: float = 0.0, end: float = 0.1
+) -> Slab:
+    """Random observations, masks with at least one legal choice a head, rewards, ends, idle moments."""
+    rng = np.random.default_rng(seed)
+    slab = Slab(spec, steps, rows)
+    for name, array in slab.obs.items():
+        if array.dtype == np.float32:
+            slab.obs[name][:] = rng.normal(size=array.shape)
+        else:
+            slab.obs[name][:] = rng.integers(0, 100, array.shape)
+    offset = 0
+    for head in spec.heads:
+        legal = rng.random((steps + 1, rows, head.size)) < 0.6
+        sure = rng.integers(0, head.size, (steps + 1, rows))
+        np.put_along_axis(legal, sure[..., None], True, axis=2)
+        slab.mask[..., offset : offset + head.size] = legal
+        offset += head.size
+    slab.reward[:] = rng.normal(size=slab.reward.shape)
+    slab.terminated[:] = rng.random(slab.terminated.shape) < end
+    slab.truncated[:] = (rng.random(slab.truncated.shape) < end) & (slab.terminated == 0)
+    slab.final_value[:] = rng.normal(size=slab.final_value.shape)
+    slab.active[:] = rng.random(slab.active.shape) >= idle
+    slab.policy[:] = np.where(slab.active != 0, 0, -1)
+    pending = np.ones(rows, bool)
+    for t in range(steps + 1):
+        act_now = slab.active[t] != 0
+        slab.first[t] = pending & act_now
+        pending &= ~act_now
+        if t < steps:
+            pending |= (slab.terminated[t] | slab.truncated[t]) != 0
+    return slab
