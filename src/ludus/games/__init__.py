@@ -1,7 +1,8 @@
-"""Games by name: what there is, and what each declares about itself."""
+"""Games by name: what there is, what each declares about itself, whether one keeps the contract."""
 
 from __future__ import annotations
 
-from ludus.games.registry import list_games, spec
+from ludus.games.conformance import Finding, GameReport, check_game
+from ludus.games.registry import GameRef, find, list_games, spec, text_params
 
-__all__ = ["list_games", "spec"]
+__all__ = ["Finding", "GameRef", "GameReport", "check_game", "find", "list_games", "spec", "text_params"]

@@ -1,22 +1,145 @@
-"""The games that this installation can play."""
+"""The games that this installation can play, built in or not.
+
+A game is named in presets and on command lines by a reference:
+
+- ``minirts``: a built-in game, or one of an installed package that declares the entry point
+  ``my_game = "my_package.my_module"`` in the group ``ludus.games``;
+- ``./path/to/my_game`` or ``path/to/my_game.cpython-311-x86_64-linux-gnu.so``: a compiled module
+  (or a folder that holds one, also in its ``build/``), written with ``LUDUS_GAME_MODULE``.
+
+Loading a compiled module runs its code: a reference with a path is only ever taken from the user's
+own preset or command line, never from a replay or a checkpoint.
+"""
 
 from __future__ import annotations
 
+import difflib
+import importlib
+import importlib.machinery
+import importlib.metadata
+import importlib.util
+import sys
 from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, cast
 
 from ludus.flow.spec import GameSpec, decode_spec
-from ludus.native import core
+from ludus.native import NativeGames, ParamError, core
+
+ENTRY_POINTS = "ludus.games"
+
+
+class GameRef(NamedTuple):
+    """A game's name and the compiled module that plays it."""
+
+    name: str
+    native: NativeGames
+
+
+#: Modules loaded by path in this process: name of the game -> module.
+_loaded: dict[str, NativeGames] = {}
+
+
+def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
+    return {e.name: e for e in importlib.metadata.entry_points(group=ENTRY_POINTS)}
 
 
 def list_games() -> list[str]:
-    """Names of all games, built-in ones first, in a fixed order."""
-    return list(core.game_names())
+    """Names of all games: built in, loaded by path, then installed, each group in a fixed order."""
+    names = [*core.game_names(), *sorted(_loaded), *sorted(_entry_points())]
+    return list(dict.fromkeys(names))
 
 
-def spec(name: str, params: Mapping[str, str] | None = None) -> GameSpec:
-    """What game ``name`` declares under ``params`` (text values, as presets hold them).
+def find(reference: str) -> GameRef:
+    """The game that ``reference`` names.
+
+    Raises ``ParamError`` (a ``ValueError``): unknown name (with the nearest one), no such module, or a
+    module that holds no game.
+    """
+    if "/" in reference or reference.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):
+        return load(Path(reference))
+    if reference in core.game_names():
+        return GameRef(reference, cast(NativeGames, core))
+    if reference in _loaded:
+        return GameRef(reference, _loaded[reference])
+    entry = _entry_points().get(reference)
+    if entry is None:
+        near = difflib.get_close_matches(reference, list_games(), n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]}?" if near else "valid: " + ", ".join(list_games())
+        raise ParamError(f"unknown game {reference!r} ({hint}); ludus games list shows all")
+    try:
+        native = cast(NativeGames, importlib.import_module(entry.value))
+        names = native.game_names()
+    except (ImportError, AttributeError) as error:
+        raise ParamError(f"game {reference}: {entry.value} cannot be used as a game module: {error}") from error
+    if reference not in names:
+        raise ParamError(f"game {reference}: {entry.value} holds {', '.join(names)} instead")
+    return GameRef(reference, native)
+
+
+def load(path: Path) -> GameRef:
+    """Loads a compiled game module by path and gives its first game. Raises ``ParamError``."""
+    file = _extension_file(path)
+    name = file.name.split(".")[0]
+    qualified = f"ludus_game_{name}"
+    module = sys.modules.get(qualified)
+    if module is None or Path(module.__file__ or "").resolve() != file.resolve():
+        loader = importlib.machinery.ExtensionFileLoader(name, str(file))
+        spec = importlib.util.spec_from_file_location(name, file, loader=loader)
+        if spec is None:
+            raise ParamError(f"{file}: not a module that this Python can load")
+        try:
+            module = importlib.util.module_from_spec(spec)
+            loader.exec_module(module)
+        except ImportError as error:
+            raise ParamError(f"{file}: {error}") from error
+        sys.modules[qualified] = module
+    native = cast(NativeGames, module)
+    try:
+        names = native.game_names()
+    except AttributeError:
+        raise ParamError(f"{file}: has no games; it was not made with LUDUS_GAME_MODULE") from None
+    clash = [n for n in names if n in core.game_names()]
+    if clash:
+        raise ParamError(f"{file}: {clash[0]} is the name of a built-in game")
+    for game in names:
+        _loaded[game] = native
+    return GameRef(names[0], native)
+
+
+def _extension_file(path: Path) -> Path:
+    suffixes = tuple(importlib.machinery.EXTENSION_SUFFIXES)
+    if path.is_file():
+        return path
+    if not path.is_dir():
+        raise ParamError(f"{path}: no such file or folder; expected a compiled game module")
+    for folder in (path, path / "build"):
+        found = sorted(p for p in folder.glob("*") if p.name.endswith(suffixes)) if folder.is_dir() else []
+        if len(found) > 1:
+            raise ParamError(f"{folder}: several modules ({', '.join(p.name for p in found)}); name one of them")
+        if found:
+            return found[0]
+    raise ParamError(
+        f"{path}: no compiled game module (*{suffixes[0]}) there or in its build/; "
+        f"build it: cmake -S {path} -B {path}/build && cmake --build {path}/build"
+    )
+
+
+def spec(reference: str, params: Mapping[str, object] | None = None) -> GameSpec:
+    """What a game declares under ``params``.
 
     Raises ``ParamError`` (a ``ValueError``) on an unknown game, parameter or value, naming the nearest valid
     one.
     """
-    return decode_spec(core.spec_json(name, dict(params or {})))
+    game = find(reference)
+    return decode_spec(game.native.spec_json(game.name, text_params(params or {})))
+
+
+def text_params(params: Mapping[str, object]) -> dict[str, str]:
+    """Parameters as the core takes them, from the values that TOML knows: integers, floats, text."""
+    out: dict[str, str] = {}
+    for name, value in params.items():
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            raise ParamError(f"parameter {name} = {value!r}: expected a number or text")
+        out[name] = value if isinstance(value, str) else repr(value)
+    return out

@@ -1,14 +1,19 @@
 """The only re-export of the compiled core.
 
 Everything compiled is reached as ``ludus.native.core``; its signatures are in the generated
-``_core.pyi`` beside this file.
+``_core.pyi`` beside this file. Games built outside this package are modules with the same functions
+(:class:`NativeGames`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
 try:
     from ludus.native import _core as core
-except ImportError as error:  # pragma: no cover - depends on the installation
+except ImportError as error:
     raise ImportError(
         f"the compiled core of ludus is missing or does not fit this Python ({error}); "
         "install the package (pip install .) or build it: cmake -S . -B build -G Ninja && ninja -C build"
@@ -18,4 +23,72 @@ ParamError = core.ParamError
 ReplayError = core.ReplayError
 GameError = core.GameError
 
-__all__ = ["GameError", "ParamError", "ReplayError", "core"]
+
+class NativeGames(Protocol):
+    """A compiled module that holds games: ``core``, or one made with ``LUDUS_GAME_MODULE``.
+
+    Texts are JSON where the function's docstring in ``_core.pyi`` says so.
+    """
+
+    def game_names(self) -> list[str]: ...
+
+    def spec_json(self, game: str, params: Mapping[str, str] = ...) -> str: ...
+
+    def replay_verify(self, data: bytes) -> str: ...
+
+    def replay_frames(self, data: bytes, every: int = ...) -> list[str]: ...
+
+    def replay_record(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        seed: int,
+        match: int,
+        bots: Sequence[str],
+        frame_skip: Sequence[int] = ...,
+        hash_every: int = ...,
+    ) -> bytes: ...
+
+    def perft(
+        self, game: str, params: Mapping[str, str], seed: int, match: int, frame_skip: int, depth: int
+    ) -> int: ...
+
+    def playthrough(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        seed: int,
+        match: int,
+        bots: Sequence[str] = ...,
+        frame_skip: Sequence[int] = ...,
+        moments: int = ...,
+    ) -> str: ...
+
+    def signature(self) -> str: ...
+
+    def game_signature(self, game: str) -> str: ...
+
+    def conformance(
+        self, game: str, params: Mapping[str, str], seed: int, matches: int, max_ticks: int = ...
+    ) -> str: ...
+
+    def bench_sim(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        bots: Sequence[str],
+        frame_skip: Sequence[int],
+        threads: int,
+        matches: int,
+        ticks: int,
+        seed: int = ...,
+    ) -> str: ...
+
+
+def cmake_dir() -> Path:
+    """Folder of ``ludus-config.cmake``, for games that are built outside this package."""
+    installed = Path(__file__).resolve().parent / "cmake"
+    return installed if installed.is_dir() else Path(__file__).resolve().parents[3] / "cmake"
+
+
+__all__ = ["GameError", "NativeGames", "ParamError", "ReplayError", "cmake_dir", "core"]

@@ -1,0 +1,5 @@
+#include "foragers.hpp"
+
+#include "bind/game_module.hpp"
+
+LUDUS_GAME_MODULE(foragers, Foragers)

@@ -1,0 +1,85 @@
+"""Does a game keep the contract? The checks behind ``ludus games check``; they ship to users.
+
+The rules themselves are checked in C++ (``cpp/game/conformance.hpp``): reset, determinism, clone by
+byte copy, seats, observations written whole and within range, masks, refusals, ticks, rewards, the
+end, replays. Here come the things that show only in Python: that the spec decodes, that views are
+JSON, and how fast it all is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import msgspec
+
+from ludus.games.registry import find, spec, text_params
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One check. ``detail`` says what is wrong, where and what was expected; empty if it passed."""
+
+    check: str
+    passed: bool
+    detail: str = ""
+
+
+class GameReport(msgspec.Struct, frozen=True):
+    """All checks of one game. ``ns_per_tick`` is one core, bots (or random actions) in every seat."""
+
+    game: str
+    findings: tuple[Finding, ...]
+    ns_per_tick: float
+    clone_ns: float
+    state_bytes: int
+
+    @property
+    def passed(self) -> bool:
+        return all(f.passed for f in self.findings)
+
+
+def check_game(
+    reference: str, params: Mapping[str, object] | None = None, *, matches: int = 20, seed: int = 1
+) -> GameReport:
+    """Runs every check over ``matches`` matches. Raises ``ParamError`` on an unknown game or parameter."""
+    game = find(reference)
+    text = text_params(params or {})
+    findings = msgspec.json.decode(game.native.conformance(game.name, text, seed, matches), type=list[Finding])
+    findings.append(_check_spec(reference, text))
+    findings.append(_check_view(reference, text, seed))
+    bench = json.loads(game.native.bench_sim(game.name, text, [_bot(reference, text)], [], 1, 8, 20_000, seed))
+    return GameReport(
+        game=game.name,
+        findings=tuple(findings),
+        ns_per_tick=float(bench["ns_per_tick"]),
+        clone_ns=float(bench["clone_ns"]),
+        state_bytes=int(bench["state_bytes"]),
+    )
+
+
+def _bot(reference: str, params: Mapping[str, str]) -> str:
+    bots = spec(reference, params).bots
+    return bots[0].name if bots else "uniform"
+
+
+def _check_spec(reference: str, params: Mapping[str, str]) -> Finding:
+    try:
+        decoded = spec(reference, params)
+    except msgspec.ValidationError as error:
+        return Finding("spec_decodes", False, str(error))
+    for tensor in decoded.observation:
+        if tensor.codec == "identity" and tensor.labels and len(tensor.labels) not in tensor.shape:
+            return Finding("spec_decodes", False, f"tensor {tensor.name}: labels fit no axis of {tensor.shape}")
+    return Finding("spec_decodes", True)
+
+
+def _check_view(reference: str, params: Mapping[str, str], seed: int) -> Finding:
+    game = find(reference)
+    data = game.native.replay_record(game.name, params, seed, 0, ["uniform"])
+    for index, frame in enumerate(game.native.replay_frames(data, 50)):
+        try:
+            if not isinstance(json.loads(frame), dict):
+                return Finding("view", False, f"frame {index}: expected a JSON object")
+        except json.JSONDecodeError as error:
+            return Finding("view", False, f"frame {index}: {error}")
+    return Finding("view", True)

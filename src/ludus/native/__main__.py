@@ -1,0 +1,13 @@
+"""``python -m ludus.native --cmake-dir``: where CMake finds Ludus."""
+
+from __future__ import annotations
+
+import sys
+
+from ludus.native import cmake_dir
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--cmake-dir"]:
+        sys.stderr.write("usage: python -m ludus.native --cmake-dir\n")
+        sys.exit(2)
+    print(cmake_dir())
