@@ -1,0 +1,108 @@
+"""A preset against the game it names: does the game exist, does it know these bots and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ludus.flow.spec import GameSpec, ParamSpec
+from ludus.games import list_games, spec
+from ludus.train import schema
+from ludus.train.config import ParamValue, Preset
+from ludus.train.preset_file import LoadedPreset, PresetError
+from ludus.train.schema import Problem
+
+#: Opponents that are not bots: the learner's own weights, now and earlier.
+LEARNED_OPPONENTS = ("latest", "past")
+
+
+def param_text(value: ParamValue) -> str:
+    """A parameter as the core reads it (``true`` is 1: games declare switches as integers)."""
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def params_text(params: Mapping[str, ParamValue]) -> dict[str, str]:
+    """All parameters as :func:`ludus.games.spec` and the pools take them."""
+    return {name: param_text(value) for name, value in params.items()}
+
+
+def unknown_game(name: str) -> str:
+    """What to say about a game that is not there."""
+    return (
+        f"unknown game {name}" + schema.did_you_mean(name, list_games(), "games") + "; see: ludus games list"
+    )
+
+
+def check_game(loaded: LoadedPreset) -> GameSpec:
+    """The spec of the preset's game under its parameters. Raises :class:`PresetError` with every mistake."""
+    preset = loaded.preset
+    name = preset.game.name
+    if name not in list_games():
+        raise PresetError([f"{loaded.where('game.name')}: game.name: {unknown_game(name)}"])
+    declared = spec(name)
+    problems = [*param_problems(preset.game.params, declared), *_bot_problems(preset, declared)]
+    problems += _input_problems(preset, declared)
+    if problems:
+        raise PresetError([f"{loaded.where(p.path)}: {p.text}" for p in problems])
+    return spec(name, params_text(preset.game.params))
+
+
+def param_problems(
+    params: Mapping[str, ParamValue], declared: GameSpec, prefix: str = "game.params."
+) -> Iterator[Problem]:
+    """Every mistake of ``params`` against what the game declares."""
+    known = {p.name: p for p in declared.params}
+    show = f"; see: ludus games show {declared.name}"
+    for key, value in params.items():
+        path = prefix + key
+        if key not in known:
+            near = schema.did_you_mean(key, known, "parameters")
+            yield Problem(path, f"unknown parameter {path}{near}{show}")
+        elif not _param_fits(value, known[key]):
+            want = _param_expected(known[key])
+            near = ""
+            if known[key].kind == "text" and schema.nearest(str(value), known[key].choices):
+                near = f" (did you mean {schema.nearest(str(value), known[key].choices)}?)"
+            yield Problem(path, f"{path} = {schema.quoted(value)}: expected {want}{near}{show}")
+
+
+def _param_fits(value: ParamValue, param: ParamSpec) -> bool:
+    text = param_text(value)
+    if param.kind == "text":
+        return not param.choices or text in param.choices
+    try:
+        number = int(text) if param.kind == "integer" else float(text)
+    except ValueError:
+        return False
+    return param.low <= number <= param.high
+
+
+def _param_expected(param: ParamSpec) -> str:
+    if param.kind == "text":
+        return "one of " + ", ".join(param.choices) if param.choices else "a text"
+    noun = "a whole number" if param.kind == "integer" else "a number"
+    return f"{noun} from {param.low:g} to {param.high:g}"
+
+
+def _bot_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
+    bots = [b.name for b in declared.bots]
+    show = f"; see: ludus games show {declared.name}"
+    named = [(f"opponents.{i}.name", o.name, True) for i, o in enumerate(preset.opponents)]
+    named += [(f"evaluation.against.{i}", name, False) for i, name in enumerate(preset.evaluation.against)]
+    if preset.curriculum.bot:
+        named.append(("curriculum.bot", preset.curriculum.bot, False))
+    for path, name, learned in named:
+        valid = [*bots, *LEARNED_OPPONENTS] if learned else [*bots, "random"]
+        if name not in valid:
+            near = schema.did_you_mean(name, valid, "there are")
+            yield Problem(path, f"{path}: unknown bot {name} of {declared.name}{near}{show}")
+
+
+def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
+    tensors = [t.name for t in declared.observation]
+    for i, name in enumerate(preset.policy.inputs):
+        if name not in tensors:
+            path = f"policy.inputs.{i}"
+            near = schema.did_you_mean(name, tensors, "observations")
+            yield Problem(path, f"{path}: unknown observation {name} of {declared.name}{near}")
