@@ -146,7 +146,7 @@ def _fits(value: object, kind: mi.Type) -> bool:
 
 
 def _in_range(value: float, kind: mi.IntType | mi.FloatType) -> bool:
-    if isinstance(value, float) and not math.isfinite(value):
+    if not math.isfinite(value):
         return False
     if isinstance(kind, mi.IntType) and not -(2**63) <= value < 2**63:
         return False
