@@ -1,0 +1,32 @@
+"""Tables of the games' pages: filled from the spec, idempotent, and mistakes in a page are named."""
+
+from __future__ import annotations
+
+import pytest
+
+from ludus.games import spec
+from tools.gen_docs import SECTIONS, fill
+
+PAGE = "# A game\n" + "".join(f"\ntext\n\n<!-- spec: {name} -->\nold\n<!-- end -->\n" for name in SECTIONS)
+
+
+def test_blocks_are_rewritten_and_text_is_kept() -> None:
+    s = spec("tic_tac_toe")
+    once = fill(PAGE, s)
+    assert "old" not in once
+    assert once.count("text") >= len(SECTIONS)
+    assert fill(once, s) == once
+    for name in [t.name for t in s.observation] + [h.name for h in s.heads] + [b.name for b in s.bots]:
+        assert f"`{name}`" in once
+    assert "`board` | `bits[2, 3, 3]` | 0 .. 1" in once
+    assert "| observation, packed | 3 bytes |" in once
+
+
+def test_a_page_without_a_section_is_refused() -> None:
+    with pytest.raises(ValueError, match="bots"):
+        fill(PAGE.replace("spec: bots", "spec: actions"), spec("tic_tac_toe"))
+
+
+def test_an_unknown_section_is_refused() -> None:
+    with pytest.raises(ValueError, match="rulez"):
+        fill(PAGE + "<!-- spec: rulez -->\n<!-- end -->\n", spec("tic_tac_toe"))

@@ -1,0 +1,71 @@
+"""The import rules cover every package that there is, and the contract of ours finds violations."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grimp import ImportGraph
+
+from tools.import_contracts import OnlyContract
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def contracts() -> list[dict[str, Any]]:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    found = settings["tool"]["importlinter"]["contracts"]
+    assert isinstance(found, list)
+    return found
+
+
+def packages() -> set[str]:
+    return {p.parent.name for p in (ROOT / "src" / "ludus").glob("*/__init__.py")}
+
+
+@pytest.mark.parametrize(
+    ("number", "about"),
+    [
+        ("2", {"algorithms", "policies", "search", "league", "ratings", "storage"}),
+        ("3", {"flow", "games", "pool", "storage", "ratings", "league"}),
+    ],
+)
+def test_a_rule_names_every_package_that_it_is_about(number: str, about: set[str]) -> None:
+    (contract,) = [c for c in contracts() if c["name"].startswith(number)]
+    assert set(contract["source_modules"]) == {f"ludus.{name}" for name in about & packages()}
+
+
+def graph_with(importer: str, imported: str) -> ImportGraph:
+    graph = ImportGraph()
+    graph.add_module("ludus.cli")
+    graph.add_import(importer=importer, imported=imported, line_number=3, line_contents="")
+    return graph
+
+
+def only(home: str) -> OnlyContract:
+    return OnlyContract("only", {}, {"homes": [home]})
+
+
+def test_only_finds_an_import_from_elsewhere() -> None:
+    graph = graph_with("ludus.train.runner", "ray.util")
+    assert not only("ray -> ludus.cluster").check(graph, False).kept
+
+
+def test_only_allows_its_packages_and_what_is_not_there() -> None:
+    graph = graph_with("ludus.cluster.actors", "ray")
+    assert only("ray -> ludus.cluster").check(graph, False).kept
+    assert only("starlette -> ludus.web").check(graph, False).kept
+    # A name that merely begins alike is another package.
+    assert not only("ray -> ludus.clus").check(graph, False).kept
+
+
+def test_only_refuses_a_line_that_it_cannot_read() -> None:
+    with pytest.raises(ValueError, match="module"):
+        only("ray ludus.cluster").check(ImportGraph(), False)

@@ -1,0 +1,179 @@
+"""Writes the tables of ``docs/games/<game>.md`` from the games' own specs.
+
+A page holds pairs of lines ``<!-- spec: SECTION -->`` and ``<!-- end -->``; what stands between them is
+rewritten (sections: facts, observation, actions, parameters, bots). ``--check`` writes nothing and says which
+pages are out of date (exit code 3). A game without a page is an error: every game has one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ludus.flow.spec import GameSpec, TensorSpec
+from ludus.games import list_games, spec
+
+PAGES = Path(__file__).resolve().parent.parent / "docs" / "games"
+_BLOCK = re.compile(r"(<!-- spec: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [" | ".join(head), " | ".join("---" for _ in head)]
+    lines += [" | ".join(_cell(c) for c in row) for row in rows]
+    return "".join(f"| {line} |\n" for line in lines)
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"
+
+
+def _number(value: float) -> str:
+    return f"{value:g}" if abs(value) < 1e6 else f"{value:.0f}"
+
+
+def facts(s: GameSpec) -> str:
+    """Seats, turns, information, frame skip, versions."""
+    return _table(
+        ("", ""),
+        [
+            ("name on the command line", _code(s.name)),
+            ("rules version", str(s.version)),
+            ("seats", str(s.seats)),
+            ("turns", "one seat at a time" if s.turn_based else "all seats at once"),
+            ("information", "perfect" if s.perfect_information else "each seat sees its own part"),
+            ("default frame skip", f"{s.default_frame_skip} ticks between two decisions"),
+            ("longest match", f"{s.max_ticks} ticks" if s.max_ticks else "unbounded"),
+            ("observation, packed", f"{sum(_packed_bytes(t) for t in s.observation)} bytes"),
+        ],
+    )
+
+
+def _packed_bytes(t: TensorSpec) -> int:
+    size = t.packed_dtype.itemsize
+    for extent in t.packed_shape:
+        size *= extent
+    return size
+
+
+def observation(s: GameSpec) -> str:
+    """One row a tensor, then the planes or columns of each."""
+    rows = [
+        (
+            _code(t.name),
+            _code(f"{t.dtype}[{', '.join(map(str, t.shape))}]"),
+            f"{_number(t.low)} .. {_number(t.high)}",
+            _code(t.codec),
+            t.meaning,
+        )
+        for t in s.observation
+    ]
+    text = _table(("tensor", "packed as", "range", "codec", "meaning"), rows)
+    for t in s.observation:
+        if t.labels:
+            numbered = _table(("", t.name), [(str(n), label) for n, label in enumerate(t.labels)])
+            text += f"\nParts of `{t.name}`:\n\n{numbered}"
+    return text
+
+
+def actions(s: GameSpec) -> str:
+    """One row a head, then its choices."""
+    rows = [
+        (
+            _code(h.name),
+            str(h.size),
+            ", ".join(_code(s.heads[i].name) for i in h.depends_on) or "-",
+            h.meaning,
+        )
+        for h in s.heads
+    ]
+    text = _table(("head", "choices", "mask depends on", "meaning"), rows)
+    for h in s.heads:
+        if h.labels:
+            numbered = _table(("", h.name), [(str(n), label) for n, label in enumerate(h.labels)])
+            text += f"\nChoices of `{h.name}`:\n\n{numbered}"
+    return text
+
+
+def parameters(s: GameSpec) -> str:
+    """One row a parameter."""
+    if not s.params:
+        return "None.\n"
+    rows = []
+    for p in s.params:
+        if p.kind == "text":
+            bounds = ", ".join(map(_code, p.choices)) or "any text"
+        else:
+            bounds = f"{_number(p.low)} .. {_number(p.high)}"
+        default = _code(p.default_value) if p.default_value else "-"
+        rows.append((_code(p.name), p.kind, default, bounds, p.meaning))
+    return _table(("parameter", "kind", "default", "allowed", "meaning"), rows)
+
+
+def bots(s: GameSpec) -> str:
+    """One row a bot."""
+    return _table(("bot", "what it does"), [(_code(b.name), b.meaning) for b in s.bots])
+
+
+SECTIONS: dict[str, Callable[[GameSpec], str]] = {
+    "facts": facts,
+    "observation": observation,
+    "actions": actions,
+    "parameters": parameters,
+    "bots": bots,
+}
+
+
+def fill(page: str, s: GameSpec) -> str:
+    """``page`` with every block rewritten. Raises ``ValueError`` on an unknown or a missing section."""
+    seen = []
+
+    def block(match: re.Match[str]) -> str:
+        name = match.group(2)
+        if name not in SECTIONS:
+            raise ValueError(f"unknown section {name!r}; there are {', '.join(SECTIONS)}")
+        seen.append(name)
+        return f"{match.group(1)}\n{SECTIONS[name](s)}\n{match.group(3)}"
+
+    filled = _BLOCK.sub(block, page)
+    missing = [name for name in SECTIONS if name not in seen]
+    if missing:
+        raise ValueError(f"lacks <!-- spec: {missing[0]} --> ... <!-- end -->")
+    return filled
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Tables of docs/games from the specs.")
+    parser.add_argument("--check", action="store_true", help="write nothing; say which pages are out of date")
+    check = parser.parse_args().check
+    stale = 0
+    for name in list_games():
+        path = PAGES / f"{name}.md"
+        if not path.exists():
+            print(f"docs/games/{name}.md: missing; copy docs/games/tic_tac_toe.md", file=sys.stderr)
+            return 1
+        page = path.read_text("utf-8")
+        try:
+            filled = fill(page, spec(name))
+        except ValueError as error:
+            print(f"docs/games/{name}.md: {error}", file=sys.stderr)
+            return 1
+        if filled == page:
+            continue
+        if check:
+            print(f"docs/games/{name}.md: out of date; run: make docs", file=sys.stderr)
+            stale += 1
+        else:
+            path.write_text(filled, "utf-8")
+            print(f"docs/games/{name}.md: tables rewritten")
+    return 3 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
