@@ -102,6 +102,7 @@ check: $(VENV)/installed structure ## lint, format and types of everything
 	@$(BIN)/ruff format --check .
 	@$(if $(CPP_FILES),$(BIN)/clang-format --dry-run --Werror $(CPP_FILES))
 	@$(BIN)/mypy
+	@$(BIN)/python -m tools.gen_docs --check
 
 .PHONY: format
 format: $(VENV)/installed ## rewrite sources in the house format
@@ -112,7 +113,7 @@ format: $(VENV)/installed ## rewrite sources in the house format
 .PHONY: docs
 docs: $(VENV)/installed ## the documentation in site/, tables generated from the games' specs
 	@$(BIN)/python -m tools.gen_docs
-	@$(BIN)/mkdocs build --strict --quiet --site-dir site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site
 	@echo "open site/index.html"
 
 .PHONY: clean
