@@ -71,7 +71,9 @@ def find(reference: str) -> GameRef:
         native = cast(NativeGames, importlib.import_module(entry.value))
         names = native.game_names()
     except (ImportError, AttributeError) as error:
-        raise ParamError(f"game {reference}: {entry.value} cannot be used as a game module: {error}") from error
+        raise ParamError(
+            f"game {reference}: {entry.value} cannot be used as a game module: {error}"
+        ) from error
     if reference not in names:
         raise ParamError(f"game {reference}: {entry.value} holds {', '.join(names)} instead")
     return GameRef(reference, native)
@@ -116,7 +118,9 @@ def _extension_file(path: Path) -> Path:
     for folder in (path, path / "build"):
         found = sorted(p for p in folder.glob("*") if p.name.endswith(suffixes)) if folder.is_dir() else []
         if len(found) > 1:
-            raise ParamError(f"{folder}: several modules ({', '.join(p.name for p in found)}); name one of them")
+            raise ParamError(
+                f"{folder}: several modules ({', '.join(p.name for p in found)}); name one of them"
+            )
         if found:
             return found[0]
     raise ParamError(

@@ -10,4 +10,4 @@ if __name__ == "__main__":
     if sys.argv[1:] != ["--cmake-dir"]:
         sys.stderr.write("usage: python -m ludus.native --cmake-dir\n")
         sys.exit(2)
-    print(cmake_dir())
+    sys.stdout.write(f"{cmake_dir()}\n")

@@ -112,8 +112,8 @@ class PolicyNetwork(nn.Module):
                         gain = 0.01
                     elif (
                         module is self.value_head
-                        or isinstance(self.recurrent, Recurrent)
-                        and (module is self.recurrent.read or module is self.recurrent.recur)
+                        or (isinstance(self.recurrent, Recurrent)
+                        and (module is self.recurrent.read or module is self.recurrent.recur))
                     ):
                         gain = 1.0
                     nn.init.orthogonal_(module.weight, gain, generator=generator)

@@ -1,0 +1,83 @@
+"""Recorded matches: what is in a ``.ludus`` file, whether it plays out the same again, its moments.
+
+The bytes are checked by the core (checksum, bounds, the rules themselves); all functions raise
+``ReplayError`` (a ``ValueError``) that says what is wrong with them and where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ludus.games.registry import find, text_params
+from ludus.native import core
+
+
+class ReplayInfo(msgspec.Struct, frozen=True):
+    """What a replay holds, decisions and hashes apart.
+
+    ``players`` names who held each seat; ``outcome`` is +1 won, 0 drawn, -1 lost, a seat each.
+    ``hash_every`` is in ticks. ``over`` is false if the match was cut off from outside.
+    """
+
+    format: int
+    game: str
+    version: int
+    params: dict[str, str]
+    seed: int
+    match: int
+    players: tuple[str, ...]
+    ticks: int
+    decisions: int
+    hash_every: int
+    final_hash: str
+    over: bool
+    outcome: tuple[float, ...]
+
+
+class ReplayCheck(msgspec.Struct, frozen=True):
+    """What playing a replay again showed. ``last_same``: the last tick whose recorded hash agreed."""
+
+    same: bool
+    ticks: int
+    last_same: int
+    difference: str
+
+
+def info(data: bytes) -> ReplayInfo:
+    """Reads a replay. Needs no game: it also tells about matches of games that are not installed."""
+    return msgspec.json.decode(core.replay_info(data), type=ReplayInfo)
+
+
+def verify(data: bytes) -> ReplayCheck:
+    """Plays the match again and compares every recorded hash and the outcome."""
+    return msgspec.json.decode(find(info(data).game).native.replay_verify(data), type=ReplayCheck)
+
+
+def frames(data: bytes, every_ticks: int = 1) -> list[str]:
+    """The game's view (a JSON object, as text) at the start, after every ``every_ticks`` and at the end."""
+    if every_ticks < 1:
+        raise ValueError(f"every_ticks is {every_ticks}, expected 1 or more")
+    return find(info(data).game).native.replay_frames(data, every_ticks)
+
+
+def record(
+    game: str,
+    params: Mapping[str, object] | None = None,
+    *,
+    seed: int = 1,
+    match: int = 0,
+    bots: Sequence[str] = ("uniform",),
+    frame_skip: Sequence[int] = (),
+    hash_every: int = 100,
+) -> bytes:
+    """Plays one match of bots inside the core and gives its replay.
+
+    One bot or frame skip stands for all seats; ``uniform`` draws random legal actions; no frame skip
+    means the game's own. Raises ``ParamError`` on unknown names.
+    """
+    ref = find(game)
+    return ref.native.replay_record(
+        ref.name, text_params(params or {}), seed, match, list(bots), list(frame_skip), hash_every
+    )

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ludus.games import find, list_games, spec, text_params
+from ludus.native import ParamError
+
+
+def test_the_skeleton_is_there_and_declares_itself() -> None:
+    assert "tic_tac_toe" in list_games()
+    s = spec("tic_tac_toe")
+    assert (s.seats, s.turn_based, s.max_ticks, s.mask_size) == (2, True, 9, 9)
+    assert s.observation[0].packed_shape == (3,)
+    assert [b.name for b in s.bots] == ["random", "perfect"]
+
+
+def test_the_spec_hash_depends_on_what_policies_read_and_on_nothing_else() -> None:
+    assert spec("tic_tac_toe").spec_hash == spec("tic_tac_toe", {"opens": "random"}).spec_hash
+    assert len({spec(g).spec_hash for g in list_games()}) == len(list_games())
+
+
+@pytest.mark.parametrize(
+    ("game", "params", "message"),
+    [
+        ("tic_tac_to", {}, "unknown game 'tic_tac_to' (did you mean tic_tac_toe?)"),
+        ("tic_tac_toe", {"open": "seat0"}, "unknown parameter 'open' (did you mean opens?)"),
+        (
+            "tic_tac_toe",
+            {"opens": "seat2"},
+            "tic_tac_toe.opens = 'seat2': unknown choice (did you mean seat0?)",
+        ),
+        ("tic_tac_toe", {"opens": [1]}, "parameter opens = [1]: expected a number or text"),
+        ("./nowhere", {}, "nowhere: no such file or folder; expected a compiled game module"),
+    ],
+)
+def test_what_is_wrong_is_named_with_the_nearest_valid_name(
+    game: str, params: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ParamError) as error:
+        spec(game, params)
+    assert message in str(error.value)
+    assert isinstance(error.value, ValueError)
+
+
+def test_a_folder_without_a_module_says_how_to_build_one(tmp_path: Path) -> None:
+    with pytest.raises(ParamError, match="build it: cmake -S"):
+        find(str(tmp_path))
+
+
+def test_a_file_that_is_no_module_is_refused(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.so"
+    bad.write_bytes(b"not a library")
+    with pytest.raises(ParamError, match=r"bad\.so"):
+        find(str(bad))
+
+
+def test_parameters_become_text() -> None:
+    assert text_params({"a": 3, "b": 0.1, "c": "x"}) == {"a": "3", "b": "0.1", "c": "x"}
+    with pytest.raises(ParamError, match="parameter flag = True"):
+        text_params({"flag": True})
