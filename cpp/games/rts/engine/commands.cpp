@@ -1,0 +1,227 @@
+#include "games/rts/engine/commands.hpp"
+
+#include "games/rts/engine/path.hpp"
+#include "games/rts/engine/units.hpp"
+
+namespace ludus::rts {
+
+namespace {
+
+constexpr float kArrived = 1.0e-3F;
+constexpr float kGather2 = 1.0F;  // squared distances at which gathering and building start
+constexpr float kBuild2 = 1.0F;
+
+// `now` is the tick a command measures ages with: the current one, except in the first run of a
+// counter-attack, which carries the tick of the hit.
+struct Run {
+  const EngineRules& rules;
+  State& state;
+  EffectQueue& queue;
+
+  [[nodiscard]] const UnitType& type(int slot) const { return rules.type[state.type[slot]]; }
+
+  [[nodiscard]] bool ready(int slot, Cooldown cd, int now) const {
+    return now - static_cast<int>(state.last[cd][slot]) >= type(slot).cooldown[cd];
+  }
+
+  // One step towards (tx, ty); the squared distance before it.
+  float approach(int slot, float tx, float ty, int now) {
+    const float x = state.x[slot];
+    const float y = state.y[slot];
+    const float before = distance2(tx, ty, x, y);
+    if (!ready(slot, kCdMove, now)) return before;
+    float wx = tx;
+    float wy = ty;
+    if (before > 1.0F) {
+      const int waypoint = plan_path(rules, state, slot, tx, ty, now);
+      if (waypoint >= 0) {
+        wx = static_cast<float>(waypoint % rules.side);
+        wy = static_cast<float>(waypoint / rules.side);
+      }
+    }
+    float dx = wx - x;
+    float dy = wy - y;
+    if (std::abs(dx) < kArrived && std::abs(dy) < kArrived) return before;
+    shorten(dx, dy, type(slot).speed);
+    if (can_pass(rules, state, x + dx, y + dy, slot)) {
+      queue.push(Effect::step, slot, kNone, 0, x + dx, y + dy);
+    } else if (can_pass(rules, state, x - dy, y + dx, slot)) {  // a quarter turn
+      queue.push(Effect::step, slot, kNone, 0, x - dy, y + dx);
+    } else if (can_pass(rules, state, x + dy, y - dx, slot)) {  // or the other way
+      queue.push(Effect::step, slot, kNone, 0, x + dy, y - dx);
+    } else {
+      ++state.failed[now & 31];
+    }
+    return before;
+  }
+
+  // Each returns true when the command is done.
+  bool attack(int slot, int target, int now) {
+    if (target == kNone) return true;
+    const UnitType& t = type(slot);
+    const float tx = state.x[target];
+    const float ty = state.y[target];
+    const float d2 = distance2(state.x[slot], state.y[slot], tx, ty);
+    const auto reach2 = static_cast<float>(t.attack_range * t.attack_range);
+    const bool in_range =
+        rules.quirks.integer_range ? static_cast<float>(static_cast<int>(d2)) <= reach2 : d2 <= reach2;
+    if (!in_range) {
+      approach(slot, tx, ty, now);
+    } else if (ready(slot, kCdAttack, now)) {
+      if (t.attack_range <= 1) {
+        queue.push(Effect::hit, slot, target, t.attack);
+      } else {
+        queue.push(Effect::shoot, slot, target, t.attack, state.x[slot], state.y[slot]);
+      }
+      queue.push(Effect::start_cd, slot, kNone, kCdAttack);
+    }
+    return false;
+  }
+
+  bool gather(int slot, int now) {
+    const int base = state.target[slot];
+    const int resource = state.source[slot];
+    if (base == kNone || resource == kNone) return true;
+    switch (state.phase[slot]) {
+      case kToResource:
+        if (approach(slot, state.x[resource], state.y[resource], now) < kGather2) {
+          queue.push(Effect::start_cd, slot, kNone, kCdGather);
+          state.phase[slot] = kGathering;
+        }
+        break;
+      case kGathering:
+        if (ready(slot, kCdGather, now)) {
+          queue.push(Effect::harvest, slot, resource, rules.gather_amount);
+          state.phase[slot] = kToBase;
+        }
+        break;
+      default:
+        if (approach(slot, state.x[base], state.y[base], now) < kGather2) {
+          queue.push(Effect::pay, slot, kNone, rules.gather_amount);
+          state.phase[slot] = kToResource;
+        }
+    }
+    return false;
+  }
+
+  // The first free offset around (x, y), or -1.
+  [[nodiscard]] int free_nearby(float x, float y) const {
+    for (int i = 0; i < kNearby; ++i) {
+      if (can_pass(rules, state, x + kNearbyX[i], y + kNearbyY[i], -1)) return i;
+    }
+    return -1;
+  }
+
+  bool build(int slot, int now) {
+    const int what = state.target[slot];
+    const bool here = state.source[slot] != 0;
+    const int cost = rules.type[what].cost;
+    const float x = state.x[slot];
+    const float y = state.y[slot];
+    const float px = state.px[slot];
+    const float py = state.py[slot];
+    if (state.phase[slot] == kToPlace) {
+      if (here || distance2(x, y, px, py) < kBuild2) {
+        queue.push(Effect::pay, slot, kNone, -cost);
+        queue.push(Effect::start_cd, slot, kNone, kCdBuild);
+        state.phase[slot] = kBuilding;
+      } else if (free_nearby(px, py) >= 0) {
+        approach(slot, px, py, now);
+      }
+      return false;
+    }
+    if (!ready(slot, kCdBuild, now)) return false;
+    if (!here) {
+      queue.push(Effect::create, slot, what, cost, px, py);
+      return true;
+    }
+    const int i = free_nearby(x, y);
+    if (i < 0) return false;
+    queue.push(Effect::create, slot, what, cost, x + kNearbyX[i], y + kNearbyY[i]);
+    return true;
+  }
+
+  void one(int slot, int now) {
+    bool done = false;
+    switch (state.cmd[slot]) {
+      case Cmd::idle: return;
+      case Cmd::move: done = approach(slot, state.px[slot], state.py[slot], now) < kArrived; break;
+      case Cmd::attack: done = attack(slot, state.target[slot], now); break;
+      case Cmd::gather: done = gather(slot, now); break;
+      case Cmd::build: done = build(slot, now); break;
+    }
+    if (done) finish_command(state, slot);
+  }
+};
+
+}  // namespace
+
+void run_commands(const EngineRules& rules, State& state, EffectQueue& queue) {
+  Run run{rules, state, queue};
+  const int now = static_cast<int>(state.tick);
+
+  // Counter-attacks of the last tick run before everything else and register themselves, unless
+  // the unit has been given an order in this tick: that one replaces them right after.
+  std::uint64_t struck = 0;
+  std::uint8_t struck_order[kMaxCounters];
+  int struck_count = 0;
+  for (int i = 0; i < state.counters; ++i) {
+    const auto [unit, target] = state.counter[i];
+    const std::uint64_t bit = std::uint64_t{1} << unit;
+    const bool done = run.attack(unit, target, now - 1);
+    if ((state.fresh & bit) != 0) continue;
+    if (done) {
+      finish_command(state, unit);
+    } else {
+      state.cmd[unit] = Cmd::attack;
+      state.target[unit] = target;
+      state.start[unit] = static_cast<std::uint16_t>(now - 1);
+    }
+    if ((struck & bit) != 0) {  // it goes to the back of those of its tick
+      int n = 0;
+      for (int j = 0; j < struck_count; ++j) {
+        if (struck_order[j] != unit) struck_order[n++] = struck_order[j];
+      }
+      struck_count = n;
+    }
+    struck |= bit;
+    struck_order[struck_count++] = unit;
+  }
+  state.counters = 0;
+
+  // Orders of this tick, by unit id.
+  for_bits(state.fresh, [&](int slot) { run.one(slot, now); });
+
+  // Older commands, most recently issued first. The order is kept from tick to tick; it is only
+  // rebuilt when something was added.
+  const std::uint64_t skip = state.fresh | struck;
+  for (int i = 0; i < state.running; ++i) {
+    const int slot = state.run_order[i];
+    if ((skip >> slot & 1) == 0) run.one(slot, now);
+  }
+  std::uint8_t next[kSlots];
+  int n = 0;
+  for_bits(state.fresh, [&](int slot) {
+    if (state.cmd[slot] != Cmd::idle) next[n++] = static_cast<std::uint8_t>(slot);
+  });
+  int old = 0;
+  const auto keep = [&](int slot) {
+    if ((skip >> slot & 1) == 0 && state.cmd[slot] != Cmd::idle) {
+      next[n++] = static_cast<std::uint8_t>(slot);
+    }
+  };
+  // A counter-attack counts as issued in the tick of its hit, after the orders of that tick.
+  for (; old < state.running && state.start[state.run_order[old]] + 1 >= now; ++old) {
+    keep(state.run_order[old]);
+  }
+  for (int i = 0; i < struck_count; ++i) {
+    if (state.cmd[struck_order[i]] != Cmd::idle) next[n++] = struck_order[i];
+  }
+  for (; old < state.running; ++old) keep(state.run_order[old]);
+  for (int i = 0; i < n; ++i) state.run_order[i] = next[i];
+  for (int i = n; i < state.running; ++i) state.run_order[i] = 0;
+  state.running = static_cast<std::uint8_t>(n);
+  state.fresh = 0;
+}
+
+}  // namespace ludus::rts

@@ -1,0 +1,44 @@
+// Immediate commands: the only things that change the world. Durative commands and bullets queue
+// them, and the queue runs first in, first out once all of them have been queued.
+#pragma once
+
+#include "games/rts/engine/types.hpp"
+
+namespace ludus::rts {
+
+enum class Effect : std::uint8_t {
+  step,      // unit moves to (x, y) if that is still free
+  start_cd,  // unit's cooldown `amount` starts
+  shoot,     // unit emits a bullet of damage `amount` at target, from (x, y)
+  hit,       // unit (or kNone) deals `amount` to target
+  harvest,   // resource `target` loses `amount`
+  pay,       // the unit's owner's money changes by `amount`; below zero is undone and cancels
+  create,    // unit's owner gets a unit of type `target` at (x, y), having paid `amount`
+  bury,      // target died
+  remove,    // target leaves the map
+};
+
+struct EffectEntry {
+  Effect kind;
+  std::uint8_t unit, target;
+  std::int32_t amount;
+  float x, y;
+};
+
+// Lives on the stack of one tick. Capacity: every unit queues at most three entries a run, a unit
+// with counter-attacks runs again for each, every bullet one, every death two.
+struct EffectQueue {
+  static constexpr int kCapacity = 3 * (kSlots + kMaxCounters) + kMaxBullets + 2 * kSlots;
+  EffectEntry entry[kCapacity];
+  int size = 0;
+
+  void push(Effect kind, int unit, int target, int amount, float x = 0.0F, float y = 0.0F) {
+    entry[size++] = {kind, static_cast<std::uint8_t>(unit), static_cast<std::uint8_t>(target),
+                     amount, x, y};
+  }
+};
+
+// Runs the whole queue, including what it queues itself.
+void run_effects(const EngineRules& rules, State& state, EffectQueue& queue);
+
+}  // namespace ludus::rts

@@ -1,0 +1,12 @@
+// One tick of the engine.
+#pragma once
+
+#include "games/rts/engine/types.hpp"
+
+namespace ludus::rts {
+
+// Bullets fly, commands run, their effects happen, and the end of the match is decided. Orders for
+// this tick must have been given before.
+void advance_tick(const EngineRules& rules, State& state);
+
+}  // namespace ludus::rts

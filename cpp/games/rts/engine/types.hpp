@@ -1,0 +1,184 @@
+// The RTS engine's vocabulary: what a unit type is, what the engine's rules are, and the state of
+// one match. Nothing here knows which game is played: unit tables, permissions and numbers are
+// data in EngineRules; a game adds its start position, decisions and end of match.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace ludus::rts {
+
+inline constexpr int kSlots = 64;       // units alive at once, all owners together
+inline constexpr int kMaxOwners = 3;    // two seats, and a neutral owner where a game needs one
+inline constexpr int kMaxSide = 32;     // cells along one side of the map
+inline constexpr int kMaxTypes = 8;
+inline constexpr int kMaxBullets = 64;
+inline constexpr int kMaxCounters = 32;  // counter-attacks waiting for the next tick
+inline constexpr std::uint8_t kNone = 255;  // no slot: absent, or gone
+inline constexpr float kParked = 1.0e9F;    // coordinates of an empty slot: collides with nothing
+inline constexpr int kMaxTickLimit = 60000;  // ticks are kept in 16 bits
+
+enum Cooldown : std::uint8_t { kCdMove, kCdAttack, kCdGather, kCdBuild, kCooldowns };
+
+// Durative commands. A unit has at most one; idle is the bots' test for "may be given work".
+enum class Cmd : std::uint8_t { idle, move, attack, gather, build };
+inline constexpr int kCmds = 5;
+inline constexpr std::array<const char*, kCmds> kCmdNames = {"idle", "move", "attack", "gather",
+                                                             "build"};
+
+enum GatherPhase : std::uint8_t { kToResource, kGathering, kToBase };
+enum BuildPhase : std::uint8_t { kToPlace, kBuilding };
+
+struct UnitType {
+  std::int32_t cost = 0, hp = 1, defence = 0, attack = 0, attack_range = 0, vision = 0;
+  float speed = 0.0F;  // cells a tick
+  std::array<std::int32_t, kCooldowns> cooldown{};
+  bool building = false;      // ignores orders while it has one
+  bool invulnerable = false;  // honoured by the ruleset "clean" only
+  std::uint8_t accepts = 0;   // bit c: takes orders of kind Cmd(c)
+  std::uint8_t builds = 0;    // bit t: may build type t (ruleset "clean" checks it)
+
+  [[nodiscard]] bool takes(Cmd c) const { return (accepts >> static_cast<int>(c) & 1) != 0; }
+};
+
+// What the original does that looks unintended, one switch each. The ruleset "elf" has all of them.
+struct Quirks {
+  bool integer_range = true;      // attack range is compared with d^2 truncated to an integer
+  bool repeated_counters = true;  // every hit on an idle unit queues one more counter-attack
+  bool learned_paths = true;      // path search keeps the heuristic values it learned
+  bool wrapped_target = true;     // path search may reach its target across the map's edge
+  bool loose_builds = true;       // no check that a type may build what it was told to
+  bool hurts_invulnerable = true;
+  bool congestion_guard = true;   // too many failed moves end the match without a winner
+  bool loose_edges = true;        // coordinates in (-1.5, -0.5) count as cell 0
+};
+
+struct EngineRules {
+  int side = 20;  // cells along one side of the square map
+  int types = 0;
+  std::array<UnitType, kMaxTypes> type{};
+  int base_type = 0;  // owning the last one wins
+  std::uint32_t tick_limit = 30000;
+  float bullet_speed = 0.2F;
+  float bullet_hit2 = 0.09F;  // squared distance at which a bullet hits
+  int gather_amount = 5;
+  int path_cache_ticks = 10;
+  Quirks quirks;
+  std::array<std::uint8_t, kMaxOwners + 1> first_slot{0, 32, 64, 64};  // slots of each owner
+
+  [[nodiscard]] int cells() const { return side * side; }
+  [[nodiscard]] int owner_of(int slot) const {
+    return slot < first_slot[1] ? 0 : (slot < first_slot[2] ? 1 : 2);
+  }
+  [[nodiscard]] int capacity(int owner) const { return first_slot[owner + 1] - first_slot[owner]; }
+};
+
+enum class BulletState : std::uint8_t { ready, explode1, explode2, explode3, done };
+
+struct Bullet {
+  float x, y;
+  std::int16_t damage;   // before the target's defence
+  std::uint8_t shooter;  // slot, or kNone when it died
+  std::uint8_t target;
+  BulletState state;
+};
+
+// A hit on an idle unit: the unit will strike back, from the next tick on.
+struct Counter {
+  std::uint8_t unit, target;
+};
+
+// One remembered answer of the path planner.
+struct PathEntry {
+  std::uint32_t key;     // owner, start cell, target cell
+  std::uint16_t tick;    // when it was computed
+  std::int16_t waypoint;  // cell to head for, or -1: straight to the target
+};
+inline constexpr int kPathEntries = 128;
+
+// Heuristic values the path search has learned, an open-addressed table. Full means: forget.
+struct LearnedEntry {
+  std::uint32_t key;  // owner, cell, target cell; 0 = free
+  float value;
+};
+inline constexpr int kLearnedEntries = 16384;
+
+// One match. Slots of an owner are contiguous from first_slot[owner], in rising unit id: iterating
+// slots upwards is iterating ids upwards. A slot number is a reference that the engine keeps right:
+// when a unit goes, references to it become kNone and higher slots of its owner move down by one.
+struct State {
+  std::uint32_t tick = 0;
+  std::uint64_t fresh = 0;      // slots whose order was given in this tick and has not run yet
+  std::uint64_t irregular = 0;  // slots outside the rectangle of the original's spatial hash
+  std::array<std::int32_t, kMaxOwners> money{};
+  std::uint16_t next_id = 0;  // running number of the next unit
+  std::int8_t winner = -1;
+  bool over = false, congested = false;
+  std::array<std::uint8_t, kMaxOwners> units{};  // alive, by owner
+  std::array<std::uint8_t, kMaxOwners> bases{};
+  std::uint8_t running = 0;   // entries of run_order
+  std::uint8_t bullets = 0;
+  std::uint8_t counters = 0;
+  std::uint8_t path_head = 0, path_size = 0;  // ring of path entries, oldest first
+
+  alignas(16) std::array<float, kSlots> x{}, y{};
+  std::array<std::int16_t, kSlots> hp{};
+  std::array<std::uint8_t, kSlots> type{};
+  std::array<std::uint8_t, kSlots> damaged_by{};
+  std::array<std::uint16_t, kSlots> id{};     // running number
+  std::array<std::uint16_t, kSlots> built{};  // tick of creation
+  std::array<std::array<std::uint16_t, kSlots>, kCooldowns> last{};  // tick a cooldown started
+
+  // The durative command of each unit.
+  std::array<Cmd, kSlots> cmd{};
+  std::array<std::uint8_t, kSlots> phase{};
+  std::array<std::uint8_t, kSlots> target{};  // attack: victim; gather: base; build: unit type
+  std::array<std::uint8_t, kSlots> source{};  // gather: resource; build: 1 = "nearby"
+  std::array<std::uint16_t, kSlots> start{};  // tick of issue
+  std::array<float, kSlots> px{}, py{};       // move, build: where
+  std::array<std::uint8_t, kSlots> run_order{};  // slots with a command, in order of execution
+
+  std::array<Bullet, kMaxBullets> bullet{};
+  std::array<Counter, kMaxCounters> counter{};
+  std::array<std::uint8_t, 32> failed{};  // failed moves by tick mod 32
+  std::array<PathEntry, kPathEntries> path{};
+  std::array<LearnedEntry, kLearnedEntries> learned{};
+};
+
+// The order a caller gives to one unit.
+struct Order {
+  Cmd cmd = Cmd::idle;
+  std::uint8_t target = kNone, source = 0;
+  float x = 0.0F, y = 0.0F;
+};
+
+[[nodiscard]] inline Order attack_order(int target) {
+  return {Cmd::attack, static_cast<std::uint8_t>(target), 0, 0.0F, 0.0F};
+}
+[[nodiscard]] inline Order gather_order(int base, int resource) {
+  return {Cmd::gather, static_cast<std::uint8_t>(base), static_cast<std::uint8_t>(resource), 0.0F,
+          0.0F};
+}
+[[nodiscard]] inline Order move_order(float x, float y) { return {Cmd::move, kNone, 0, x, y}; }
+[[nodiscard]] inline Order build_order(int type) {
+  return {Cmd::build, static_cast<std::uint8_t>(type), 1, 0.0F, 0.0F};
+}
+[[nodiscard]] inline Order build_order(int type, float x, float y) {
+  return {Cmd::build, static_cast<std::uint8_t>(type), 0, x, y};
+}
+
+// Calls f(slot) for the owner's units in rising id.
+template <class F>
+inline void for_units(const EngineRules& rules, const State& state, int owner, F&& f) {
+  const int begin = rules.first_slot[owner];
+  for (int i = begin; i < begin + state.units[owner]; ++i) f(i);
+}
+
+// Calls f(slot) for each set bit, upwards.
+template <class F>
+inline void for_bits(std::uint64_t bits, F&& f) {
+  for (; bits != 0; bits &= bits - 1) f(std::countr_zero(bits));
+}
+
+}  // namespace ludus::rts

@@ -1,0 +1,342 @@
+#include "games/rts/minirts/strategy.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "games/rts/engine/units.hpp"
+
+namespace ludus::rts {
+
+namespace {
+
+constexpr float kNearResource2 = 6.0F;  // squared distances of the defence
+constexpr float kNearBase2 = 4.0F;
+constexpr float kRunBelow2 = 4.0F;   // hit and run: flee below, attack above
+constexpr float kHitAbove2 = 6.0F;
+constexpr int kFleeDepth = 10;
+constexpr int kBarracksRadius = 3;
+constexpr int kBorder = 2;
+
+// What a decision looks at, gathered once.
+struct Picture {
+  std::array<int, kMiniTypes> own_first;
+  std::array<int, kMiniTypes> enemy_first;
+  std::array<int, kMiniTypes> own_count{};
+  std::array<int, kMiniTypes> enemy_count{};
+  std::array<int, kMiniTypes> under_construction{};
+  std::uint64_t enemies_seen = 0;  // without resources
+  int attacker = kNone;            // first living unit that hit a worker or the base
+
+  Picture(const MiniRules& rules, const State& state, int seat) {
+    const EngineRules& engine = rules.engine;
+    own_first.fill(kNone);
+    enemy_first.fill(kNone);
+    const std::uint64_t seen = visible_units(engine, state, sight_of(engine, state, seat));
+    for_units(engine, state, seat, [&](int i) {
+      const int type = state.type[i];
+      if (own_count[type]++ == 0) own_first[type] = i;
+      if (state.cmd[i] == Cmd::build) ++under_construction[state.target[i]];
+      if ((type == kWorker || type == kBase) && attacker == kNone) attacker = state.damaged_by[i];
+    });
+    for_units(engine, state, 1 - seat, [&](int i) {
+      const int type = state.type[i];
+      if (enemy_count[type]++ == 0) enemy_first[type] = i;
+      if (type != kResource) enemies_seen |= seen & (std::uint64_t{1} << i);
+    });
+  }
+
+  [[nodiscard]] bool threatened() const { return enemies_seen != 0 || attacker != kNone; }
+};
+
+// The unit of `set` nearest to (x, y) within the squared distance `closest`, or kNone. Lowers
+// `closest` to its distance. The lowest id wins ties.
+int nearest(const State& state, std::uint64_t set, float x, float y, float& closest) {
+  int found = kNone;
+  for_bits(set, [&](int i) {
+    const float d2 = distance2(state.x[i], state.y[i], x, y);
+    if (closest > d2) {
+      closest = d2;
+      found = i;
+    }
+  });
+  return found;
+}
+
+std::uint64_t of_type(const EngineRules& engine, const State& state, int owner, int type) {
+  std::uint64_t set = 0;
+  for_units(engine, state, owner, [&](int i) {
+    if (state.type[i] == type) set |= std::uint64_t{1} << i;
+  });
+  return set;
+}
+
+// The orders of one decision: at most one a unit, a later one replaces an earlier one, and an
+// ATTACK that the unit is already carrying out is not repeated.
+struct Plan {
+  const State& state;
+  std::array<Order, kSlots> order;
+  std::uint64_t given = 0;
+
+  explicit Plan(const State& s) : state(s) {}
+
+  void put(int slot, const Order& o) {
+    if (o.cmd == Cmd::attack && state.cmd[slot] == Cmd::attack && state.target[slot] == o.target) {
+      return;
+    }
+    order[slot] = o;
+    given |= std::uint64_t{1} << slot;
+  }
+  // To idle units; preemptive: also to those that do something of another kind.
+  void put_all(std::uint64_t set, const Order& o, bool preemptive) {
+    for_bits(set, [&](int i) {
+      if (state.cmd[i] == Cmd::idle || (preemptive && state.cmd[i] != o.cmd)) put(i, o);
+    });
+  }
+};
+
+// A free cell for barracks: around the base, from the side of the map's centre outwards.
+bool barracks_place(const EngineRules& engine, const State& state, float bx, float by, Order& out) {
+  const auto centre = static_cast<float>(engine.side / 2);
+  const int sx = bx < centre ? -1 : 1;
+  const int sy = by < centre ? -1 : 1;
+  for (int dx = -sx * kBarracksRadius; dx != sx * kBarracksRadius + sx; dx += sx) {
+    for (int dy = -sy * kBarracksRadius; dy != sy * kBarracksRadius + sy; dy += sy) {
+      const float x = bx + static_cast<float>(dx);
+      const float y = by + static_cast<float>(dy);
+      if (can_pass(engine, state, x, y, -1) && inside(engine, x, y, kBorder)) {
+        out = build_order(kBarracks, x, y);
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// A place to flee to: among the cells reached in exactly kFleeDepth steps from the threats, the one
+// nearest to (x, y).
+bool flee_place(const EngineRules& engine, const State& state, std::uint64_t threats, float x,
+                float y, Order& out) {
+  constexpr int kCells = kMaxSide * kMaxSide;
+  constexpr int kDx[4] = {1, 0, -1, 0};
+  constexpr int kDy[4] = {0, 1, 0, -1};
+  std::uint8_t distance[kCells] = {};
+  std::int8_t free[kCells] = {};  // 0 unknown, 1 yes, -1 no
+  std::int16_t frontier[2][kCells + kSlots];
+  int size = 0;
+  for_bits(threats, [&](int i) {
+    frontier[0][size++] = static_cast<std::int16_t>(
+        std::clamp(cell_of(engine, state.x[i], state.y[i]), 0, engine.cells() - 1));
+  });
+  int now = 0;
+  for (int d = 1; d <= kFleeDepth; ++d) {
+    int next_size = 0;
+    for (int k = 0; k < size; ++k) {
+      const int cx = frontier[now][k] % engine.side;
+      const int cy = frontier[now][k] / engine.side;
+      for (int n = 0; n < 4; ++n) {
+        const int nx = cx + kDx[n];
+        const int ny = cy + kDy[n];
+        if (!inside(engine, nx, ny)) continue;
+        const int cell = ny * engine.side + nx;
+        if (distance[cell] != 0 && distance[cell] <= d) continue;
+        if (free[cell] == 0) {
+          const bool ok = disc_free(engine, state, static_cast<float>(nx), static_cast<float>(ny), -1);
+          free[cell] = ok ? 1 : -1;
+        }
+        if (free[cell] < 0) continue;
+        distance[cell] = static_cast<std::uint8_t>(d);
+        frontier[1 - now][next_size++] = static_cast<std::int16_t>(cell);
+      }
+    }
+    size = next_size;
+    now = 1 - now;
+  }
+  auto closest = static_cast<float>(engine.cells());
+  bool found = false;
+  for (int k = 0; k < size; ++k) {
+    const auto px = static_cast<float>(frontier[now][k] % engine.side);
+    const auto py = static_cast<float>(frontier[now][k] / engine.side);
+    const float d2 = distance2(px, py, x, y);
+    if (closest > d2) {
+      closest = d2;
+      out = move_order(px, py);
+      found = true;
+    }
+  }
+  return found;
+}
+
+void hit_and_run(const EngineRules& engine, const State& state, Plan& plan, int slot,
+                 std::uint64_t targets) {
+  const float x = state.x[slot];
+  const float y = state.y[slot];
+  float closest = std::numeric_limits<float>::max();
+  const int target = nearest(state, targets, x, y, closest);
+  if (target == kNone) return;
+  if (closest > kHitAbove2) plan.put(slot, attack_order(target));
+  if (closest < kRunBelow2) {
+    Order flee;
+    const bool found = flee_place(engine, state, targets, x, y, flee);
+    plan.put(slot, found ? flee : attack_order(target));
+  }
+}
+
+}  // namespace
+
+void act_strategy(const MiniRules& rules, State& state, int seat, ActionSet actions) {
+  const EngineRules& engine = rules.engine;
+  const Picture view(rules, state, seat);
+  if (view.own_count[kBase] == 0 || view.enemy_count[kBase] == 0) return;
+  const auto wants = [&](Action a) { return (actions & action_bit(a)) != 0; };
+  const auto own = [&](int type) { return of_type(engine, state, seat, type); };
+  const auto enemy = [&](int type) { return of_type(engine, state, 1 - seat, type); };
+  const int first = engine.first_slot[seat];
+  const std::uint64_t everyone = ((std::uint64_t{1} << (state.units[seat] - 1) << 1) - 1) << first;
+  const int base = view.own_first[kBase];
+  const Order at_base = attack_order(view.enemy_first[kBase]);
+  std::int32_t money = state.money[seat];  // what this decision has not spent yet
+  const auto buy = [&](int type) {
+    if (money < engine.type[type].cost) return false;
+    money -= engine.type[type].cost;
+    return true;
+  };
+  Plan plan(state);
+
+  if (view.own_count[kResource] == 0) {
+    plan.put_all(everyone, at_base, true);  // nothing left to gather: everyone attacks
+  } else {
+    if (wants(kBuildWorker) && state.cmd[base] == Cmd::idle && buy(kWorker)) {
+      plan.put(base, build_order(kWorker));
+    }
+    plan.put_all(own(kWorker), gather_order(base, view.own_first[kResource]), false);
+    if (wants(kBuildBarrack) && money >= engine.type[kBarracks].cost) {
+      int builder = kNone;
+      for_bits(own(kWorker), [&](int i) {
+        if (builder == kNone && state.cmd[i] == Cmd::gather) builder = i;
+      });
+      Order order;
+      if (builder != kNone &&
+          barracks_place(engine, state, state.x[base], state.y[base], order)) {
+        plan.put(builder, order);
+        money -= engine.type[kBarracks].cost;
+      }
+    }
+    const auto train = [&](int type) {
+      int builder = kNone;
+      for_bits(own(kBarracks), [&](int i) {
+        if (builder == kNone && state.cmd[i] == Cmd::idle) builder = i;
+      });
+      if (builder != kNone && buy(type)) plan.put(builder, build_order(type));
+    };
+    if (wants(kBuildMelee)) train(kMelee);
+    if (wants(kBuildRange)) train(kRange);
+    const std::uint64_t troops = own(kMelee) | own(kRange);
+    if (wants(kAttack)) plan.put_all(troops, at_base, false);
+    if (wants(kHitAndRun)) {
+      const bool no_troops = view.enemy_count[kMelee] == 0 && view.enemy_count[kRange] == 0;
+      if (no_troops && view.enemy_count[kWorker] != 0) {
+        for_bits(own(kRange), [&](int i) { hit_and_run(engine, state, plan, i, enemy(kWorker)); });
+      }
+      if (view.enemy_count[kMelee] != 0) {
+        for_bits(own(kRange), [&](int i) { hit_and_run(engine, state, plan, i, enemy(kMelee)); });
+      }
+      if (view.enemy_count[kRange] != 0) {
+        plan.put_all(troops, attack_order(view.enemy_first[kRange]), false);
+      }
+    }
+    if (wants(kAttackInRange) && view.enemies_seen != 0) {
+      plan.put_all(troops, attack_order(std::countr_zero(view.enemies_seen)), false);
+    }
+    if (wants(kDefend)) {
+      const int resource = view.own_first[kResource];
+      float close = kNearResource2;
+      const int at_resource =
+          nearest(state, view.enemies_seen, state.x[resource], state.y[resource], close);
+      if (at_resource != kNone) plan.put_all(everyone, attack_order(at_resource), true);
+      close = kNearBase2;
+      const int by_base = nearest(state, view.enemies_seen, state.x[base], state.y[base], close);
+      if (by_base != kNone) plan.put_all(everyone, attack_order(by_base), true);
+      if (view.attacker != kNone) plan.put_all(everyone, attack_order(view.attacker), true);
+    }
+  }
+  for_bits(plan.given, [&](int i) { offer_order(engine, state, i, plan.order[i]); });
+}
+
+ActionSet useful_actions(const MiniRules& rules, const State& state, int seat) {
+  const EngineRules& engine = rules.engine;
+  ActionSet set = action_bit(kStart);
+  if (state.over || state.tick < rules.first_decision) return set;
+  const Picture view(rules, state, seat);
+  if (view.own_count[kBase] == 0 || view.own_count[kResource] == 0) return set;
+  const int money = state.money[seat];
+  bool gatherer = false;
+  bool idle_barracks = false;
+  bool idle_troop = false;
+  bool free_hand = false;  // somebody who would follow an order to defend
+  for_units(engine, state, seat, [&](int i) {
+    const bool idle = state.cmd[i] == Cmd::idle;
+    const int type = state.type[i];
+    gatherer |= type == kWorker && state.cmd[i] == Cmd::gather;
+    idle_barracks |= type == kBarracks && idle;
+    idle_troop |= (type == kMelee || type == kRange) && idle;
+    free_hand |= engine.type[type].takes(Cmd::attack) && state.cmd[i] != Cmd::attack;
+  });
+  const auto can = [&](Action a, bool yes) {
+    if (yes) set |= action_bit(a);
+  };
+  const int base = view.own_first[kBase];
+  const int resource = view.own_first[kResource];
+  can(kBuildWorker, state.cmd[base] == Cmd::idle && money >= engine.type[kWorker].cost);
+  can(kBuildBarrack, gatherer && money >= engine.type[kBarracks].cost);
+  can(kBuildMelee, idle_barracks && money >= engine.type[kMelee].cost);
+  can(kBuildRange, idle_barracks && money >= engine.type[kRange].cost);
+  can(kAttack, idle_troop);
+  can(kAttackInRange, idle_troop && view.enemies_seen != 0);
+  can(kHitAndRun, idle_troop || view.own_count[kRange] != 0);
+  float close = kNearResource2;
+  bool threat = nearest(state, view.enemies_seen, state.x[resource], state.y[resource], close) != kNone;
+  close = kNearBase2;
+  threat |= nearest(state, view.enemies_seen, state.x[base], state.y[base], close) != kNone;
+  can(kDefend, free_hand && (threat || view.attacker != kNone));
+  return set;
+}
+
+namespace {
+
+ActionSet choose_economy(const MiniRules& rules, const State& state, int seat, const Picture& view,
+                         int troop, Action train) {
+  const auto affords = [&](int type) { return state.money[seat] >= rules.engine.type[type].cost; };
+  ActionSet set = 0;
+  const int workers = view.own_count[kWorker];
+  const int barracks = view.own_count[kBarracks];
+  if (workers < 3 && affords(kWorker)) set |= action_bit(kBuildWorker);
+  if (workers >= 3 && barracks + view.under_construction[kBarracks] < 1 && affords(kBarracks)) {
+    set |= action_bit(kBuildBarrack);
+  }
+  if (barracks >= 1 && affords(troop)) set |= action_bit(train);
+  return set;
+}
+
+}  // namespace
+
+ActionSet choose_simple(const MiniRules& rules, const State& state, int seat) {
+  const Picture view(rules, state, seat);
+  ActionSet set = choose_economy(rules, state, seat, view, kMelee, kBuildMelee);
+  if (view.own_count[kMelee] >= 5 && view.enemy_count[kBase] != 0) set |= action_bit(kAttack);
+  if (view.threatened()) set |= action_bit(kAttackInRange) | action_bit(kDefend);
+  return set;
+}
+
+ActionSet choose_hit_and_run(const MiniRules& rules, const State& state, int seat) {
+  const Picture view(rules, state, seat);
+  ActionSet set = choose_economy(rules, state, seat, view, kRange, kBuildRange);
+  if (view.own_count[kRange] >= 2) {
+    const bool alone = view.enemy_count[kWorker] == 0 && view.enemy_count[kMelee] == 0 &&
+                       view.enemy_count[kRange] == 0;
+    set |= action_bit(alone ? kAttack : kHitAndRun);
+  }
+  if (view.threatened()) set |= action_bit(kDefend);
+  return set;
+}
+
+}  // namespace ludus::rts

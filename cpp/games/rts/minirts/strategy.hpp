@@ -1,0 +1,40 @@
+// The nine strategic actions: a decision of a whole side, turned into orders to its units.
+#pragma once
+
+#include "games/rts/engine/fog.hpp"
+#include "games/rts/minirts/rules.hpp"
+
+namespace ludus::rts {
+
+enum Action : std::uint8_t {
+  kStart,
+  kBuildWorker,
+  kBuildBarrack,
+  kBuildMelee,
+  kBuildRange,
+  kAttack,
+  kAttackInRange,
+  kHitAndRun,
+  kDefend,
+  kActions
+};
+inline constexpr std::array<const char*, kActions> kActionNames = {
+    "start",  "build_worker",    "build_barrack", "build_melee_troop", "build_range_troop",
+    "attack", "attack_in_range", "hit_and_run",   "defend"};
+
+// A set of actions, bit a = Action(a). Players choose one, the scripted bots several at once.
+using ActionSet = std::uint16_t;
+[[nodiscard]] constexpr ActionSet action_bit(int a) { return static_cast<ActionSet>(1U << a); }
+
+// Gives the orders that follow from the chosen actions.
+void act_strategy(const MiniRules& rules, State& state, int seat, ActionSet actions);
+
+// Which of the nine would do anything beyond sending idle workers to gather, judged by what the
+// seat may know: its own side, what it sees, and who hit it.
+[[nodiscard]] ActionSet useful_actions(const MiniRules& rules, const State& state, int seat);
+
+// What the scripted bots choose. They know every unit of both sides, as in the original.
+[[nodiscard]] ActionSet choose_simple(const MiniRules& rules, const State& state, int seat);
+[[nodiscard]] ActionSet choose_hit_and_run(const MiniRules& rules, const State& state, int seat);
+
+}  // namespace ludus::rts
