@@ -23,7 +23,7 @@ bool fly(const EngineRules& rules, State& state, EffectQueue& queue, Bullet& b) 
   }
   const float tx = state.x[b.target];
   const float ty = state.y[b.target];
-  if (distance2(b.x, b.y, tx, ty) < rules.bullet_hit2) {
+  if (distance2(b.x, b.y, tx, ty) < rules.bullet_hit * rules.bullet_hit) {
     b.state = BulletState::explode1;
     queue.push(Effect::hit, b.shooter, b.target, b.damage);
     return false;
@@ -83,6 +83,7 @@ void advance_tick(const EngineRules& rules, State& state) {
     state.winner = static_cast<std::int8_t>(last);
     state.over = true;
   }
+  if (owners == 0 && !rules.quirks.baseless_play) state.over = true;
   if (state.tick >= rules.tick_limit) state.over = true;
   if (rules.quirks.congestion_guard && congested(state)) {
     state.over = true;

@@ -52,6 +52,7 @@ struct Quirks {
   bool hurts_invulnerable = true;
   bool congestion_guard = true;   // too many failed moves end the match without a winner
   bool loose_edges = true;        // coordinates in (-1.5, -0.5) count as cell 0
+  bool baseless_play = true;      // when both last bases fall in one tick the match goes on
 };
 
 struct EngineRules {
@@ -61,7 +62,7 @@ struct EngineRules {
   int base_type = 0;  // owning the last one wins
   std::uint32_t tick_limit = 30000;
   float bullet_speed = 0.2F;
-  float bullet_hit2 = 0.09F;  // squared distance at which a bullet hits
+  float bullet_hit = 0.3F;  // distance at which a bullet hits
   int gather_amount = 5;
   int path_cache_ticks = 10;
   Quirks quirks;

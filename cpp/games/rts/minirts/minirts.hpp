@@ -1,0 +1,45 @@
+// MiniRTS: gather, build, train, and destroy the other base. The game of the ELF paper
+// (NIPS 2017) on the RTS engine; docs/games/minirts.md has the rules.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "game/game.hpp"
+#include "games/rts/minirts/rules.hpp"
+
+namespace ludus {
+
+struct MiniRts {
+  static constexpr const char* kName = "minirts";
+  using Rules = rts::MiniRules;
+
+  struct State {
+    rts::State world;
+    Rng rng;  // the start position, then the bot `random`
+  };
+
+  static Rules make_rules(const Params& params);
+  static GameSpec spec(const Rules& rules);
+  static void reset(const Rules& rules, State& s, MatchSeed seed);
+  static SeatMask to_act(const Rules& rules, const State& s);
+  // One choice, a rts::Action. A choice that the mask forbids is allowed and does nothing but send
+  // idle workers to gather, as in the original; a number outside the head throws GameError.
+  static void act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action);
+  static void bot(const Rules& rules, State& s, int seat, int bot);
+  static void advance(const Rules& rules, State& s);
+  static std::uint32_t tick(const State& s) { return s.world.tick; }
+  static Status status(const Rules& rules, const State& s);
+  static void rewards(const Rules& rules, const State& s, std::span<float> out);
+  static void outcome(const Rules& rules, const State& s, std::span<float> out);
+  static void observe(const Rules& rules, const State& s, int seat,
+                      std::span<std::byte* const> tensors);
+  static void legal(const Rules& rules, const State& s, int seat, std::uint8_t* mask);
+  static std::uint64_t hash(const Rules& rules, const State& s);
+  static std::string view(const Rules& rules, const State& s);
+};
+
+static_assert(Game<MiniRts>);
+
+}  // namespace ludus

@@ -1,0 +1,289 @@
+#include "games/rts/minirts/observe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "games/rts/engine/fog.hpp"
+#include "games/rts/minirts/strategy.hpp"
+
+namespace ludus::rts {
+
+namespace {
+
+constexpr std::array<int, 6> kAgeBins = {200, 500, 1000, 2000, 5000, 10000};
+constexpr int kMoneyBins = 5;
+constexpr int kMoneyBin = 50;
+
+float hp_ratio(int hp, int max_hp) { return static_cast<float>(hp / (max_hp + 1.0e-6)); }
+
+int age_of(const State& s, int i) {
+  return std::max(0, static_cast<int>(s.tick) - static_cast<int>(s.built[i]));
+}
+
+// What both compact tensors look at.
+struct Scene {
+  const MiniRules& rules;
+  const State& state;
+  int seat;
+  Sight sight;
+  std::uint64_t seen;
+  int base = kNone;      // own, first
+  int resource = kNone;  // own, first
+
+  Scene(const MiniRules& r, const State& s, int who)
+      : rules(r), state(s), seat(who), sight(sight_of(r.engine, s, who)),
+        seen(visible_units(r.engine, s, sight)) {
+    for_units(r.engine, s, who, [&](int i) {
+      if (s.type[i] == kBase && base == kNone) base = i;
+      if (s.type[i] == kResource && resource == kNone) resource = i;
+    });
+  }
+  [[nodiscard]] bool own(int i) const { return rules.engine.owner_of(i) == seat; }
+};
+
+void write_cells(const Scene& scene, std::uint16_t* out) {
+  const State& s = scene.state;
+  const int side = scene.rules.engine.side;
+  std::fill_n(out, kCellRows * kCellCols, std::uint16_t{0});
+  std::uint16_t* row = out;
+  int last_base = kNone;
+  for_bits(scene.seen, [&](int i) {
+    const int x = std::clamp(static_cast<int>(s.x[i]), 0, side - 1);
+    const int y = std::clamp(static_cast<int>(s.y[i]), 0, side - 1);
+    row[0] = static_cast<std::uint16_t>(y * side + x + 1);
+    row[1] = static_cast<std::uint16_t>(s.type[i] + (scene.own(i) ? 0 : 8));
+    row[2] = static_cast<std::uint16_t>(s.hp[i]);
+    row[3] = static_cast<std::uint16_t>(scene.rules.engine.type[s.type[i]].hp);
+    row[4] = static_cast<std::uint16_t>(age_of(s, i));
+    row += kCellCols;
+    if (scene.own(i) && s.type[i] == kBase) last_base = i;
+  });
+  row = out + (kCellRows - 1) * kCellCols;
+  row[0] = static_cast<std::uint16_t>(std::min(s.money[scene.seat], 65535));
+  if (last_base != kNone) {
+    row[1] = static_cast<std::uint16_t>(s.hp[last_base]);
+    row[2] = static_cast<std::uint16_t>(scene.rules.engine.type[kBase].hp);
+  }
+  row[3] = static_cast<std::uint16_t>(side);
+}
+
+std::uint8_t unit_byte(float v) {  // [0, 1] -> 0..255
+  return static_cast<std::uint8_t>(std::clamp(v, 0.0F, 1.0F) * 255.0F + 0.5F);
+}
+
+// The part of a cooldown that is still to wait, 0 = ready.
+float waiting(const EngineRules& engine, const State& s, int i, Cooldown cd) {
+  const int length = engine.type[s.type[i]].cooldown[cd];
+  if (length == 0 || (s.last[cd][i] == 0)) return 0.0F;
+  const int left = length - (static_cast<int>(s.tick) - static_cast<int>(s.last[cd][i]));
+  return static_cast<float>(std::max(0, left)) / static_cast<float>(length);
+}
+
+void write_units(const Scene& scene, std::uint8_t* out) {
+  const EngineRules& engine = scene.rules.engine;
+  const State& s = scene.state;
+  const auto side = static_cast<float>(engine.side);
+  std::fill_n(out, kUnitRows * kUnitCols, std::uint8_t{0});
+  const auto away = [&](int i, int from) {
+    if (from == kNone) return std::uint8_t{255};
+    return unit_byte(std::sqrt(distance2(s.x[i], s.y[i], s.x[from], s.y[from])) / (1.5F * side));
+  };
+  const auto write = [&](int i, bool own) {
+    const int type = s.type[i];
+    out[0] = own ? 255 : 0;
+    out[1] = own ? 0 : 255;
+    out[2 + type] = 255;
+    out[8] = unit_byte((s.x[i] + 0.5F) / side);
+    out[9] = unit_byte((s.y[i] + 0.5F) / side);
+    out[10] = unit_byte(hp_ratio(s.hp[i], engine.type[type].hp));
+    out[20] = unit_byte(static_cast<float>(age_of(s, i)) / 2000.0F);
+    out[21] = away(i, scene.base);
+    out[22] = away(i, scene.resource);
+    if (own) {  // what an enemy is up to is not for others to see
+      out[11 + static_cast<int>(s.cmd[i])] = 255;
+      out[16] = unit_byte(static_cast<float>(s.phase[i]) / 2.0F);
+      out[17] = unit_byte(waiting(engine, s, i, kCdAttack));
+      out[18] = unit_byte(waiting(engine, s, i, kCdGather));
+      out[19] = unit_byte(waiting(engine, s, i, kCdBuild));
+      out[23] = s.damaged_by[i] != kNone ? 255 : 0;
+    }
+    out += kUnitCols;
+  };
+  for_bits(scene.seen, [&](int i) {
+    if (scene.own(i)) write(i, true);
+  });
+  for_bits(scene.seen, [&](int i) {
+    if (!scene.own(i)) write(i, false);
+  });
+}
+
+void write_globals(const Scene& scene, float* out) {
+  const EngineRules& engine = scene.rules.engine;
+  const State& s = scene.state;
+  std::fill_n(out, kGlobals, 0.0F);
+  const int money = s.money[scene.seat];
+  out[0] = static_cast<float>(money) / 500.0F;
+  out[1] = static_cast<float>(s.tick) / static_cast<float>(std::max(1U, engine.tick_limit));
+  out[2] = std::min(1.0F, static_cast<float>(s.tick) / 5000.0F);
+  constexpr int kPrices[] = {kWorker, kMelee, kBarracks};
+  for (int k = 0; k < 3; ++k) out[3 + k] = money >= engine.type[kPrices[k]].cost ? 1.0F : 0.0F;
+  float* own = out + 6;     // counts by type
+  float* enemy = out + 12;  // visible ones
+  float* under = out + 18;  // being built, by type
+  for_bits(scene.seen, [&](int i) {
+    const int type = s.type[i];
+    (scene.own(i) ? own : enemy)[type] += 0.125F;
+    if (!scene.own(i)) return;
+    const bool idle = s.cmd[i] == Cmd::idle;
+    if (s.cmd[i] == Cmd::build) under[s.target[i]] += 0.5F;
+    if (type == kWorker) {
+      if (idle) out[24] += 0.25F;
+      if (s.cmd[i] == Cmd::gather) out[25] += 0.25F;
+      if (s.cmd[i] == Cmd::attack) out[26] += 0.25F;
+    } else if (type == kMelee || type == kRange) {
+      if (idle) out[27] += 0.125F;
+      if (s.cmd[i] == Cmd::attack) out[28] += 0.125F;
+    } else if (type == kBarracks && idle) {
+      out[29] += 0.5F;
+    }
+  });
+  if (scene.base != kNone) {
+    out[30] = s.cmd[scene.base] == Cmd::idle ? 1.0F : 0.0F;
+    out[31] = hp_ratio(s.hp[scene.base], engine.type[kBase].hp);
+  }
+  if (scene.resource != kNone) {
+    out[32] = hp_ratio(s.hp[scene.resource], engine.type[kResource].hp);
+  }
+  const ActionSet useful = useful_actions(scene.rules, s, scene.seat);
+  out[33] = (useful & action_bit(kDefend)) != 0 ? 1.0F : 0.0F;
+  for_bits(scene.seen, [&](int i) {  // the enemy's base, where it can be seen
+    if (!scene.own(i) && s.type[i] == kBase) {
+      out[34] = 1.0F;
+      out[35] = hp_ratio(s.hp[i], engine.type[kBase].hp);
+    }
+  });
+}
+
+std::vector<std::string> plane_labels() {
+  std::vector<std::string> v(kMiniTypeNames.begin(), kMiniTypeNames.end());
+  for (const char* name : {"affiliation", "hp_ratio", "base_hp_ratio", "history_decay"}) {
+    v.emplace_back(name);
+  }
+  for (const int bin : kAgeBins) v.push_back("age_below_" + std::to_string(bin));
+  v.emplace_back("age_older");
+  for (int i = 0; i < kMoneyBins - 1; ++i) {
+    v.push_back("money_below_" + std::to_string((i + 1) * kMoneyBin));
+  }
+  v.emplace_back("money_more");
+  return v;
+}
+
+std::vector<std::string> unit_labels() {
+  std::vector<std::string> v = {"own", "enemy"};
+  for (const char* name : kMiniTypeNames) v.emplace_back(name);
+  for (const char* name : {"x", "y", "hp_ratio"}) v.emplace_back(name);
+  for (const char* name : kCmdNames) v.push_back(std::string("cmd_") + name);
+  for (const char* name : {"phase", "attack_cooldown", "gather_cooldown", "build_cooldown",
+                           "age_2000", "from_own_base", "from_own_resource", "was_hit"}) {
+    v.emplace_back(name);
+  }
+  return v;
+}
+
+std::vector<std::string> global_labels() {
+  std::vector<std::string> v = {"money_500",    "tick_of_limit",        "tick_of_5000",
+                                "affords_worker", "affords_melee_attacker", "affords_barracks"};
+  for (const char* prefix : {"own_", "seen_", "building_"}) {
+    for (const char* name : kMiniTypeNames) v.push_back(std::string(prefix) + name);
+  }
+  for (const char* name :
+       {"workers_idle", "workers_gathering", "workers_attacking", "troops_idle", "troops_attacking",
+        "barracks_idle", "base_idle", "base_hp_ratio", "resource_hp_ratio", "may_defend",
+        "enemy_base_seen", "enemy_base_hp_ratio"}) {
+    v.emplace_back(name);
+  }
+  return v;
+}
+
+}  // namespace
+
+std::vector<TensorSpec> mini_tensors(const MiniRules& rules) {
+  TensorSpec cells;
+  cells.name = "cells";
+  cells.dtype = DType::u16;
+  cells.shape = {kCellRows, kCellCols};
+  cells.high = 65535;
+  cells.codec = "rts_cells";
+  cells.scale = rules.engine.side;
+  cells.meaning =
+      "visible units, packed; the codec rts_cells expands them to the 22 planes of the ELF paper, "
+      "float32[22, S, S] with S = scale";
+  cells.labels = plane_labels();
+  TensorSpec units;
+  units.name = "units";
+  units.dtype = DType::u8;
+  units.shape = {kUnitRows, kUnitCols};
+  units.high = 255;
+  units.scale = 1.0 / 255.0;
+  units.meaning = "visible units, own first, each kind in rising id; empty rows are 0";
+  units.labels = unit_labels();
+  TensorSpec globals;
+  globals.name = "globals";
+  globals.dtype = DType::f32;
+  globals.shape = {kGlobals};
+  globals.low = 0;
+  globals.high = 1000;
+  globals.meaning = "the seat's own side and what it sees, in numbers";
+  globals.labels = global_labels();
+  return {cells, units, globals};
+}
+
+void observe_mini(const MiniRules& rules, const State& state, int seat,
+                  std::span<std::byte* const> tensors) {
+  const Scene scene(rules, state, seat);
+  std::array<std::uint16_t, kCellRows * kCellCols> cells;
+  std::array<float, kGlobals> globals;
+  write_cells(scene, cells.data());
+  write_globals(scene, globals.data());
+  std::memcpy(tensors[0], cells.data(), sizeof cells);
+  write_units(scene, reinterpret_cast<std::uint8_t*>(tensors[1]));
+  std::memcpy(tensors[2], globals.data(), sizeof globals);
+}
+
+void expand_planes(std::span<const std::uint16_t> cells, int side, std::span<float> planes) {
+  const int plane_size = side * side;
+  std::fill(planes.begin(), planes.end(), 0.0F);
+  std::vector<float> count(planes.size(), 0.0F);
+  const auto add = [&](int plane, int cell, float value) {
+    const auto at = static_cast<std::size_t>(plane * plane_size + cell);
+    planes[at] += value;
+    count[at] += 1.0F;
+  };
+  const auto fill = [&](int plane, float value) {
+    std::fill_n(planes.begin() + plane * plane_size, plane_size, value);
+  };
+  for (int r = 0; r < kCellRows - 1; ++r) {
+    const std::uint16_t* row = &cells[static_cast<std::size_t>(r * kCellCols)];
+    if (row[0] == 0) continue;
+    const int cell = row[0] - 1;
+    const int age = row[4];
+    add(row[1] & 7, cell, 1.0F);
+    add(6, cell, row[1] >= 8 ? 2.0F : 1.0F);
+    add(7, cell, hp_ratio(row[2], row[3]));
+    add(9, cell, static_cast<float>(50.0 / (age + 1)));
+    int bin = 0;
+    for (const int threshold : kAgeBins) bin += threshold <= age ? 1 : 0;
+    add(10 + bin, cell, 1.0F);
+  }
+  for (std::size_t i = 0; i < planes.size(); ++i) {
+    if (count[i] > 0.0F) planes[i] /= count[i];
+  }
+  const std::uint16_t* about = &cells[static_cast<std::size_t>((kCellRows - 1) * kCellCols)];
+  fill(8, about[2] == 0 ? 0.0F : hp_ratio(about[1], about[2]));
+  fill(17 + std::min(about[0] / kMoneyBin, kMoneyBins - 1), 1.0F);
+}
+
+}  // namespace ludus::rts

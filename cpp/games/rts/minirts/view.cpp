@@ -1,0 +1,134 @@
+// The moment as JSON, for viewers and tools. Everything is in it; `seen` tells a viewer which cells
+// each seat sees.
+#include <cstdio>
+
+#include "games/rts/engine/fog.hpp"
+#include "games/rts/minirts/minirts.hpp"
+
+namespace ludus {
+
+namespace {
+
+using rts::Cmd;
+using rts::kNone;
+
+constexpr const char* kBulletStates[] = {"ready", "explode1", "explode2", "explode3", "done"};
+
+template <class... Args>
+void print(std::string& out, const char* format, Args... args) {
+  char buffer[160];
+  const int n = std::snprintf(buffer, sizeof buffer, format, args...);
+  if (n > 0) out.append(buffer, std::min<std::size_t>(static_cast<std::size_t>(n), sizeof buffer - 1));
+}
+
+void separate(std::string& out) {
+  if (out.back() != '[' && out.back() != '{') out += ',';
+}
+
+struct Printer {
+  const rts::MiniRules& rules;
+  const rts::State& s;
+  std::string out;
+
+  // The public id: running number, unique for the match.
+  [[nodiscard]] int id(int slot) const { return slot == kNone ? -1 : s.id[slot]; }
+
+  void command(int i) {
+    print(out, "\"command\":\"%s\"", rts::kCmdNames[static_cast<int>(s.cmd[i])]);
+    switch (s.cmd[i]) {
+      case Cmd::idle: return;
+      case Cmd::move: print(out, ",\"to\":[%.4f,%.4f]", s.px[i], s.py[i]); break;
+      case Cmd::attack: print(out, ",\"target\":%d", id(s.target[i])); break;
+      case Cmd::gather:
+        print(out, ",\"target\":%d,\"base\":%d", id(s.source[i]), id(s.target[i]));
+        break;
+      case Cmd::build:
+        print(out, ",\"builds\":\"%s\"", rts::kMiniTypeNames[s.target[i]]);
+        if (s.source[i] == 0) print(out, ",\"to\":[%.4f,%.4f]", s.px[i], s.py[i]);
+        break;
+    }
+    print(out, ",\"phase\":%d,\"since\":%d", s.phase[i], s.start[i]);
+  }
+
+  // The share of each cooldown still to wait.
+  void cooldowns(int i) {
+    constexpr const char* kNames[] = {"move", "attack", "gather", "build"};
+    out += ",\"cooldown\":{";
+    for (int c = 0; c < rts::kCooldowns; ++c) {
+      const int length = rules.engine.type[s.type[i]].cooldown[c];
+      const int gone = static_cast<int>(s.tick) - static_cast<int>(s.last[c][i]);
+      const bool waits = length > 0 && s.last[c][i] != 0 && gone < length;
+      if (!waits) continue;
+      separate(out);
+      print(out, "\"%s\":%.3f", kNames[c], static_cast<double>(length - gone) / length);
+    }
+    out += '}';
+  }
+
+  void units() {
+    out += "\"units\":[";
+    for (int owner = 0; owner < rts::kMiniSeats; ++owner) {
+      rts::for_units(rules.engine, s, owner, [&](int i) {
+        separate(out);
+        print(out, "{\"id\":%d,\"seat\":%d,\"type\":\"%s\",\"x\":%.5f,\"y\":%.5f,", s.id[i], owner,
+              rts::kMiniTypeNames[s.type[i]], s.x[i], s.y[i]);
+        print(out, "\"hp\":%d,\"max_hp\":%d,\"built\":%d,", s.hp[i],
+              rules.engine.type[s.type[i]].hp, s.built[i]);
+        command(i);
+        cooldowns(i);
+        out += '}';
+      });
+    }
+    out += ']';
+  }
+
+  void bullets() {
+    out += "\"bullets\":[";
+    for (int i = 0; i < s.bullets; ++i) {
+      const rts::Bullet& b = s.bullet[i];
+      separate(out);
+      print(out, "{\"x\":%.5f,\"y\":%.5f,\"shooter\":%d,\"target\":%d,\"state\":\"%s\"}", b.x, b.y,
+            id(b.shooter), id(b.target), kBulletStates[static_cast<int>(b.state)]);
+    }
+    out += ']';
+  }
+
+  // One string a seat and row: '1' where the seat sees the cell, index x.
+  void seen() {
+    out += "\"seen\":[";
+    for (int seat = 0; seat < rts::kMiniSeats; ++seat) {
+      const rts::Sight sight = rts::sight_of(rules.engine, s, seat);
+      separate(out);
+      out += '[';
+      for (int y = 0; y < rules.engine.side; ++y) {
+        separate(out);
+        out += '"';
+        for (int x = 0; x < rules.engine.side; ++x) out += sight.cell(x, y) ? '1' : '0';
+        out += '"';
+      }
+      out += ']';
+    }
+    out += ']';
+  }
+};
+
+}  // namespace
+
+std::string MiniRts::view(const Rules& rules, const State& state) {
+  const rts::State& s = state.world;
+  Printer p{rules, s, {}};
+  print(p.out, "{\"game\":\"minirts\",\"tick\":%u,\"map\":{\"width\":%d,\"height\":%d},", s.tick,
+        rules.engine.side, rules.engine.side);
+  print(p.out, "\"over\":%s,\"winner\":%d,\"congested\":%s,", s.over ? "true" : "false", s.winner,
+        s.congested ? "true" : "false");
+  print(p.out, "\"money\":[%d,%d],", s.money[0], s.money[1]);
+  p.units();
+  p.out += ',';
+  p.bullets();
+  p.out += ',';
+  p.seen();
+  p.out += '}';
+  return std::move(p.out);
+}
+
+}  // namespace ludus
