@@ -269,7 +269,8 @@ class Conformance {
     if (acts && G::tick(s) % 8 == 0) check_refusal(s, seat, guarded);
   }
 
-  // What lies outside the heads or the mask is refused and changes nothing.
+  // What lies outside the heads or the mask is refused and changes nothing. A lenient head may be
+  // given what its mask rules out.
   void check_refusal(const State& s, int seat, const std::vector<std::uint8_t>& mask) {
     std::array<std::int32_t, kMaxHeads> action{};
     std::size_t from = 0;
@@ -286,7 +287,7 @@ class Conformance {
       const std::int32_t good = action[h];
       std::vector<std::int32_t> bad = {-1, c_.spec.heads[h].size, 1 << 30};
       const auto off = std::ranges::find(head, 0);
-      if (off != head.end()) bad.push_back(static_cast<std::int32_t>(off - head.begin()));
+      if (off != head.end() && !c_.spec.heads[h].lenient) bad.push_back(static_cast<std::int32_t>(off - head.begin()));
       for (const std::int32_t choice : bad) {
         action[h] = choice;
         State copy = s;

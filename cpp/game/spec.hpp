@@ -56,6 +56,7 @@ struct HeadSpec {
   std::vector<std::string> labels;  // one a choice, or empty
   std::vector<int> depends_on;      // earlier heads whose choice this head's mask depends on
   std::string meaning;
+  bool lenient = false;  // G::act takes a masked-out choice too, as one that does nothing
 };
 
 enum class ParamKind : std::uint8_t { integer, real, text };

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "game/game_list.hpp"
+#include "games/rts/minirts/minirts.hpp"
 #include "games/tic_tac_toe/tic_tac_toe.hpp"
 
 namespace ludus {
 
-using BuiltinGames = GameList<TicTacToe>;
+using BuiltinGames = GameList<MiniRts, TicTacToe>;
 
 [[nodiscard]] std::vector<std::string> game_names();
 

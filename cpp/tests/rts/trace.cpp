@@ -134,8 +134,8 @@ State load(const MiniRules& rules, const Recorded& r) {
   State s;
   clear_state(rules.engine, s);
   for (const RecordedUnit& u : r.units) {
-    const int slot = add_unit(rules.engine, s, u.player, u.type, u.x, u.y,
-                              static_cast<std::uint32_t>(u.built));
+    const int slot =
+        add_unit(rules.engine, s, u.player, u.type, u.x, u.y, static_cast<std::uint32_t>(u.built));
     if (slot < 0 || u.command.kind != 0) throw std::runtime_error("trace: bad first state");
     s.id[slot] = static_cast<std::uint16_t>(u.id & ((1 << kIdBits) - 1));
   }
@@ -302,7 +302,8 @@ std::vector<TraceResult> compare_traces(std::istream& in) {
   bool open = false;
   const auto close = [&] {
     if (!open) return;
-    g.result.agrees = g.result.first_bad == 0 && g.result.difference.empty() && g.result.end.empty();
+    g.result.agrees =
+        g.result.first_bad == 0 && g.result.difference.empty() && g.result.end.empty();
     results.push_back(g.result);
     open = false;
   };

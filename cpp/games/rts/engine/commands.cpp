@@ -63,8 +63,9 @@ struct Run {
     const float ty = state.y[target];
     const float d2 = distance2(state.x[slot], state.y[slot], tx, ty);
     const auto reach2 = static_cast<float>(t.attack_range * t.attack_range);
-    const bool in_range =
-        rules.quirks.integer_range ? static_cast<float>(static_cast<int>(d2)) <= reach2 : d2 <= reach2;
+    const bool in_range = rules.quirks.integer_range
+                              ? static_cast<float>(static_cast<int>(d2)) <= reach2
+                              : d2 <= reach2;
     if (!in_range) {
       approach(slot, tx, ty, now);
     } else if (ready(slot, kCdAttack, now)) {
@@ -144,11 +145,20 @@ struct Run {
   void one(int slot, int now) {
     bool done = false;
     switch (state.cmd[slot]) {
-      case Cmd::idle: return;
-      case Cmd::move: done = approach(slot, state.px[slot], state.py[slot], now) < kArrived; break;
-      case Cmd::attack: done = attack(slot, state.target[slot], now); break;
-      case Cmd::gather: done = gather(slot, now); break;
-      case Cmd::build: done = build(slot, now); break;
+      case Cmd::idle:
+        return;
+      case Cmd::move:
+        done = approach(slot, state.px[slot], state.py[slot], now) < kArrived;
+        break;
+      case Cmd::attack:
+        done = attack(slot, state.target[slot], now);
+        break;
+      case Cmd::gather:
+        done = gather(slot, now);
+        break;
+      case Cmd::build:
+        done = build(slot, now);
+        break;
     }
     if (done) finish_command(state, slot);
   }

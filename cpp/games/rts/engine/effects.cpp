@@ -53,8 +53,8 @@ void pay(const EngineRules& rules, State& state, const EffectEntry& e) {
 
 void shoot(State& state, const EffectEntry& e) {
   if (state.bullets == kMaxBullets) return;
-  state.bullet[state.bullets++] = {e.x, e.y, static_cast<std::int16_t>(e.amount), e.unit, e.target,
-                                   BulletState::ready};
+  state.bullet[state.bullets++] = {e.x,    e.y,      static_cast<std::int16_t>(e.amount),
+                                   e.unit, e.target, BulletState::ready};
 }
 
 }  // namespace
@@ -64,19 +64,27 @@ void run_effects(const EngineRules& rules, State& state, EffectQueue& queue) {
   for (int i = 0; i < queue.size; ++i) {
     const EffectEntry e = queue.entry[i];
     switch (e.kind) {
-      case Effect::step: step(rules, state, e); break;
+      case Effect::step:
+        step(rules, state, e);
+        break;
       case Effect::start_cd:
         state.last[e.amount][e.unit] = static_cast<std::uint16_t>(state.tick);
         break;
-      case Effect::shoot: shoot(state, e); break;
-      case Effect::hit: hit(rules, state, queue, e); break;
+      case Effect::shoot:
+        shoot(state, e);
+        break;
+      case Effect::hit:
+        hit(rules, state, queue, e);
+        break;
       case Effect::harvest:
         if (state.hp[e.target] > 0) {
           state.hp[e.target] = static_cast<std::int16_t>(state.hp[e.target] - e.amount);
           if (state.hp[e.target] <= 0) queue.push(Effect::remove, kNone, e.target, 0);
         }
         break;
-      case Effect::pay: pay(rules, state, e); break;
+      case Effect::pay:
+        pay(rules, state, e);
+        break;
       case Effect::create: {
         const int owner = rules.owner_of(e.unit);
         if (add_unit(rules, state, owner, e.target, e.x, e.y, state.tick) < 0) {
@@ -84,8 +92,12 @@ void run_effects(const EngineRules& rules, State& state, EffectQueue& queue) {
         }
         break;
       }
-      case Effect::bury: queue.push(Effect::remove, kNone, e.target, 0); break;
-      case Effect::remove: gone |= std::uint64_t{1} << e.target; break;
+      case Effect::bury:
+        queue.push(Effect::remove, kNone, e.target, 0);
+        break;
+      case Effect::remove:
+        gone |= std::uint64_t{1} << e.target;
+        break;
     }
   }
   // Removals come last in the queue, so that nothing runs between the first of them and here that

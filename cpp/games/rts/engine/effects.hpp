@@ -33,8 +33,8 @@ struct EffectQueue {
   int size = 0;
 
   void push(Effect kind, int unit, int target, int amount, float x = 0.0F, float y = 0.0F) {
-    entry[size++] = {kind, static_cast<std::uint8_t>(unit), static_cast<std::uint8_t>(target),
-                     amount, x, y};
+    entry[size++] = {
+        kind, static_cast<std::uint8_t>(unit), static_cast<std::uint8_t>(target), amount, x, y};
   }
 };
 

@@ -7,8 +7,7 @@ namespace ludus::rts {
 
 Sight sight_of(const EngineRules& rules, const State& state, int owner) {
   Sight sight;
-  const std::uint32_t all =
-      rules.side == 32 ? 0xffffffffU : (std::uint32_t{1} << rules.side) - 1U;
+  const std::uint32_t all = rules.side == 32 ? 0xffffffffU : (std::uint32_t{1} << rules.side) - 1U;
   for_units(rules, state, owner, [&](int i) {
     const int cx = cell_coord(state.x[i]);
     const int cy = cell_coord(state.y[i]);

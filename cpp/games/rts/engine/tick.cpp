@@ -12,10 +12,17 @@ namespace {
 // Moves one bullet; true when it has vanished.
 bool fly(const EngineRules& rules, State& state, EffectQueue& queue, Bullet& b) {
   switch (b.state) {
-    case BulletState::ready: break;
-    case BulletState::explode1: b.state = BulletState::explode2; return false;
-    case BulletState::explode2: b.state = BulletState::explode3; return false;
-    default: b.state = BulletState::done; return true;
+    case BulletState::ready:
+      break;
+    case BulletState::explode1:
+      b.state = BulletState::explode2;
+      return false;
+    case BulletState::explode2:
+      b.state = BulletState::explode3;
+      return false;
+    default:
+      b.state = BulletState::done;
+      return true;
   }
   if (b.target == kNone) {
     b.state = BulletState::done;

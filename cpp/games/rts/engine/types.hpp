@@ -9,14 +9,14 @@
 
 namespace ludus::rts {
 
-inline constexpr int kSlots = 64;       // units alive at once, all owners together
-inline constexpr int kMaxOwners = 3;    // two seats, and a neutral owner where a game needs one
-inline constexpr int kMaxSide = 32;     // cells along one side of the map
+inline constexpr int kSlots = 64;     // units alive at once, all owners together
+inline constexpr int kMaxOwners = 3;  // two seats, and a neutral owner where a game needs one
+inline constexpr int kMaxSide = 32;   // cells along one side of the map
 inline constexpr int kMaxTypes = 8;
 inline constexpr int kMaxBullets = 64;
-inline constexpr int kMaxCounters = 32;  // counter-attacks waiting for the next tick
-inline constexpr std::uint8_t kNone = 255;  // no slot: absent, or gone
-inline constexpr float kParked = 1.0e9F;    // coordinates of an empty slot: collides with nothing
+inline constexpr int kMaxCounters = 32;      // counter-attacks waiting for the next tick
+inline constexpr std::uint8_t kNone = 255;   // no slot: absent, or gone
+inline constexpr float kParked = 1.0e9F;     // coordinates of an empty slot: collides with nothing
 inline constexpr int kMaxTickLimit = 60000;  // ticks are kept in 16 bits
 
 enum Cooldown : std::uint8_t { kCdMove, kCdAttack, kCdGather, kCdBuild, kCooldowns };
@@ -50,9 +50,9 @@ struct Quirks {
   bool wrapped_target = true;     // path search may reach its target across the map's edge
   bool loose_builds = true;       // no check that a type may build what it was told to
   bool hurts_invulnerable = true;
-  bool congestion_guard = true;   // too many failed moves end the match without a winner
-  bool loose_edges = true;        // coordinates in (-1.5, -0.5) count as cell 0
-  bool baseless_play = true;      // when both last bases fall in one tick the match goes on
+  bool congestion_guard = true;  // too many failed moves end the match without a winner
+  bool loose_edges = true;       // coordinates in (-1.5, -0.5) count as cell 0
+  bool baseless_play = true;     // when both last bases fall in one tick the match goes on
 };
 
 struct EngineRules {
@@ -92,8 +92,8 @@ struct Counter {
 
 // One remembered answer of the path planner.
 struct PathEntry {
-  std::uint32_t key;     // owner, start cell, target cell
-  std::uint16_t tick;    // when it was computed
+  std::uint32_t key;      // owner, start cell, target cell
+  std::uint16_t tick;     // when it was computed
   std::int16_t waypoint;  // cell to head for, or -1: straight to the target
 };
 inline constexpr int kPathEntries = 128;
@@ -118,7 +118,7 @@ struct State {
   bool over = false, congested = false;
   std::array<std::uint8_t, kMaxOwners> units{};  // alive, by owner
   std::array<std::uint8_t, kMaxOwners> bases{};
-  std::uint8_t running = 0;   // entries of run_order
+  std::uint8_t running = 0;  // entries of run_order
   std::uint8_t bullets = 0;
   std::uint8_t counters = 0;
   std::uint8_t path_head = 0, path_size = 0;  // ring of path entries, oldest first
@@ -127,17 +127,17 @@ struct State {
   std::array<std::int16_t, kSlots> hp{};
   std::array<std::uint8_t, kSlots> type{};
   std::array<std::uint8_t, kSlots> damaged_by{};
-  std::array<std::uint16_t, kSlots> id{};     // running number
-  std::array<std::uint16_t, kSlots> built{};  // tick of creation
+  std::array<std::uint16_t, kSlots> id{};                            // running number
+  std::array<std::uint16_t, kSlots> built{};                         // tick of creation
   std::array<std::array<std::uint16_t, kSlots>, kCooldowns> last{};  // tick a cooldown started
 
   // The durative command of each unit.
   std::array<Cmd, kSlots> cmd{};
   std::array<std::uint8_t, kSlots> phase{};
-  std::array<std::uint8_t, kSlots> target{};  // attack: victim; gather: base; build: unit type
-  std::array<std::uint8_t, kSlots> source{};  // gather: resource; build: 1 = "nearby"
-  std::array<std::uint16_t, kSlots> start{};  // tick of issue
-  std::array<float, kSlots> px{}, py{};       // move, build: where
+  std::array<std::uint8_t, kSlots> target{};     // attack: victim; gather: base; build: unit type
+  std::array<std::uint8_t, kSlots> source{};     // gather: resource; build: 1 = "nearby"
+  std::array<std::uint16_t, kSlots> start{};     // tick of issue
+  std::array<float, kSlots> px{}, py{};          // move, build: where
   std::array<std::uint8_t, kSlots> run_order{};  // slots with a command, in order of execution
 
   std::array<Bullet, kMaxBullets> bullet{};

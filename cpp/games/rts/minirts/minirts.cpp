@@ -35,6 +35,7 @@ GameSpec MiniRts::spec(const Rules& rules) {
   head.size = rts::kActions;
   head.labels.assign(rts::kActionNames.begin(), rts::kActionNames.end());
   head.meaning = "an order to the whole side; every choice also sends idle workers to gather";
+  head.lenient = true;
   spec.heads = {head};
   spec.params = rts::mini_params();
   spec.bots = {
@@ -79,7 +80,8 @@ void MiniRts::bot(const Rules& rules, State& s, int seat, int bot) {
       rts::act_strategy(rules, s.world, seat,
                         rts::action_bit(static_cast<int>(s.rng.below(rts::kActions))));
       return;
-    case kNoop: return;
+    case kNoop:
+      return;
     default:
       throw GameError("minirts: bot " + std::to_string(bot) + ": expected an integer in [0, " +
                       std::to_string(kBots - 1) + "]");
@@ -117,16 +119,17 @@ std::uint64_t MiniRts::hash(const Rules& rules, const State& s) {
   const rts::State& w = s.world;
   Hash64 h;
   h.add(w.tick);
-  h.add(static_cast<std::uint64_t>(w.winner + 1) << 2 | (w.over ? 2U : 0U) | (w.congested ? 1U : 0U));
+  h.add(static_cast<std::uint64_t>(w.winner + 1) << 2 | (w.over ? 2U : 0U) |
+        (w.congested ? 1U : 0U));
   for (const std::int32_t money : w.money) h.add(static_cast<std::uint64_t>(money));
   h.add(w.next_id);
   for (int owner = 0; owner < rts::kMaxOwners; ++owner) {
     h.add(w.units[owner]);
     rts::for_units(rules.engine, w, owner, [&](int i) {
-      h.add(static_cast<std::uint64_t>(w.id[i]) << 48 | static_cast<std::uint64_t>(w.built[i]) << 32 |
-            static_cast<std::uint64_t>(w.type[i]) << 24 |
-            static_cast<std::uint64_t>(w.damaged_by[i]) << 16 |
-            static_cast<std::uint16_t>(w.hp[i]));
+      h.add(
+          static_cast<std::uint64_t>(w.id[i]) << 48 | static_cast<std::uint64_t>(w.built[i]) << 32 |
+          static_cast<std::uint64_t>(w.type[i]) << 24 |
+          static_cast<std::uint64_t>(w.damaged_by[i]) << 16 | static_cast<std::uint16_t>(w.hp[i]));
       h.add_float(w.x[i]);
       h.add_float(w.y[i]);
       h.add(static_cast<std::uint64_t>(w.last[0][i]) << 48 |

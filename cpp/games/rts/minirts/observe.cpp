@@ -34,7 +34,10 @@ struct Scene {
   int resource = kNone;  // own, first
 
   Scene(const MiniRules& r, const State& s, int who)
-      : rules(r), state(s), seat(who), sight(sight_of(r.engine, s, who)),
+      : rules(r),
+        state(s),
+        seat(who),
+        sight(sight_of(r.engine, s, who)),
         seen(visible_units(r.engine, s, sight)) {
     for_units(r.engine, s, who, [&](int i) {
       if (s.type[i] == kBase && base == kNone) base = i;
@@ -194,7 +197,7 @@ std::vector<std::string> unit_labels() {
 }
 
 std::vector<std::string> global_labels() {
-  std::vector<std::string> v = {"money_500",    "tick_of_limit",        "tick_of_5000",
+  std::vector<std::string> v = {"money_500",      "tick_of_limit",          "tick_of_5000",
                                 "affords_worker", "affords_melee_attacker", "affords_barracks"};
   for (const char* prefix : {"own_", "seen_", "building_"}) {
     for (const char* name : kMiniTypeNames) v.push_back(std::string(prefix) + name);

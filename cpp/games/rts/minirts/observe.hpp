@@ -1,7 +1,8 @@
 // What a seat sees of MiniRTS, through the fog of war.
 //
 // Three tensors. `cells` is a lossless packing of the 22 planes of the ELF paper's network input;
-// `units` and `globals` say the same moment, and a little more about the seat's own side, compactly.
+// `units` and `globals` say the same moment, and a little more about the seat's own side,
+// compactly.
 //
 // ## The codec "rts_cells"
 //

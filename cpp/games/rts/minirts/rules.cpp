@@ -147,8 +147,8 @@ constexpr std::size_t kMaxRulebook = 65536;
 
 void apply_rulebook(MiniRules& rules, const std::string& text) {
   if (text.size() > kMaxRulebook) {
-    throw ParamError("minirts.rulebook: " + std::to_string(text.size()) + " bytes: expected at most " +
-                     std::to_string(kMaxRulebook));
+    throw ParamError("minirts.rulebook: " + std::to_string(text.size()) +
+                     " bytes: expected at most " + std::to_string(kMaxRulebook));
   }
   const std::vector<Field> all = fields(rules);
   std::string_view rest = text;

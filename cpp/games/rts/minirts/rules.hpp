@@ -33,8 +33,8 @@ struct MiniRules {
 // Throws ParamError.
 [[nodiscard]] MiniRules make_mini_rules(const Params& params);
 
-// Overrides numbers of `rules` by `text`: lines `key=value`, '#' starts a comment. Throws ParamError
-// with the key, the value, the allowed range and the nearest key.
+// Overrides numbers of `rules` by `text`: lines `key=value`, '#' starts a comment. Throws
+// ParamError with the key, the value, the allowed range and the nearest key.
 void apply_rulebook(MiniRules& rules, const std::string& text);
 
 // Every key and its value, one a line, as apply_rulebook reads them.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kNearResource2 = 6.0F;  // squared distances of the defence
 constexpr float kNearBase2 = 4.0F;
-constexpr float kRunBelow2 = 4.0F;   // hit and run: flee below, attack above
+constexpr float kRunBelow2 = 4.0F;  // hit and run: flee below, attack above
 constexpr float kHitAbove2 = 6.0F;
 constexpr int kFleeDepth = 10;
 constexpr int kBarracksRadius = 3;
@@ -140,7 +140,8 @@ bool flee_place(const EngineRules& engine, const State& state, std::uint64_t thr
         const int cell = ny * engine.side + nx;
         if (distance[cell] != 0 && distance[cell] <= d) continue;
         if (free[cell] == 0) {
-          const bool ok = disc_free(engine, state, static_cast<float>(nx), static_cast<float>(ny), -1);
+          const bool ok =
+              disc_free(engine, state, static_cast<float>(nx), static_cast<float>(ny), -1);
           free[cell] = ok ? 1 : -1;
         }
         if (free[cell] < 0) continue;
@@ -215,8 +216,7 @@ void act_strategy(const MiniRules& rules, State& state, int seat, ActionSet acti
         if (builder == kNone && state.cmd[i] == Cmd::gather) builder = i;
       });
       Order order;
-      if (builder != kNone &&
-          barracks_place(engine, state, state.x[base], state.y[base], order)) {
+      if (builder != kNone && barracks_place(engine, state, state.x[base], state.y[base], order)) {
         plan.put(builder, order);
         money -= engine.type[kBarracks].cost;
       }
@@ -294,7 +294,8 @@ ActionSet useful_actions(const MiniRules& rules, const State& state, int seat) {
   can(kAttackInRange, idle_troop && view.enemies_seen != 0);
   can(kHitAndRun, idle_troop || view.own_count[kRange] != 0);
   float close = kNearResource2;
-  bool threat = nearest(state, view.enemies_seen, state.x[resource], state.y[resource], close) != kNone;
+  bool threat =
+      nearest(state, view.enemies_seen, state.x[resource], state.y[resource], close) != kNone;
   close = kNearBase2;
   threat |= nearest(state, view.enemies_seen, state.x[base], state.y[base], close) != kNone;
   can(kDefend, free_hand && (threat || view.attacker != kNone));

@@ -18,9 +18,15 @@ enum Action : std::uint8_t {
   kDefend,
   kActions
 };
-inline constexpr std::array<const char*, kActions> kActionNames = {
-    "start",  "build_worker",    "build_barrack", "build_melee_troop", "build_range_troop",
-    "attack", "attack_in_range", "hit_and_run",   "defend"};
+inline constexpr std::array<const char*, kActions> kActionNames = {"start",
+                                                                   "build_worker",
+                                                                   "build_barrack",
+                                                                   "build_melee_troop",
+                                                                   "build_range_troop",
+                                                                   "attack",
+                                                                   "attack_in_range",
+                                                                   "hit_and_run",
+                                                                   "defend"};
 
 // A set of actions, bit a = Action(a). Players choose one, the scripted bots several at once.
 using ActionSet = std::uint16_t;

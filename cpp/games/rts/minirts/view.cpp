@@ -18,7 +18,8 @@ template <class... Args>
 void print(std::string& out, const char* format, Args... args) {
   char buffer[160];
   const int n = std::snprintf(buffer, sizeof buffer, format, args...);
-  if (n > 0) out.append(buffer, std::min<std::size_t>(static_cast<std::size_t>(n), sizeof buffer - 1));
+  if (n > 0)
+    out.append(buffer, std::min<std::size_t>(static_cast<std::size_t>(n), sizeof buffer - 1));
 }
 
 void separate(std::string& out) {
@@ -36,9 +37,14 @@ struct Printer {
   void command(int i) {
     print(out, "\"command\":\"%s\"", rts::kCmdNames[static_cast<int>(s.cmd[i])]);
     switch (s.cmd[i]) {
-      case Cmd::idle: return;
-      case Cmd::move: print(out, ",\"to\":[%.4f,%.4f]", s.px[i], s.py[i]); break;
-      case Cmd::attack: print(out, ",\"target\":%d", id(s.target[i])); break;
+      case Cmd::idle:
+        return;
+      case Cmd::move:
+        print(out, ",\"to\":[%.4f,%.4f]", s.px[i], s.py[i]);
+        break;
+      case Cmd::attack:
+        print(out, ",\"target\":%d", id(s.target[i]));
+        break;
       case Cmd::gather:
         print(out, ",\"target\":%d,\"base\":%d", id(s.source[i]), id(s.target[i]));
         break;
