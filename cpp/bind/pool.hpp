@@ -1,0 +1,269 @@
+// Pools for Python: ludus.pool.native wraps this class; its docstrings say what the user meets.
+#pragma once
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bind/bind.hpp"
+#include "pool/pool.hpp"
+
+namespace ludus::bind {
+
+using HostArray = nb::ndarray<nb::device::cpu, nb::c_contig>;
+
+// (bot index, policy id, weight) and (controllers, frame skip, handover bot, handover ticks).
+using ControllerTuple = std::tuple<int, int, double>;
+using PlanTuple = std::tuple<std::vector<ControllerTuple>, int, int, std::uint32_t>;
+
+inline Lineup to_lineup(const std::vector<PlanTuple>& plans, bool rotate) {
+  Lineup lineup;
+  lineup.rotate = rotate;
+  for (const auto& [controllers, frame_skip, handover_bot, handover_ticks] : plans) {
+    SeatPlan plan{{}, frame_skip, handover_bot, handover_ticks};
+    for (const auto& [bot, policy, weight] : controllers)
+      plan.controllers.push_back({bot, policy, weight});
+    lineup.plans.push_back(std::move(plan));
+  }
+  return lineup;
+}
+
+inline Autoreset to_autoreset(const std::string& name) {
+  if (name == "same_step") return Autoreset::same_step;
+  if (name == "next_step") return Autoreset::next_step;
+  if (name == "off") return Autoreset::off;
+  throw PoolError("autoreset '" + name + "', expected same_step, next_step or off");
+}
+
+// A game's own message may hold any bytes.
+inline nb::object to_text(const std::string& s) {
+  return nb::steal(PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace"));
+}
+
+// A pool with the Python objects whose memory it borrows: they outlive its workers.
+class PoolHandle {
+ public:
+  explicit PoolHandle(std::unique_ptr<AnyPool> pool)
+      : slabs_(static_cast<std::size_t>(pool->options().groups)), pool_(std::move(pool)) {}
+  ~PoolHandle() { close(); }
+
+  AnyPool& pool() { return *pool_; }
+
+  void close() {
+    const nb::gil_scoped_release unlocked;
+    pool_->close();
+  }
+
+  void attach(int group, const nb::list& obs, const nb::dict& arrays, nb::object keep) {
+    const GameSpec& spec = pool_->spec();
+    SlabView view;
+    view.rows = pool_->layout().rows;
+    const auto get = [&](const char* name) {
+      if (!arrays.contains(name)) throw PoolError(std::string("slab: no array '") + name + "'");
+      return nb::handle(arrays[name]);
+    };
+    const HostArray reward = host_array(get("reward"), "reward");
+    if (reward.ndim() != 2) throw PoolError("slab: reward must be [T, R]");
+    view.steps = static_cast<int>(reward.shape(0));
+    const auto steps = static_cast<std::size_t>(view.steps);
+    if (obs.size() != spec.observation.size())
+      throw PoolError("slab: wrong number of observation tensors");
+    for (std::size_t i = 0; i < obs.size(); ++i) {
+      const TensorSpec& t = spec.observation[i];
+      const HostArray a = host_array(obs[i], ("obs." + t.name).c_str());
+      if (a.ndim() < 2 || a.shape(0) != steps + 1 || a.shape(1) != rows() ||
+          a.nbytes() != (steps + 1) * rows() * t.bytes()) {
+        throw PoolError("slab: obs." + t.name + " does not have the shape of the game's spec");
+      }
+      view.obs[i] = static_cast<std::byte*>(a.data());
+    }
+    view.reward = check<float>(reward, "reward", steps, 1);
+    view.mask =
+        check<std::uint8_t>(host_array(get("mask"), "mask"), "mask", steps + 1, spec.mask_bytes());
+    view.active = check<std::uint8_t>(host_array(get("active"), "active"), "active", steps + 1, 1);
+    view.first = check<std::uint8_t>(host_array(get("first"), "first"), "first", steps + 1, 1);
+    view.policy = check<std::int16_t>(host_array(get("policy"), "policy"), "policy", steps + 1, 1);
+    view.terminated =
+        check<std::uint8_t>(host_array(get("terminated"), "terminated"), "terminated", steps, 1);
+    view.truncated =
+        check<std::uint8_t>(host_array(get("truncated"), "truncated"), "truncated", steps, 1);
+    view.actions = check<std::int32_t>(host_array(get("actions"), "actions"), "actions", steps,
+                                       spec.heads.size());
+    pool_->attach(group, view);
+    slabs_[static_cast<std::size_t>(group)] = std::move(keep);
+  }
+
+  // (group, t, finished rows, results, active rows of each policy)
+  nb::tuple recv(int group) {
+    constexpr std::uint64_t kPatienceNs = 100'000'000;  // between two looks at Ctrl-C
+    while (true) {
+      int found = -1;
+      {
+        const nb::gil_scoped_release unlocked;
+        found = pool_->recv(group, kPatienceNs);
+      }
+      if (found >= 0) {
+        nb::list counts;
+        for (const std::int32_t n : pool_->policy_counts(found)) counts.append(n);
+        return nb::make_tuple(found, pool_->time(found), pool_->finals(found),
+                              pool_->results_waiting(found), counts);
+      }
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+  }
+
+  nb::list results(int group) {
+    nb::list out;
+    const auto seats = static_cast<std::size_t>(pool_->layout().seats);
+    pool_->drain_results(group, [&](RawResult& r) {
+      nb::list outcome, returns, players, plans;
+      for (std::size_t s = 0; s < seats; ++s) {
+        outcome.append(static_cast<double>(r.outcome[s]));
+        returns.append(r.returns[s]);
+        players.append(r.player[s]);
+        plans.append(pool_->layout().plan(r.slot, static_cast<int>(s)));
+      }
+      out.append(nb::make_tuple(r.match, r.slot, r.ticks, r.decisions, nb::tuple(outcome),
+                                nb::tuple(returns), nb::tuple(players), nb::tuple(plans),
+                                r.truncated, to_text(r.error),
+                                nb::bytes(r.replay.data(), r.replay.size())));
+      r.replay.clear();
+    });
+    return out;
+  }
+
+  // (slot, match, tick, message) of the first match that threw in the group's last step, once.
+  nb::object failure(int group) {
+    const std::optional<MatchFailure> f = pool_->failure(group);
+    if (!f) return nb::none();
+    return nb::make_tuple(f->slot, f->match, f->tick, to_text(f->message));
+  }
+
+ private:
+  [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(pool_->layout().rows); }
+
+  static HostArray host_array(nb::handle object, const char* name) {
+    HostArray array;
+    if (!nb::try_cast<HostArray>(object, array, false)) {
+      throw PoolError(std::string("slab: ") + name +
+                      " must be a writable C-contiguous array in host memory");
+    }
+    return array;
+  }
+
+  template <class T>
+  T* check(const HostArray& a, const char* name, std::size_t steps, std::size_t width) const {
+    if (a.dtype() != nb::dtype<T>() || a.ndim() < 2 || a.shape(0) != steps ||
+        a.shape(1) != rows() || a.nbytes() != steps * rows() * width * sizeof(T)) {
+      throw PoolError(std::string("slab: ") + name + " has the wrong dtype or shape");
+    }
+    return static_cast<T*>(a.data());
+  }
+
+  std::vector<nb::object> slabs_;  // before pool_: it dies after the workers
+  std::unique_ptr<AnyPool> pool_;
+};
+
+template <class T>
+nb::object borrowed(std::span<T> data, nb::handle owner) {
+  const std::size_t n = data.size();
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data.data(), {n}, owner));
+}
+
+inline void bind_pool_handle(nb::module_& m) {
+  nb::exception<PoolError>(m, "PoolError", PyExc_ValueError);
+  nb::class_<PoolHandle>(m, "PoolHandle", "A pool of one game. Use ludus.pool.native.NativePool.")
+      .def_prop_ro("rows", [](PoolHandle& h) { return h.pool().layout().rows; })
+      .def_prop_ro("policies", [](PoolHandle& h) { return h.pool().layout().policies; })
+      .def_prop_ro("row_slot", [](PoolHandle& h) { return h.pool().layout().row_slot; })
+      .def_prop_ro("row_seat", [](PoolHandle& h) { return h.pool().layout().row_seat; })
+      .def("group_rows",
+           [](PoolHandle& h, int group) {
+             const Range r = h.pool().layout().group_rows.at(static_cast<std::size_t>(group));
+             return std::make_tuple(r.begin, r.end);
+           })
+      .def("policy_rows",
+           [](nb::handle self, int group, int policy) {
+             return borrowed(nb::cast<PoolHandle&>(self).pool().policy_rows(group, policy), self);
+           })
+      .def("final_rows",
+           [](nb::handle self, int group) {
+             return borrowed(std::span(nb::cast<PoolHandle&>(self).pool().final_buffer(group).rows),
+                             self);
+           })
+      .def("final_bytes",
+           [](nb::handle self, int group, int tensor) {
+             auto& bytes = nb::cast<PoolHandle&>(self).pool().final_buffer(group).obs.at(
+                 static_cast<std::size_t>(tensor));
+             return borrowed(std::span(reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()),
+                             self);
+           })
+      .def("attach", &PoolHandle::attach, nb::arg("group"), nb::arg("obs"), nb::arg("arrays"),
+           nb::arg("keep"))
+      .def("send", [](PoolHandle& h, int group) { h.pool().send(group); })
+      .def("recv", &PoolHandle::recv)
+      .def("results", &PoolHandle::results)
+      .def("failure", &PoolHandle::failure)
+      .def("group_finished",
+           [](PoolHandle& h, int group) { return h.pool().group_finished(group); })
+      .def("set_handover",
+           [](PoolHandle& h, int plan, std::uint32_t ticks) { h.pool().set_handover(plan, ticks); })
+      .def("set_mixture", [](PoolHandle& h, int plan,
+                             const std::vector<double>& w) { h.pool().set_mixture(plan, w); })
+      .def("reset", [](PoolHandle& h, const std::vector<int>& slots) { h.pool().reset(slots); })
+      .def("random_actions",
+           [](PoolHandle& h, int group, std::uint64_t seed) {
+             const nb::gil_scoped_release unlocked;
+             h.pool().random_actions(group, seed);
+           })
+      .def("slot_hash", [](PoolHandle& h, int slot) { return h.pool().slot_hash(slot); })
+      .def("slot_view", [](PoolHandle& h, int slot) { return h.pool().slot_view(slot); })
+      .def("stats",
+           [](PoolHandle& h) {
+             const PoolCounters c = h.pool().counters();
+             return nb::make_tuple(c.counts.ticks, c.counts.decisions, c.counts.bot_decisions,
+                                   c.counts.matches, c.counts.errors, c.times.busy_ns,
+                                   c.times.wait_ns, c.recv_wait_ns);
+           })
+      .def("close", &PoolHandle::close);
+}
+
+template <class Games>
+void bind_pool(nb::module_& m) {
+  bind_pool_handle(m);
+  m.def(
+      "make_pool",
+      [](const std::string& game, const ParamDict& params, const std::vector<PlanTuple>& plans,
+         bool rotate, int matches, int groups, int threads, std::uint64_t seed,
+         std::optional<std::uint64_t> schedule, const std::string& autoreset,
+         std::uint32_t truncate_ticks, bool raise_errors) {
+        PoolOptions o;
+        o.lineup = to_lineup(plans, rotate);
+        o.matches = matches;
+        o.groups = groups;
+        o.threads = threads;
+        o.seed = seed;
+        o.schedule = schedule.value_or(PoolOptions::kEndless);
+        o.autoreset = to_autoreset(autoreset);
+        o.truncate_ticks = truncate_ticks;
+        o.raise_errors = raise_errors;
+        auto pool = Games::with_game(game, [&]<class G>() -> std::unique_ptr<AnyPool> {
+          return std::make_unique<Pool<G>>(Params(params), o);
+        });
+        return new PoolHandle(std::move(pool));
+      },
+      nb::arg("game"), nb::arg("params"), nb::arg("plans"), nb::arg("rotate"), nb::arg("matches"),
+      nb::arg("groups"), nb::arg("threads"), nb::arg("seed"), nb::arg("schedule").none(),
+      nb::arg("autoreset"), nb::arg("truncate_ticks"), nb::arg("raise_errors"),
+      "Makes a pool. Raises ParamError or PoolError.");
+}
+
+}  // namespace ludus::bind

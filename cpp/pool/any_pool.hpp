@@ -1,0 +1,439 @@
+// Many matches at once, whatever the game: groups, moments, results and settings. Pool<G> adds the
+// game. Everything here is called from one thread, the pool's caller, but for the ShardWork part.
+//
+// Life of a group:   attach -> (starts) -> recv -> send -> recv -> ... -> attach -> recv -> ...
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pool/moment.hpp"
+#include "pool/scheduler.hpp"
+
+namespace ludus {
+
+// A match that threw, for the caller who wants to hear of it at once.
+struct MatchFailure {
+  int slot = 0;
+  std::uint64_t match = 0;
+  std::uint32_t tick = 0;
+  std::string message;
+};
+
+struct PoolCounters {
+  Counts counts;
+  Scheduler::Times times;
+  std::uint64_t recv_wait_ns = 0;
+};
+
+class AnyPool : protected ShardWork {
+ public:
+  virtual ~AnyPool() = default;
+  AnyPool(const AnyPool&) = delete;
+  AnyPool& operator=(const AnyPool&) = delete;
+
+  [[nodiscard]] const GameSpec& spec() const { return spec_; }
+  [[nodiscard]] const Layout& layout() const { return layout_; }
+  [[nodiscard]] const PoolOptions& options() const { return options_; }
+
+  // The group writes into `slab` from t = 0 on. The first attach starts its matches.
+  void attach(int group, const SlabView& slab) {
+    Group& g = idle_group(group, "attach");
+    if (slab.rows != layout_.rows) {
+      throw PoolError("attach: the slab has " + std::to_string(slab.rows) + " rows, the pool " +
+                      std::to_string(layout_.rows));
+    }
+    if (slab.steps < 1) throw PoolError("attach: the slab has no steps");
+    g.slab = slab;
+    g.t = 0;
+    g.last.count = 0;
+    if (g.started) {
+      rewrite_moment(group, g.slab, 0);
+      list_rows(g);
+      scheduler_->announce(group);
+      g.state = State::ready;
+    } else {
+      play(group, g, -1);
+    }
+  }
+
+  // Takes the actions of the group's active rows and plays on in the background. Never blocks.
+  void send(int group) {
+    Group& g = idle_group(group, "send");
+    if (g.state != State::received)
+      throw PoolError("send: receive group " + std::to_string(group) + " first");
+    if (layout_.rows > 0 && g.t >= g.slab.steps) {
+      throw PoolError("send: the slab of group " + std::to_string(group) + " is full (t = T = " +
+                      std::to_string(g.slab.steps) + "); attach the next one");
+    }
+    play(group, g, layout_.rows > 0 ? g.t : -1);
+    if (layout_.rows > 0) ++g.t;
+  }
+
+  // Waits until the group, or with -1 any group, is ready; -1 after about `patience_ns` without.
+  int recv(int group, std::uint64_t patience_ns) {
+    open_or_throw("recv");
+    if (group >= 0) {
+      Group& g = group_at(group);
+      if (g.state == State::received) return group;  // the same moment again
+      if (layout_.rows == 0 && !g.started) play(group, g, -1);
+      if (g.state == State::detached) {
+        throw PoolError("recv: attach a slab to group " + std::to_string(group) + " first");
+      }
+    } else {
+      any_or_throw();
+    }
+    const std::uint64_t begin = now_ns();
+    const int found = scheduler_->wait(group, patience_ns);
+    recv_wait_ns_ += now_ns() - begin;
+    if (found >= 0) {
+      Group& g = group_at(found);
+      g.state = State::received;
+      g.finished = g.idle;
+    }
+    return found;
+  }
+
+  // Of a received group.
+  [[nodiscard]] int time(int group) const { return groups_[static_cast<std::size_t>(group)].t; }
+  [[nodiscard]] int finals(int group) const {
+    return groups_[static_cast<std::size_t>(group)].last.count;
+  }
+  [[nodiscard]] int results_waiting(int group) const {
+    return groups_[static_cast<std::size_t>(group)].results;
+  }
+  [[nodiscard]] std::span<const std::int32_t> policy_counts(int group) const {
+    return groups_[static_cast<std::size_t>(group)].policy_counts;
+  }
+  // Borrowed for the life of the pool: [group rows], of which policy_counts are in use.
+  [[nodiscard]] std::span<std::int32_t> policy_rows(int group, int policy) {
+    Group& g = group_at(group);
+    return g.policy_rows.at(static_cast<std::size_t>(policy));
+  }
+  [[nodiscard]] FinalBuffer& final_buffer(int group) { return group_at(group).last; }
+  // Every slot of the group has played its schedule, and the caller has been given all of it.
+  [[nodiscard]] bool group_finished(int group) {
+    const Group& g = group_at(group);
+    return g.finished && (g.state != State::received || g.results == 0);
+  }
+
+  // Moves the results of the group's finished matches out, by slot and then in playing order.
+  template <class Fn>
+  void drain_results(int group, Fn&& take) {
+    Group& g = group_at(group);
+    if (g.results == 0) return;
+    const Range slots = layout_.group_slots[static_cast<std::size_t>(group)];
+    for (int s = slots.begin; s < slots.end; ++s) {
+      const auto n = static_cast<std::size_t>(s);
+      for (int i = 0; i < result_counts_[n]; ++i) {
+        take(results_[n * kMaxResultsPerStep + static_cast<std::size_t>(i)]);
+      }
+      result_counts_[n] = 0;
+    }
+    g.results = 0;
+  }
+
+  // The first match, by slot, that threw in the group's last step; to be asked before its results
+  // are drained.
+  [[nodiscard]] std::optional<MatchFailure> failure(int group) {
+    Group& g = group_at(group);
+    if (!g.failed) return std::nullopt;
+    g.failed = false;
+    const Range slots = layout_.group_slots[static_cast<std::size_t>(group)];
+    for (int s = slots.begin; s < slots.end; ++s) {
+      const auto n = static_cast<std::size_t>(s);
+      for (int i = 0; i < result_counts_[n]; ++i) {
+        const RawResult& r = results_[n * kMaxResultsPerStep + static_cast<std::size_t>(i)];
+        if (!r.error.empty()) return MatchFailure{s, r.match, r.ticks, r.error};
+      }
+    }
+    return std::nullopt;
+  }
+
+  void set_handover(int plan, std::uint32_t ticks) {
+    const auto p = plan_or_throw(plan, "set_handover");
+    if (ticks > 0 && options_.lineup.plans[p].handover_bot < 0) {
+      throw PoolError("set_handover: plan " + std::to_string(plan) + " has no handover bot");
+    }
+    settings_.handover[p] = ticks;
+  }
+
+  void set_mixture(int plan, const std::vector<double>& weights) {
+    const auto p = plan_or_throw(plan, "set_mixture");
+    const std::size_t wanted = settings_.weights[p].size();
+    double total = 0.0;
+    for (const double w : weights) total += w >= 0.0 && w <= 1e12 ? w : -1e30;
+    if (weights.size() != wanted || !(total > 0.0)) {
+      throw PoolError("set_mixture: plan " + std::to_string(plan) + " wants " +
+                      std::to_string(wanted) + " weights, none negative, with a positive sum");
+    }
+    settings_.weights[p] = weights;
+  }
+
+  // The slots begin their next match at the next send; a match in play ends truncated there.
+  void reset(std::span<const int> slots) {
+    for (const int s : slots) {
+      if (s < 0 || s >= layout_.slots) {
+        throw PoolError("reset: slot " + std::to_string(s) + ", expected 0.." +
+                        std::to_string(layout_.slots - 1));
+      }
+      idle_group(layout_.group_of(s), "reset");
+    }
+    for (const int s : slots) ask_reset(s);
+  }
+
+  // Legal random choices for the active rows of a received group, the same for any grouping.
+  void random_actions(int group, std::uint64_t seed) {
+    Group& g = idle_group(group, "random_actions");
+    if (layout_.rows == 0) return;
+    if (g.t >= g.slab.steps) throw PoolError("random_actions: the slab is full");
+    fill_random(group, g.slab, g.t, seed);
+  }
+
+  [[nodiscard]] PoolCounters counters() const {
+    PoolCounters out;
+    for (const auto& lane : tallies_) {
+      const auto get = [](const std::atomic<std::uint64_t>& a) {
+        return a.load(std::memory_order_relaxed);
+      };
+      out.counts.ticks += get(lane->ticks);
+      out.counts.decisions += get(lane->decisions);
+      out.counts.bot_decisions += get(lane->bot_decisions);
+      out.counts.matches += get(lane->matches);
+      out.counts.errors += get(lane->errors);
+    }
+    out.times = scheduler_->times();
+    out.recv_wait_ns = recv_wait_ns_;
+    return out;
+  }
+
+  // Of a slot whose group is not playing.
+  [[nodiscard]] virtual std::uint64_t slot_hash(int slot) = 0;
+  [[nodiscard]] virtual std::string slot_view(int slot) = 0;
+
+  // Stops the workers, matches in flight included. Idempotent.
+  void close() { scheduler_->stop(); }
+  [[nodiscard]] bool closed() const { return scheduler_->stopping().load(); }
+
+ protected:
+  AnyPool(GameSpec spec, PoolOptions options)
+      : spec_((check_options(spec, options), std::move(spec))),
+        options_(std::move(options)),
+        layout_(make_layout(spec_.seats, options_)),
+        result_counts_(static_cast<std::size_t>(layout_.slots)),
+        results_(static_cast<std::size_t>(layout_.slots) * kMaxResultsPerStep),
+        scheduler_(std::make_unique<Scheduler>(static_cast<ShardWork&>(*this), layout_,
+                                               options_.threads)) {
+    for (const SeatPlan& p : options_.lineup.plans) {
+      std::vector<double> weights;
+      for (const Controller& c : p.controllers) weights.push_back(c.weight);
+      settings_.weights.push_back(std::move(weights));
+      settings_.handover.push_back(p.handover_ticks);
+    }
+    groups_.resize(static_cast<std::size_t>(options_.groups));
+    for (int i = 0; i < options_.groups; ++i) make_group(i);
+    for (int w = 0; w < std::max(1, options_.threads); ++w)
+      tallies_.push_back(std::make_unique<Tally>());
+  }
+
+  // The most derived class starts the workers when it is whole, and closes before it dies.
+  void start_workers() { scheduler_->start(); }
+
+  // Plays slots [begin, end) through `step`; fills result counts.
+  virtual void play_slots(Range slots, const Step& step, std::span<int> result_counts,
+                          std::span<RawResult> results, Counts& counts) noexcept = 0;
+  virtual void rewrite_slot(int slot, const SlabView& slab, int now) = 0;
+  virtual void random_slot(int slot, const SlabView& slab, int now, std::uint64_t seed) = 0;
+  virtual bool slot_idle(int slot) const = 0;
+  virtual void ask_reset(int slot) = 0;
+
+  void idle_slot_or_throw(int slot, const char* what) {
+    if (slot < 0 || slot >= layout_.slots) {
+      throw PoolError(std::string(what) + ": slot " + std::to_string(slot) + ", expected 0.." +
+                      std::to_string(layout_.slots - 1));
+    }
+    idle_group(layout_.group_of(slot), what);
+  }
+
+ private:
+  enum class State : std::uint8_t { detached, playing, ready, received };
+
+  struct Group {
+    State state = State::detached;
+    bool started = false, idle = false, finished = false, failed = false;
+    SlabView slab;
+    int t = 0;
+    Step step;
+    Settings settings;
+    FinalBuffer last;
+    std::vector<std::vector<std::int32_t>> policy_rows;  // [policy][rows of the group]
+    std::vector<std::int32_t> policy_counts;             // [policy]
+    int results = 0;
+  };
+  struct alignas(64) Tally {  // written by one worker, read by anyone
+    std::atomic<std::uint64_t> ticks{0}, decisions{0}, bot_decisions{0}, matches{0}, errors{0};
+    void add(const Counts& c) {
+      const auto more = [](std::atomic<std::uint64_t>& a, std::uint64_t n) {
+        a.store(a.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+      };
+      more(ticks, c.ticks);
+      more(decisions, c.decisions);
+      more(bot_decisions, c.bot_decisions);
+      more(matches, c.matches);
+      more(errors, c.errors);
+    }
+  };
+
+  void make_group(int index) {
+    Group& g = groups_[static_cast<std::size_t>(index)];
+    const Range rows = layout_.group_rows[static_cast<std::size_t>(index)];
+    const auto n = static_cast<std::size_t>(rows.size());
+    g.settings = settings_;
+    g.slab.rows = layout_.rows;
+    g.last.first_row = rows.begin;
+    g.last.written.resize(n);
+    g.last.rows.resize(n);
+    for (std::size_t i = 0; i < spec_.observation.size(); ++i) {
+      g.last.obs[i].resize(n * spec_.observation[i].bytes());
+    }
+    g.policy_rows.resize(static_cast<std::size_t>(layout_.policies));
+    for (auto& list : g.policy_rows) list.resize(n);
+    g.policy_counts.resize(static_cast<std::size_t>(layout_.policies));
+  }
+
+  void play(int group, Group& g, int before) {
+    // The same shapes every time, so the copies allocate nothing.
+    for (std::size_t p = 0; p < settings_.weights.size(); ++p) {
+      std::copy(settings_.weights[p].begin(), settings_.weights[p].end(),
+                g.settings.weights[p].begin());
+    }
+    std::copy(settings_.handover.begin(), settings_.handover.end(), g.settings.handover.begin());
+    drain_results(group, [](RawResult&) {});  // whoever did not ask for them does not want them
+    g.failed = false;
+    g.last.count = 0;
+    g.started = true;
+    g.state = State::playing;
+    g.step = {&g.slab, before + 1, before, &g.settings, &g.last, &scheduler_->stopping()};
+    scheduler_->send(group);
+  }
+
+  void play_shard(int worker, int group, int shard) noexcept final {
+    Counts counts;
+    const Range slots = layout_.shards[static_cast<std::size_t>(shard)];
+    play_slots(slots, groups_[static_cast<std::size_t>(group)].step, result_counts_, results_,
+               counts);
+    tallies_[static_cast<std::size_t>(worker)]->add(counts);
+  }
+
+  void close_group(int group) noexcept final {
+    Group& g = groups_[static_cast<std::size_t>(group)];
+    const Range slots = layout_.group_slots[static_cast<std::size_t>(group)];
+    g.results = 0;
+    for (int s = slots.begin; s < slots.end; ++s) {
+      const auto n = static_cast<std::size_t>(s);
+      g.results += result_counts_[n];
+      for (int i = 0; i < result_counts_[n]; ++i) {
+        g.failed = g.failed ||
+                   !results_[n * kMaxResultsPerStep + static_cast<std::size_t>(i)].error.empty();
+      }
+    }
+    g.idle = true;
+    for (int s = slots.begin; s < slots.end && g.idle; ++s) g.idle = slot_idle(s);
+    pack_finals(g);
+    list_rows(g);
+  }
+
+  // Moves the written last observations to the front, in rising order of rows.
+  void pack_finals(Group& g) noexcept {
+    FinalBuffer& last = g.last;
+    last.count = 0;
+    for (std::size_t row = 0; row < last.written.size(); ++row) {
+      if (last.written[row] == 0) continue;
+      last.written[row] = 0;
+      const auto to = static_cast<std::size_t>(last.count++);
+      last.rows[to] = last.first_row + static_cast<std::int32_t>(row);
+      if (to == row) continue;
+      for (std::size_t i = 0; i < spec_.observation.size(); ++i) {
+        const std::size_t bytes = spec_.observation[i].bytes();
+        std::copy_n(last.obs[i].data() + row * bytes, bytes, last.obs[i].data() + to * bytes);
+      }
+    }
+  }
+
+  void list_rows(Group& g) noexcept {
+    std::fill(g.policy_counts.begin(), g.policy_counts.end(), 0);
+    const int first = g.last.first_row;
+    const std::int16_t* policy = g.slab.policy + g.slab.at(g.step.now, 0);
+    for (int row = first; row < first + static_cast<int>(g.last.written.size()); ++row) {
+      if (policy[row] < 0) continue;
+      const auto p = static_cast<std::size_t>(policy[row]);
+      g.policy_rows[p][static_cast<std::size_t>(g.policy_counts[p]++)] = row;
+    }
+  }
+
+  void rewrite_moment(int group, const SlabView& slab, int now) {
+    const Range slots = layout_.group_slots[static_cast<std::size_t>(group)];
+    for (int s = slots.begin; s < slots.end; ++s) rewrite_slot(s, slab, now);
+    groups_[static_cast<std::size_t>(group)].step.now = now;
+  }
+
+  void fill_random(int group, const SlabView& slab, int now, std::uint64_t seed) {
+    const Range slots = layout_.group_slots[static_cast<std::size_t>(group)];
+    for (int s = slots.begin; s < slots.end; ++s) random_slot(s, slab, now, seed);
+  }
+
+  Group& group_at(int group) {
+    if (group < 0 || group >= options_.groups) {
+      throw PoolError("group " + std::to_string(group) + ", expected 0.." +
+                      std::to_string(options_.groups - 1));
+    }
+    return groups_[static_cast<std::size_t>(group)];
+  }
+  Group& idle_group(int group, const char* what) {
+    open_or_throw(what);
+    Group& g = group_at(group);
+    if (g.state == State::playing) {
+      throw PoolError(std::string(what) + ": group " + std::to_string(group) +
+                      " is playing; receive it first");
+    }
+    return g;
+  }
+  void open_or_throw(const char* what) const {
+    if (closed()) throw PoolError(std::string(what) + ": the pool is closed");
+  }
+  void any_or_throw() {
+    bool any = false;
+    for (int i = 0; i < options_.groups; ++i) {
+      Group& g = groups_[static_cast<std::size_t>(i)];
+      if (layout_.rows == 0 && !g.started) play(i, g, -1);
+      any = any || g.state == State::playing || g.state == State::ready;
+    }
+    if (any) return;
+    throw PoolError("recv: no group is playing; attach or send one first");
+  }
+  std::size_t plan_or_throw(int plan, const char* what) const {
+    if (plan < 0 || plan >= static_cast<int>(options_.lineup.plans.size())) {
+      throw PoolError(std::string(what) + ": plan " + std::to_string(plan) + ", expected 0.." +
+                      std::to_string(options_.lineup.plans.size() - 1));
+    }
+    return static_cast<std::size_t>(plan);
+  }
+
+  const GameSpec spec_;
+  const PoolOptions options_;
+  const Layout layout_;
+  Settings settings_;
+  std::vector<Group> groups_;
+  std::vector<int> result_counts_;  // [slots]
+  std::vector<RawResult> results_;  // [slots * kMaxResultsPerStep]
+  std::vector<std::unique_ptr<Tally>> tallies_;
+  std::uint64_t recv_wait_ns_ = 0;
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+}  // namespace ludus

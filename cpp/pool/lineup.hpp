@@ -1,0 +1,106 @@
+// Who plays whom in a pool, as plain values, and how a pool is made. Names (of bots) are already
+// numbers here: an index into GameSpec::bots.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "game/game.hpp"
+
+namespace ludus {
+
+// A pool was asked for something that makes no sense; a ValueError in Python.
+struct PoolError : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+// Who decides for a seat: exactly one of bot and policy is >= 0.
+struct Controller {
+  int bot = -1;
+  int policy = -1;
+  double weight = 1.0;
+};
+
+struct SeatPlan {
+  std::vector<Controller> controllers;
+  int frame_skip = 0;  // ticks between decisions; 0 = the game's default
+  int handover_bot = -1;
+  std::uint32_t handover_ticks = 0;  // the bot plays k ticks, k ~ U{0..handover_ticks}
+};
+
+struct Lineup {
+  std::vector<SeatPlan> plans;
+  bool rotate = true;  // slot s seats plan p at seat (p + s) % seats
+};
+
+enum class Autoreset : std::uint8_t { same_step, next_step, off };
+
+// Which matches of a pool are recorded.
+struct RecordChoice {
+  bool all = false;
+  std::vector<std::uint64_t> matches;  // sorted; used when not `all`
+
+  [[nodiscard]] bool any() const { return all || !matches.empty(); }
+};
+
+struct PoolOptions {
+  Lineup lineup;
+  int matches = 1;  // slots
+  int groups = 1;
+  int threads = 0;  // 0 = the caller's thread plays inside recv
+  std::uint64_t seed = 0;
+  std::uint64_t schedule = kEndless;  // plays exactly the matches below this number
+  Autoreset autoreset = Autoreset::same_step;
+  std::uint32_t truncate_ticks = 0;  // 0 = never
+  bool raise_errors = true;
+  RecordChoice record;
+
+  static constexpr std::uint64_t kEndless = std::numeric_limits<std::uint64_t>::max();
+};
+
+inline constexpr int kMaxTensors = 32;
+inline constexpr int kMaxPolicies = 4096;
+inline constexpr int kMaxSlots = 1 << 24;
+inline constexpr std::uint32_t kMaxFrameSkip = 1U << 20;
+
+// Refuses what would make a pool undefined. Friendlier checks, by name, are the caller's.
+inline void check_options(const GameSpec& spec, const PoolOptions& o) {
+  const auto fail = [&](const std::string& what) { throw PoolError(spec.name + " pool: " + what); };
+  const auto number = [](auto v) { return std::to_string(v); };
+  if (spec.seats < 1 || spec.seats > kMaxSeats) fail("seats must be in [1, 16]");
+  if (spec.observation.size() > kMaxTensors) fail("at most 32 observation tensors");
+  if (spec.heads.empty() || spec.heads.size() > kMaxHeads) fail("heads must be in [1, 16]");
+  if (o.matches < 1 || o.matches > kMaxSlots)
+    fail("matches=" + number(o.matches) + ", expected >= 1");
+  if (o.groups < 1 || o.groups > o.matches) {
+    fail("groups=" + number(o.groups) + ", expected 1.." + number(o.matches) + " (matches)");
+  }
+  if (o.threads < 0 || o.threads > 1024)
+    fail("threads=" + number(o.threads) + ", expected 0..1024");
+  if (static_cast<int>(o.lineup.plans.size()) != spec.seats) {
+    fail(number(o.lineup.plans.size()) + " plans for " + number(spec.seats) + " seats");
+  }
+  const int bots = static_cast<int>(spec.bots.size());
+  for (const SeatPlan& p : o.lineup.plans) {
+    if (p.controllers.empty()) fail("a plan without controllers");
+    if (p.frame_skip < 0 || static_cast<std::uint32_t>(p.frame_skip) > kMaxFrameSkip) {
+      fail("frame_skip=" + number(p.frame_skip) + ", expected 0..1048576");
+    }
+    if (p.handover_bot >= bots) fail("handover bot " + number(p.handover_bot) + " does not exist");
+    if (p.handover_ticks > 0 && p.handover_bot < 0) fail("handover_ticks without a handover bot");
+    double total = 0.0;
+    for (const Controller& c : p.controllers) {
+      if ((c.bot >= 0) == (c.policy >= 0)) fail("a controller is either a bot or a policy");
+      if (c.bot >= bots) fail("bot " + number(c.bot) + " does not exist");
+      if (c.policy >= kMaxPolicies) fail("policy " + number(c.policy) + ", expected below 4096");
+      if (!(c.weight >= 0.0) || c.weight > 1e12) fail("a controller's weight must be >= 0");
+      total += c.weight;
+    }
+    if (!(total > 0.0)) fail("the weights of a plan's controllers sum to 0");
+  }
+}
+
+}  // namespace ludus

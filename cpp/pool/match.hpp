@@ -1,0 +1,462 @@
+// The life of the matches of one slot: start, play until a learned policy must decide, end, start
+// the next. One MatchPlayer serves all slots of a pool from any number of threads; a slot is
+// touched by one thread at a time.
+//
+// What a row (a seat that a learned policy may play) is told:
+//   - its reward[t] is what its seat earned after decision t until the match next surfaces or ends,
+//     once the row has decided in this match; what a seat earns before its first decision counts
+//     only in the match's result;
+//   - terminated/truncated[t] is set for every row that has decided in the match, whether or not
+//     it decided at t. A match in which a row never decided - a bot drew its seat, or the match
+//     ended before its turn - shows in the results alone.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <exception>
+#include <span>
+#include <string>
+
+#include "game/game.hpp"
+#include "pool/layout.hpp"
+#include "pool/moment.hpp"
+
+namespace ludus {
+
+enum class Phase : std::uint8_t {
+  start,     // the next step begins the next match
+  surfaced,  // waits for the decisions of `active`
+  ended,     // autoreset off: waits for reset()
+  idle,      // the schedule is exhausted
+};
+
+// What the pool knows of a slot's match beside the game's state. Part of a snapshot as it is.
+struct MatchControl {
+  std::uint64_t match = 0;  // being played
+  std::uint64_t next = 0;   // number of the slot's next match
+  Phase phase = Phase::start;
+  bool reset_asked = false;
+  std::uint16_t unused = 0;
+  std::uint32_t tick = 0;
+  std::uint32_t next_due = 0;  // first tick at which frame skip lets some seat decide
+  std::uint32_t decisions = 0;
+  SeatMask due = 0;      // of the surfaced moment: seats that decide now
+  SeatMask active = 0;   // those of `due` whose learned policy decides
+  SeatMask decided = 0;  // rows that have been asked in this match, this moment included
+  SeatMask fresh = 0;    // those of `active` asked for the first time
+  SeatMask learned = 0;  // seats whose drawn controller is a policy
+  std::array<std::int16_t, kMaxSeats> policy{};  // -1: a bot
+  std::array<std::int16_t, kMaxSeats> bot{};     // the drawn bot, or the handover bot of a policy
+  std::array<std::uint32_t, kMaxSeats> handover{};  // the bot plays ticks below this
+  std::array<float, kMaxSeats> earned{};            // since the last moment
+  std::array<double, kMaxSeats> returns{};
+};
+static_assert(std::is_trivially_copyable_v<MatchControl>);
+
+// Streams of a match's randomness that belong to the pool; a game's own count from 0.
+inline constexpr std::uint64_t kPoolStream = 0x706f6f6c00000000ULL;
+
+template <Game G>
+struct alignas(64) Slot {
+  typename G::State state;
+  MatchControl control;
+};
+
+template <Game G>
+class MatchPlayer {
+ public:
+  MatchPlayer(const typename G::Rules& rules, const GameSpec& spec, const PoolOptions& options,
+              const Layout& layout)
+      : rules_(rules), options_(options), layout_(layout) {
+    tensors_ = static_cast<int>(spec.observation.size());
+    for (int i = 0; i < tensors_; ++i) {
+      tensor_bytes_[static_cast<std::size_t>(i)] =
+          spec.observation[static_cast<std::size_t>(i)].bytes();
+    }
+    mask_bytes_ = spec.mask_bytes();
+    for (const HeadSpec& h : spec.heads) head_sizes_.push_back(h.size);
+    const int usual = spec.default_frame_skip > 0 ? spec.default_frame_skip : 1;
+    for (const SeatPlan& p : options.lineup.plans) {
+      const int skip = spec.turn_based ? 1 : p.frame_skip > 0 ? p.frame_skip : usual;
+      frame_skip_.push_back(static_cast<std::uint32_t>(skip));
+      every_tick_ = every_tick_ && skip == 1;
+    }
+    seat_bits_ = (SeatMask{1} << layout.seats) - 1;
+  }
+
+  // Plays the slot from one moment to the next. `results` has room for kMaxResultsPerStep.
+  // Returns how many of them were filled. Errors of the game end its match.
+  int play(Slot<G>& slot, int index, const Step& step, RawResult* results,
+           Counts& counts) const noexcept {
+    MatchControl& c = slot.control;
+    clear_rows(index, step);
+    int filled = 0;
+    if (c.reset_asked) {
+      c.reset_asked = false;
+      if (c.phase == Phase::surfaced) {
+        end(slot, index, step, {.over = true, .truncated = true}, "", false, results[filled++],
+            counts);
+      }
+      if (c.phase != Phase::idle) c.phase = Phase::start;
+    }
+    while (true) {
+      if (c.phase == Phase::start && c.next >= options_.schedule) c.phase = Phase::idle;
+      if (c.phase == Phase::idle || c.phase == Phase::ended) break;
+      try {
+        const bool decide_first = c.phase == Phase::surfaced;
+        if (!decide_first) begin(slot, index, *step.settings);
+        const Status status = run(slot, index, step, decide_first, counts);
+        if (!status.over) {
+          if (c.phase == Phase::surfaced)
+            show(slot, index, *step.slab, step.now, step.before, counts);
+          break;  // surfaced, or the pool is stopping
+        }
+        end(slot, index, step, status, "", true, results[filled++], counts);
+      } catch (const std::exception& e) {
+        fail(slot, index, step, e.what(), results[filled++], counts);
+      } catch (...) {
+        fail(slot, index, step, "unknown exception", results[filled++], counts);
+      }
+      c.phase = options_.autoreset == Autoreset::off ? Phase::ended : Phase::start;
+      if (options_.autoreset != Autoreset::same_step || filled == kMaxResultsPerStep) break;
+    }
+    if (c.phase != Phase::surfaced) hide_rows(index, *step.slab, step.now);
+    return filled;
+  }
+
+  // Writes the slot's present moment into a newly attached slab.
+  void rewrite(const Slot<G>& slot, int index, const SlabView& slab, int now) const {
+    if (slot.control.phase == Phase::surfaced) {
+      write_moment(slot, index, slab, now);
+    } else {
+      hide_rows(index, slab, now);
+    }
+  }
+
+  // Legal random choices for the slot's active rows.
+  void choose_at_random(const Slot<G>& slot, int index, const SlabView& slab, int now,
+                        std::uint64_t seed) const {
+    const MatchControl& c = slot.control;
+    if (c.phase != Phase::surfaced) return;
+    for (int row = first_row(index); row < first_row(index + 1); ++row) {
+      const int seat = layout_.row_seat[static_cast<std::size_t>(row)];
+      if ((c.active >> seat & 1) == 0) continue;
+      Rng rng({seed, c.match}, (std::uint64_t{c.tick} << 5) + static_cast<std::uint64_t>(seat));
+      const std::uint8_t* mask = slab.mask + slab.at(now, row) * mask_bytes_;
+      std::int32_t* action = slab.actions + slab.at(now, row) * head_sizes_.size();
+      for (const int size : head_sizes_) {
+        std::uint32_t legal = 0;
+        for (int i = 0; i < size; ++i) legal += mask[i] != 0 ? 1U : 0U;
+        std::int32_t choice = 0;
+        if (legal > 0) {
+          std::uint32_t left = rng.below(legal);
+          while (mask[choice] == 0 || left-- > 0) ++choice;
+        }
+        *action++ = choice;
+        mask += size;
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] int first_row(int slot) const {
+    return layout_.row_begin[static_cast<std::size_t>(slot)];
+  }
+
+  // Draws who plays and puts the game at its start.
+  void begin(Slot<G>& slot, int index, const Settings& settings) const {
+    MatchControl& c = slot.control;
+    const std::uint64_t number = c.next;
+    c = MatchControl{};
+    c.match = number;
+    c.next = number + static_cast<std::uint64_t>(layout_.slots);
+    const MatchSeed seed{options_.seed, number};
+    for (int seat = 0; seat < layout_.seats; ++seat) {
+      const auto s = static_cast<std::size_t>(seat);
+      const auto p = static_cast<std::size_t>(layout_.plan(index, seat));
+      const SeatPlan& plan = options_.lineup.plans[p];
+      Rng rng(seed, kPoolStream + p);  // a stream a plan: changing one leaves the others' draws
+      const Controller& drawn = plan.controllers[draw(settings.weights[p], rng.uniform())];
+      const std::uint32_t handover = rng.below(settings.handover[p] + 1);
+      c.policy[s] = static_cast<std::int16_t>(drawn.policy);
+      c.bot[s] = static_cast<std::int16_t>(drawn.policy >= 0 ? plan.handover_bot : drawn.bot);
+      if (drawn.policy >= 0) {
+        c.learned |= SeatMask{1} << seat;
+        c.handover[s] = handover;
+      }
+    }
+    c.phase = Phase::start;
+    G::reset(rules_, slot.state, seed);
+  }
+
+  static std::size_t draw(const std::vector<double>& weights, double u) {
+    double total = 0.0;
+    for (const double w : weights) total += w;
+    double left = u * total;
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      if (weights[i] <= 0.0) continue;
+      if (left < weights[i]) return i;
+      left -= weights[i];
+      last = i;
+    }
+    return last;  // rounding at the upper end
+  }
+
+  // Plays until a learned policy must decide (phase becomes surfaced, over is false) or the match
+  // is over. With `decide_first` the actions of the surfaced moment are taken first.
+  Status run(Slot<G>& slot, int index, const Step& step, bool decide_first, Counts& counts) const {
+    MatchControl& c = slot.control;
+    typename G::State& state = slot.state;
+    std::array<float, kMaxSeats> rewards{};
+    const auto seats = static_cast<std::size_t>(layout_.seats);
+    Status status = G::status(rules_, state);
+    if (decide_first) c.phase = Phase::start;
+    while (!status.over) {
+      if (decide_first || c.tick >= c.next_due) {
+        if (!decide_first) {
+          c.due = due_seats(state, index, c);
+          c.active = learned_now(c);
+          if (c.active != 0) {
+            c.phase = Phase::surfaced;
+            return status;
+          }
+        }
+        act(slot, index, step, counts);
+        decide_first = false;
+      }
+      G::advance(rules_, state);
+      ++c.tick;
+      ++counts.ticks;
+      G::rewards(rules_, state, std::span<float>(rewards.data(), seats));
+      for (std::size_t s = 0; s < seats; ++s) {
+        c.earned[s] += rewards[s];
+        c.returns[s] += static_cast<double>(rewards[s]);
+      }
+      status = G::status(rules_, state);
+      if (options_.truncate_ticks != 0 && c.tick >= options_.truncate_ticks && !status.over) {
+        return {.over = true, .truncated = true};
+      }
+      if ((c.tick & 0xff) == 0 && step.stopping->load(std::memory_order_relaxed)) break;
+    }
+    return status;
+  }
+
+  SeatMask due_seats(const typename G::State& state, int index, MatchControl& c) const {
+    SeatMask phase = seat_bits_;
+    if (every_tick_) {
+      c.next_due = c.tick + 1;
+    } else {
+      phase = 0;
+      std::uint32_t next = ~std::uint32_t{0};
+      for (int seat = 0; seat < layout_.seats; ++seat) {
+        const std::uint32_t skip = frame_skip_[static_cast<std::size_t>(layout_.plan(index, seat))];
+        const std::uint32_t into = c.tick % skip;
+        if (into == 0) phase |= SeatMask{1} << seat;
+        next = std::min(next, c.tick + skip - into);
+      }
+      c.next_due = next;
+    }
+    return phase == 0 ? 0 : G::to_act(rules_, state) & phase;
+  }
+
+  static SeatMask learned_now(const MatchControl& c) {
+    SeatMask active = 0;
+    for (SeatMask left = c.due & c.learned; left != 0; left &= left - 1) {
+      const auto seat = static_cast<std::size_t>(std::countr_zero(left));
+      if (c.tick >= c.handover[seat]) active |= SeatMask{1} << seat;
+    }
+    return active;
+  }
+
+  // The due seats decide, in rising order.
+  void act(Slot<G>& slot, int index, const Step& step, Counts& counts) const {
+    MatchControl& c = slot.control;
+    const std::size_t heads = head_sizes_.size();
+    int row = first_row(index);
+    for (SeatMask left = c.due; left != 0; left &= left - 1) {
+      const int seat = std::countr_zero(left);
+      if ((c.active >> seat & 1) == 0) {
+        const int bot = c.bot[static_cast<std::size_t>(seat)];
+        G::bot(rules_, slot.state, seat, bot);
+        ++counts.bot_decisions;
+        continue;
+      }
+      while (layout_.row_seat[static_cast<std::size_t>(row)] != seat) ++row;
+      const std::span<const std::int32_t> action(
+          step.slab->actions + step.slab->at(step.before, row) * heads, heads);
+      check_range(action, seat);
+      G::act(rules_, slot.state, seat, action);
+    }
+    c.due = c.active = c.fresh = 0;
+  }
+
+  void check_range(std::span<const std::int32_t> action, int seat) const {
+    for (std::size_t h = 0; h < action.size(); ++h) {
+      if (action[h] >= 0 && action[h] < head_sizes_[h]) continue;
+      throw GameError("action " + std::to_string(action[h]) + " of seat " + std::to_string(seat) +
+                      " at head " + std::to_string(h) + " is not in [0, " +
+                      std::to_string(head_sizes_[h]) + ")");
+    }
+  }
+
+  // The match surfaces: rows are paid, asked and shown the moment.
+  void show(Slot<G>& slot, int index, const SlabView& slab, int now, int before,
+            Counts& counts) const {
+    MatchControl& c = slot.control;
+    pay(c, index, slab, before);
+    c.fresh = c.active & ~c.decided;
+    write_moment(slot, index, slab, now);
+    c.decided |= c.active;
+    const int asked = std::popcount(c.active);
+    c.decisions += static_cast<std::uint32_t>(asked);
+    counts.decisions += static_cast<std::uint64_t>(asked);
+  }
+
+  void write_moment(const Slot<G>& slot, int index, const SlabView& slab, int now) const {
+    const MatchControl& c = slot.control;
+    for (int row = first_row(index); row < first_row(index + 1); ++row) {
+      const int seat = layout_.row_seat[static_cast<std::size_t>(row)];
+      const std::size_t at = slab.at(now, row);
+      const bool active = (c.active >> seat & 1) != 0;
+      slab.active[at] = active ? 1 : 0;
+      slab.first[at] = (c.fresh >> seat & 1) != 0 ? 1 : 0;
+      slab.policy[at] = active ? c.policy[static_cast<std::size_t>(seat)] : std::int16_t{-1};
+      if (!active) continue;
+      observe(slot.state, seat, slab, at);
+      G::legal(rules_, slot.state, seat, slab.mask + at * mask_bytes_);
+    }
+  }
+
+  void observe(const typename G::State& state, int seat, const SlabView& slab,
+               std::size_t at) const {
+    std::array<std::byte*, kMaxTensors> out;
+    for (int i = 0; i < tensors_; ++i) {
+      const auto n = static_cast<std::size_t>(i);
+      out[n] = slab.obs[n] + at * tensor_bytes_[n];
+    }
+    G::observe(rules_, state, seat,
+               std::span<std::byte* const>(out.data(), static_cast<std::size_t>(tensors_)));
+  }
+
+  // Adds what was earned since the last moment to the rows that had decided by then.
+  void pay(MatchControl& c, int index, const SlabView& slab, int before) const {
+    if (before >= 0) {
+      for (int row = first_row(index); row < first_row(index + 1); ++row) {
+        const int seat = layout_.row_seat[static_cast<std::size_t>(row)];
+        if ((c.decided >> seat & 1) == 0) continue;
+        slab.reward[slab.at(before, row)] += c.earned[static_cast<std::size_t>(seat)];
+      }
+    }
+    c.earned.fill(0.0F);
+  }
+
+  void fail(Slot<G>& slot, int index, const Step& step, const char* what, RawResult& result,
+            Counts& counts) const noexcept {
+    ++counts.errors;
+    end(slot, index, step, {.over = true, .truncated = true}, *what != '\0' ? what : "error", false,
+        result, counts);
+  }
+
+  // The match is over: its rows are paid, marked and keep their last observation.
+  // `by_rules` is false after an error; only a match that the game itself ended has an outcome.
+  void end(Slot<G>& slot, int index, const Step& step, Status status, const char* error,
+           bool by_rules, RawResult& result, Counts& counts) const noexcept {
+    MatchControl& c = slot.control;
+    pay(c, index, *step.slab, step.before);
+    result.match = c.match;
+    result.slot = index;
+    result.ticks = c.tick;
+    result.decisions = c.decisions;
+    result.returns = c.returns;
+    result.truncated = status.truncated;
+    result.error = error;
+    result.outcome.fill(0.0F);
+    result.replay.clear();
+    try {
+      if (by_rules && G::status(rules_, slot.state).over) {
+        G::outcome(
+            rules_, slot.state,
+            std::span<float>(result.outcome.data(), static_cast<std::size_t>(layout_.seats)));
+      }
+    } catch (const std::exception& e) {
+      if (result.error.empty()) result.error = e.what();
+    }
+    for (int seat = 0; seat < layout_.seats; ++seat) {
+      const auto s = static_cast<std::size_t>(seat);
+      const bool policy = c.policy[s] >= 0 && c.tick >= c.handover[s];
+      result.player[s] = policy ? c.policy[s] : -1 - c.bot[s];
+    }
+    if (step.before >= 0) mark_ended(slot, index, step, status.truncated);
+    c.decided = c.active = c.due = c.fresh = 0;
+    ++counts.matches;
+  }
+
+  void mark_ended(const Slot<G>& slot, int index, const Step& step, bool truncated) const noexcept {
+    const SlabView& slab = *step.slab;
+    FinalBuffer& last = *step.last;
+    for (int row = first_row(index); row < first_row(index + 1); ++row) {
+      const int seat = layout_.row_seat[static_cast<std::size_t>(row)];
+      if ((slot.control.decided >> seat & 1) == 0) continue;
+      const std::size_t at = slab.at(step.before, row);
+      (truncated ? slab.truncated : slab.terminated)[at] = 1;
+      const auto mine = static_cast<std::size_t>(row - last.first_row);
+      last.written[mine] = 1;
+      std::array<std::byte*, kMaxTensors> out;
+      for (int i = 0; i < tensors_; ++i) {
+        const auto n = static_cast<std::size_t>(i);
+        out[n] = last.obs[n].data() + mine * tensor_bytes_[n];
+      }
+      try {
+        G::observe(rules_, slot.state, seat,
+                   std::span<std::byte* const>(out.data(), static_cast<std::size_t>(tensors_)));
+      } catch (...) {  // a state that threw may throw again; nothing is known of it then
+        for (int i = 0; i < tensors_; ++i) {
+          const auto n = static_cast<std::size_t>(i);
+          std::memset(out[n], 0, tensor_bytes_[n]);
+        }
+      }
+      if (options_.autoreset == Autoreset::same_step) continue;
+      for (int i = 0; i < tensors_; ++i) {  // the next moment has no other match to show
+        const auto n = static_cast<std::size_t>(i);
+        std::memcpy(slab.obs[n] + slab.at(step.now, row) * tensor_bytes_[n], out[n],
+                    tensor_bytes_[n]);
+      }
+    }
+  }
+
+  void clear_rows(int index, const Step& step) const noexcept {
+    if (step.before < 0) return;
+    const int begin = first_row(index);
+    const auto n = static_cast<std::size_t>(first_row(index + 1) - begin);
+    if (n == 0) return;
+    const std::size_t at = step.slab->at(step.before, begin);
+    std::fill_n(step.slab->reward + at, n, 0.0F);
+    std::fill_n(step.slab->terminated + at, n, std::uint8_t{0});
+    std::fill_n(step.slab->truncated + at, n, std::uint8_t{0});
+  }
+
+  void hide_rows(int index, const SlabView& slab, int now) const noexcept {
+    const int begin = first_row(index);
+    const auto n = static_cast<std::size_t>(first_row(index + 1) - begin);
+    if (n == 0) return;
+    const std::size_t at = slab.at(now, begin);
+    std::fill_n(slab.active + at, n, std::uint8_t{0});
+    std::fill_n(slab.first + at, n, std::uint8_t{0});
+    std::fill_n(slab.policy + at, n, std::int16_t{-1});
+  }
+
+  const typename G::Rules& rules_;
+  const PoolOptions& options_;
+  const Layout& layout_;
+  int tensors_ = 0;
+  std::array<std::size_t, kMaxTensors> tensor_bytes_{};
+  std::size_t mask_bytes_ = 0;
+  std::vector<int> head_sizes_;
+  std::vector<std::uint32_t> frame_skip_;  // [plan]
+  bool every_tick_ = true;
+  SeatMask seat_bits_ = 0;
+};
+
+}  // namespace ludus

@@ -1,0 +1,297 @@
+"""The pool of the compiled games: matches on worker threads, observations written in place."""
+
+from __future__ import annotations
+
+import difflib
+import weakref
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+from ludus.flow import GameSpec, Lineup, MatchResult, PoolStats, Slab, StepBatch, decode_spec
+from ludus.flow.slab import Array
+from ludus.native import core
+from ludus.pool.errors import MatchError
+
+Rows = npt.NDArray[np.int32]
+
+
+@final
+class NativePool:
+    """``matches`` slots of ``game``, in ``groups`` contiguous groups, on ``threads`` workers.
+
+    Implements :class:`ludus.pool.protocol.Pool`. Slot s plays matches s, s + N, s + 2N, ...; match m draws
+    everything from ``(seed, m)``, so its course depends on the actions alone, never on threads or groups.
+
+    ``threads=0`` plays inside :meth:`recv` on the caller's thread. ``schedule=M`` plays exactly matches 0..M-1
+    and then slots idle (:attr:`finished`): evaluations count these, not the first to finish. ``autoreset``:
+    ``"same_step"`` shows the next match at once; ``"next_step"`` leaves the finished row inactive with its last
+    observation for one step; ``"off"`` leaves it so until :meth:`reset`. ``truncate_ticks`` cuts a match off
+    (0 = never). ``on_error="raise"`` lets :meth:`recv` raise :class:`MatchError` once for a step in which a
+    match threw; ``"truncate"`` reports it in the result alone; both end that match truncated.
+
+    A pool without rows (bots only) needs no slab: ``recv`` and ``send`` go on until :attr:`finished`.
+    Raises ``ValueError`` (``ParamError``, ``PoolError``) for arguments that make no sense.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        params: Mapping[str, str] | None = None,
+        lineup: Lineup | None = None,
+        *,
+        matches: int,
+        groups: int = 2,
+        threads: int = 1,
+        seed: int = 0,
+        schedule: int | None = None,
+        autoreset: Literal["same_step", "next_step", "off"] = "same_step",
+        truncate_ticks: int = 0,
+        on_error: Literal["raise", "truncate"] = "raise",
+    ) -> None:
+        if lineup is None:
+            raise ValueError(f"{game} pool: lineup is missing")
+        params = dict(params or {})
+        self._spec = decode_spec(core.spec_json(game, params))
+        self._lineup = lineup
+        self._matches, self._groups, self._seed = matches, groups, seed
+        if on_error not in ("raise", "truncate"):
+            raise ValueError(f"on_error={on_error!r}, expected 'raise' or 'truncate'")
+        for name, value, top in (("seed", seed, 2**64), ("truncate_ticks", truncate_ticks, 2**32)):
+            if not 0 <= value < top:
+                raise ValueError(f"{name}={value}, expected 0..{top - 1}")
+        if schedule is not None and not 0 <= schedule < 2**62:
+            raise ValueError(f"schedule={schedule}, expected a number of matches >= 0")
+        self._raise = on_error == "raise"
+        self._bots = [b.name for b in self._spec.bots]
+        self._core = core.make_pool(
+            game=game,
+            params=params,
+            plans=encode_lineup(self._spec, lineup),
+            rotate=lineup.rotate,
+            matches=matches,
+            groups=groups,
+            threads=threads,
+            seed=seed,
+            schedule=schedule,
+            autoreset=autoreset,
+            truncate_ticks=truncate_ticks,
+            raise_errors=self._raise,
+        )
+        self._closer = weakref.finalize(self, self._core.close)
+        self._rows: int = self._core.rows
+        self._row_slot = np.asarray(self._core.row_slot, np.int32)
+        self._row_seat = np.asarray(self._core.row_seat, np.int32)
+        self._group_rows = [slice(*self._core.group_rows(g)) for g in range(groups)]
+        policies = sorted({c.policy for p in lineup.plans for c in p.controllers if c.policy >= 0})
+        self._policy_rows: list[list[tuple[int, Rows]]] = [
+            [(p, self._core.policy_rows(g, p)) for p in policies] for g in range(groups)
+        ]
+        self._final_rows: list[Rows] = [self._core.final_rows(g) for g in range(groups)]
+        self._final_obs = [self._final_views(g) for g in range(groups)]
+        self._slabs: list[Slab | None] = [None] * groups
+        if self._rows == 0:  # nothing is written; a batch still names a slab
+            self._slabs = [Slab(self._spec, 1, 1)] * groups
+
+    def _final_views(self, group: int) -> dict[str, Array]:
+        views: dict[str, Array] = {}
+        for i, t in enumerate(self._spec.observation):
+            raw = self._core.final_bytes(group, i).view(t.packed_dtype)
+            views[t.name] = raw.reshape(-1, *t.packed_shape)
+        return views
+
+    @property
+    def spec(self) -> GameSpec:
+        return self._spec
+
+    @property
+    def lineup(self) -> Lineup:
+        return self._lineup
+
+    @property
+    def matches(self) -> int:
+        """Slots."""
+        return self._matches
+
+    @property
+    def rows(self) -> int:
+        """``R``: rows of all groups."""
+        return self._rows
+
+    @property
+    def groups(self) -> int:
+        return self._groups
+
+    @property
+    def row_slot(self) -> Array:
+        """int32[R]: slot of each row."""
+        return self._row_slot
+
+    @property
+    def row_seat(self) -> Array:
+        """int32[R]: seat of each row."""
+        return self._row_seat
+
+    def group_rows(self, group: int) -> slice:
+        """The contiguous rows of a group."""
+        return self._group_rows[group]
+
+    def group_finished(self, group: int) -> bool:
+        """Whether the group has played its part of the schedule and all of it has been received."""
+        return bool(self._core.group_finished(group))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the whole schedule is played and received."""
+        return all(self._core.group_finished(g) for g in range(self._groups))
+
+    def attach(self, group: int, slab: Slab) -> None:
+        """The group writes into ``slab`` from t = 0 on; the first attach starts its matches."""
+        if self._rows == 0:
+            raise ValueError("attach: a pool of bots has no rows, so nothing to attach")
+        self._core.attach(group, list(slab.obs.values()), slab.fields(), slab)
+        self._slabs[group] = slab
+
+    def recv(self, group: int | None = None) -> StepBatch:
+        """Waits for ``group``, or for the group that has been ready longest. Releases the GIL.
+
+        ``policy_rows`` holds every policy of the lineup, with an empty array where none of its rows is active.
+        Its arrays, ``final_rows`` and ``final_obs`` are overwritten by the group's next send. Receiving a group again
+        before its send gives the same moment, without the results that were already given.
+        """
+        g, t, finals, results, counts = self._core.recv(-1 if group is None else group)
+        if self._raise and results:
+            failed = self._core.failure(g)
+            if failed is not None:
+                slot, match, tick, message = failed
+                raise MatchError(self._spec.name, slot, self._seed, match, tick, message)
+        slab = self._slabs[g]
+        assert slab is not None
+        return StepBatch(
+            group=g,
+            t=t,
+            slab=slab,
+            rows=self._group_rows[g],
+            policy_rows={p: rows[: counts[p]] for p, rows in self._policy_rows[g]},
+            final_rows=self._final_rows[g][:finals],
+            final_obs={name: a[:finals] for name, a in self._final_obs[g].items()},
+            results=self._results(g) if results else [],
+        )
+
+    def _results(self, group: int) -> list[MatchResult]:
+        bots = self._bots
+        return [
+            MatchResult(
+                match=match,
+                slot=slot,
+                seed=self._seed,
+                ticks=ticks,
+                decisions=decisions,
+                outcome=outcome,
+                returns=returns,
+                players=tuple(f"policy:{p}" if p >= 0 else bots[-1 - p] for p in players),
+                plan_of_seat=plans,
+                truncated=truncated,
+                error=error,
+                replay=replay,
+            )
+            for match, slot, ticks, decisions, outcome, returns, players, plans, truncated, error, replay in (
+                self._core.results(group)
+            )
+        ]
+
+    def send(self, group: int) -> None:
+        """Takes ``slab.actions[t]`` of the group's active rows and starts playing. Never blocks."""
+        self._core.send(group)
+
+    def reset(self, slots: Sequence[int]) -> None:
+        """The slots begin their next match at their group's next send; a match in play ends truncated there.
+
+        Only for slots of groups that are not playing. Works in every autoreset mode.
+        """
+        self._core.reset(list(slots))
+
+    def set_handover(self, plan: int, ticks: int) -> None:
+        """``handover_ticks`` of a plan for matches that start after the group's next send."""
+        if not 0 <= ticks < 2**31:
+            raise ValueError(f"set_handover: ticks={ticks}, expected >= 0")
+        self._core.set_handover(plan, ticks)
+
+    def set_mixture(self, plan: int, weights: list[float]) -> None:
+        """Weights of a plan's controllers for matches that start after the group's next send."""
+        self._core.set_mixture(plan, [float(w) for w in weights])
+
+    def random_actions(self, group: int, seed: int = 0) -> None:
+        """Fills ``slab.actions[t]`` of a received group with uniformly random legal choices of every head.
+
+        The draw depends on (seed, match, tick, seat) alone: for benchmarks and tests without a network.
+        """
+        self._core.random_actions(group, seed)
+
+    def slot_hash(self, slot: int) -> int:
+        """The game's 64-bit hash of the slot's state, between recv and send of its group."""
+        return int(self._core.slot_hash(slot))
+
+    def slot_view(self, slot: int) -> str:
+        """The slot's moment as JSON for viewers, between recv and send of its group."""
+        return str(self._core.slot_view(slot))
+
+    def stats(self) -> PoolStats:
+        return PoolStats(*self._core.stats())
+
+    def close(self) -> None:
+        """Stops workers, matches in flight included. Idempotent."""
+        self._closer()
+
+    def __enter__(self) -> NativePool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+EncodedController = tuple[int, int, float]
+EncodedPlan = tuple[list[EncodedController], int, int, int]
+
+
+def encode_lineup(spec: GameSpec, lineup: Lineup) -> list[EncodedPlan]:
+    """Names to numbers. Raises ``ValueError`` naming the plan, the value and the nearest valid name."""
+    if len(lineup.plans) != spec.seats:
+        raise ValueError(f"{spec.name} has {spec.seats} seats, the lineup {len(lineup.plans)} plans: one a seat")
+    names = [b.name for b in spec.bots]
+
+    def bot_index(name: str, where: str) -> int:
+        if name in names:
+            return names.index(name)
+        near = difflib.get_close_matches(name, names, 1, 0.4)
+        hint = f"did you mean {near[0]}?" if near else f"valid: {', '.join(names) or 'none'}"
+        raise ValueError(f"{where}: {spec.name} has no bot {name!r} ({hint})")
+
+    plans: list[EncodedPlan] = []
+    for i, plan in enumerate(lineup.plans):
+        where = f"plan {i}"
+        if not plan.controllers:
+            raise ValueError(f"{where}: no controllers; name a bot or a policy")
+        if plan.frame_skip < 0:
+            raise ValueError(f"{where}: frame_skip={plan.frame_skip}, expected >= 0 (0 = the game's default)")
+        if plan.handover_ticks < 0:
+            raise ValueError(f"{where}: handover_ticks={plan.handover_ticks}, expected >= 0")
+        if plan.handover_ticks > 0 and not plan.handover_bot:
+            raise ValueError(f"{where}: handover_ticks={plan.handover_ticks} without a handover_bot")
+        handover = bot_index(plan.handover_bot, f"{where}: handover_bot") if plan.handover_bot else -1
+        controllers: list[EncodedController] = []
+        for c in plan.controllers:
+            if bool(c.bot) == (c.policy >= 0):
+                raise ValueError(f"{where}: a controller is either a bot or a policy, got {c}")
+            if not c.weight >= 0:
+                raise ValueError(f"{where}: weight={c.weight} of {c.bot or f'policy:{c.policy}'}, expected >= 0")
+            controllers.append((bot_index(c.bot, where) if c.bot else -1, c.policy if not c.bot else -1, c.weight))
+        if not sum(c.weight for c in plan.controllers) > 0:
+            raise ValueError(f"{where}: the weights of the controllers sum to 0")
+        plans.append((controllers, plan.frame_skip, handover, plan.handover_ticks))
+    return plans
