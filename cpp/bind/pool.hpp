@@ -173,9 +173,8 @@ class PoolHandle {
 };
 
 template <class T>
-nb::object borrowed(std::span<T> data, nb::handle owner) {
-  const std::size_t n = data.size();
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data.data(), {n}, owner));
+nb::ndarray<nb::numpy, T, nb::ndim<1>> borrowed(std::span<T> data, nb::handle owner) {
+  return {data.data(), {data.size()}, owner};
 }
 
 inline void bind_pool_handle(nb::module_& m) {
@@ -207,11 +206,18 @@ inline void bind_pool_handle(nb::module_& m) {
                              self);
            })
       .def("attach", &PoolHandle::attach, nb::arg("group"), nb::arg("obs"), nb::arg("arrays"),
-           nb::arg("keep"))
+           nb::arg("keep"),
+           nb::sig("def attach(self, group: int, obs: list[typing.Any], "
+                   "arrays: dict[str, typing.Any], keep: object) -> None"))
       .def("send", [](PoolHandle& h, int group) { h.pool().send(group); })
-      .def("recv", &PoolHandle::recv)
-      .def("results", &PoolHandle::results)
-      .def("failure", &PoolHandle::failure)
+      .def("recv", &PoolHandle::recv, nb::arg("group"),
+           nb::sig("def recv(self, group: int) -> tuple[int, int, int, int, list[int]]"))
+      .def("results", &PoolHandle::results, nb::arg("group"),
+           nb::sig("def results(self, group: int) -> list[tuple[int, int, int, int, "
+                   "tuple[float, ...], tuple[float, ...], tuple[int, ...], tuple[int, ...], "
+                   "bool, str, bytes]]"))
+      .def("failure", &PoolHandle::failure, nb::arg("group"),
+           nb::sig("def failure(self, group: int) -> tuple[int, int, int, str] | None"))
       .def("group_finished",
            [](PoolHandle& h, int group) { return h.pool().group_finished(group); })
       .def("set_handover",
@@ -229,9 +235,9 @@ inline void bind_pool_handle(nb::module_& m) {
       .def("stats",
            [](PoolHandle& h) {
              const PoolCounters c = h.pool().counters();
-             return nb::make_tuple(c.counts.ticks, c.counts.decisions, c.counts.bot_decisions,
-                                   c.counts.matches, c.counts.errors, c.times.busy_ns,
-                                   c.times.wait_ns, c.recv_wait_ns);
+             return std::make_tuple(c.counts.ticks, c.counts.decisions, c.counts.bot_decisions,
+                                    c.counts.matches, c.counts.errors, c.times.busy_ns,
+                                    c.times.wait_ns, c.recv_wait_ns);
            })
       .def("close", &PoolHandle::close);
 }

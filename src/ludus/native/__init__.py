@@ -84,6 +84,22 @@ class NativeGames(Protocol):
         seed: int = ...,
     ) -> str: ...
 
+    def make_pool(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        plans: Sequence[tuple[Sequence[tuple[int, int, float]], int, int, int]],
+        rotate: bool,
+        matches: int,
+        groups: int,
+        threads: int,
+        seed: int,
+        schedule: int | None,
+        autoreset: str,
+        truncate_ticks: int,
+        raise_errors: bool,
+    ) -> core.PoolHandle: ...
+
 
 def cmake_dir() -> Path:
     """Folder of ``ludus-config.cmake``, for games that are built outside this package."""

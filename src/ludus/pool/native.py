@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ludus.flow import GameSpec, Lineup, MatchResult, PoolStats, Slab, StepBatch, decode_spec
 from ludus.flow.slab import Array
-from ludus.native import core
+from ludus.games import registry
 from ludus.pool.errors import MatchError
 
 Rows = npt.NDArray[np.int32]
@@ -23,15 +23,17 @@ Rows = npt.NDArray[np.int32]
 class NativePool:
     """``matches`` slots of ``game``, in ``groups`` contiguous groups, on ``threads`` workers.
 
-    Implements :class:`ludus.pool.protocol.Pool`. Slot s plays matches s, s + N, s + 2N, ...; match m draws
-    everything from ``(seed, m)``, so its course depends on the actions alone, never on threads or groups.
+    Implements :class:`ludus.pool.protocol.Pool`. Slot s plays matches s, s + N, s + 2N, ...; match m
+    draws everything from ``(seed, m)``, so its course depends on the actions alone, never on threads or
+    groups. ``game`` is any reference that :func:`ludus.games.registry.find` knows.
 
-    ``threads=0`` plays inside :meth:`recv` on the caller's thread. ``schedule=M`` plays exactly matches 0..M-1
-    and then slots idle (:attr:`finished`): evaluations count these, not the first to finish. ``autoreset``:
-    ``"same_step"`` shows the next match at once; ``"next_step"`` leaves the finished row inactive with its last
-    observation for one step; ``"off"`` leaves it so until :meth:`reset`. ``truncate_ticks`` cuts a match off
-    (0 = never). ``on_error="raise"`` lets :meth:`recv` raise :class:`MatchError` once for a step in which a
-    match threw; ``"truncate"`` reports it in the result alone; both end that match truncated.
+    ``threads=0`` plays inside :meth:`recv` on the caller's thread. ``schedule=M`` plays exactly matches
+    0..M-1 and then slots idle (:attr:`finished`): evaluations count these, not the first to finish.
+    ``autoreset``: ``"same_step"`` shows the next match at once; ``"next_step"`` leaves the finished row
+    inactive with its last observation for one step; ``"off"`` leaves it so until :meth:`reset`.
+    ``truncate_ticks`` cuts a match off (0 = never). ``on_error="raise"`` lets :meth:`recv` raise
+    :class:`MatchError` once for a step in which a match threw; ``"truncate"`` reports it in the result
+    alone; both end that match truncated.
 
     A pool without rows (bots only) needs no slab: ``recv`` and ``send`` go on until :attr:`finished`.
     Raises ``ValueError`` (``ParamError``, ``PoolError``) for arguments that make no sense.
@@ -40,7 +42,7 @@ class NativePool:
     def __init__(
         self,
         game: str,
-        params: Mapping[str, str] | None = None,
+        params: Mapping[str, object] | None = None,
         lineup: Lineup | None = None,
         *,
         matches: int,
@@ -54,22 +56,23 @@ class NativePool:
     ) -> None:
         if lineup is None:
             raise ValueError(f"{game} pool: lineup is missing")
-        params = dict(params or {})
-        self._spec = decode_spec(core.spec_json(game, params))
+        name, native = registry.find(game)
+        text = registry.text_params(params or {})
+        self._spec = decode_spec(native.spec_json(name, text))
         self._lineup = lineup
         self._matches, self._groups, self._seed = matches, groups, seed
         if on_error not in ("raise", "truncate"):
             raise ValueError(f"on_error={on_error!r}, expected 'raise' or 'truncate'")
-        for name, value, top in (("seed", seed, 2**64), ("truncate_ticks", truncate_ticks, 2**32)):
+        for key, value, top in (("seed", seed, 2**64), ("truncate_ticks", truncate_ticks, 2**32)):
             if not 0 <= value < top:
-                raise ValueError(f"{name}={value}, expected 0..{top - 1}")
+                raise ValueError(f"{key}={value}, expected 0..{top - 1}")
         if schedule is not None and not 0 <= schedule < 2**62:
             raise ValueError(f"schedule={schedule}, expected a number of matches >= 0")
         self._raise = on_error == "raise"
         self._bots = [b.name for b in self._spec.bots]
-        self._core = core.make_pool(
-            game=game,
-            params=params,
+        self._core = native.make_pool(
+            game=name,
+            params=text,
             plans=encode_lineup(self._spec, lineup),
             rotate=lineup.rotate,
             matches=matches,
@@ -158,9 +161,10 @@ class NativePool:
     def recv(self, group: int | None = None) -> StepBatch:
         """Waits for ``group``, or for the group that has been ready longest. Releases the GIL.
 
-        ``policy_rows`` holds every policy of the lineup, with an empty array where none of its rows is active.
-        Its arrays, ``final_rows`` and ``final_obs`` are overwritten by the group's next send. Receiving a group again
-        before its send gives the same moment, without the results that were already given.
+        ``policy_rows`` holds every policy of the lineup, with an empty array where none of its rows is
+        active. Its arrays, ``final_rows`` and ``final_obs`` are overwritten by the group's next send.
+        Receiving a group again before its send gives the same moment, without the results that were
+        already given.
         """
         g, t, finals, results, counts = self._core.recv(-1 if group is None else group)
         if self._raise and results:
@@ -262,7 +266,7 @@ EncodedPlan = tuple[list[EncodedController], int, int, int]
 def encode_lineup(spec: GameSpec, lineup: Lineup) -> list[EncodedPlan]:
     """Names to numbers. Raises ``ValueError`` naming the plan, the value and the nearest valid name."""
     if len(lineup.plans) != spec.seats:
-        raise ValueError(f"{spec.name} has {spec.seats} seats, the lineup {len(lineup.plans)} plans: one a seat")
+        raise ValueError(f"{spec.name} has {spec.seats} seats, the lineup {len(lineup.plans)} plans")
     names = [b.name for b in spec.bots]
 
     def bot_index(name: str, where: str) -> int:
@@ -289,8 +293,9 @@ def encode_lineup(spec: GameSpec, lineup: Lineup) -> list[EncodedPlan]:
             if bool(c.bot) == (c.policy >= 0):
                 raise ValueError(f"{where}: a controller is either a bot or a policy, got {c}")
             if not c.weight >= 0:
-                raise ValueError(f"{where}: weight={c.weight} of {c.bot or f'policy:{c.policy}'}, expected >= 0")
-            controllers.append((bot_index(c.bot, where) if c.bot else -1, c.policy if not c.bot else -1, c.weight))
+                raise ValueError(f"{where}: weight={c.weight} of a controller, expected >= 0")
+            bot = bot_index(c.bot, where) if c.bot else -1
+            controllers.append((bot, -1 if c.bot else c.policy, c.weight))
         if not sum(c.weight for c in plan.controllers) > 0:
             raise ValueError(f"{where}: the weights of the controllers sum to 0")
         plans.append((controllers, plan.frame_skip, handover, plan.handover_ticks))
