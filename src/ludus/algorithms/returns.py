@@ -100,7 +100,8 @@ def vtrace(
         advantage(s)     = delta + gamma lambda (target(s') - V(s'))
 
     The advantage leaves its own step unweighted because the clipped surrogate multiplies it by the
-    ratio. With every ratio 1 it is GAE (Schulman et al. 2016), with lambda 1 it is V-trace's r + gamma v(s') - V(s).
+    ratio. With every ratio 1 it is GAE (Schulman et al. 2016); with lambda 1 it is V-trace's
+    r + gamma v(s') - V(s).
     """
     steps, rows = moves.reward.shape
     delta = moves.reward + np.float32(discount) * moves.bootstrap - value[:steps]

@@ -8,23 +8,14 @@ The table at the end of this file is the only register.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from ludus.flow import TensorSpec
-
-Kind = Literal["planes", "rows", "vector"]
-
-
-@dataclass(frozen=True, slots=True)
-class Unfolded:
-    """What one tensor becomes. ``shape``: ``(C, H, W)``, ``(U, F)`` or ``(D,)`` by ``kind``."""
-
-    kind: Kind
-    shape: tuple[int, ...]
+from ludus.policies.rts_cells import RtsCells
+from ludus.policies.unfolded import Unfolded, by_rank
 
 
 class Codec(Protocol):
@@ -39,23 +30,11 @@ class Codec(Protocol):
         ...
 
 
-def _by_rank(shape: tuple[int, ...]) -> Unfolded:
-    """Three axes are planes, two are entity rows, anything else is read as a flat vector."""
-    if len(shape) == 3:
-        return Unfolded("planes", shape)
-    if len(shape) == 2:
-        return Unfolded("rows", shape)
-    elements = 1
-    for size in shape:
-        elements *= size
-    return Unfolded("vector", (elements,))
-
-
 class Identity:
     """``value * scale``; a tensor of bits is unpacked first, least significant bit first."""
 
     def layout(self, spec: TensorSpec) -> Unfolded:
-        return _by_rank(spec.shape)
+        return by_rank(spec.shape)
 
     def unfold(self, spec: TensorSpec, packed: Tensor) -> Tensor:
         shape = (packed.shape[0], *self.layout(spec).shape)
@@ -73,6 +52,7 @@ class Identity:
 _CODECS: Mapping[str, Codec] = {
     "identity": Identity(),
     "bits": Identity(),
+    "rts_cells": RtsCells(),
 }
 
 

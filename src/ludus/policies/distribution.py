@@ -26,7 +26,8 @@ def _mix64(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """SplitMix64's finaliser (Steele, Lea, Flood 2014)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    mixed: npt.NDArray[np.uint64] = z ^ (z >> np.uint64(31))
+    return mixed
 
 
 def uniforms(seed: int, step: int, rows: npt.NDArray[np.integer], heads: int) -> npt.NDArray[np.float32]:
@@ -42,7 +43,8 @@ def uniforms(seed: int, step: int, rows: npt.NDArray[np.integer], heads: int) ->
             heads
         )
         bits = _mix64(key + counter * _GAMMA) >> np.uint64(40)
-    return bits.astype(np.float32) * np.float32(2.0**-24)
+    uniform: npt.NDArray[np.float32] = bits.astype(np.float32) * np.float32(2.0**-24)
+    return uniform
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,5 +126,9 @@ class Heads:
         """``int64[N, K]``: the likeliest choice of each head, the first among equals."""
         ends = np.cumsum(self.sizes).tolist()
         return torch.stack(
-            [log_probs[:, end - size : end].argmax(dim=1) for size, end in zip(self.sizes, ends)], dim=1
+            [
+                log_probs[:, end - size : end].argmax(dim=1)
+                for size, end in zip(self.sizes, ends, strict=True)
+            ],
+            dim=1,
         )

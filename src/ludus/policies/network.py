@@ -15,12 +15,13 @@ import torch
 from torch import Tensor, nn
 
 from ludus.flow import GameSpec, TensorSpec
-from ludus.policies.codecs import Unfolded, codec_of
+from ludus.policies.codecs import codec_of
 from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
 from ludus.policies.memory import Recurrent
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
 from ludus.policies.torso import Dense, Planes, Rows
+from ludus.policies.unfolded import Unfolded
 
 Observation = Mapping[str, Tensor]
 
@@ -110,10 +111,9 @@ class PolicyNetwork(nn.Module):
                     gain = 2.0**0.5
                     if module is self.policy_head:
                         gain = 0.01
-                    elif (
-                        module is self.value_head
-                        or (isinstance(self.recurrent, Recurrent)
-                        and (module is self.recurrent.read or module is self.recurrent.recur))
+                    elif module is self.value_head or (
+                        isinstance(self.recurrent, Recurrent)
+                        and (module is self.recurrent.read or module is self.recurrent.recur)
                     ):
                         gain = 1.0
                     nn.init.orthogonal_(module.weight, gain, generator=generator)

@@ -87,7 +87,7 @@ class ValueNormaliser(nn.Module):
 
     @torch.no_grad()
     def absorb(self, returns: Tensor, head: nn.Linear) -> None:
-        """Adds ``float32[N]`` returns and rescales ``head`` (``out_features == 1``) to keep its predictions."""
+        """Adds ``float32[N]`` returns and rescales ``head`` (one output) to keep its predictions."""
         if returns.numel() == 0:
             return
         old_mean, old_deviation = self.moments()

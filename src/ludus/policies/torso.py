@@ -57,13 +57,13 @@ class Planes(nn.Module):
         super().__init__()
         if len(config.channels) != len(config.strides):
             raise ValueError(
-                f"policy.channels has {len(config.channels)} entries and policy.strides {len(config.strides)}; "
-                "one stride a convolution is expected"
+                f"policy.channels has {len(config.channels)} entries and policy.strides "
+                f"{len(config.strides)}; one stride a convolution is expected"
             )
         channels, height, width = shape
         self.convolutions = nn.ModuleList()
         self.norms = nn.ModuleList() if config.norm != "none" else None
-        for out, stride in zip(config.channels, config.strides):
+        for out, stride in zip(config.channels, config.strides, strict=True):
             self.convolutions.append(nn.Conv2d(channels, out, 3, stride, padding=1))
             if self.norms is not None:
                 groups = out // 8 if config.norm == "group" and out % 8 == 0 else 1
@@ -94,9 +94,15 @@ class Rows(nn.Module):
         self.size = 2 * self.each.size
 
     def forward(self, x: Tensor) -> Tensor:
-        present = (x != 0).any(dim=2)
-        features = self.each(x.flatten(0, 1)).reshape(*present.shape, self.each.size)
-        count = present.sum(dim=1, keepdim=True)
-        mean = (features * present.unsqueeze(2)).sum(dim=1) / count.clamp(min=1)
-        top = features.masked_fill(~present.unsqueeze(2), -torch.inf).amax(dim=1)
-        return torch.cat([mean, torch.where(count > 0, top, torch.zeros_like(top))], dim=1)
+        rows, units = x.shape[:2]
+        index = (x != 0).any(dim=2).reshape(-1).nonzero().squeeze(1)  # absent rows cost nothing further on
+        owner = index // units
+        features = self.each(x.reshape(rows * units, -1).index_select(0, index)).float()
+        count = torch.bincount(owner, minlength=rows)
+        total = features.new_zeros((rows, features.shape[1])).index_add(0, owner, features)
+        mean = total / count.clamp(min=1).unsqueeze(1)
+        # The maximum of each run of rows; an empty bag is zero.
+        top = functional.embedding_bag(
+            torch.arange(index.numel(), device=x.device), features, count.cumsum(0) - count, mode="max"
+        )
+        return torch.cat([mean, top], dim=1)

@@ -81,7 +81,8 @@ def load_weights(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> We
                 found = (tuple(view.get_shape()), view.get_dtype())
                 if found != (shape, dtype):
                     raise WeightsError(
-                        f"{target}: tensor {name!r} is {found[1]}{list(found[0])}, expected {dtype}{list(shape)}"
+                        f"{target}: tensor {name!r} is {found[1]}{list(found[0])}, "
+                        f"expected {dtype}{list(shape)}"
                     )
                 tensors[name] = file.get_tensor(name)
     except SafetensorError as error:

@@ -178,7 +178,7 @@ class AppoLearner:
         samples = Samples(slab, self.network)
         stats = self._stats = UpdateStats(self.version + 1, 0)
         lags = self.version - slab.version[samples.ours[:-1]]
-        stats.lag = {int(v): int(n) for v, n in zip(*np.unique(lags, return_counts=True))}
+        stats.lag = {int(v): int(n) for v, n in zip(*np.unique(lags, return_counts=True), strict=True)}
 
         value, log_prob = slab.value, slab.logp
         ratio: Floats | None = None
@@ -235,8 +235,8 @@ class AppoLearner:
         if not self.config.normalise_advantages:
             return advantage
         picked = advantage.reshape(-1)[trained].astype(np.float64)
-        mean, deviation = float(picked.mean()), float(picked.std())
-        return (advantage - np.float32(mean)) / np.float32(deviation + 1e-8)
+        standard: Floats = (advantage - np.float32(picked.mean())) / np.float32(picked.std() + 1e-8)
+        return standard
 
     def _normalised(self, values: Floats) -> Floats:
         normalised: Tensor = self.network.normalise(torch.from_numpy(values)).float()
@@ -395,7 +395,7 @@ class AppoLearner:
         out: Tensor,
         result: npt.NDArray[np.float64],
     ) -> None:
-        """Gradient of the summed loss of moments ``index`` into ``out``, sums of its terms into ``result``."""
+        """Gradient of the loss summed over moments ``index`` into ``out``, its terms into ``result``."""
         samples, heads = batch.samples, network.heads
         log_probs = heads.log_probs(logits, samples.masks(index))
 

@@ -35,8 +35,8 @@ def appo_loss(
 ) -> LossTerms:
     """All arguments ``float32[N]``; ``value``, ``old_value`` and ``target`` in normalised units.
 
-    Policy: the clipped surrogate of PPO (Schulman et al. 2017, equation 7). Value: squared error, optionally with
-    the prediction kept within ``clip_value`` of ``old_value`` (0 = off).
+    Policy: the clipped surrogate of PPO (Schulman et al. 2017, equation 7). Value: squared error,
+    optionally with the prediction kept within ``clip_value`` of ``old_value`` (0 = off).
     """
     log_ratio = log_prob - behaviour_log_prob
     ratio = log_ratio.exp()

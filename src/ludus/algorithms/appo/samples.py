@@ -56,7 +56,8 @@ class Samples:
 
 def _merged(array: Array) -> Array:
     """``[T, R, ...]`` as a view ``[T * R, ...]``."""
-    return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
+    merged: Array = array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
+    return merged
 
 
 def moments_of(rows: Index, steps: int, total_rows: int) -> Index:

@@ -1,0 +1,134 @@
+"""Codecs against slow loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+
+from ludus.flow import TensorSpec
+from ludus.policies.codecs import codec_of
+from tests.unit.synthetic import tensor
+
+
+def cells_spec(side: int = 20, units: int = 64) -> TensorSpec:
+    return tensor("cells", "u16", (units + 1, 5), "rts_cells", side)
+
+
+def random_cells(rng: np.random.Generator, batch: int, side: int, units: int = 64) -> npt.NDArray[np.uint16]:
+    """Packed rows with empty rows between units and many units in the same few cells."""
+    packed = np.zeros((batch, units + 1, 5), np.uint16)
+    for b in range(batch):
+        crowd = rng.integers(0, side * side, 3)
+        for u in range(units):
+            if rng.random() < 0.4:
+                continue
+            cell = int(crowd[rng.integers(0, 3)] if rng.random() < 0.5 else rng.integers(0, side * side))
+            top = int(rng.choice([50, 100, 500, 65535]))
+            kind = int(rng.integers(0, 6)) + 8 * int(rng.integers(0, 2))
+            packed[b, u] = (
+                cell + 1,
+                kind,
+                int(rng.integers(0, top + 1)),
+                top,
+                int(rng.choice([0, 199, 200, 4000, 65000])),
+            )
+        base = int(rng.integers(0, 2)) * 500
+        packed[b, units] = (
+            int(rng.integers(0, 400)),
+            int(rng.integers(0, 500)) if base else 0,
+            base,
+            side,
+            0,
+        )
+    return packed
+
+
+def slow_planes(packed: npt.NDArray[np.uint16], side: int) -> npt.NDArray[np.float32]:
+    """The same planes by loops over units and cells."""
+    written: dict[tuple[int, int, int, int], list[np.float32]] = {}
+    out = np.zeros((len(packed), 22, side, side), np.float32)
+    for b, rows in enumerate(packed.astype(np.int64)):
+        for at, kind, hp, top, age in rows[:-1]:
+            if at == 0:
+                continue
+            y, x = divmod(int(at) - 1, side)
+            bin_of_age = sum(int(age) >= limit for limit in (200, 500, 1000, 2000, 5000, 10000))
+            for plane, value in (
+                (int(kind) % 8, 1.0),
+                (6, 2.0 if kind >= 8 else 1.0),
+                (7, float(hp) / (float(top) + 1e-6)),
+                (9, 50.0 / (float(age) + 1.0)),
+                (10 + bin_of_age, 1.0),
+            ):
+                written.setdefault((b, plane, y, x), []).append(np.float32(value))
+        money, hp, top = (int(v) for v in rows[-1][:3])
+        out[b, 8] = np.float32(hp / (top + 1e-6)) if top else 0.0
+        out[b, 17 + min(money // 50, 4)] = 1.0
+    for (b, plane, y, x), values in written.items():
+        total = np.float32(0.0)
+        for value in values:
+            total = np.float32(total + value)
+        out[b, plane, y, x] = total / np.float32(len(values))
+    return out
+
+
+@pytest.mark.parametrize("side", [20, 7])
+def test_rts_cells_equals_the_slow_expansion(side: int) -> None:
+    packed = random_cells(np.random.default_rng(side), 16, side)
+    spec = cells_spec(side)
+    codec = codec_of(spec)
+    assert codec.layout(spec).shape == (22, side, side)
+    planes = codec.unfold(spec, torch.from_numpy(packed))
+    expected = slow_planes(packed, side)
+    assert (expected[:, :7] > 0).any(axis=(0, 2, 3)).all()
+    np.testing.assert_array_equal(planes.numpy(), expected)
+
+
+def test_rts_cells_without_units_holds_only_the_seat() -> None:
+    packed = np.zeros((2, 65, 5), np.uint16)
+    packed[:, 64] = (120, 250, 500, 20, 0)
+    planes = codec_of(cells_spec()).unfold(cells_spec(), torch.from_numpy(packed)).numpy()
+    np.testing.assert_array_equal(planes, slow_planes(packed, 20))
+    assert planes.any(axis=(0, 2, 3)).sum() == 2
+
+
+def test_rts_cells_refuses_other_shapes() -> None:
+    spec = tensor("cells", "u8", (65, 5), "rts_cells", 20)
+    with pytest.raises(ValueError, match=r"'cells'.*uint16\[U \+ 1, 5\]"):
+        codec_of(spec).layout(spec)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "numpy_type"),
+    [
+        ("u8", np.uint8),
+        ("i8", np.int8),
+        ("u16", np.uint16),
+        ("i16", np.int16),
+        ("i32", np.int32),
+        ("f32", np.float32),
+    ],
+)
+def test_identity_scales(dtype: str, numpy_type: type[np.generic]) -> None:
+    spec = tensor("x", dtype, (2, 3, 4), scale=0.5)
+    values = np.arange(5 * 24).reshape(5, 2, 3, 4).astype(numpy_type)
+    out = codec_of(spec).unfold(spec, torch.from_numpy(values))
+    assert codec_of(spec).layout(spec).kind == "planes"
+    np.testing.assert_array_equal(out.numpy(), values.astype(np.float32) * 0.5)
+
+
+@pytest.mark.parametrize("codec", ["identity", "bits"])
+def test_bits_unpack_least_significant_first(codec: str) -> None:
+    spec = tensor("x", "bits", (3, 7), codec)
+    truth = np.random.default_rng(1).integers(0, 2, (6, 3, 7))
+    packed = np.packbits(truth.reshape(6, -1).astype(np.uint8), axis=1, bitorder="little")
+    out = codec_of(spec).unfold(spec, torch.from_numpy(packed))
+    assert codec_of(spec).layout(spec).kind == "rows"
+    np.testing.assert_array_equal(out.numpy(), truth.astype(np.float32))
+
+
+def test_an_unknown_codec_is_named_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"'zip'.*identity.*rts_cells"):
+        codec_of(tensor("x", "u8", (3,), "zip"))
