@@ -38,10 +38,9 @@ def uniforms(seed: int, step: int, rows: npt.NDArray[np.integer], heads: int) ->
     """
     with np.errstate(over="ignore"):
         key = _mix64(np.full(1, seed & 0xFFFFFFFFFFFFFFFF, np.uint64) + _GAMMA)
-        key = _mix64(np.add(key, np.multiply(_GAMMA, np.uint64(step + 1))))
-        counter = np.arange(1, heads + 1, dtype=np.uint64) + rows.astype(np.uint64)[:, None] * np.uint64(
-            heads
-        )
+        key = _mix64(key + np.full(1, step + 1, np.uint64) * _GAMMA)
+        head = np.arange(1, heads + 1).astype(np.uint64)
+        counter = rows.astype(np.uint64).reshape(-1, 1) * np.full(1, heads, np.uint64) + head
         bits = _mix64(key + counter * _GAMMA) >> np.uint64(40)
     uniform: npt.NDArray[np.float32] = bits.astype(np.float32) * np.float32(2.0**-24)
     return uniform

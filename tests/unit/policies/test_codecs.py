@@ -67,9 +67,9 @@ def slow_planes(packed: npt.NDArray[np.uint16], side: int) -> npt.NDArray[np.flo
         out[b, 8] = np.float32(hp / (top + 1e-6)) if top else 0.0
         out[b, 17 + min(money // 50, 4)] = 1.0
     for (b, plane, y, x), values in written.items():
-        total = np.float32(0.0)
-        for value in values:
-            total = np.float32(total + value)
+        total = np.zeros((), np.float32)
+        for term in values:
+            total = total + term
         out[b, plane, y, x] = total / np.float32(len(values))
     return out
 

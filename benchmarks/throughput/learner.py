@@ -1,0 +1,161 @@
+"""How fast the learner learns, against raw torch on the same network in the same run.
+
+    python benchmarks/throughput/learner.py [--inputs units,globals] [--workers 2] [--json]
+
+The slab is synthetic but laid out like MiniRTS (``cells``, ``units``, ``globals``, nine choices), with
+about 22 visible units a moment. ``raw`` is forward and backward of the same network on one packed
+micro-batch, without gathering, masks, loss, optimiser. ``share_of_raw`` compares one update with raw
+passes over the same samples (V-trace's forward pass included): what is lost around the network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import threading
+import time
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+import torch
+
+from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.appo.learner import AppoLearner
+from ludus.flow import GameSpec, HeadSpec, Slab, TensorSpec
+from ludus.policies.config import PolicyConfig
+
+UNITS, SIDE, CHOICES = 64, 20, 9
+
+
+def minirts_like() -> GameSpec:
+    """A spec with the tensors of MiniRTS and no game behind it."""
+    observation = (
+        TensorSpec("cells", "u16", (UNITS + 1, 5), 0, 65535, "rts_cells", SIDE, "visible units, packed"),
+        TensorSpec("units", "u8", (UNITS, 24), 0, 255, "identity", 1 / 255, "visible units"),
+        TensorSpec("globals", "f32", (36,), 0, 1000, "identity", 1.0, "numbers about the seat"),
+    )
+    heads = (HeadSpec("action", CHOICES),)
+    return GameSpec("benchmark", "Benchmark", 1, 2, False, False, 50, 0, observation, heads, (), ())
+
+
+def random_slab(spec: GameSpec, steps: int, rows: int, seed: int = 0) -> Slab:
+    """Every row active at every step; 10 to 34 units a moment."""
+    rng = np.random.default_rng(seed)
+    slab = Slab(spec, steps, rows)
+    moments = (steps + 1, rows)
+    alive = np.arange(UNITS) < rng.integers(10, 35, moments)[..., None]
+    cells = slab.obs["cells"]
+    cells[:, :, :UNITS, 0] = rng.integers(1, SIDE * SIDE + 1, (*moments, UNITS)) * alive
+    cells[:, :, :UNITS, 1] = rng.integers(0, 6, (*moments, UNITS)) * alive
+    cells[:, :, :UNITS, 2] = 50 * alive
+    cells[:, :, :UNITS, 3] = 100 * alive
+    cells[:, :, :UNITS, 4] = rng.integers(0, 4000, (*moments, UNITS)) * alive
+    cells[:, :, UNITS, 0] = rng.integers(0, 300, moments)
+    slab.obs["units"][:] = rng.integers(1, 256, (*moments, UNITS, 24)) * alive[..., None]
+    slab.obs["globals"][:] = rng.random((*moments, 36))
+    slab.mask[:] = 1
+    slab.active[:] = 1
+    slab.policy[:] = 0
+    slab.reward[:] = rng.normal(size=(steps, rows)) * (rng.random((steps, rows)) < 0.02)
+    slab.terminated[:] = rng.random((steps, rows)) < 0.02
+    slab.actions[:] = rng.integers(0, CHOICES, slab.actions.shape)
+    slab.logp[:] = -np.log(CHOICES)
+    slab.version[:] = -1  # one version behind: V-trace's second forward pass is paid for
+    return slab
+
+
+def run_update(learner: AppoLearner, slab: Slab, workers: int) -> float:
+    """Seconds of one update by ``workers`` threads."""
+    slab.version[:] = learner.version - 1
+    begin = time.perf_counter()
+    plan = learner.begin(slab)
+    helpers = [threading.Thread(target=plan.help, args=(w,)) for w in range(1, workers)]
+    for thread in helpers:
+        thread.start()
+    plan.help(0)
+    for thread in helpers:
+        thread.join()
+    learner.finish()
+    return time.perf_counter() - begin
+
+
+def best_of(action: Callable[[], float], seconds: float) -> float:
+    """Smallest of the times that ``action`` reports, over about ``seconds`` and at least three runs."""
+    times = [action()]
+    begin = time.perf_counter()
+    while len(times) < 4 or time.perf_counter() - begin < seconds:
+        times.append(action())
+    return min(times[1:])
+
+
+def raw_seconds(learner: AppoLearner, slab: Slab, seconds: float) -> tuple[float, float]:
+    """Seconds a sample of (forward alone, forward and backward) at the micro-batch's size, by plain torch."""
+    network = learner.network
+    n = learner.config.micro_batch
+    obs = {
+        name: torch.from_numpy(slab.obs[name].reshape(-1, *slab.obs[name].shape[2:])[:n]) for name in slab.obs
+    }
+    parameters = list(network.parameters())
+
+    def forward() -> float:
+        begin = time.perf_counter()
+        with torch.no_grad():
+            network.flat(obs)
+        return time.perf_counter() - begin
+
+    def both() -> float:
+        begin = time.perf_counter()
+        logits, value = network.flat(obs)
+        torch.autograd.grad(logits.square().sum() + value.square().sum(), parameters, allow_unused=True)
+        return time.perf_counter() - begin
+
+    return best_of(forward, seconds) / n, best_of(both, seconds) / n
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--inputs", default="units,globals", help="observation tensors the network reads")
+    parser.add_argument("--policy", default="{}", help="PolicyConfig fields as JSON")
+    parser.add_argument("--algorithm", default="{}", help="AppoConfig fields as JSON")
+    parser.add_argument("--steps", type=int, default=32)
+    parser.add_argument("--rows", type=int, default=256)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+
+    torch.set_num_threads(1)
+    fields = msgspec.json.decode(options.policy, type=dict[str, object])
+    policy = msgspec.convert({"inputs": options.inputs.split(","), **fields}, PolicyConfig)
+    algorithm = msgspec.json.decode(options.algorithm, type=AppoConfig)
+    spec = minirts_like()
+    learner = AppoLearner(algorithm, policy, spec, seed=1, workers=options.workers)
+    slab = random_slab(spec, options.steps, options.rows)
+    samples = options.steps * options.rows
+
+    forward, both = raw_seconds(learner, slab, options.seconds)
+    update = best_of(lambda: run_update(learner, slab, options.workers), options.seconds) / samples
+    again, both_again = raw_seconds(learner, slab, options.seconds)
+    forward, both = min(forward, again), min(both, both_again)
+    ideal = (forward * (samples + options.rows) / samples + both * algorithm.epochs) / options.workers
+    out = {
+        "parameters": learner.parameters.size,
+        "raw_forward_us": forward * 1e6,
+        "raw_forward_backward_us": both * 1e6,
+        "update_us_per_sample": update * 1e6,
+        "samples_per_s": 1.0 / update,
+        "workers": options.workers,
+        "share_of_raw": ideal / update,
+    }
+    if options.json:
+        print(json.dumps(out))
+        return
+    for name, number in out.items():
+        print(f"{name:26} {number:,.3f}" if isinstance(number, float) else f"{name:26} {number:,}")
+
+
+if __name__ == "__main__":
+    main()
