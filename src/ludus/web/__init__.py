@@ -1,0 +1,3 @@
+"""Pages: matches and runs, drawn in a browser."""
+
+from __future__ import annotations

@@ -1,0 +1,41 @@
+"""What the replay page is given: one recorded match as plain data.
+
+A ``Recording`` is made from a replay by :mod:`ludus.web.replay_page`, or by hand from any source of view
+documents. A view document is the JSON that a game's ``view()`` writes at one moment (UTF-8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """What one seat chose before the advance from ``tick``: ``"BUILD_WORKER"``, ``"b2"``, or a bot's name."""
+
+    tick: int
+    seat: int
+    text: str
+
+
+class Recording(msgspec.Struct, frozen=True):
+    """One match, ready to be drawn.
+
+    ``kind`` picks the renderer: ``"rts"`` (a map with units), ``"tic_tac_toe"``, or any other word for the
+    plain view of the documents themselves. ``views`` are view documents in rising tick order, read once.
+    ``seats`` names who played each seat. ``outcome`` is +1, 0 or -1 a seat, empty when the match did not end.
+    ``facts`` are shown beside the title in their order (seed, ruleset, versions).
+    ``ticks_per_s`` is what speed 1 means.
+    """
+
+    game: str
+    title: str
+    kind: str
+    seats: tuple[str, ...]
+    views: Iterable[bytes | str]
+    outcome: tuple[float, ...] = ()
+    truncated: bool = False
+    decisions: tuple[Decision, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    ticks_per_s: float = 50.0

@@ -1,0 +1,132 @@
+"""``to_html``: a recorded match as one file that works offline.
+
+The page is ``static/replay/``: a template, a style sheet and small ES modules, put together here. Nothing is loaded
+from anywhere: a Content-Security-Policy admits the page's own script and style by their SHA-256 and nothing else.
+All data of the match travels deflated and in base64, so that no text of a replay can end the element that holds it;
+the page writes names with ``textContent`` only.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+import zlib
+from importlib import resources
+
+import msgspec
+
+from ludus.web.columns import Writer
+from ludus.web.recording import Recording
+from ludus.web.rts_orders import OrderLog
+from ludus.web.rts_tracks import RtsTracks, ViewError
+
+FORMAT = 1
+# In the order in which they are joined: a module only uses those above it.
+MODULES = (
+    "inflate.js",
+    "data.js",
+    "palette.js",
+    "icons.js",
+    "scene.js",
+    "map_view.js",
+    "board_views.js",
+    "plots.js",
+    "panels.js",
+    "controls.js",
+    "main.js",
+)
+_IMPORT = re.compile(r"^import\s[^;]*?;[ \t]*\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|const|class)\b)", re.MULTILINE)
+
+
+def render(recording: Recording) -> str:
+    """The whole HTML document of ``recording``, UTF-8 text.
+
+    Raises :class:`ludus.web.rts_tracks.ViewError` when the view documents cannot be drawn.
+    """
+    script, style = _script(), _asset("style.css")
+    policy = (
+        f"default-src 'none'; img-src data:; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    parts = {
+        "POLICY": policy,
+        "TITLE": html.escape(recording.title),
+        "STYLE": style,
+        "DATA": base64.b64encode(zlib.compress(pack(recording), 9)).decode("ascii"),
+        "SCRIPT": script,
+    }
+    # One pass, so that nothing inside a part is taken for a mark.
+    return re.sub(r"@@([A-Z]+)@@", lambda mark: parts[mark.group(1)], _asset("page.html"))
+
+
+def pack(recording: Recording) -> bytes:
+    """The data of the page: length of the header (``uint``), the header (JSON), the columns."""
+    header: dict[str, object] = {
+        "format": FORMAT,
+        "game": recording.game,
+        "title": recording.title,
+        "kind": recording.kind,
+        "seats": recording.seats,
+        "outcome": recording.outcome,
+        "truncated": recording.truncated,
+        "facts": recording.facts,
+        "ticks_per_s": recording.ticks_per_s,
+    }
+    effects = OrderLog()
+    if recording.kind == "rts":
+        tracks = RtsTracks()
+        for view in recording.views:
+            tracks.see(view)
+        header["rts"] = tracks.header()
+        header["events"] = [[e.tick, e.kind, e.seat, e.unit, e.text] for e in tracks.events.events]
+        effects = tracks.orders
+        data = tracks.data()
+    else:
+        header["views"] = [_generic_view(view) for view in recording.views]
+        header["events"] = []
+        data = b""
+    header["decisions"] = _pack_decisions(recording, effects)
+    text = msgspec.json.encode(header)
+    out = Writer()
+    out.uint(len(text))
+    return bytes(out.data) + text + data
+
+
+def _pack_decisions(recording: Recording, effects: OrderLog) -> dict[str, object]:
+    """Columns: ticks as differences, seats, what was decided and what came of it as indices into ``texts``."""
+    texts: dict[str, int] = {}
+    ordered = sorted(recording.decisions, key=lambda d: (d.tick, d.seat))
+    ticks = [d.tick for d in ordered]
+    return {
+        "ticks": [b - a for a, b in zip([0, *ticks], ticks, strict=False)],
+        "seats": [d.seat for d in ordered],
+        "what": [texts.setdefault(d.text, len(texts)) for d in ordered],
+        "effects": [
+            texts.setdefault(text, len(texts)) if (text := effects.text(d.seat, d.tick)) else -1 for d in ordered
+        ],
+        "texts": list(texts),
+    }
+
+
+def _generic_view(document: bytes | str) -> object:
+    view: object = msgspec.json.decode(document)
+    if not isinstance(view, dict) or not isinstance(view.get("tick"), int):
+        raise ViewError("a view document is not an object with a whole number `tick`")
+    return view
+
+
+def _script() -> str:
+    """All modules as one: imports and export marks go, since everything is in one scope."""
+    modules = (_EXPORT.sub("", _IMPORT.sub("", _asset(name))) for name in MODULES)
+    return "\n".join(modules)
+
+
+def _asset(name: str) -> str:
+    return resources.files("ludus.web").joinpath("static", "replay", name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

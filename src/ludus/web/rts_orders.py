@@ -1,0 +1,44 @@
+"""Which orders a decision led to, told from the commands of the units and since when they have them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ludus.web.rts_events import words
+from ludus.web.rts_view import RtsView, UnitView
+
+
+class OrderLog:
+    """Give it every view document in order; then ``text(seat, tick)`` tells what was ordered at a tick.
+
+    An order that was replaced before the next document came is not seen.
+    """
+
+    def __init__(self) -> None:
+        self._orders: dict[tuple[int, int], Counter[str]] = {}
+        self._since: dict[int, tuple[int, str]] = {}
+
+    def see(self, view: RtsView) -> None:
+        types = {u.id: u.type for u in view.units}
+        now: dict[int, tuple[int, str]] = {}
+        for u in view.units:
+            if u.command == "idle" or u.since < 0:
+                continue
+            now[u.id] = (u.since, u.command)
+            if self._since.get(u.id) != now[u.id]:
+                self._orders.setdefault((u.seat, u.since), Counter())[_words(u, types)] += 1
+        self._since = now
+
+    def text(self, seat: int, tick: int) -> str:
+        """``2 worker gather, barracks build melee attacker``; empty when nothing new was ordered."""
+        orders = self._orders.get((seat, tick), Counter())
+        return ", ".join(f"{n} {order}" if n > 1 else order for order, n in orders.items())
+
+
+def _words(u: UnitView, types: dict[int, str]) -> str:
+    parts = [words(u.type), words(u.command)]
+    if u.builds:
+        parts.append(words(u.builds))
+    elif u.command == "attack":
+        parts.append(words(types.get(u.target, "")))
+    return " ".join(part for part in parts if part)

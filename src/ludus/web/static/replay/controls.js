@@ -1,0 +1,85 @@
+// Buttons, sliders, keys. Each action has one name; buttons and keys both call it.
+
+export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32];
+
+// key, action, what the help says. Keys of one action stand together.
+export const KEYS = [
+  [[" ", "k"], "toggle", "Space, K", "play or pause"],
+  [["ArrowRight"], "nextDecision", "→", "next decision"],
+  [["ArrowLeft"], "previousDecision", "←", "previous decision"],
+  [["."], "nextTick", ".", "one tick on"],
+  [[","], "previousTick", ",", "one tick back"],
+  [["]"], "nextEvent", "]", "next event"],
+  [["["], "previousEvent", "[", "previous event"],
+  [["PageDown"], "jumpOn", "Page down", "on by a twentieth of the match"],
+  [["PageUp"], "jumpBack", "Page up", "back by a twentieth of the match"],
+  [["Home"], "first", "Home", "start"],
+  [["End"], "last", "End", "end"],
+  [["ArrowUp", "+", "="], "faster", "↑, +", "faster"],
+  [["ArrowDown", "-"], "slower", "↓, −", "slower"],
+  [["f"], "cycleFog", "F", "fog: spectator, then each seat"],
+  [["o"], "toggleOrders", "O", "orders on or off"],
+  [["b"], "toggleBars", "B", "hit points on or off"],
+  [["l"], "toggleLetters", "L", "command letters on or off"],
+  [["n"], "selectNext", "N", "select the next unit"],
+  [["p"], "selectPrevious", "P", "select the previous unit"],
+  [["Escape"], "unselect", "Esc", "select nothing"],
+  [["?", "h"], "help", "?, H", "this help"],
+];
+
+const ACTION_OF_KEY = new Map(KEYS.flatMap(([keys, action]) => keys.map((key) => [key, action])));
+
+export function bindKeys(actions, isHelpOpen) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const action = ACTION_OF_KEY.get(key);
+    if (!action || (isHelpOpen() && action !== "help")) return;
+    const target = event.target;
+    // A control that has the focus keeps the keys that it understands itself.
+    if (target instanceof HTMLButtonElement && (key === " " || key === "Enter")) return;
+    if (target instanceof HTMLInputElement && target.type === "checkbox" && key === " ") return;
+    if (target instanceof HTMLInputElement && target.type === "range" && /^(Arrow|Page|Home|End)/.test(key)) return;
+    if (target instanceof HTMLInputElement && target.type === "radio" && /^(Arrow| )/.test(key)) return;
+    event.preventDefault();
+    actions[action]();
+  });
+}
+
+export function fillHelp(list) {
+  for (const [, , keys, meaning] of KEYS) {
+    const term = document.createElement("dt");
+    for (const key of keys.split(", ")) {
+      const cap = document.createElement("kbd");
+      cap.textContent = key;
+      term.append(cap, " ");
+    }
+    const text = document.createElement("dd");
+    text.textContent = meaning;
+    list.append(term, text);
+  }
+}
+
+// Buttons carry the name of their action in data-action.
+export function bindButtons(actions) {
+  for (const button of document.querySelectorAll("button[data-action]")) {
+    button.addEventListener("click", () => actions[button.dataset.action]());
+  }
+}
+
+// Dragging on the timeline. tickAt: CSS x to tick.
+export function bindTimeline(canvas, tickAt, seek) {
+  const go = (event) => seek(tickAt(event.clientX - canvas.getBoundingClientRect().left));
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    canvas.setPointerCapture(event.pointerId);
+    go(event);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (canvas.hasPointerCapture(event.pointerId)) go(event);
+  });
+}
+
+export function speedText(speed) {
+  return speed < 1 ? { 0.25: "¼×", 0.5: "½×" }[speed] : `${speed}×`;
+}

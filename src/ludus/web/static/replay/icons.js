@@ -1,0 +1,113 @@
+// Units as icons: a plate that says whose (colour and shape) and a glyph that says what.
+
+const GLYPHS = {
+  base: { fill: "M-.62 .58V-.58H-.34V-.36H-.14V-.58H.14V-.36H.34V-.58H.62V.58H.2V.24A.2.2 0 0 0-.2.24V.58Z" },
+  barracks: { fill: "M0-.3L.66.52H.24L0 .2-.24.52H-.66ZM-.05-.3V-.72H.05L.42-.56.05-.42V-.3Z" },
+  worker: { stroke: "M-.46.52L.26-.24M-.2-.56Q.4-.5.54.16" },
+  melee_attacker: { stroke: "M-.2.2L.56-.56M-.46-.06L.06.46M-.28.28L-.54.54" },
+  range_attacker: { stroke: "M.02-.64Q.66 0 .02.64M.02-.64L-.26 0 .02.64M-.6 0H.56M.34-.2L.56 0 .34.2" },
+};
+const paths = new Map();
+
+function path(text) {
+  if (!paths.has(text)) paths.set(text, new Path2D(text));
+  return paths.get(text);
+}
+
+export function plateRadius(role) {
+  return { base: 0.62, building: 0.52, resource: 0.5, worker: 0.33 }[role] ?? 0.38;
+}
+
+function tracePlate(ctx, seat, r) {
+  ctx.beginPath();
+  switch (seat % 4) {
+    case 0:
+      ctx.arc(0, 0, r, 0, 2 * Math.PI);
+      break;
+    case 1:
+      ctx.roundRect(-0.88 * r, -0.88 * r, 1.76 * r, 1.76 * r, 0.26 * r);
+      break;
+    default: {
+      const corners = seat % 4 === 2 ? 6 : 4;
+      for (let i = 0; i < corners; i++) {
+        const angle = (2 * Math.PI * i) / corners - Math.PI / 2;
+        ctx.lineTo(1.1 * r * Math.cos(angle), 1.1 * r * Math.sin(angle));
+      }
+      ctx.closePath();
+    }
+  }
+}
+
+function drawCrystal(ctx, palette, seat, r) {
+  ctx.lineJoin = "round";
+  ctx.fillStyle = palette.gold;
+  for (const [x, y, w, h] of [[-0.42, 0.2, 0.3, 0.5], [0.44, 0.24, 0.28, 0.46], [0, -0.06, 0.42, 0.86]]) {
+    ctx.beginPath();
+    ctx.moveTo(x * r, (y - h) * r);
+    ctx.lineTo((x + w) * r, (y - 0.1 * h) * r);
+    ctx.lineTo(x * r, (y + h) * r);
+    ctx.lineTo((x - w) * r, (y - 0.1 * h) * r);
+    ctx.closePath();
+    ctx.fill();
+    ctx.strokeStyle = palette.ground;
+    ctx.lineWidth = 0.07 * r;
+    ctx.stroke();
+  }
+  ctx.strokeStyle = palette.seat[seat] ?? palette.muted;
+  ctx.lineWidth = 0.13 * r;
+  ctx.setLineDash(seat % 2 ? [0.3 * r, 0.2 * r] : []);
+  ctx.beginPath();
+  ctx.arc(0, 0, 1.12 * r, 0.15 * Math.PI, 0.85 * Math.PI);
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+// Draws a unit of type {name, role} centred at 0,0 of ctx; r in pixels is the radius of its plate.
+export function drawIcon(ctx, palette, type, seat, r) {
+  ctx.save();
+  if (type.role === "resource") {
+    drawCrystal(ctx, palette, seat, r);
+    ctx.restore();
+    return;
+  }
+  tracePlate(ctx, seat, r);
+  ctx.fillStyle = palette.seat[seat] ?? palette.muted;
+  ctx.fill();
+  ctx.strokeStyle = palette.ground;
+  ctx.lineWidth = 0.1 * r;
+  ctx.stroke();
+  const glyph = GLYPHS[type.name];
+  if (glyph) {
+    ctx.scale(0.86 * r, 0.86 * r);
+    if (glyph.fill) {
+      ctx.fillStyle = palette.glyph;
+      ctx.fill(path(glyph.fill));
+    } else {
+      ctx.strokeStyle = palette.glyph;
+      ctx.lineWidth = 0.2;
+      ctx.lineCap = ctx.lineJoin = "round";
+      ctx.stroke(path(glyph.stroke));
+    }
+  } else {
+    ctx.fillStyle = palette.glyph;
+    ctx.font = `700 ${1.1 * r}px system-ui, sans-serif`;
+    ctx.textAlign = "center";
+    ctx.textBaseline = "middle";
+    ctx.fillText((type.name[0] ?? "?").toUpperCase(), 0, 0.06 * r);
+  }
+  ctx.restore();
+}
+
+// A canvas of `size` CSS pixels with one icon, for legends and panels.
+export function iconCanvas(palette, type, seat, size) {
+  const canvas = document.createElement("canvas");
+  const scale = Math.max(2, window.devicePixelRatio || 1);
+  canvas.width = canvas.height = size * scale;
+  canvas.className = "icon";
+  canvas.setAttribute("aria-hidden", "true");
+  const ctx = canvas.getContext("2d");
+  ctx.scale(scale, scale);
+  ctx.translate(size / 2, size / 2);
+  drawIcon(ctx, palette, type, seat, size * 0.4);
+  return canvas;
+}

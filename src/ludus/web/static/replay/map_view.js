@@ -1,0 +1,219 @@
+// Draws the scene of an RTS match on a canvas.
+import { drawIcon, plateRadius } from "./icons.js";
+import { hpColour } from "./palette.js";
+import { orderOf, sceneAt } from "./scene.js";
+
+const DASHES = { M: [0.12, 0.14], G: [0.03, 0.12], B: [0.25, 0.12] };
+
+export class MapView {
+  constructor(canvas, match, palette) {
+    this.canvas = canvas;
+    this.rts = match.rts;
+    this.palette = palette;
+    this.drawn = { units: 0, enemies: 0, ghosts: 0, bullets: 0, orders: 0, fogged: 0 };
+  }
+
+  get aspect() {
+    return this.rts.width / this.rts.height;
+  }
+
+  // options: {tick, fog, orders, bars, letters, selected}. Sizes inside are in cells.
+  draw(options) {
+    const { canvas, rts } = this;
+    const ctx = canvas.getContext("2d");
+    const scale = canvas.width / rts.width;
+    const scene = sceneAt(rts, options.tick, options.fog);
+    this.scene = scene;
+    ctx.setTransform(scale, 0, 0, scale, scale / 2, scale / 2);
+    this.drawGround(ctx, scale);
+    const fogged = this.drawFog(ctx, scene, options.fog);
+    this.drawn = { units: scene.units.length, ghosts: scene.ghosts.length, bullets: scene.bullets.length, orders: 0, fogged };
+    this.drawn.enemies = options.fog < 0 ? 0 : scene.units.filter((u) => u.track.seat !== options.fog).length;
+    for (const ghost of scene.ghosts) this.drawGhost(ctx, ghost);
+    const layer = (unit) => (["resource", "base", "building"].includes(this.role(unit)) ? 0 : 1);
+    const ordered = [...scene.units].sort((a, b) => layer(a) - layer(b) || a.track.id - b.track.id);
+    if (options.orders) for (const unit of ordered) this.drawOrder(ctx, unit, scene, options);
+    for (const unit of ordered) this.drawUnit(ctx, unit, options);
+    for (const bullet of scene.bullets) this.drawBullet(ctx, bullet);
+    for (const unit of ordered) this.drawMarks(ctx, unit, scene, options);
+  }
+
+  role(unit) {
+    return this.rts.types[unit.track.type].role;
+  }
+
+  drawGround(ctx, scale) {
+    const { rts, palette } = this;
+    ctx.fillStyle = palette.ground;
+    ctx.fillRect(-0.5, -0.5, rts.width, rts.height);
+    ctx.strokeStyle = palette.grid;
+    ctx.lineWidth = 1 / scale;
+    ctx.beginPath();
+    for (let x = 1; x < rts.width; x++) {
+      ctx.moveTo(x - 0.5, -0.5);
+      ctx.lineTo(x - 0.5, rts.height - 0.5);
+    }
+    for (let y = 1; y < rts.height; y++) {
+      ctx.moveTo(-0.5, y - 0.5);
+      ctx.lineTo(rts.width - 0.5, y - 0.5);
+    }
+    ctx.stroke();
+    ctx.fillStyle = palette.wall;
+    rts.walls.forEach((wall, cell) => {
+      if (wall) ctx.fillRect((cell % rts.width) - 0.5, Math.floor(cell / rts.width) - 0.5, 1.01, 1.01);
+    });
+  }
+
+  drawFog(ctx, scene, fog) {
+    if (fog < 0 || !this.rts.fog[fog]) return 0;
+    let fogged = 0;
+    ctx.fillStyle = this.palette.fog;
+    for (let y = 0; y < this.rts.height; y++) {
+      for (let x = 0; x < this.rts.width; ) {
+        const start = x;
+        while (x < this.rts.width && !scene.sees(x, y)) x++;
+        fogged += x - start;
+        if (x > start) ctx.fillRect(start - 0.5, y - 0.5, x - start, 1);
+        else x++;
+      }
+    }
+    return fogged;
+  }
+
+  drawGhost(ctx, ghost) {
+    ctx.save();
+    ctx.globalAlpha = 0.3;
+    ctx.translate(ghost.x, ghost.y);
+    const type = this.rts.types[ghost.type];
+    drawIcon(ctx, this.palette, type, ghost.seat, plateRadius(type.role));
+    ctx.restore();
+  }
+
+  drawUnit(ctx, unit, options) {
+    const type = this.rts.types[unit.track.type];
+    const r = plateRadius(type.role);
+    ctx.save();
+    ctx.translate(unit.x, unit.y);
+    drawIcon(ctx, this.palette, type, unit.track.seat, r);
+    if (unit.track.id === options.selected) {
+      ctx.strokeStyle = this.palette.ink;
+      ctx.lineWidth = 0.07;
+      ctx.setLineDash([0.22, 0.12]);
+      ctx.beginPath();
+      ctx.arc(0, 0, r + 0.18, 0, 2 * Math.PI);
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
+
+  drawOrder(ctx, unit, scene, options) {
+    if (options.fog >= 0 && unit.track.seat !== options.fog) return;
+    const order = orderOf(this.rts, unit, scene);
+    if (!order?.to) return;
+    const length = Math.hypot(order.to[0] - unit.x, order.to[1] - unit.y);
+    const edge = order.target >= 0 ? plateRadius(this.role(scene.byId.get(order.target))) + 0.08 : 0;
+    if (length < edge + 0.4) return;
+    // The line ends at the edge of a target's plate, where its tip can be seen.
+    const share = (length - edge) / length;
+    const x = unit.x + (order.to[0] - unit.x) * share;
+    const y = unit.y + (order.to[1] - unit.y) * share;
+    this.drawn.orders++;
+    const chosen = unit.track.id === options.selected;
+    ctx.save();
+    ctx.globalAlpha = chosen ? 0.95 : 0.42;
+    ctx.strokeStyle = ctx.fillStyle = this.palette.seat[unit.track.seat] ?? this.palette.muted;
+    ctx.lineWidth = chosen ? 0.08 : 0.05;
+    ctx.lineCap = "round";
+    ctx.setLineDash(DASHES[order.letter] ?? []);
+    ctx.beginPath();
+    ctx.moveTo(unit.x, unit.y);
+    ctx.lineTo(x, y);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    ctx.translate(x, y);
+    ctx.rotate(Math.atan2(y - unit.y, x - unit.x));
+    ctx.beginPath();
+    if (order.letter === "A") {
+      ctx.moveTo(0, 0);
+      ctx.lineTo(-0.34, -0.15);
+      ctx.lineTo(-0.34, 0.15);
+    } else {
+      ctx.arc(0, 0, 0.1, 0, 2 * Math.PI);
+    }
+    ctx.fill();
+    ctx.restore();
+  }
+
+  drawBullet(ctx, { x, y, dx, dy, state, seat }) {
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = this.palette.seat[seat] ?? this.palette.ink;
+    if (state > 0) {
+      ctx.globalAlpha = 1 - 0.25 * state;
+      ctx.lineWidth = 0.07;
+      ctx.beginPath();
+      ctx.arc(x, y, 0.14 + 0.12 * state, 0, 2 * Math.PI);
+      ctx.stroke();
+    } else {
+      const length = Math.hypot(dx, dy) || 1;
+      ctx.lineWidth = 0.1;
+      ctx.lineCap = "round";
+      ctx.beginPath();
+      ctx.moveTo(x - (0.35 * dx) / length, y - (0.35 * dy) / length);
+      ctx.lineTo(x, y);
+      ctx.stroke();
+      ctx.beginPath();
+      ctx.arc(x, y, 0.11, 0, 2 * Math.PI);
+      ctx.fillStyle = this.palette.ink;
+      ctx.fill();
+    }
+    ctx.restore();
+  }
+
+  // Hit points above the unit, the letter of its command beside them.
+  drawMarks(ctx, unit, scene, options) {
+    const { palette, rts } = this;
+    const { track } = unit;
+    const role = this.role(unit);
+    const r = plateRadius(role);
+    const share = track.maxHp > 0 ? Math.max(0, Math.min(1, unit.hp / track.maxHp)) : 0;
+    const width = role === "base" || role === "building" ? 1.15 : 0.78;
+    const top = unit.y - r - 0.2;
+    const left = unit.x - width / 2;
+    if (options.bars && (role !== "resource" || share < 1 || track.id === options.selected)) {
+      ctx.fillStyle = palette.hpBack;
+      ctx.fillRect(left - 0.03, top - 0.03, width + 0.06, 0.18);
+      ctx.fillStyle = role === "resource" ? palette.gold : hpColour(palette, share);
+      ctx.fillRect(left, top, width * share, 0.12);
+    }
+    if (!options.letters || (options.fog >= 0 && track.seat !== options.fog)) return;
+    const order = orderOf(rts, unit, scene);
+    if (!order) return;
+    ctx.font = "700 0.42px system-ui, sans-serif";
+    ctx.textAlign = "left";
+    ctx.textBaseline = "middle";
+    ctx.lineWidth = 0.12;
+    ctx.lineJoin = "round";
+    ctx.strokeStyle = palette.ground;
+    const x = unit.x + Math.max(width / 2, r) + 0.06;
+    ctx.strokeText(order.letter, x, top + 0.1);
+    ctx.fillStyle = palette.ink;
+    ctx.fillText(order.letter, x, top + 0.1);
+  }
+
+  // The drawn unit nearest to a point of the canvas in CSS pixels, or null.
+  pick(cssX, cssY, cssWidth) {
+    const scale = cssWidth / this.rts.width;
+    const x = cssX / scale - 0.5;
+    const y = cssY / scale - 0.5;
+    let best = null;
+    let bestDistance = Infinity;
+    for (const unit of this.scene?.units ?? []) {
+      const distance = Math.hypot(unit.x - x, unit.y - y);
+      if (distance < plateRadius(this.role(unit)) + 0.15 && distance < bestDistance) {
+        best = unit;
+        bestDistance = distance;
+      }
+    }
+    return best;
+  }
+}

@@ -1,0 +1,32 @@
+// Colours. Seats are told apart by colour and by the shape of their plates, hit points by length and colour; no pair
+// needs red against green. Values come from the style sheet, so that light and dark are decided in one place.
+
+export const SEAT_NAMES = ["circle", "square", "hexagon", "diamond"];
+
+export function readPalette(seats) {
+  const style = getComputedStyle(document.documentElement);
+  const get = (name) => style.getPropertyValue(name).trim();
+  return {
+    seat: Array.from({ length: Math.max(seats, 2) }, (_, i) => get(`--seat${i % 8}`)),
+    glyph: get("--glyph"),
+    ground: get("--ground"),
+    grid: get("--grid"),
+    wall: get("--wall"),
+    fog: get("--fog"),
+    ink: get("--ink"),
+    muted: get("--muted"),
+    line: get("--line"),
+    card: get("--card"),
+    gold: get("--gold"),
+    hpHigh: get("--hp-high"),
+    hpMiddle: get("--hp-middle"),
+    hpLow: get("--hp-low"),
+    hpBack: get("--hp-back"),
+    alarm: get("--alarm"),
+    accent: get("--accent"),
+  };
+}
+
+export function hpColour(palette, share) {
+  return share > 0.5 ? palette.hpHigh : share > 0.2 ? palette.hpMiddle : palette.hpLow;
+}

@@ -1,0 +1,252 @@
+// Everything beside the map: seats, plots, the selected unit, decisions, events, legend. Text goes in by textContent.
+import { frameAt } from "./data.js";
+import { iconCanvas } from "./icons.js";
+import { hpColour, SEAT_NAMES } from "./palette.js";
+import { Plot } from "./plots.js";
+import { between, orderOf } from "./scene.js";
+
+const ROWS_BEFORE = 5;
+const ROWS_AFTER = 3;
+
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "class") made.className = value;
+    else if (value !== null) made.setAttribute(name, value);
+  }
+  made.append(...children.map((c) => (typeof c === "number" ? String(c) : c)));
+  return made;
+}
+
+export function words(name) {
+  return String(name).replaceAll("_", " ").toLowerCase();
+}
+
+export function seatChip(seat) {
+  const chip = element("span", { class: `seat-mark seat-${SEAT_NAMES[seat % 4]}`, "aria-hidden": "true" });
+  chip.style.setProperty("--mark", `var(--seat${seat % 8})`);
+  return chip;
+}
+
+export class Panels {
+  constructor(match, palette, seek) {
+    this.match = match;
+    this.palette = palette;
+    this.seek = seek;
+    this.plots = [];
+    this.logKey = "";
+    this.eventKey = "";
+    this.buildSeats();
+    if (match.rts) this.buildPlots();
+    if (match.rts) this.buildLegend();
+    else for (const id of ["plots", "selection", "legend", "events-panel"]) document.getElementById(id).hidden = true;
+    if (match.decisions.length === 0) document.getElementById("decisions-panel").hidden = true;
+  }
+
+  buildSeats() {
+    const box = document.getElementById("seats");
+    this.seatNumbers = this.match.seats.map((name, seat) => {
+      const numbers = element("dl", { class: "numbers" });
+      const outcome = this.match.outcome[seat];
+      const badge = outcome > 0 ? "won" : outcome < 0 ? "lost" : outcome === 0 ? "drew" : "";
+      box.append(
+        element(
+          "section",
+          { class: "seat", "aria-label": `Seat ${seat}: ${name}` },
+          element("h2", {}, seatChip(seat), element("span", { class: "seat-name", title: name }, name),
+            badge ? element("span", { class: `badge ${badge}` }, badge) : ""),
+          numbers,
+        ),
+      );
+      if (!this.match.rts) {
+        numbers.hidden = true;
+        return {};
+      }
+      const add = (label) => {
+        const value = element("dd", {}, "0");
+        numbers.append(element("div", {}, element("dt", {}, label), value));
+        return value;
+      };
+      return { resources: add("resources"), workers: add("workers"), troops: add("army"), base: add("base hp") };
+    });
+  }
+
+  buildPlots() {
+    const box = document.getElementById("plots");
+    for (const [label, columns] of [["Resources", this.match.rts.money], ["Army", this.match.rts.troops]]) {
+      const canvas = element("canvas", { class: "plot", role: "img", "aria-label": `${label} of each seat over time` });
+      box.append(element("figure", {}, element("figcaption", {}, label), canvas));
+      this.plots.push(new Plot(canvas, this.match, this.palette, columns));
+      canvas.addEventListener("click", (event) => {
+        const rect = canvas.getBoundingClientRect();
+        const { firstTick, lastTick } = this.match;
+        this.seek(firstTick + ((event.clientX - rect.left) / rect.width) * (lastTick - firstTick));
+      });
+    }
+  }
+
+  buildLegend() {
+    const { rts } = this.match;
+    const box = document.getElementById("legend-items");
+    box.replaceChildren();
+    for (const type of rts.types) {
+      box.append(element("li", {}, ...[0, 1].map((seat) => iconCanvas(this.palette, type, seat, 24)), words(type.name)));
+    }
+    const commands = rts.commands.slice(1).filter((name) => name);
+    for (const name of commands) box.append(element("li", {}, element("b", { class: "letter" }, name[0].toUpperCase()), words(name)));
+  }
+
+  // The theme changed: everything that was drawn with the old colours goes.
+  recolour() {
+    for (const plot of this.plots) plot.forget();
+    if (this.match.rts) this.buildLegend();
+    this.selectionKey = "";
+  }
+
+  update(tick, scene, selected) {
+    const frame = frameAt(this.match.ticks, tick);
+    if (this.match.rts) this.updateSeats(frame);
+    for (const plot of this.plots) plot.draw(tick, frame);
+    if (this.match.rts) this.updateSelection(tick, frame, scene, selected);
+    this.updateDecisions(tick);
+    this.updateEvents(tick);
+  }
+
+  updateSeats(frame) {
+    const { rts } = this.match;
+    this.seatNumbers.forEach((at, seat) => {
+      const set = (node, value) => {
+        if (node.textContent !== value) node.textContent = value;
+      };
+      set(at.resources, String(rts.money[seat]?.[frame] ?? 0));
+      set(at.workers, String(rts.workers[seat][frame]));
+      set(at.troops, String(rts.troops[seat][frame]));
+      const base = rts.units.find((u) => u.seat === seat && rts.types[u.type].role === "base" && frame >= u.first
+        && frame < u.first + u.frames);
+      set(at.base, base ? String(base.hp[frame - base.first]) : "–");
+    });
+  }
+
+  updateSelection(tick, frame, scene, selected) {
+    const box = document.getElementById("selection-body");
+    const unit = scene.units.find((u) => u.track.id === selected);
+    if (!unit) {
+      const track = this.match.rts.units.find((u) => u.id === selected);
+      const text = selected < 0 ? "Click a unit on the map, or press N."
+        : track && frame >= track.first && frame < track.first + track.frames ? "Out of this seat's sight."
+        : "Not on the map at this tick.";
+      if (this.selectionKey !== text) box.replaceChildren(element("p", { class: "hint" }, text));
+      this.selectionKey = text;
+      return;
+    }
+    const { track, i } = unit;
+    const type = this.match.rts.types[track.type];
+    const key = `unit ${track.id} ${track.first}`;
+    if (this.selectionKey !== key) this.buildSelection(box, track, type);
+    this.selectionKey = key;
+    const at = this.selectionNodes;
+    at.hp.textContent = `${unit.hp} / ${track.maxHp}`;
+    const share = Math.max(0, Math.min(1, unit.hp / Math.max(1, track.maxHp)));
+    at.hpBar.style.width = `${100 * share}%`;
+    at.hpBar.style.background = hpColour(this.palette, share);
+    at.place.textContent = `${unit.x.toFixed(1)}, ${unit.y.toFixed(1)}`;
+    at.command.textContent = this.commandText(unit, scene);
+    track.cooldowns.forEach((cooldown, k) => {
+      const left = between(cooldown.left, i, unit.part) / this.match.rts.cooldown_steps;
+      at.cooldowns[k].text.textContent = left > 0 ? `${Math.round(100 * left)}% left` : "ready";
+      at.cooldowns[k].bar.style.width = `${100 * (1 - left)}%`;
+    });
+  }
+
+  commandText(unit, scene) {
+    const order = orderOf(this.match.rts, unit, scene);
+    if (!order) return "idle";
+    const parts = [words(order.name)];
+    if (order.builds) parts.push(words(order.builds));
+    if (order.target >= 0) {
+      const target = this.match.rts.units.find((u) => u.id === order.target);
+      parts.push("→", target ? `${words(this.match.rts.types[target.type].name)} of seat ${target.seat}` : "a unit");
+    } else if (order.to) {
+      parts.push("→", order.to.map((v) => v.toFixed(1)).join(", "));
+    }
+    if (order.phase) parts.push(`(phase ${order.phase})`);
+    return parts.join(" ");
+  }
+
+  buildSelection(box, track, type) {
+    const nodes = { cooldowns: [] };
+    const bar = () => element("span", { class: "meter-fill" });
+    const row = (label, node) => element("div", {}, element("dt", {}, label), element("dd", {}, node));
+    nodes.hp = element("span");
+    nodes.hpBar = bar();
+    nodes.place = element("span");
+    nodes.command = element("span");
+    const list = element("dl", { class: "numbers" }, row("command", nodes.command), row("position", nodes.place));
+    for (const cooldown of track.cooldowns) {
+      const text = element("span");
+      const fill = bar();
+      list.append(element("div", {}, element("dt", {}, `${words(this.match.rts.cooldowns[cooldown.kind])} cooldown`),
+        element("dd", {}, element("span", { class: "meter thin" }, fill), text)));
+      nodes.cooldowns.push({ text, bar: fill });
+    }
+    box.replaceChildren(
+      element("p", { class: "unit-title" }, iconCanvas(this.palette, type, track.seat, 36),
+        element("span", {}, element("b", {}, words(type.name)), element("small", {}, `seat ${track.seat} · unit ${track.id}`))),
+      element("p", { class: "hp-row" }, element("span", { class: "meter" }, nodes.hpBar), nodes.hp),
+      list,
+    );
+    this.selectionNodes = nodes;
+  }
+
+  // Rows around now, one a tick at which anybody decided.
+  updateDecisions(tick) {
+    const ticks = this.match.decisionTicks;
+    if (ticks.length === 0) return;
+    const now = tick < ticks[0] ? -1 : frameAt(ticks, tick);
+    if (this.logKey === String(now)) return;
+    this.logKey = String(now);
+    this.byTick ??= Map.groupBy?.(this.match.decisions, (d) => d.tick) ?? groupByTick(this.match.decisions);
+    const from = Math.max(0, Math.min(now - ROWS_BEFORE, ticks.length - 1 - ROWS_BEFORE - ROWS_AFTER));
+    const rows = ticks.slice(from, from + ROWS_BEFORE + ROWS_AFTER + 1).map((at, i) => {
+      const choices = this.byTick.get(at).map((d) =>
+        element("span", { class: "choice" }, seatChip(d.seat), element("span", { class: "sr-only" }, `seat ${d.seat}: `),
+          element("span", { class: "what", title: d.effect ? `${d.text}: ${d.effect}` : d.text }, words(d.text),
+            d.effect ? element("small", {}, d.effect) : "")));
+      return this.row(at, from + i === now, from + i > now, choices);
+    });
+    document.getElementById("decisions").replaceChildren(...rows);
+  }
+
+  updateEvents(tick) {
+    const { events } = this.match;
+    if (events.length === 0) return;
+    const past = events[0].tick > tick ? -1 : frameAt(events.map((e) => e.tick), tick);
+    if (this.eventKey === String(past)) return;
+    this.eventKey = String(past);
+    const from = Math.max(0, Math.min(past - ROWS_BEFORE, events.length - 1 - ROWS_BEFORE - ROWS_AFTER));
+    const rows = events.slice(from, from + ROWS_BEFORE + ROWS_AFTER + 1).map((event, i) =>
+      this.row(event.tick, from + i === past, from + i > past, [
+        element("span", { class: `choice event-${event.kind}` }, event.seat >= 0 ? seatChip(event.seat) : "",
+          element("span", { class: "sr-only" }, event.seat >= 0 ? `seat ${event.seat}: ` : ""),
+          element("span", { class: "what" }, event.text)),
+      ]));
+    document.getElementById("events").replaceChildren(...rows);
+  }
+
+  row(tick, current, future, content) {
+    const button = element("button", { type: "button", class: future ? "row future" : "row" },
+      element("span", { class: "row-tick" }, tick.toLocaleString("en")), ...content);
+    if (current) button.setAttribute("aria-current", "step");
+    button.addEventListener("click", () => this.seek(tick));
+    return element("li", {}, button);
+  }
+}
+
+function groupByTick(decisions) {
+  const groups = new Map();
+  for (const decision of decisions) {
+    if (!groups.has(decision.tick)) groups.set(decision.tick, []);
+    groups.get(decision.tick).push(decision);
+  }
+  return groups;
+}

@@ -1,0 +1,169 @@
+"""A headless Chromium driven through its debugging pipe: no driver, no package, no port.
+
+Chromium reads commands from file descriptor 3 and writes answers and events to 4, JSON texts ended by a zero byte.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
+    "--mute-audio", "--hide-scrollbars", "--remote-debugging-pipe",
+)  # fmt: skip
+KEYS = {" ": ("Space", 32), "Escape": ("Escape", 27), "ArrowLeft": ("ArrowLeft", 37), "ArrowRight": ("ArrowRight", 39),
+        "ArrowUp": ("ArrowUp", 38), "ArrowDown": ("ArrowDown", 40), "Home": ("Home", 36), "End": ("End", 35),
+        "PageUp": ("PageUp", 33), "PageDown": ("PageDown", 34), "Tab": ("Tab", 9), "Enter": ("Enter", 13)}  # fmt: skip
+
+
+class BrowserError(RuntimeError):
+    pass
+
+
+class Browser:
+    """One browser with one page at a time. ``errors`` and ``requests`` fill while the page lives."""
+
+    def __init__(self, path: str, timeout_s: float = 60.0) -> None:
+        self._timeout_s = timeout_s
+        self._folder = tempfile.mkdtemp(prefix="ludus-chromium-")
+        to_read, self._to = os.pipe()
+        self._from, from_write = os.pipe()
+        # The shell puts the two ends where Chromium looks for them, whatever numbers they have here.
+        command = ["/bin/sh", "-c", f'exec "$@" 3<&{to_read} 4>&{from_write}', "sh", path, *FLAGS]
+        command += [f"--user-data-dir={self._folder}", "about:blank"]
+        self._process = subprocess.Popen(
+            command, pass_fds=(to_read, from_write), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(to_read)
+        os.close(from_write)
+        self._held = b""
+        self._count = 0
+        self._session = ""
+        self._target = ""
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+
+    def __enter__(self) -> Browser:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        with contextlib.suppress(BrowserError, OSError):
+            self._send("Browser.close", {})
+        os.close(self._to)
+        os.close(self._from)
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _send(self, method: str, params: dict[str, object]) -> int:
+        self._count += 1
+        message: dict[str, object] = {"id": self._count, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self._to, data) :]
+        return self._count
+
+    def _receive(self, until: float) -> dict[str, Any]:
+        while b"\0" not in self._held:
+            ready, _, _ = select.select([self._from], [], [], max(0.0, until - time.monotonic()))
+            chunk = os.read(self._from, 1 << 16) if ready else b""
+            if not chunk:
+                raise BrowserError("the browser does not answer" if not ready else "the browser ended")
+            self._held += chunk
+        text, _, self._held = self._held.partition(b"\0")
+        message: dict[str, Any] = json.loads(text)
+        self._note(message.get("method", ""), message.get("params", {}))
+        return message
+
+    def _note(self, method: str, params: dict[str, Any]) -> None:
+        if method == "Runtime.exceptionThrown":
+            details = params["exceptionDetails"]
+            self.errors.append(details.get("exception", {}).get("description") or details["text"])
+        elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
+            self.errors.append(" ".join(str(a.get("value", a.get("description"))) for a in params["args"]))
+        elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
+            self.errors.append(params["entry"]["text"])
+        elif method == "Network.requestWillBeSent":
+            self.requests.append(params["request"]["url"])
+
+    def call(self, method: str, **params: object) -> dict[str, Any]:
+        number = self._send(method, params)
+        until = time.monotonic() + self._timeout_s
+        while True:
+            message = self._receive(until)
+            if message.get("id") == number:
+                if "error" in message:
+                    raise BrowserError(f"{method}: {message['error'].get('message')}")
+                result: dict[str, Any] = message["result"]
+                return result
+
+    def open(self, path: Path, fragment: str = "", width: int = 1280, height: int = 900, dark: bool = False) -> None:
+        """A fresh page with ``path``, waiting until it shows the match or says that it cannot."""
+        if self._target:
+            self._session = ""
+            self.call("Target.closeTarget", targetId=self._target)
+        self._target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=self._target, flatten=True)["sessionId"]
+        self.errors, self.requests = [], []
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.theme(dark)
+        self.call("Page.navigate", url=path.resolve().as_uri() + (f"#{fragment}" if fragment else ""))
+        self.wait("document.readyState === 'complete' && (document.body.classList.contains('ready')"
+                  " || !document.getElementById('failure').hidden)")  # fmt: skip
+
+    def theme(self, dark: bool) -> None:
+        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self.call("Emulation.setEmulatedMedia", features=features)
+
+    def evaluate(self, expression: str) -> Any:  # noqa: ANN401 - whatever the page says
+        answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in answer:
+            details = answer["exceptionDetails"]
+            raise BrowserError(details.get("exception", {}).get("description") or details["text"])
+        return answer["result"].get("value")
+
+    def wait(self, condition: str, timeout_s: float = 20.0) -> None:
+        until = time.monotonic() + timeout_s
+        while not self.evaluate(condition):
+            if time.monotonic() > until:
+                raise BrowserError(f"not true within {timeout_s} s: {condition}; errors: {self.errors}")
+            time.sleep(0.02)
+
+    def press(self, key: str, shift: bool = False) -> None:
+        code, number = KEYS.get(key, (key, ord(key.upper()) if len(key) == 1 else 0))
+        common = {"key": key, "code": code, "windowsVirtualKeyCode": number, "modifiers": 8 if shift else 0}
+        text = {"text": "\r" if key == "Enter" else key} if len(key) == 1 or key == "Enter" else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", **common, **text)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    def mouse(self, kind: str, x: float, y: float) -> None:
+        """``kind``: mousePressed, mouseMoved or mouseReleased."""
+        held = 0 if kind == "mouseReleased" else 1
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=held, clickCount=1)
+
+    def click(self, x: float, y: float) -> None:
+        self.mouse("mousePressed", x, y)
+        self.mouse("mouseReleased", x, y)
+
+    def screenshot(self, path: Path) -> None:
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))

@@ -1,0 +1,35 @@
+"""A browser and a page with a made-up match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ludus.web.replay_page import render
+from tests.web import synthetic
+from tests.web.browser import Browser
+
+
+@pytest.fixture(scope="session")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of a match of about 2,900 ticks."""
+    path = tmp_path_factory.mktemp("page") / "match.html"
+    path.write_text(render(synthetic.recording()), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def session_browser(chromium: str) -> Iterator[Browser]:
+    with Browser(chromium) as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(session_browser: Browser) -> Iterator[Browser]:
+    """A browser; a test that uses it also fails on any console error and any request but for the file itself."""
+    yield session_browser
+    assert session_browser.errors == []
+    assert [url for url in session_browser.requests if not url.startswith(("file:///", "data:,"))] == []
+    assert len([url for url in session_browser.requests if url.startswith("file:")]) <= 1
