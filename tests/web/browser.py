@@ -12,6 +12,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -23,6 +24,14 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
     "--mute-audio", "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
+# Puts two descriptors, whatever their numbers, where Chromium looks for them, and becomes Chromium.
+TO_3_AND_4 = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(fd), fcntl.F_DUPFD, 10) for fd in sys.argv[1:3]]
+os.dup2(ends[0], 3)
+os.dup2(ends[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 KEYS = {" ": ("Space", 32), "Escape": ("Escape", 27), "ArrowLeft": ("ArrowLeft", 37), "ArrowRight": ("ArrowRight", 39),
         "ArrowUp": ("ArrowUp", 38), "ArrowDown": ("ArrowDown", 40), "Home": ("Home", 36), "End": ("End", 35),
         "PageUp": ("PageUp", 33), "PageDown": ("PageDown", 34), "Tab": ("Tab", 9), "Enter": ("Enter", 13)}  # fmt: skip
@@ -40,8 +49,7 @@ class Browser:
         self._folder = tempfile.mkdtemp(prefix="ludus-chromium-")
         to_read, self._to = os.pipe()
         self._from, from_write = os.pipe()
-        # The shell puts the two ends where Chromium looks for them, whatever numbers they have here.
-        command = ["/bin/sh", "-c", f'exec "$@" 3<&{to_read} 4>&{from_write}', "sh", path, *FLAGS]
+        command = [sys.executable, "-c", TO_3_AND_4, str(to_read), str(from_write), path, *FLAGS]
         command += [f"--user-data-dir={self._folder}", "about:blank"]
         self._process = subprocess.Popen(
             command, pass_fds=(to_read, from_write), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -59,7 +67,9 @@ class Browser:
     def __enter__(self) -> Browser:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         with contextlib.suppress(BrowserError, OSError):
             self._send("Browser.close", {})
         os.close(self._to)
@@ -115,7 +125,9 @@ class Browser:
                 result: dict[str, Any] = message["result"]
                 return result
 
-    def open(self, path: Path, fragment: str = "", width: int = 1280, height: int = 900, dark: bool = False) -> None:
+    def open(
+        self, path: Path, fragment: str = "", width: int = 1280, height: int = 900, dark: bool = False
+    ) -> None:
         """A fresh page with ``path``, waiting until it shows the match or says that it cannot."""
         if self._target:
             self._session = ""
@@ -125,7 +137,13 @@ class Browser:
         self.errors, self.requests = [], []
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         self.theme(dark)
         self.call("Page.navigate", url=path.resolve().as_uri() + (f"#{fragment}" if fragment else ""))
         self.wait("document.readyState === 'complete' && (document.body.classList.contains('ready')"

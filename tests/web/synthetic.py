@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from ludus.web.recording import Decision, Recording
 
 SIDE = 20
 SIGHT = {"resource": 0, "worker": 3, "melee_attacker": 3, "range_attacker": 5, "barracks": 5, "base": 5}
-HP = {"resource": 1000, "worker": 50, "melee_attacker": 100, "range_attacker": 50, "barracks": 200, "base": 500}
+HP = {
+    "resource": 1000,
+    "worker": 50,
+    "melee_attacker": 100,
+    "range_attacker": 50,
+    "barracks": 200,
+    "base": 500,
+}
 BASES = ((3.0, 4.0), (16.0, 15.0))
 MINES = ((6.0, 2.0), (13.0, 17.0))
 ACTIONS = ("START", "BUILD_WORKER", "BUILD_BARRACK", "BUILD_MELEE_TROOP", "ATTACK", "DEFEND")
@@ -140,7 +147,9 @@ class Fight:
             unit.wait -= 1
         elif reach > 2:
             unit.wait = 10
-            self.bullets.append({"shooter": unit.id, "target": near.id, "x": unit.x, "y": unit.y, "state": "ready"})
+            self.bullets.append(
+                {"shooter": unit.id, "target": near.id, "x": unit.x, "y": unit.y, "state": "ready"}
+            )
         else:
             unit.wait = 15
             self.hit(near, 6 - unit.seat)
@@ -219,20 +228,29 @@ def terrain() -> list[str]:
     return ["".join(row) for row in rows]
 
 
-def documents(ticks: int, every: int) -> Iterator[bytes]:
-    """Moments at tick 0, every ``every`` ticks and at the end, which is when a base falls or ``ticks`` are over."""
+@cache
+def documents(ticks: int, every: int, endless: bool = False) -> tuple[bytes, ...]:
+    """Moments at tick 0, every ``every`` ticks and at the end, which is when a base falls or ``ticks`` are over.
+
+    In an ``endless`` match no base falls.
+    """
     fight = Fight(ticks)
-    yield fight.document()
+    for unit in fight.units:
+        if endless and unit.type == "base":
+            unit.hp = 1_000_000
+    moments = [fight.document()]
     while fight.tick < ticks and fight.winner < 0:
         fight.step()
         if fight.tick % every == 0 or fight.tick == ticks or fight.winner >= 0:
-            yield fight.document()
+            moments.append(fight.document())
+    return tuple(moments)
 
 
 def recording(
-    ticks: int = 4000, every: int = 4, seats: tuple[str, ...] = ("simple", "policy:0"), **changes: object
-) -> Recording:
-    views = list(documents(ticks, every))
+    ticks: int = 4000, every: int = 4, seats: tuple[str, ...] = ("simple", "policy:0"), endless: bool = False,
+    **changes: object,
+) -> Recording:  # fmt: skip
+    views = documents(ticks, every, endless)
     last = json.loads(views[-1])
     decisions = tuple(
         Decision(tick=t, seat=s, text=ACTIONS[(t // 50 * 7 + s * 3) % len(ACTIONS)])

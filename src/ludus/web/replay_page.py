@@ -105,7 +105,8 @@ def _pack_decisions(recording: Recording, effects: OrderLog) -> dict[str, object
         "seats": [d.seat for d in ordered],
         "what": [texts.setdefault(d.text, len(texts)) for d in ordered],
         "effects": [
-            texts.setdefault(text, len(texts)) if (text := effects.text(d.seat, d.tick)) else -1 for d in ordered
+            texts.setdefault(text, len(texts)) if (text := effects.text(d.seat, d.tick)) else -1
+            for d in ordered
         ],
         "texts": list(texts),
     }

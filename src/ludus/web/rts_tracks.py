@@ -75,7 +75,10 @@ class _UnitTrack(_Track):
 
     def __init__(self, first: int, head: tuple[int, ...]) -> None:
         super().__init__(first, head, len(UNIT_COLUMNS))
-        self.to = (0, 0)  # the last point that a command named; kept where none does, since a change costs bytes
+        self.to = (
+            0,
+            0,
+        )  # the last point that a command named; kept where none does, since a change costs bytes
         self.cooldowns: dict[int, Column] = {}
 
     def write(self, out: Writer) -> None:
@@ -132,7 +135,9 @@ class RtsTracks:
         elif view.tick <= self._ticks[-1]:
             raise ViewError(f"it comes after tick {self._ticks[-1]}")
         elif (view.map.width, view.map.height) != (self._map.width, self._map.height):
-            raise ViewError(f"the map is {view.map.width}x{view.map.height}, was {self._map.width}x{self._map.height}")
+            raise ViewError(
+                f"the map is {view.map.width}x{view.map.height}, was {self._map.width}x{self._map.height}"
+            )
         if len(view.money) != len(self._money):
             raise ViewError(f"money of {len(view.money)} seats, expected {len(self._money)}")
         step = view.tick - self._ticks[-1] if self._ticks else 1
@@ -252,7 +257,11 @@ class RtsTracks:
             best, best_distance = -1, (BULLET_REACH * step) ** 2
             for i, (old, _) in enumerate(before):
                 distance = (old.x - b.x) ** 2 + (old.y - b.y) ** 2
-                if old.shooter == b.shooter and BULLET_STATES[old.state] <= BULLET_STATES[b.state] and distance <= best_distance:
+                if (
+                    old.shooter == b.shooter
+                    and BULLET_STATES[old.state] <= BULLET_STATES[b.state]
+                    and distance <= best_distance
+                ):
                     best, best_distance = i, distance
             if best >= 0:
                 track = before.pop(best)[1]

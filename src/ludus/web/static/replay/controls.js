@@ -37,7 +37,7 @@ export function bindKeys(actions, isHelpOpen) {
     if (!action || (isHelpOpen() && action !== "help")) return;
     const target = event.target;
     // A control that has the focus keeps the keys that it understands itself.
-    if (target instanceof HTMLButtonElement && (key === " " || key === "Enter")) return;
+    if (target instanceof HTMLButtonElement && target.offsetParent && (key === " " || key === "Enter")) return;
     if (target instanceof HTMLInputElement && target.type === "checkbox" && key === " ") return;
     if (target instanceof HTMLInputElement && target.type === "range" && /^(Arrow|Page|Home|End)/.test(key)) return;
     if (target instanceof HTMLInputElement && target.type === "radio" && /^(Arrow| )/.test(key)) return;
