@@ -1,6 +1,7 @@
 """A headless Chromium driven through its debugging pipe: no driver, no package, no port.
 
-Chromium reads commands from file descriptor 3 and writes answers and events to 4, JSON texts ended by a zero byte.
+Chromium reads commands from file descriptor 3 and writes answers and events to 4, JSON texts ended by a
+zero byte.
 """
 
 from __future__ import annotations
@@ -32,9 +33,8 @@ os.dup2(ends[0], 3)
 os.dup2(ends[1], 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
-KEYS = {" ": ("Space", 32), "Escape": ("Escape", 27), "ArrowLeft": ("ArrowLeft", 37), "ArrowRight": ("ArrowRight", 39),
-        "ArrowUp": ("ArrowUp", 38), "ArrowDown": ("ArrowDown", 40), "Home": ("Home", 36), "End": ("End", 35),
-        "PageUp": ("PageUp", 33), "PageDown": ("PageDown", 34), "Tab": ("Tab", 9), "Enter": ("Enter", 13)}  # fmt: skip
+VIRTUAL_KEYS = {" ": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38,
+                "ArrowRight": 39, "ArrowDown": 40, "Escape": 27, "Tab": 9, "Enter": 13}  # fmt: skip
 
 
 class BrowserError(RuntimeError):
@@ -168,7 +168,8 @@ class Browser:
             time.sleep(0.02)
 
     def press(self, key: str, shift: bool = False) -> None:
-        code, number = KEYS.get(key, (key, ord(key.upper()) if len(key) == 1 else 0))
+        code = "Space" if key == " " else key
+        number = VIRTUAL_KEYS.get(key, ord(key[0].upper()))
         common = {"key": key, "code": code, "windowsVirtualKeyCode": number, "modifiers": 8 if shift else 0}
         text = {"text": "\r" if key == "Enter" else key} if len(key) == 1 or key == "Enter" else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", **common, **text)

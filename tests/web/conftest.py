@@ -36,7 +36,8 @@ def session_browser(chromium: str) -> Iterator[Browser]:
 
 @pytest.fixture
 def browser(session_browser: Browser) -> Iterator[Browser]:
-    """A browser; a test that uses it also fails on any console error and any request but for the file itself."""
+    """A browser; a test with it also fails on any console error and on any request but for the file
+    itself."""
     yield session_browser
     assert session_browser.errors == []
     assert [url for url in session_browser.requests if not url.startswith(("file:///", "data:,"))] == []

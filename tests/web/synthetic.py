@@ -1,7 +1,7 @@
 """A made-up RTS match in the form of view documents, so that the page is tested without the compiled core.
 
-It is no game: units walk to and fro on fixed rules, so that every thing that the page draws occurs (gathering,
-building, training, fights, bullets, deaths, a razed base, walls, fog).
+It is no game: units walk to and fro on fixed rules, so that every thing that the page draws occurs
+(gathering, building, training, fights, bullets, deaths, a razed base, walls, fog).
 """
 
 from __future__ import annotations
@@ -192,8 +192,8 @@ class Fight:
         units = []
         for u in self.units:
             unit: dict[str, object] = {
-                "id": u.id, "seat": u.seat, "type": u.type, "x": round(u.x, 5), "y": round(u.y, 5), "hp": u.hp,
-                "max_hp": HP[u.type], "command": u.command, "cooldown": {},
+                "id": u.id, "seat": u.seat, "type": u.type, "x": round(u.x, 5), "y": round(u.y, 5),
+                "hp": u.hp, "max_hp": HP[u.type], "command": u.command, "cooldown": {},
             }  # fmt: skip
             if u.command != "idle":
                 unit |= {"phase": u.phase, "since": u.since}
@@ -230,7 +230,7 @@ def terrain() -> list[str]:
 
 @cache
 def documents(ticks: int, every: int, endless: bool = False) -> tuple[bytes, ...]:
-    """Moments at tick 0, every ``every`` ticks and at the end, which is when a base falls or ``ticks`` are over.
+    """Moments at tick 0, every ``every`` ticks and at the end: when a base falls or ``ticks`` are over.
 
     In an ``endless`` match no base falls.
     """

@@ -15,7 +15,8 @@ from tests.web.browser import Browser
 from tests.web.test_replay_page import HOSTILE
 
 EVERY = 4
-# Green of the map's pixels at points given as shares of its size. Reads from a copy: Chromium warns of slow reading.
+# Green of the map's pixels at points given as shares of its size. From a copy: Chromium warns of slow
+# reading.
 PIXELS = """(points => { const map = document.getElementById('map'), copy = document.createElement('canvas');
 copy.width = map.width; copy.height = map.height; const c = copy.getContext('2d', {willReadFrequently: true});
 c.drawImage(map, 0, 0);
@@ -167,7 +168,8 @@ def test_long_matches_scrub_without_delay(browser: Browser, long_page: Path) -> 
     browser.open(long_page)
     took = browser.evaluate(
         """(() => { const times = []; for (let i = 0; i < 60; i++) {
-        const tick = (i * 7919) % 30000, start = performance.now(); ludus.seek(tick); times.push(performance.now() - start); }
+        const tick = (i * 7919) % 30000, start = performance.now();
+        ludus.seek(tick); times.push(performance.now() - start); }
         return times.sort((a, b) => a - b)[30]; })()"""
     )
     assert took < 100  # ms, on a machine that is busy with other things; 3 to 10 where it is not
@@ -177,7 +179,8 @@ def test_selecting_a_unit_tells_about_it(browser: Browser, page: Path) -> None:
     browser.open(page, "tick=1200")
     base = next(u for u in moment(1200)["units"] if u["type"] == "base" and u["seat"] == 1)
     left, top, width = browser.evaluate(
-        "(() => { const b = document.getElementById('map').getBoundingClientRect(); return [b.x, b.y, b.width]; })()"
+        "(() => { const b = document.getElementById('map').getBoundingClientRect();"
+        " return [b.x, b.y, b.width]; })()"
     )
     browser.click(left + (base["x"] + 0.5) * width / 20, top + (base["y"] + 0.5) * width / 20)
     assert browser.evaluate("ludus.selected") == base["id"]
@@ -224,9 +227,10 @@ def test_follows_light_and_dark(browser: Browser, page: Path) -> None:
 def test_every_control_has_a_name(browser: Browser, page: Path) -> None:
     browser.open(page)
     nameless = browser.evaluate(
-        """[...document.querySelectorAll('button, input, canvas, [role]')].filter(e => !e.ariaLabel && !e.labels?.length
-        && !e.innerText?.trim() && !e.ariaHidden && !e.hidden && !['banner', 'status', 'failure'].includes(e.id)
-        && !e.getAttribute('aria-labelledby')).map(e => e.outerHTML)"""
+        """[...document.querySelectorAll('button, input, canvas, [role]')].filter(e => !e.ariaLabel
+        && !e.labels?.length && !e.innerText?.trim() && !e.ariaHidden && !e.hidden
+        && !['banner', 'status', 'failure'].includes(e.id) && !e.getAttribute('aria-labelledby')).map(e =>
+        e.outerHTML)"""
     )
     assert nameless == []
 

@@ -161,7 +161,8 @@ def test_numbers_that_javascript_cannot_hold_are_refused(value: int) -> None:
 
 def moment(**changes: object) -> bytes:
     view: dict[str, object] = {
-        "tick": 0, "map": {"width": 2, "height": 1}, "money": [0, 0], "units": [], "seen": [["10"], ["01"]], **changes,
+        "tick": 0, "map": {"width": 2, "height": 1}, "money": [0, 0], "units": [], "seen": [["10"], ["01"]],
+        **changes,
     }  # fmt: skip
     return json.dumps(view).encode()
 

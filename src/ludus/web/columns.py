@@ -4,8 +4,8 @@ The page reads them back in ``static/replay/data.js``; the two files are one for
 
 - ``uint``: little-endian base-128, high bit = more follows, below 2**53 (a JavaScript integer).
 - ``sint``: zigzag (0, -1, 1, -2, ... as 0, 1, 2, 3, ...), then ``uint``.
-- ``column``: ``uint`` number of changes, then for each a ``uint`` gap since the last change (the first is counted
-  from index 0) and a ``sint`` difference from the last value (the first is counted from 0).
+- ``column``: ``uint`` number of changes, then for each a ``uint`` gap since the last change (the first is
+  counted from index 0) and a ``sint`` difference from the last value (the first is counted from 0).
 """
 
 from __future__ import annotations

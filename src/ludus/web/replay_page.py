@@ -1,9 +1,9 @@
 """``to_html``: a recorded match as one file that works offline.
 
-The page is ``static/replay/``: a template, a style sheet and small ES modules, put together here. Nothing is loaded
-from anywhere: a Content-Security-Policy admits the page's own script and style by their SHA-256 and nothing else.
-All data of the match travels deflated and in base64, so that no text of a replay can end the element that holds it;
-the page writes names with ``textContent`` only.
+The page is ``static/replay/``: a template, a style sheet and small ES modules, put together here. Nothing
+is loaded from anywhere: a Content-Security-Policy admits the page's own script and style by their SHA-256
+and nothing else. All data of the match travels deflated and in base64, so that no text of a replay can end
+the element that holds it; the page writes names with ``textContent`` only.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def pack(recording: Recording) -> bytes:
 
 
 def _pack_decisions(recording: Recording, effects: OrderLog) -> dict[str, object]:
-    """Columns: ticks as differences, seats, what was decided and what came of it as indices into ``texts``."""
+    """Columns: ticks as differences, seats, what was decided and what came of it (indices of ``texts``)."""
     texts: dict[str, int] = {}
     ordered = sorted(recording.decisions, key=lambda d: (d.tick, d.seat))
     ticks = [d.tick for d in ordered]

@@ -10,8 +10,8 @@ ALARM_TICKS = 150  # a base under fire is one event until it was left alone for 
 
 
 class Event(msgspec.Struct, frozen=True):
-    """``kind``: ``trained``, ``built``, ``died``, ``razed``, ``exhausted``, ``alarm`` or ``over``. ``unit`` is an id
-    or -1. ``tick`` is the tick of the view document in which it shows."""
+    """``kind``: ``trained``, ``built``, ``died``, ``razed``, ``exhausted``, ``alarm`` or ``over``. ``unit``
+    is an id or -1. ``tick`` is the tick of the view document in which it shows."""
 
     tick: int
     kind: str

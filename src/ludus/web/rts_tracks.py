@@ -1,7 +1,8 @@
 """An RTS match as tracks: for each unit, memory and bullet its numbers over the frames in which it was there.
 
-A frame is one view document. Tracks make scrubbing free in the page (the state of a unit at a frame is one array
-index) and the data small (a standing unit costs nothing, a walking one two bytes a frame before compression).
+A frame is one view document. Tracks make scrubbing free in the page (the state of a unit at a frame is one
+array index) and the data small (a standing unit costs nothing, a walking one two bytes a frame before
+compression).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The view document of the RTS games, as the replay page reads it.
 
-What the page needs of a moment; ``view()`` of the games under cpp/games/rts writes more. Lengths are cells (0,0 is
-the centre of the top left cell, x right, y down), times are ticks.
+What the page needs of a moment; ``view()`` of the games under cpp/games/rts writes more. Lengths are cells
+(0,0 is the centre of the top left cell, x right, y down), times are ticks.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import msgspec
 class UnitView(msgspec.Struct):
     """One unit.
 
-    ``command`` is ``idle`` or what it does, since tick ``since``; ``target`` is a unit's id or -1, ``to`` the point
-    that the command names, ``builds`` a type, ``base`` where a gatherer carries to. ``cooldown`` holds the share
-    (0..1) still to wait of each kind that runs.
+    ``command`` is ``idle`` or what it does, since tick ``since``; ``target`` is a unit's id or -1, ``to``
+    the point that the command names, ``builds`` a type, ``base`` where a gatherer carries to. ``cooldown``
+    holds the share (0..1) still to wait of each kind that runs.
     """
 
     id: int
@@ -35,7 +35,8 @@ class UnitView(msgspec.Struct):
 
 
 class BulletView(msgspec.Struct):
-    """One projectile. ``state``: ``ready`` in flight, ``explode1`` to ``explode3`` while it bursts, ``done``."""
+    """A projectile. ``state``: ``ready`` in flight, ``explode1`` to ``explode3`` while it bursts,
+    ``done``."""
 
     shooter: int
     x: float
@@ -54,8 +55,8 @@ class MapView(msgspec.Struct):
 class RtsView(msgspec.Struct):
     """One moment of a match on a map.
 
-    ``money``: one number a seat. ``seen``: for each seat one string a row, ``1`` where the seat sees the cell and
-    ``0`` elsewhere; empty when the game has no fog. ``winner``: a seat or -1.
+    ``money``: one number a seat. ``seen``: for each seat one string a row, ``1`` where the seat sees the
+    cell and ``0`` elsewhere; empty when the game has no fog. ``winner``: a seat or -1.
     """
 
     tick: int
@@ -80,5 +81,5 @@ ROLES = {
 
 
 def role(unit_type: str) -> str:
-    """``resource``, ``worker``, ``troop``, ``building`` or ``base``; a type that is not listed counts as a troop."""
+    """One of the values above; a type that is not listed counts as a troop."""
     return ROLES.get(unit_type, "troop")
