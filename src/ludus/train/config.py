@@ -29,13 +29,16 @@ class OpponentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One entry of the mixture that fills the other seats.
 
     ``name``: a bot of the game, ``latest`` (the learner's own weights, whose rows are trained on
-    too) or ``past`` (a frozen earlier version of this run, drawn from the last ``past_window``).
+    too) or ``past``: weights are frozen every ``past_every`` updates, the last ``past_window`` of them
+    are kept, and ``past_slots`` of these, drawn anew at each freeze, play at any one time.
     """
 
     name: Name
     weight: NonNegative = 1.0
     frame_skip: Natural = 0
     past_window: Count = 10
+    past_every: Count = 20
+    past_slots: Count = 2
 
 
 class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,11 +70,17 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Budget, lag mode and files. The first budget that is reached ends the run; 0 = unbounded."""
+    """Budget, lag mode and files. The first budget that is reached ends the run; 0 = unbounded.
+
+    ``target``: the run also ends once the lower bound of the win rate reaches it against every
+    opponent of an evaluation (0 = off). Schedules run over ``max_steps`` if that is set, else over
+    ``max_minutes``.
+    """
 
     seed: Natural = 1
     max_steps: Natural = 0
     max_minutes: NonNegative = 0.0
+    target: Share = 0.0
     lag: Literal["sync", "pipelined", "async"] = "pipelined"
     max_lag: Natural = 4  # versions, in async
     threads: Natural = 0  # learner and sampler together; 0 = all processors this process may use

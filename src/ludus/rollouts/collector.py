@@ -1,0 +1,213 @@
+"""Fills slabs: groups of matches in turn, every policy's rows in one batch.
+
+While one group's matches play on in the pool's threads, the other group's rows are decided
+(double-buffered sampling; Sample Factory, section 3.1). The order of groups and the random numbers are
+fixed, so that a rollout depends on the seed and the weights alone.
+
+Shapes: ``R`` rows of the pool, ``T`` steps of a slab.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ludus.flow import MatchResult, Slab, StepBatch
+from ludus.flow.slab import Array
+from ludus.pool.protocol import Pool
+from ludus.rollouts.actor import Actor
+
+LEARNER = 0  # policy id whose memory and bootstrap values the slab keeps
+
+Index = slice | npt.NDArray[np.int32]
+
+
+@dataclass(slots=True)
+class RolloutStats:
+    """Of one slab. Seconds are wall time of the calling thread."""
+
+    steps: int = 0  # decisions of the learner's policy
+    decisions: int = 0  # of all policies
+    ticks: int = 0
+    infer_s: float = 0.0
+    wait_s: float = 0.0  # for the pool
+    total_s: float = 0.0
+    results: list[MatchResult] = field(default_factory=list)
+
+
+class Collector:
+    """Owns the memory of every row and the counter of decisions; both are part of a checkpoint.
+
+    One thread calls it. ``moment`` counts time steps since the start of the run: with the seed and
+    the row's number it is the whole randomness of a decision.
+    """
+
+    def __init__(self, pool: Pool, actors: Mapping[int, Actor]) -> None:
+        self.pool = pool
+        self.moment = 0
+        self._memory: dict[int, Array] = {}
+        self._last_policy = np.full(pool.rows, -1, np.int16)  # who decided last for a row
+        self._ticks = pool.stats().ticks
+        self._actors: dict[int, Actor] = {}
+        self.set_actors(actors)
+
+    def set_actors(self, actors: Mapping[int, Actor]) -> None:
+        """Replaces who decides for each policy id, between slabs; memory stays where its shape stays."""
+        self._actors = dict(actors)
+        for policy, actor in self._actors.items():
+            shape = actor.memory_shape
+            if shape is None:
+                self._memory.pop(policy, None)
+                continue
+            kept = self._memory.get(policy)
+            if kept is None or kept.shape[1:] != shape:
+                self._memory[policy] = np.zeros((self.pool.rows, *shape), np.float32)
+
+    def collect(self, slab: Slab, between: Callable[[], None] | None = None) -> RolloutStats:
+        """Plays ``slab.steps`` decisions of every row into ``slab``.
+
+        ``between`` is called before every time step (asynchronous runs swap weights there).
+        """
+        stats = RolloutStats()
+        begin = time.perf_counter()
+        pool, groups = self.pool, range(self.pool.groups)
+        self._open(slab)
+        for group in groups:
+            pool.attach(group, slab)
+        for t in range(slab.steps):
+            if between is not None:
+                between()
+            for group in groups:
+                batch = self._receive(group, t, stats)
+                self._decide(batch, stats)
+                pool.send(group)
+            self.moment += 1
+        for group in groups:
+            batch = self._receive(group, slab.steps, stats)
+            self._bootstrap(batch, stats)
+        ticks = pool.stats().ticks
+        stats.ticks, self._ticks = ticks - self._ticks, ticks
+        stats.total_s = time.perf_counter() - begin
+        return stats
+
+    def state(self) -> dict[str, Array]:
+        """Arrays to store; :meth:`restore` takes them back."""
+        out: dict[str, Array] = {
+            "moment": np.array([self.moment], np.int64),
+            "last_policy": self._last_policy.copy(),
+        }
+        out.update({f"memory.{policy}": memory.copy() for policy, memory in self._memory.items()})
+        return out
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Raises ``ValueError`` when the arrays do not fit this pool or these policies."""
+        expected = {"moment", "last_policy", *(f"memory.{p}" for p in self._memory)}
+        if set(state) != expected:
+            raise ValueError(f"collector state has {sorted(state)}, expected {sorted(expected)}")
+        last = state["last_policy"]
+        if last.shape != self._last_policy.shape or last.dtype != np.int16:
+            raise ValueError(f"last_policy is {last.dtype}{last.shape}, expected int16{self._last_policy.shape}")
+        for policy, memory in self._memory.items():
+            stored = state[f"memory.{policy}"]
+            if stored.shape != memory.shape or stored.dtype != memory.dtype:
+                raise ValueError(f"memory.{policy} is {stored.dtype}{stored.shape}, expected float32{memory.shape}")
+            memory[...] = stored
+        self._last_policy[...] = last
+        self.moment = int(state["moment"][0])
+        self._ticks = self.pool.stats().ticks
+
+    def _open(self, slab: Slab) -> None:
+        """What the core does not write and the last use of the slab left behind."""
+        slab.final_value[...] = 0.0
+        slab.logp[...] = 0.0
+        slab.value[...] = 0.0
+        slab.version[...] = -1
+        memory = self._memory.get(LEARNER)
+        if memory is None:
+            slab.memory = None
+        elif slab.memory is None or slab.memory.shape != memory.shape:
+            slab.memory = memory.copy()
+        else:
+            slab.memory[...] = memory
+
+    def _receive(self, group: int, t: int, stats: RolloutStats) -> StepBatch:
+        begin = time.perf_counter()
+        batch = self.pool.recv(group)
+        stats.wait_s += time.perf_counter() - begin
+        if batch.t != t:
+            raise RuntimeError(f"group {group} is at t={batch.t}, expected {t}")
+        if t > 0:
+            stats.results += batch.results
+            if len(batch.final_rows):
+                self._value_last(batch, stats)
+        return batch
+
+    def _decide(self, batch: StepBatch, stats: RolloutStats) -> None:
+        begin = time.perf_counter()
+        slab, t = batch.slab, batch.t
+        for policy, rows in batch.policy_rows.items():
+            if not len(rows):
+                continue
+            index = as_index(rows)
+            memory = self._memory.get(policy)
+            decision = self._actors[policy].act(
+                {name: a[t, index] for name, a in slab.obs.items()},
+                slab.mask[t, index],
+                None if memory is None else memory[index],
+                slab.first[t, index],
+                self.moment,
+                rows,
+            )
+            slab.actions[t, index] = decision.actions
+            slab.logp[t, index] = decision.logp
+            slab.value[t, index] = decision.value
+            slab.version[t, index] = self._actors[policy].version
+            self._last_policy[index] = policy
+            if memory is not None and decision.memory is not None:
+                memory[index] = decision.memory
+            stats.decisions += len(rows)
+            if policy == LEARNER:
+                stats.steps += len(rows)
+        stats.infer_s += time.perf_counter() - begin
+
+    def _value_last(self, batch: StepBatch, stats: RolloutStats) -> None:
+        """Values of the last observation of matches that were cut off (truncation is not an end)."""
+        begin = time.perf_counter()
+        slab, t = batch.slab, batch.t - 1
+        rows = batch.final_rows
+        wanted = (slab.truncated[t, rows] != 0) & (self._last_policy[rows] == LEARNER)
+        chosen = np.flatnonzero(wanted)
+        if len(chosen):
+            index = rows[chosen]
+            memory = self._memory.get(LEARNER)
+            slab.final_value[t, index] = self._actors[LEARNER].value(
+                {name: a[chosen] for name, a in batch.final_obs.items()},
+                None if memory is None else memory[index],
+                np.zeros(len(chosen), np.uint8),
+            )
+        stats.infer_s += time.perf_counter() - begin
+
+    def _bootstrap(self, batch: StepBatch, stats: RolloutStats) -> None:
+        """``value[T]`` of the learner's rows that are about to act; nothing is decided or remembered."""
+        begin = time.perf_counter()
+        rows = batch.policy_rows.get(LEARNER)
+        if rows is not None and len(rows):
+            slab, t, index = batch.slab, batch.t, as_index(rows)
+            memory = self._memory.get(LEARNER)
+            slab.value[t, index] = self._actors[LEARNER].value(
+                {name: a[t, index] for name, a in slab.obs.items()},
+                None if memory is None else memory[index],
+                slab.first[t, index],
+            )
+        stats.infer_s += time.perf_counter() - begin
+
+
+def as_index(rows: npt.NDArray[np.int32]) -> Index:
+    """A slice where rising ``rows`` are contiguous, so that indexing makes a view and not a copy."""
+    if int(rows[-1]) - int(rows[0]) == len(rows) - 1:
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows

@@ -1,0 +1,35 @@
+"""Runs on disk: directories, checkpoints, metrics, weights. Files only, no torch."""
+
+from __future__ import annotations
+
+from ludus.storage.checkpoints import Checkpoint, CheckpointStore, Pointer
+from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
+from ludus.storage.files import write_atomic
+from ludus.storage.jsonl import JsonlWriter, read_jsonl
+from ludus.storage.references import is_reference, load_weights, resolve_weights
+from ludus.storage.rundir import RunDirectory, RunInfo, RunLog, utc_now
+from ludus.storage.tensors import decode_file, encode_tensors, encode_weights, read_weights
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointStore",
+    "CorruptFile",
+    "JsonlWriter",
+    "Pointer",
+    "RunDirectory",
+    "RunExists",
+    "RunInfo",
+    "RunLog",
+    "RunNotFound",
+    "StorageError",
+    "decode_file",
+    "encode_tensors",
+    "encode_weights",
+    "is_reference",
+    "load_weights",
+    "read_jsonl",
+    "read_weights",
+    "resolve_weights",
+    "utc_now",
+    "write_atomic",
+]

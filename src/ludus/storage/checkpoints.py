@@ -1,0 +1,226 @@
+"""Checkpoints: everything needed to resume, one directory a version.
+
+``checkpoints/000001200/`` holds ``weights.safetensors`` (a weights file like any other),
+``optimizer.safetensors`` (the learner's tensors), ``rollout.safetensors`` (matches and data in
+flight) and ``state.json`` (counters, and size and SHA-256 of the other three). ``best.json`` and
+``last.json`` point at directories.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ludus.flow.slab import Array
+from ludus.flow.weights import Weights
+from ludus.storage.errors import CorruptFile, RunNotFound
+from ludus.storage.files import TEMPORARY, write_atomic, write_directory_atomic, write_synced
+from ludus.storage.tensors import decode_file, encode_tensors, encode_weights, read_weights
+
+SCHEMA = 1
+DIGITS = 9
+WEIGHTS_FILE = "weights.safetensors"
+OPTIMIZER_FILE = "optimizer.safetensors"
+ROLLOUT_FILE = "rollout.safetensors"
+STATE_FILE = "state.json"
+MAX_STATE_BYTES = 64 << 20
+
+PointerName = Literal["best", "last"]
+
+
+class FileRecord(msgspec.Struct, frozen=True):
+    """What a file of the checkpoint has to be."""
+
+    size: int
+    sha256: str
+
+
+class StateFile(msgspec.Struct, frozen=True):
+    """Content of ``state.json``. ``state`` belongs to the caller."""
+
+    schema: int
+    version: int
+    files: dict[str, FileRecord]
+    state: msgspec.Raw
+
+
+class Pointer(msgspec.Struct, frozen=True):
+    """Content of ``best.json`` and ``last.json``. ``score``: what made it best (NaN-free), 0 for last."""
+
+    version: int
+    score: float = 0.0
+
+
+@dataclass(slots=True)
+class Checkpoint:
+    """``state``: JSON text of whatever the trainer keeps."""
+
+    weights: Weights
+    optimizer: dict[str, Array]
+    rollout: dict[str, Array]
+    state: bytes
+
+    @property
+    def version(self) -> int:
+        return self.weights.meta.version
+
+
+class CheckpointStore:
+    """The ``checkpoints`` directory of a run. One process writes; any may read."""
+
+    def __init__(self, directory: Path, keep: int = 3) -> None:
+        if keep < 1:
+            raise ValueError(f"keep at least one checkpoint, got keep={keep}")
+        self.directory, self.keep = directory, keep
+
+    def path(self, version: int) -> Path:
+        return self.directory / f"{version:0{DIGITS}d}"
+
+    def versions(self) -> list[int]:
+        """Versions whose directories are there, rising."""
+        if not self.directory.is_dir():
+            return []
+        names = (p.name for p in self.directory.iterdir() if p.is_dir())
+        return sorted(int(n) for n in names if len(n) == DIGITS and n.isdecimal())
+
+    def save(self, checkpoint: Checkpoint) -> Path:
+        """Writes the checkpoint, points ``last`` at it and removes what is over ``keep``.
+
+        Raises ``OSError`` when it cannot be written; everything older is then still whole.
+        """
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._sweep()
+        target = self.path(checkpoint.version)
+
+        def fill(folder: Path) -> None:
+            files: dict[str, FileRecord] = {}
+            for name, data in (
+                (WEIGHTS_FILE, encode_weights(checkpoint.weights)),
+                (OPTIMIZER_FILE, encode_tensors(checkpoint.optimizer)),
+                (ROLLOUT_FILE, encode_tensors(checkpoint.rollout)),
+            ):
+                write_synced(folder / name, data)
+                files[name] = FileRecord(len(data), hashlib.sha256(data).hexdigest())
+            state = StateFile(SCHEMA, checkpoint.version, files, msgspec.Raw(checkpoint.state))
+            write_synced(folder / STATE_FILE, msgspec.json.encode(state))
+
+        write_directory_atomic(target, fill)
+        self.point("last", Pointer(checkpoint.version))
+        self._prune()
+        return target
+
+    def load(self, version: int) -> Checkpoint:
+        """A whole checkpoint. Raises ``RunNotFound`` or ``CorruptFile``."""
+        folder = self.path(version)
+        if not folder.is_dir():
+            raise RunNotFound(f"{folder}: no such checkpoint; there are {self._there()}")
+        state = self._read_state(folder)
+        if state.version != version:
+            raise CorruptFile(f"{folder / STATE_FILE}: version {state.version}, expected {version}")
+        for name in (WEIGHTS_FILE, OPTIMIZER_FILE, ROLLOUT_FILE):
+            record = state.files.get(name)
+            if record is None:
+                raise CorruptFile(f"{folder / STATE_FILE}: does not list {name}")
+            _check_file(folder / name, record)
+        return Checkpoint(
+            weights=read_weights(folder / WEIGHTS_FILE),
+            optimizer=decode_file(folder / OPTIMIZER_FILE)[0],
+            rollout=decode_file(folder / ROLLOUT_FILE)[0],
+            state=bytes(state.state),
+        )
+
+    def load_last(self) -> tuple[Checkpoint, list[str]]:
+        """The newest checkpoint that is whole, and a message for every newer one that is not."""
+        problems: list[str] = []
+        for version in reversed(self.versions()):
+            try:
+                return self.load(version), problems
+            except (CorruptFile, RunNotFound) as error:
+                problems.append(str(error))
+        detail = "; ".join(problems) if problems else "none was saved yet"
+        raise RunNotFound(f"{self.directory}: no checkpoint to resume from ({detail})")
+
+    def point(self, name: PointerName, pointer: Pointer) -> None:
+        write_atomic(self.directory / f"{name}.json", msgspec.json.encode(pointer))
+
+    def pointer(self, name: PointerName) -> Pointer | None:
+        """What ``name`` points at, None if nothing that is still there."""
+        path = self.directory / f"{name}.json"
+        try:
+            pointer = msgspec.json.decode(path.read_bytes(), type=Pointer)
+        except FileNotFoundError:
+            return None
+        except msgspec.DecodeError as error:
+            raise CorruptFile(f"{path}: {error}") from error
+        return pointer if self.path(pointer.version).is_dir() else None
+
+    def resolve(self, reference: str) -> int:
+        """Version that ``best``, ``last`` or a number names; a number may be written without its zeros.
+
+        ``best`` is ``last`` while nothing has been evaluated. Raises ``RunNotFound``.
+        """
+        versions = self.versions()
+        if not versions:
+            raise RunNotFound(f"{self.directory}: the run has no checkpoint yet")
+        if reference in ("best", "last"):
+            pointer = self.pointer("best") if reference == "best" else self.pointer("last")
+            return pointer.version if pointer else versions[-1]
+        if reference.isdecimal() and len(reference) <= 18 and int(reference) in versions:
+            return int(reference)
+        raise RunNotFound(
+            f"{self.directory}: no version {reference!r}; there are best, last and {self._there()}"
+        )
+
+    def weights_path(self, reference: str) -> Path:
+        return self.path(self.resolve(reference)) / WEIGHTS_FILE
+
+    def _read_state(self, folder: Path) -> StateFile:
+        path = folder / STATE_FILE
+        if not path.is_file():
+            raise CorruptFile(f"{path}: missing; the checkpoint was not written to its end")
+        if path.stat().st_size > MAX_STATE_BYTES:
+            raise CorruptFile(f"{path}: larger than {MAX_STATE_BYTES} bytes")
+        try:
+            state = msgspec.json.decode(path.read_bytes(), type=StateFile)
+        except msgspec.DecodeError as error:
+            raise CorruptFile(f"{path}: {error}") from error
+        if state.schema != SCHEMA:
+            raise CorruptFile(f"{path}: schema {state.schema}, this version of ludus reads {SCHEMA}")
+        return state
+
+    def _there(self) -> str:
+        return ", ".join(str(v) for v in self.versions()) or "none"
+
+    def _sweep(self) -> None:
+        """Removes what a killed writer left behind."""
+        for path in self.directory.glob("*" + TEMPORARY):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+    def _prune(self) -> None:
+        best = self.pointer("best")
+        kept = self.versions()[-self.keep :] + ([best.version] if best else [])
+        for version in self.versions():
+            if version not in kept:
+                shutil.rmtree(self.path(version), ignore_errors=True)
+
+
+def _check_file(path: Path, record: FileRecord) -> None:
+    if not path.is_file():
+        raise CorruptFile(f"{path}: missing")
+    size = path.stat().st_size
+    if size != record.size:
+        raise CorruptFile(f"{path}: {size} bytes, state.json says {record.size}")
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    if digest.hexdigest() != record.sha256:
+        raise CorruptFile(f"{path}: content does not match its SHA-256 in state.json")

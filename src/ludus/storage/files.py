@@ -1,0 +1,70 @@
+"""Writing so that a whole file is never replaced by half of one.
+
+A file appears under its name only by ``rename``, after its bytes and then its directory have been
+fsynced. Whatever fails before (full disk, kill -9) leaves the previous file untouched and at most a
+``*.tmp`` beside it, which the next writer removes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+TEMPORARY = ".tmp"
+
+
+def fsync_directory(path: Path) -> None:
+    """Makes a rename inside ``path`` durable. Not available on every system; then the rename has to do."""
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(fd)
+    except OSError:
+        pass
+    finally:
+        os.close(fd)
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """Writes ``data`` to ``path`` in place and fsyncs it (for files inside a temporary directory)."""
+    with path.open("wb") as out:
+        out.write(data)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Replaces ``path`` by ``data`` or, on any ``OSError``, leaves it as it was."""
+    aside = path.with_name(path.name + TEMPORARY)
+    try:
+        write_synced(aside, data)
+        os.replace(aside, path)
+    except OSError:
+        aside.unlink(missing_ok=True)
+        raise
+    fsync_directory(path.parent)
+
+
+def write_directory_atomic(path: Path, fill: Callable[[Path], None]) -> None:
+    """Makes directory ``path``, filled by ``fill(temporary_directory)``, appear all at once.
+
+    ``fill`` must fsync what it writes (:func:`write_synced`). An existing ``path`` is replaced.
+    """
+    aside = path.with_name(path.name + TEMPORARY)
+    if aside.exists():
+        shutil.rmtree(aside)
+    try:
+        aside.mkdir(parents=True)
+        fill(aside)
+        fsync_directory(aside)
+        if path.exists():
+            shutil.rmtree(path)
+        os.replace(aside, path)
+    except OSError:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+    fsync_directory(path.parent)

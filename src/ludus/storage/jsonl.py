@@ -1,0 +1,92 @@
+"""Append-only JSON lines: the truth that a run keeps about itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from ludus.storage.errors import CorruptFile
+
+MAX_LINE_BYTES = 1 << 20
+
+#: What a line may hold; values nest.
+Row = dict[str, object]
+
+
+class JsonlWriter:
+    """Appends rows to one file. Each row is one ``write`` of a whole line, so readers never see two halves.
+
+    A failed write (full disk) raises ``OSError`` and takes back what it had written of the line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        repair_tail(path)
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+
+    def append(self, row: Row | msgspec.Struct) -> None:
+        self.append_many([row])
+
+    def append_many(self, rows: list[Row] | list[msgspec.Struct] | list[Row | msgspec.Struct]) -> None:
+        """All of ``rows`` in one write, or none of them."""
+        data = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+        before = os.fstat(self._fd).st_size
+        try:
+            written = os.write(self._fd, data)
+            if written != len(data):
+                raise OSError(28, "No space left on device", str(self.path))
+        except OSError:
+            os.ftruncate(self._fd, before)
+            raise
+
+    def size(self) -> int:
+        """Bytes so far; what :meth:`truncate` takes."""
+        return os.fstat(self._fd).st_size
+
+    def truncate(self, size: int) -> None:
+        """Back to an earlier size: rows after a checkpoint are written again when a run resumes from it."""
+        if size < self.size():
+            os.ftruncate(self._fd, size)
+
+    def sync(self) -> None:
+        os.fsync(self._fd)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def repair_tail(path: Path) -> None:
+    """Cuts off a last line that a killed process did not finish."""
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        size = file.seek(0, os.SEEK_END)
+        start = max(0, size - MAX_LINE_BYTES)
+        file.seek(start)
+        tail = file.read()
+        if not tail or tail.endswith(b"\n"):
+            return
+        cut = tail.rfind(b"\n")
+        file.truncate(start + cut + 1 if cut >= 0 else start)
+
+
+def read_jsonl(path: Path) -> Iterator[Row]:
+    """Rows of ``path``, a torn last line apart. Raises ``CorruptFile`` on any other line that is not JSON."""
+    if not path.exists():
+        return
+    decoder = msgspec.json.Decoder(dict[str, object])
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return
+            if len(line) > MAX_LINE_BYTES:
+                raise CorruptFile(f"{path}:{number}: a line of more than {MAX_LINE_BYTES} bytes")
+            try:
+                yield decoder.decode(line)
+            except msgspec.DecodeError as error:
+                raise CorruptFile(f"{path}:{number}: not a JSON object ({error})") from error

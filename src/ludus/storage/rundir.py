@@ -1,0 +1,163 @@
+"""The run directory: one run, all of it, in files that anything can read.
+
+    config.toml  run.json  metrics.jsonl  events.jsonl  matches.jsonl  log.txt
+    checkpoints/  snapshots/  replays/  report.md
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import msgspec
+
+from ludus.flow.weights import Weights
+from ludus.storage.checkpoints import DIGITS, CheckpointStore
+from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
+from ludus.storage.files import write_atomic
+from ludus.storage.jsonl import JsonlWriter, Row
+from ludus.storage.tensors import encode_weights, read_weights
+
+SCHEMA = 1
+SUFFIX = ".safetensors"
+
+
+class RunInfo(msgspec.Struct, frozen=True):
+    """Content of ``run.json``: where a run comes from. Written once."""
+
+    schema: int
+    package_version: str
+    game: str
+    spec_hash: str
+    seed: int
+    started: str  # UTC, ISO 8601
+    command: tuple[str, ...]
+    host: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    signature: str = ""
+
+
+class RunDirectory:
+    """Paths and files of one run. :meth:`create` makes a new one, :meth:`open` finds an existing one."""
+
+    def __init__(self, path: Path, keep_checkpoints: int = 3) -> None:
+        self.path = path
+        self.config = path / "config.toml"
+        self.info_path = path / "run.json"
+        self.metrics = path / "metrics.jsonl"
+        self.events = path / "events.jsonl"
+        self.matches = path / "matches.jsonl"
+        self.log = path / "log.txt"
+        self.report = path / "report.md"
+        self.snapshots = path / "snapshots"
+        self.replays = path / "replays"
+        self.checkpoints = CheckpointStore(path / "checkpoints", keep_checkpoints)
+
+    @classmethod
+    def create(cls, path: Path, config: str, info: RunInfo, keep_checkpoints: int = 3) -> RunDirectory:
+        """A new run directory. Raises ``RunExists`` if there is anything at ``path``."""
+        run = cls(path, keep_checkpoints)
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError as error:
+            hint = f"go on with it: ludus resume {path}" if run.info_path.exists() else "choose another directory"
+            raise RunExists(f"{path}: exists already; {hint}") from error
+        for folder in (run.checkpoints.directory, run.snapshots, run.replays):
+            folder.mkdir()
+        write_atomic(run.config, config.encode())
+        write_atomic(run.info_path, msgspec.json.format(msgspec.json.encode(info)) + b"\n")
+        return run
+
+    @classmethod
+    def open(cls, path: Path, keep_checkpoints: int = 3) -> RunDirectory:
+        """An existing run directory. Raises ``RunNotFound`` if there is none."""
+        run = cls(path, keep_checkpoints)
+        if not run.info_path.is_file() or not run.config.is_file():
+            raise RunNotFound(f"{path}: not a run directory (run.json and config.toml are not there)")
+        return run
+
+    def info(self) -> RunInfo:
+        try:
+            info = msgspec.json.decode(self.info_path.read_bytes(), type=RunInfo)
+        except msgspec.DecodeError as error:
+            raise CorruptFile(f"{self.info_path}: {error}") from error
+        if info.schema != SCHEMA:
+            raise CorruptFile(f"{self.info_path}: schema {info.schema}, this version of ludus reads {SCHEMA}")
+        return info
+
+    def snapshot_path(self, version: int) -> Path:
+        return self.snapshots / f"{version:0{DIGITS}d}{SUFFIX}"
+
+    def save_snapshot(self, weights: Weights) -> Path:
+        """Frozen weights of a past opponent."""
+        path = self.snapshot_path(weights.meta.version)
+        write_atomic(path, encode_weights(weights))
+        return path
+
+    def load_snapshot(self, version: int) -> Weights:
+        return read_weights(self.snapshot_path(version))
+
+    def drop_snapshots(self, keep: set[int]) -> None:
+        """Removes frozen weights of every version that is not in ``keep``."""
+        for path in self.snapshots.glob("*" + SUFFIX):
+            if not path.stem.isdecimal() or int(path.stem) not in keep:
+                path.unlink(missing_ok=True)
+
+
+class RunLog:
+    """The append-only files of a run that is being written.
+
+    A write that fails (full disk) is reported once by ``on_problem`` and then tried again with the
+    next row; the run goes on. Rows that could not be written are counted in :attr:`lost_rows`.
+    """
+
+    def __init__(self, run: RunDirectory) -> None:
+        self._metrics = JsonlWriter(run.metrics)
+        self._events = JsonlWriter(run.events)
+        self._matches = JsonlWriter(run.matches)
+        self._log_path = run.log
+        self.lost_rows = 0
+        self.problem: str = ""
+
+    def metrics(self, row: Row) -> None:
+        self._try(self._metrics, [row])
+
+    def event(self, kind: str, **detail: object) -> None:
+        self._try(self._events, [{"time": utc_now(), "event": kind, **detail}])
+
+    def matches(self, rows: list[Row]) -> None:
+        if rows:
+            self._try(self._matches, rows)
+
+    def message(self, text: str) -> None:
+        """One line of ``log.txt``."""
+        try:
+            with self._log_path.open("a", encoding="utf-8") as file:
+                file.write(f"{utc_now()} {text}\n")
+        except OSError as error:
+            self.problem = f"{self._log_path}: {error.strerror or error}"
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of the files that belong to a checkpoint's moment."""
+        return {"metrics": self._metrics.size(), "matches": self._matches.size()}
+
+    def rewind(self, sizes: dict[str, int]) -> None:
+        """Back to the moment of a checkpoint: what came after it will be done, and written, again."""
+        self._metrics.truncate(sizes.get("metrics", self._metrics.size()))
+        self._matches.truncate(sizes.get("matches", self._matches.size()))
+
+    def close(self) -> None:
+        for writer in (self._metrics, self._events, self._matches):
+            writer.close()
+
+    def _try(self, writer: JsonlWriter, rows: list[Row]) -> None:
+        try:
+            writer.append_many(list(rows))
+        except OSError as error:
+            self.lost_rows += len(rows)
+            self.problem = f"{writer.path}: {error.strerror or error}"
+
+
+def utc_now() -> str:
+    """Seconds-exact UTC time, ISO 8601."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

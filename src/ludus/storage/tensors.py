@@ -1,0 +1,66 @@
+"""Tensors and weights on disk: safetensors and JSON, never pickle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from ludus.flow.slab import Array
+from ludus.flow.weights import Weights, WeightsMeta
+from ludus.storage.errors import CorruptFile, RunNotFound
+
+WEIGHTS_FORMAT = "ludus-weights-1"
+MAX_FILE_BYTES = 16 << 30
+MAX_META_BYTES = 4 << 20
+
+
+def encode_tensors(tensors: dict[str, Array], metadata: dict[str, str] | None = None) -> bytes:
+    """Bytes of a safetensors file. Arrays are made contiguous; scalars keep shape ``()``."""
+    whole = {name: np.ascontiguousarray(a).reshape(a.shape) for name, a in sorted(tensors.items())}
+    return save(whole, metadata)
+
+
+def decode_file(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
+    """Tensors and metadata of a safetensors file. Raises ``RunNotFound`` or ``CorruptFile``."""
+    if not path.is_file():
+        raise RunNotFound(f"{path}: no such file")
+    size = path.stat().st_size
+    if size > MAX_FILE_BYTES:
+        raise CorruptFile(f"{path}: {size} bytes, more than the {MAX_FILE_BYTES} that are read")
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            metadata = dict(file.metadata() or {})
+            tensors: dict[str, Array] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CorruptFile(f"{path}: not a whole safetensors file ({error})") from error
+    return tensors, metadata
+
+
+def encode_weights(weights: Weights) -> bytes:
+    """Bytes of a weights file: the tensors, and :class:`WeightsMeta` as metadata."""
+    meta = {"format": WEIGHTS_FORMAT, "ludus": msgspec.json.encode(weights.meta).decode()}
+    return encode_tensors(weights.tensors, meta)
+
+
+def read_weights(path: Path) -> Weights:
+    """Weights from a file, checked for format and finite numbers. Raises ``RunNotFound`` or ``CorruptFile``."""
+    tensors, metadata = decode_file(path)
+    if metadata.get("format") != WEIGHTS_FORMAT:
+        raise CorruptFile(
+            f"{path}: format {metadata.get('format')!r}, expected {WEIGHTS_FORMAT!r}: not a weights file of ludus"
+        )
+    text = metadata.get("ludus", "")
+    if len(text) > MAX_META_BYTES:
+        raise CorruptFile(f"{path}: metadata of {len(text)} bytes, at most {MAX_META_BYTES} are read")
+    try:
+        meta = msgspec.json.decode(text, type=WeightsMeta)
+    except msgspec.DecodeError as error:
+        raise CorruptFile(f"{path}: metadata does not describe weights ({error})") from error
+    for name, tensor in tensors.items():
+        if tensor.dtype.kind == "f" and not np.isfinite(tensor).all():
+            raise CorruptFile(f"{path}: tensor {name} holds numbers that are not finite")
+    return Weights(meta, tensors)

@@ -1,0 +1,21 @@
+"""What a run can end with that is not success."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class ConfigError(ValueError):
+    """A preset asks for what cannot be. The message names the key, its value and what was expected."""
+
+
+class RunFailed(Exception):
+    """Training cannot go on (a learner that left the finite numbers, a game that keeps failing)."""
+
+
+class Interrupted(Exception):
+    """Ctrl-C: the run was saved and can be resumed from ``run``."""
+
+    def __init__(self, run: Path, version: int) -> None:
+        super().__init__(f"interrupted after version {version} was saved; go on with: ludus resume {run}")
+        self.run, self.version = run, version

@@ -1,0 +1,86 @@
+"""Who wins how often, with the interval that belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ludus.flow import MatchResult
+from ludus.ratings import wilson_interval
+
+
+class EvalResult(msgspec.Struct, frozen=True):
+    """Player A against player B over whole matches; seats alternate. Rates are in 0..1.
+
+    ``win_rate`` counts a draw as not won; ``score`` counts it as half.
+    """
+
+    player: str
+    against: str
+    game: str
+    matches: int
+    win_rate: float
+    ci_low: float
+    ci_high: float
+    wins: int
+    draws: int
+    losses: int
+    score: float
+    mean_ticks: float
+    mean_return: float
+    errors: int
+    seed: int
+    params: dict[str, str] = {}
+    confidence: float = 0.95
+    win_rate_by_seat: tuple[float, ...] = ()
+
+
+def seat_of_plan(result: MatchResult, plan: int) -> int:
+    """The first seat that ``plan`` filled."""
+    return result.plan_of_seat.index(plan)
+
+
+def summarise(
+    results: Sequence[MatchResult],
+    *,
+    player: str,
+    against: str,
+    game: str,
+    seed: int,
+    params: dict[str, str] | None = None,
+    confidence: float = 0.95,
+) -> EvalResult:
+    """Counts from plan 0's point of view. Matches that ended by an error of the game count apart."""
+    whole = [r for r in results if not r.error]
+    seats = [seat_of_plan(r, 0) for r in whole]
+    outcomes = [r.outcome[seat] for r, seat in zip(whole, seats, strict=True)]
+    wins = sum(o > 0 for o in outcomes)
+    losses = sum(o < 0 for o in outcomes)
+    draws = len(whole) - wins - losses
+    interval = wilson_interval(wins, len(whole), confidence)
+    count = max(1, len(whole))
+    by_seat: list[float] = []
+    for seat in sorted(set(seats)):
+        there = [o > 0 for o, s in zip(outcomes, seats, strict=True) if s == seat]
+        by_seat.append(sum(there) / len(there))
+    return EvalResult(
+        player=player,
+        against=against,
+        game=game,
+        matches=len(whole),
+        win_rate=interval.rate,
+        ci_low=interval.low,
+        ci_high=interval.high,
+        wins=wins,
+        draws=draws,
+        losses=losses,
+        score=(wins + 0.5 * draws) / count,
+        mean_ticks=sum(r.ticks for r in whole) / count,
+        mean_return=sum(r.returns[s] for r, s in zip(whole, seats, strict=True)) / count,
+        errors=len(results) - len(whole),
+        seed=seed,
+        params=dict(params or {}),
+        confidence=confidence,
+        win_rate_by_seat=tuple(by_seat),
+    )

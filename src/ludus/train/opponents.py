@@ -1,0 +1,104 @@
+"""Who sits at the other seats: the lineup of the training pool, and the window of past weights."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from ludus.flow import Controller, GameSpec, Lineup, SeatPlan
+from ludus.train.config import OpponentConfig, Preset
+from ludus.train.errors import ConfigError
+from ludus.train.presets import nearest
+
+LATEST = "latest"
+PAST = "past"
+LEARNER = 0  # policy id
+FIRST_PAST = 1  # policy ids of the past slots count from here
+
+_DRAW_STREAM = 0x9A57
+
+
+def default_opponents(spec: GameSpec) -> tuple[OpponentConfig, ...]:
+    """The game's first bot, or its own latest weights where a game has no bots."""
+    return (OpponentConfig(spec.bots[0].name if spec.bots else LATEST),)
+
+
+def past_config(opponents: tuple[OpponentConfig, ...]) -> OpponentConfig | None:
+    """The entry of past weights, None without one."""
+    return next((o for o in opponents if o.name == PAST), None)
+
+
+def bot_opponents(opponents: tuple[OpponentConfig, ...]) -> tuple[str, ...]:
+    return tuple(o.name for o in opponents if o.name not in (LATEST, PAST))
+
+
+def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
+    """Plan 0 is the learner's seat; every other plan draws from the opponents. Raises ``ConfigError``."""
+    opponents = preset.opponents or default_opponents(spec)
+    bots = [b.name for b in spec.bots]
+    controllers: list[Controller] = []
+    for index, opponent in enumerate(opponents):
+        where = f"opponents[{index}]"
+        if opponent.weight <= 0:
+            raise ConfigError(f"{where}.weight: {opponent.weight}, expected more than 0")
+        if opponent.name == LATEST:
+            controllers.append(Controller(policy=LEARNER, weight=opponent.weight))
+        elif opponent.name == PAST:
+            if opponent.past_slots < 1 or opponent.past_window < 1 or opponent.past_every < 1:
+                raise ConfigError(f"{where}: past_slots, past_window and past_every must be at least 1")
+            share = opponent.weight / opponent.past_slots
+            controllers += [
+                Controller(policy=FIRST_PAST + slot, weight=share) for slot in range(opponent.past_slots)
+            ]
+        elif opponent.name in bots:
+            controllers.append(Controller(bot=opponent.name, weight=opponent.weight))
+        else:
+            hint = nearest(opponent.name, [*bots, LATEST, PAST])
+            raise ConfigError(f"{where}.name: {spec.name} has no bot {opponent.name!r}{hint}")
+    if len({o.name for o in opponents}) != len(opponents):
+        raise ConfigError("opponents: a name stands twice; add up the weights in one entry")
+    skips = {o.frame_skip for o in opponents}
+    if len(skips) > 1:
+        raise ConfigError(f"opponents: frame_skip must be the same for all that share a seat, got {sorted(skips)}")
+    if preset.curriculum.bot and preset.curriculum.bot not in bots:
+        hint = nearest(preset.curriculum.bot, bots)
+        raise ConfigError(f"curriculum.bot: {spec.name} has no bot {preset.curriculum.bot!r}{hint}")
+    learner = SeatPlan(
+        controllers=(Controller(policy=LEARNER),),
+        frame_skip=preset.game.frame_skip,
+        handover_bot=preset.curriculum.bot,
+        handover_ticks=preset.curriculum.ticks if preset.curriculum.bot else 0,
+    )
+    other = SeatPlan(controllers=tuple(controllers), frame_skip=skips.pop())
+    return Lineup(plans=(learner, *(other for _ in range(spec.seats - 1))), rotate=True)
+
+
+class PastWindow(msgspec.Struct):
+    """Versions of past weights that are kept, and which of them play now. Part of every checkpoint.
+
+    ``playing[i]`` is the version behind policy id ``FIRST_PAST + i``.
+    """
+
+    versions: list[int]
+    playing: list[int]
+
+    @classmethod
+    def start(cls, config: OpponentConfig) -> PastWindow:
+        """Before the first freeze every slot plays version 0."""
+        return cls(versions=[0], playing=[0] * config.past_slots)
+
+    def due(self, config: OpponentConfig, version: int) -> bool:
+        return version > self.versions[-1] and version % config.past_every == 0
+
+    def freeze(self, config: OpponentConfig, version: int, seed: int) -> None:
+        """Takes ``version`` in, forgets what falls out of the window, draws who plays.
+
+        The draw depends on (seed, version) alone, so that a resumed run draws the same.
+        """
+        self.versions = [*self.versions, version][-config.past_window :]
+        rng = np.random.Generator(np.random.Philox(key=seed, counter=[_DRAW_STREAM, version, 0, 0]))
+        self.playing = [self.versions[int(i)] for i in rng.integers(0, len(self.versions), config.past_slots)]
+
+    def needed(self) -> set[int]:
+        """Versions whose weights must stay on disk."""
+        return {*self.versions, *self.playing}

@@ -1,0 +1,46 @@
+"""When a run ends, and how far it is."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ludus.train.config import RunConfig
+
+
+class Budget(msgspec.Struct):
+    """What a run has used, resumes included."""
+
+    steps: int = 0  # trained decisions of the learner's rows
+    ticks: int = 0
+    minutes: float = 0.0
+    best_lower_bound: float = 0.0  # of the worst opponent, at the evaluation where it was highest
+
+
+def progress(config: RunConfig, used: Budget) -> float:
+    """Share of the budget that is used, 0..1: by steps if they are bounded (reproducible), else by minutes."""
+    if config.max_steps > 0:
+        return min(1.0, used.steps / config.max_steps)
+    if config.max_minutes > 0:
+        return min(1.0, used.minutes / config.max_minutes)
+    return 0.0
+
+
+def reason_to_stop(config: RunConfig, used: Budget) -> str:
+    """Why the run is over, empty while it is not."""
+    if config.max_steps > 0 and used.steps >= config.max_steps:
+        return f"max_steps = {config.max_steps} reached"
+    if config.max_minutes > 0 and used.minutes >= config.max_minutes:
+        return f"max_minutes = {config.max_minutes:g} reached"
+    if config.target > 0 and used.best_lower_bound >= config.target:
+        return f"target = {config.target:g} reached (lower bound {used.best_lower_bound:.3f})"
+    return ""
+
+
+def minutes_left(config: RunConfig, used: Budget, steps_per_s: float) -> float | None:
+    """Estimate in minutes, None when nothing bounds the run."""
+    estimates = []
+    if config.max_minutes > 0:
+        estimates.append(config.max_minutes - used.minutes)
+    if config.max_steps > 0 and steps_per_s > 0:
+        estimates.append((config.max_steps - used.steps) / steps_per_s / 60.0)
+    return max(0.0, min(estimates)) if estimates else None

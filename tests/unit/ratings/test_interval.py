@@ -1,0 +1,47 @@
+"""Wilson intervals against published values and their defining equation."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ludus.ratings import wilson_interval
+
+Z95 = 1.959963984540054
+
+
+def test_known_values() -> None:
+    # Newcombe (1998), table I, method 3.
+    r = wilson_interval(81, 263)
+    assert (round(r.low, 4), round(r.high, 4)) == (0.2553, 0.3662)
+    r = wilson_interval(15, 148)
+    assert (round(r.low, 4), round(r.high, 4)) == (0.0624, 0.1605)
+    r = wilson_interval(0, 20)
+    assert (r.low, round(r.high, 4)) == (0.0, 0.1611)
+    r = wilson_interval(29, 29)
+    assert (round(r.low, 4), r.high) == (0.8830, 1.0)
+
+
+@given(st.integers(1, 20_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_bounds_solve_the_score_equation(case: tuple[int, int]) -> None:
+    wins, matches = case
+    r = wilson_interval(wins, matches)
+    p = wins / matches
+    assert r.low <= p <= r.high
+    for bound in (r.low, r.high):
+        if 0 < bound < 1:
+            assert math.isclose((p - bound) ** 2 * matches, Z95**2 * bound * (1 - bound), rel_tol=1e-6, abs_tol=1e-9)
+
+
+def test_nothing_known_without_matches() -> None:
+    assert wilson_interval(0, 0) == wilson_interval(0, 0, 0.5)
+    assert (wilson_interval(0, 0).low, wilson_interval(0, 0).high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("wins", "matches", "confidence"), [(-1, 3, 0.95), (4, 3, 0.95), (1, 3, 0.0), (1, 3, 1.0)])
+def test_refuses(wins: int, matches: int, confidence: float) -> None:
+    with pytest.raises(ValueError, match="must lie"):
+        wilson_interval(wins, matches, confidence)
