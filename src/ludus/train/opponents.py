@@ -8,7 +8,7 @@ import numpy as np
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan
 from ludus.train.config import OpponentConfig, Preset
 from ludus.train.errors import ConfigError
-from ludus.train.presets import nearest
+from ludus.train.schema import did_you_mean
 
 LATEST = "latest"
 PAST = "past"
@@ -38,14 +38,10 @@ def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
     bots = [b.name for b in spec.bots]
     controllers: list[Controller] = []
     for index, opponent in enumerate(opponents):
-        where = f"opponents[{index}]"
-        if opponent.weight <= 0:
-            raise ConfigError(f"{where}.weight: {opponent.weight}, expected more than 0")
+        where = f"opponents.{index}"
         if opponent.name == LATEST:
             controllers.append(Controller(policy=LEARNER, weight=opponent.weight))
         elif opponent.name == PAST:
-            if opponent.past_slots < 1 or opponent.past_window < 1 or opponent.past_every < 1:
-                raise ConfigError(f"{where}: past_slots, past_window and past_every must be at least 1")
             share = opponent.weight / opponent.past_slots
             controllers += [
                 Controller(policy=FIRST_PAST + slot, weight=share) for slot in range(opponent.past_slots)
@@ -53,16 +49,18 @@ def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
         elif opponent.name in bots:
             controllers.append(Controller(bot=opponent.name, weight=opponent.weight))
         else:
-            hint = nearest(opponent.name, [*bots, LATEST, PAST])
-            raise ConfigError(f"{where}.name: {spec.name} has no bot {opponent.name!r}{hint}")
+            hint = did_you_mean(opponent.name, [*bots, LATEST, PAST])
+            raise ConfigError(f"{where}.name: unknown bot {opponent.name} of {spec.name}{hint}")
     if len({o.name for o in opponents}) != len(opponents):
         raise ConfigError("opponents: a name stands twice; add up the weights in one entry")
+    if not any(o.weight > 0 for o in opponents):
+        raise ConfigError("opponents: all weights are 0; expected one above 0")
     skips = {o.frame_skip for o in opponents}
     if len(skips) > 1:
         raise ConfigError(f"opponents: frame_skip must be the same for all that share a seat, got {sorted(skips)}")
     if preset.curriculum.bot and preset.curriculum.bot not in bots:
-        hint = nearest(preset.curriculum.bot, bots)
-        raise ConfigError(f"curriculum.bot: {spec.name} has no bot {preset.curriculum.bot!r}{hint}")
+        hint = did_you_mean(preset.curriculum.bot, bots)
+        raise ConfigError(f"curriculum.bot: unknown bot {preset.curriculum.bot} of {spec.name}{hint}")
     learner = SeatPlan(
         controllers=(Controller(policy=LEARNER),),
         frame_skip=preset.game.frame_skip,

@@ -1,0 +1,138 @@
+"""Plays matches between two players, each from every seat, on a pool of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ludus.flow import Controller, GameSpec, Lineup, MatchResult, SeatPlan, Slab
+from ludus.pool.native import NativePool
+from ludus.rollouts import Actor, Collector
+from ludus.rollouts.network_actor import RandomActor
+from ludus.train.errors import ConfigError
+from ludus.train.evaluation import EvalResult, summarise
+from ludus.train.schema import did_you_mean
+
+RANDOM = "random"
+SLOTS = 128
+STEPS = 16
+
+
+@dataclass(slots=True)
+class Player:
+    """A bot of the core (``bot``), or whoever decides (``actor``)."""
+
+    name: str
+    bot: str = ""
+    actor: Actor | None = None
+    frame_skip: int = 0
+
+
+def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -> Player:
+    """A bot of the game; ``random`` is the game's own if it has one, else uniform among legal choices.
+
+    Raises ``ConfigError`` for any other name.
+    """
+    bots = [b.name for b in spec.bots]
+    if name in bots:
+        return Player(name, bot=name, frame_skip=frame_skip)
+    if name == RANDOM:
+        return Player(name, actor=RandomActor(tuple(h.size for h in spec.heads), seed), frame_skip=frame_skip)
+    raise ConfigError(
+        f"{name}: {spec.name} has no such bot{did_you_mean(name, [*bots, RANDOM])}; "
+        "a player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION or a weights file"
+    )
+
+
+def play_matches(
+    spec: GameSpec,
+    params: dict[str, str],
+    player: Player,
+    against: Player,
+    *,
+    matches: int,
+    seed: int,
+    threads: int = 0,
+    record: bool = False,
+    should_stop: Callable[[], bool] | None = None,
+) -> list[MatchResult]:
+    """Results of exactly ``matches`` matches, in the order of their numbers (fewer after ``should_stop``).
+
+    Match m has the same seed and seats whatever the players are, and every match that was begun is
+    counted: long ones are not left out. ``record`` keeps a replay in each result.
+    """
+    actors: dict[int, Actor] = {}
+
+    def plan(side: Player) -> SeatPlan:
+        if side.actor is None:
+            return SeatPlan((Controller(bot=side.bot),), side.frame_skip)
+        policy = len(actors)
+        actors[policy] = side.actor
+        return SeatPlan((Controller(policy=policy),), side.frame_skip)
+
+    first, second = plan(player), plan(against)
+    lineup = Lineup((first, *(second for _ in range(spec.seats - 1))), rotate=True)
+    slots = max(2, min(SLOTS, matches))
+    slots += slots % 2
+    with NativePool(
+        spec.name,
+        params,
+        lineup,
+        matches=slots,
+        groups=2 if threads else 1,
+        threads=threads,
+        seed=seed,
+        schedule=matches,
+        on_error="truncate",
+        record=record,
+    ) as pool:
+        results: list[MatchResult] = []
+        if not actors:
+            return sorted(_bots_only(pool, should_stop), key=lambda r: r.match)
+        collector = Collector(pool, actors)
+        slab = Slab(spec, STEPS, pool.rows)
+        while not pool.finished and not (should_stop and should_stop()):
+            results += collector.collect(slab).results
+        return sorted(results, key=lambda r: r.match)
+
+
+def _bots_only(pool: NativePool, should_stop: Callable[[], bool] | None) -> list[MatchResult]:
+    """Bots play inside the core; the caller only collects what came of it."""
+    results: list[MatchResult] = []
+    while True:
+        for group in range(pool.groups):
+            results += pool.recv(group).results
+        if pool.finished or (should_stop and should_stop()):
+            return results
+        for group in range(pool.groups):
+            pool.send(group)
+
+
+def play_evaluation(
+    spec: GameSpec,
+    params: dict[str, str],
+    player: Player,
+    against: Player,
+    *,
+    matches: int,
+    seed: int,
+    threads: int = 0,
+    record: bool = False,
+    should_stop: Callable[[], bool] | None = None,
+) -> tuple[EvalResult, list[MatchResult]]:
+    """:func:`play_matches` with its counts and interval."""
+    results = play_matches(
+        spec,
+        params,
+        player,
+        against,
+        matches=matches,
+        seed=seed,
+        threads=threads,
+        record=record,
+        should_stop=should_stop,
+    )
+    summary = summarise(
+        results, player=player.name, against=against.name, game=spec.name, seed=seed, params=params
+    )
+    return summary, results

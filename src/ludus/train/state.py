@@ -1,0 +1,94 @@
+"""What a checkpoint holds beside the tensors, and how a run goes back to it."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from ludus.flow import Slab
+from ludus.flow.slab import Array
+from ludus.storage import Checkpoint, CorruptFile
+from ludus.train.matches import RolloutSummary
+from ludus.train.opponents import PastWindow
+from ludus.train.stopping import Budget
+from ludus.train.wiring import Parts
+
+SCHEMA = 1
+POOL = "pool"
+
+
+class TrainerState(msgspec.Struct):
+    """Counters of a run. Everything that decides what happens next, apart from tensors and matches."""
+
+    schema: int = SCHEMA
+    budget: Budget = msgspec.field(default_factory=Budget)
+    received: int = 0  # decisions collected
+    learned: int = 0  # decisions trained on, epochs counted
+    dropped: int = 0
+    matches: int = 0
+    errors: int = 0
+    win_rate: dict[str, float] = {}
+    evaluations: int = 0  # made so far
+    evaluated_steps: int = 0  # budget.steps of the last one
+    evaluation_due: bool = False  # one that was decided on but not made when the checkpoint was written
+    best_score: float = -1.0
+    best_version: int = -1
+    acting_version: int = 0
+    filled: RolloutSummary | None = None  # of the slab that waits for the learner
+    past: PastWindow | None = None
+    log_sizes: dict[str, int] = {}
+    learner: dict[str, int] = {}
+
+
+def make_checkpoint(parts: Parts, state: TrainerState, filled: Slab | None) -> Checkpoint:
+    """The run between two rounds: no update and no rollout is under way.
+
+    ``filled``: the slab that has been collected and not yet learned from (pipelined runs).
+    """
+    arrays, counters = parts.learner.state()
+    state.learner = counters
+    rollout: dict[str, Array] = {POOL: np.frombuffer(parts.pool.snapshot(), np.uint8)}
+    rollout |= {f"collector.{name}": a for name, a in parts.collector.state().items()}
+    if filled is not None:
+        rollout |= {f"slab.{name}": a for name, a in filled.fields().items()}
+    return Checkpoint(parts.learner.weights(), arrays, rollout, msgspec.json.encode(state))
+
+
+def decode_state(checkpoint: Checkpoint) -> TrainerState:
+    """Raises ``CorruptFile`` on anything that is not ours."""
+    try:
+        state = msgspec.json.decode(checkpoint.state, type=TrainerState)
+    except msgspec.DecodeError as error:
+        raise CorruptFile(f"state of version {checkpoint.version}: {error}") from error
+    if state.schema != SCHEMA:
+        raise CorruptFile(f"state of version {checkpoint.version}: schema {state.schema}, expected {SCHEMA}")
+    return state
+
+
+def restore_parts(parts: Parts, checkpoint: Checkpoint, state: TrainerState, filled: Slab | None) -> None:
+    """Puts learner, pool, collector and the waiting slab back. Raises ``CorruptFile`` where they do not fit."""
+    where = f"checkpoint of version {checkpoint.version}"
+    try:
+        parts.learner.load_state(checkpoint.optimizer, state.learner)
+        parts.pool.restore(_array(checkpoint, POOL, where).tobytes())
+        prefix = "collector."
+        parts.collector.restore(
+            {n.removeprefix(prefix): a for n, a in checkpoint.rollout.items() if n.startswith(prefix)}
+        )
+    except ValueError as error:
+        raise CorruptFile(f"{where}: {error}") from error
+    if filled is None:
+        return
+    for name, target in filled.fields().items():
+        stored = _array(checkpoint, f"slab.{name}", where)
+        if stored.shape != target.shape or stored.dtype != target.dtype:
+            raise CorruptFile(
+                f"{where}: slab.{name} is {stored.dtype}{stored.shape}, expected {target.dtype}{target.shape}"
+            )
+        target[...] = stored
+
+
+def _array(checkpoint: Checkpoint, name: str, where: str) -> Array:
+    if name not in checkpoint.rollout:
+        raise CorruptFile(f"{where}: no array {name}")
+    return checkpoint.rollout[name]

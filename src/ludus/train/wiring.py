@@ -1,0 +1,161 @@
+"""Puts the parts of a run together. The only place that knows how each is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+import torch
+
+from ludus.algorithms.appo.learner import AppoLearner
+from ludus.flow import GameSpec, Lineup, Slab, Weights, decode_spec
+from ludus.games import spec as game_spec
+from ludus.policies.config import PolicyConfig
+from ludus.policies.network import PolicyNetwork
+from ludus.pool.native import NativePool
+from ludus.rollouts import Collector
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.train.config import Preset
+from ludus.train.errors import ConfigError
+from ludus.train.hardware import device_name, precision_name, thread_count
+from ludus.train.opponents import FIRST_PAST, LEARNER, build_lineup, default_opponents, past_config
+from ludus.train.preset_game import params_text
+
+# Streams of randomness that must never meet: each part of a run draws from a seed of its own.
+SEED_POOL, SEED_NETWORK, SEED_ACTING, SEED_PAST, SEED_EVALUATION = 1, 2, 3, 4, 5
+
+
+def derive_seed(seed: int, *stream: int) -> int:
+    """A 63-bit seed for one stream of a run: SplitMix64's finaliser over (seed, stream numbers)."""
+    mask = (1 << 64) - 1
+    z = seed & mask
+    for part in stream:
+        z = (z + 0x9E3779B97F4A7C15 * (part + 1)) & mask
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        z ^= z >> 31
+    return z >> 1
+
+
+@dataclass(slots=True)
+class Parts:
+    """Everything that a run is made of. ``acting`` is the network that decides, never the one that learns."""
+
+    spec: GameSpec
+    params: dict[str, str]
+    lineup: Lineup
+    pool: NativePool
+    learner: AppoLearner
+    acting: PolicyNetwork
+    actor: NetworkActor
+    past: dict[int, NetworkActor]  # policy id -> frozen weights
+    collector: Collector
+    slabs: list[Slab]
+    threads: int
+
+
+def resolve_spec(preset: Preset) -> tuple[GameSpec, dict[str, str]]:
+    """The game's declaration under the preset's parameters, and these as text."""
+    params = params_text(preset.game.params)
+    return game_spec(preset.game.name, params), params
+
+
+def build(preset: Preset, slabs: int = 2) -> Parts:
+    """All parts at their beginning. Raises ``ConfigError`` on what cannot be put together."""
+    torch.set_num_threads(1)  # parallel work is ours: threads that help each other, never OpenMP
+    spec, params = resolve_spec(preset)
+    lineup = build_lineup(spec, preset)
+    if preset.pool.matches % preset.pool.groups:
+        raise ConfigError(
+            f"pool.matches = {preset.pool.matches}: expected a multiple of pool.groups = {preset.pool.groups}"
+        )
+    run = preset.run
+    device, threads = device_name(run), thread_count(run)
+    precision = precision_name(run, device)
+    try:
+        learner = AppoLearner(
+            preset.algorithm,
+            preset.policy,
+            spec,
+            seed=derive_seed(run.seed, SEED_NETWORK),
+            workers=threads,
+            device=device,
+            precision=precision,
+            frame_skip=preset.game.frame_skip or spec.default_frame_skip,
+        )
+    except ValueError as error:
+        raise ConfigError(f"policy: {error}") from error
+
+    def network() -> PolicyNetwork:
+        made = PolicyNetwork(preset.policy, spec, learner.seed, precision).to(device)
+        learner.copy_to(made)
+        return made
+
+    acting = network()
+    actor = NetworkActor(acting, derive_seed(run.seed, SEED_ACTING))
+    past: dict[int, NetworkActor] = {}
+    entry = past_config(preset.opponents or default_opponents(spec))
+    for slot in range(entry.past_slots if entry else 0):
+        policy = FIRST_PAST + slot
+        past[policy] = NetworkActor(network(), derive_seed(run.seed, SEED_PAST, policy))
+    pool = NativePool(
+        spec.name,
+        params,
+        lineup,
+        matches=preset.pool.matches,
+        groups=preset.pool.groups,
+        threads=preset.pool.threads,
+        seed=derive_seed(run.seed, SEED_POOL),
+        on_error="truncate",
+    )
+    return Parts(
+        spec=spec,
+        params=params,
+        lineup=lineup,
+        pool=pool,
+        learner=learner,
+        acting=acting,
+        actor=actor,
+        past=past,
+        collector=Collector(pool, {LEARNER: actor, **past}),
+        slabs=[Slab(spec, preset.pool.steps, pool.rows) for _ in range(slabs)],
+        threads=threads,
+    )
+
+
+@torch.no_grad()
+def fill_network(network: PolicyNetwork, weights: Weights, name: str = "weights") -> None:
+    """Makes ``network`` equal to ``weights``. ``ValueError`` naming a tensor that is missing or misshapen."""
+    state = network.state_dict()
+    for key, tensor in state.items():
+        array = weights.tensors.get(key)
+        if array is None or tuple(array.shape) != tuple(tensor.shape):
+            found = "nothing" if array is None else f"shape {tuple(array.shape)}"
+            raise ValueError(f"{name}: tensor {key}: expected shape {tuple(tensor.shape)}, found {found}")
+        tensor.copy_(torch.from_numpy(array.copy()))
+    unknown = sorted(set(weights.tensors) - set(state))
+    if unknown:
+        raise ValueError(f"{name}: tensors that the architecture does not have: {', '.join(unknown[:3])}")
+
+
+def network_of(weights: Weights, spec: GameSpec, name: str = "weights", device: str = "cpu") -> PolicyNetwork:
+    """The network that ``weights`` describe, for a game that observes and acts as theirs did.
+
+    Raises ``ConfigError`` where the weights belong to another game or another version of its spec.
+    """
+    meta = weights.meta
+    if meta.game != spec.name:
+        raise ConfigError(f"{name}: weights of {meta.game}, expected weights of {spec.name}")
+    if meta.spec_hash != spec.spec_hash:
+        theirs = decode_spec(meta.spec)
+        raise ConfigError(
+            f"{name}: made for {meta.game} with spec {meta.spec_hash} (version {theirs.version}), "
+            f"this game has spec {spec.spec_hash} (version {spec.version})"
+        )
+    try:
+        config = msgspec.json.decode(meta.architecture, type=PolicyConfig)
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"{name}: architecture is not one of ludus ({error})") from error
+    network = PolicyNetwork(config, spec, 0).to(device)
+    fill_network(network, weights, name)
+    return network
