@@ -13,7 +13,7 @@ from ludus.flow.slab import Array
 from ludus.flow.weights import Weights, WeightsMeta
 from ludus.storage.errors import CorruptFile, RunNotFound
 
-WEIGHTS_FORMAT = "ludus-weights-1"
+META_KEY = "ludus"  # of the JSON in a safetensors header; the same that policies read
 MAX_FILE_BYTES = 16 << 30
 MAX_META_BYTES = 4 << 20
 
@@ -42,18 +42,18 @@ def decode_file(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
 
 def encode_weights(weights: Weights) -> bytes:
     """Bytes of a weights file: the tensors, and :class:`WeightsMeta` as metadata."""
-    meta = {"format": WEIGHTS_FORMAT, "ludus": msgspec.json.encode(weights.meta).decode()}
-    return encode_tensors(weights.tensors, meta)
+    return encode_tensors(weights.tensors, {META_KEY: msgspec.json.encode(weights.meta).decode()})
 
 
 def read_weights(path: Path) -> Weights:
-    """Weights from a file, checked for format and finite numbers. Raises ``RunNotFound`` or ``CorruptFile``."""
+    """Weights from a file, with finite numbers. Raises ``RunNotFound`` or ``CorruptFile``.
+
+    Whether they fit the architecture that they name is for the policies to check.
+    """
     tensors, metadata = decode_file(path)
-    if metadata.get("format") != WEIGHTS_FORMAT:
-        raise CorruptFile(
-            f"{path}: format {metadata.get('format')!r}, expected {WEIGHTS_FORMAT!r}: not a weights file of ludus"
-        )
-    text = metadata.get("ludus", "")
+    text = metadata.get(META_KEY)
+    if text is None:
+        raise CorruptFile(f"{path}: a safetensors file, but not weights of ludus (no {META_KEY!r} header)")
     if len(text) > MAX_META_BYTES:
         raise CorruptFile(f"{path}: metadata of {len(text)} bytes, at most {MAX_META_BYTES} are read")
     try:

@@ -24,6 +24,7 @@ class Gang:
         self._plan: UpdatePlan | None = None
         self._number = 0  # of plans started
         self._closing = False
+        self._inside = 0  # threads in a plan
         self._threads = [
             threading.Thread(target=self._run, args=(i,), name=f"learner-{i + 1}", daemon=True) for i in range(size)
         ]
@@ -35,7 +36,13 @@ class Gang:
         with self._changed:
             self._plan = plan
             self._number += 1
+            self._inside = len(self._threads)
             self._changed.notify_all()
+
+    def settle(self) -> None:
+        """Until every thread has left the plan that was started last. Ask after the plan is done."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._inside == 0)
 
     def close(self) -> None:
         """Threads leave after the plan they are in. Idempotent."""
@@ -62,3 +69,6 @@ class Gang:
             except BaseException:  # the plan keeps it and raises it in the thread that waits
                 pass
             self.busy_s[index] += time.perf_counter() - begin
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ludus.algorithms.appo.learner import UpdateStats
+from ludus.algorithms.appo.plan import UpdatePlan
 from ludus.flow import MatchResult, Slab
 from ludus.rollouts import RolloutStats
 from ludus.train.gang import Gang
@@ -100,7 +101,7 @@ class Rounds:
         times = _collect_times(stats)
         update = None
         if plan is not None:
-            update = self._finish(times, busy)
+            update = self._finish(plan, times, busy)
             self._publish()
         self.filled = target
         self.summary = summarise_rollout(stats.results, stats.steps, stats.ticks)
@@ -109,13 +110,12 @@ class Rounds:
 
     def _learn(self, slab: Slab, progress: float, times: RoundTimes) -> UpdateStats:
         busy = sum(self.gang.busy_s)
-        self.gang.start(self.parts.learner.begin(slab, progress))
-        return self._finish(times, busy)
+        plan = self.parts.learner.begin(slab, progress)
+        self.gang.start(plan)
+        return self._finish(plan, times, busy)
 
-    def _finish(self, times: RoundTimes, busy_before: float) -> UpdateStats:
+    def _finish(self, plan: UpdatePlan, times: RoundTimes, busy_before: float) -> UpdateStats:
         """Helps the plan that is under way to its end."""
-        plan = self.parts.learner.plan
-        assert plan is not None
         begin = time.perf_counter()
         plan.help(0)
         update = self.parts.learner.finish()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
 import torch
 
 from ludus.algorithms.appo.learner import AppoLearner
 from ludus.flow import GameSpec, Lineup, Slab, Weights, decode_spec
 from ludus.games import spec as game_spec
-from ludus.policies.config import PolicyConfig
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.weights import WeightsError, build_policy
 from ludus.pool.native import NativePool
 from ludus.rollouts import Collector
 from ludus.rollouts.network_actor import NetworkActor
@@ -123,21 +122,6 @@ def build(preset: Preset, slabs: int = 2) -> Parts:
     )
 
 
-@torch.no_grad()
-def fill_network(network: PolicyNetwork, weights: Weights, name: str = "weights") -> None:
-    """Makes ``network`` equal to ``weights``. ``ValueError`` naming a tensor that is missing or misshapen."""
-    state = network.state_dict()
-    for key, tensor in state.items():
-        array = weights.tensors.get(key)
-        if array is None or tuple(array.shape) != tuple(tensor.shape):
-            found = "nothing" if array is None else f"shape {tuple(array.shape)}"
-            raise ValueError(f"{name}: tensor {key}: expected shape {tuple(tensor.shape)}, found {found}")
-        tensor.copy_(torch.from_numpy(array.copy()))
-    unknown = sorted(set(weights.tensors) - set(state))
-    if unknown:
-        raise ValueError(f"{name}: tensors that the architecture does not have: {', '.join(unknown[:3])}")
-
-
 def network_of(weights: Weights, spec: GameSpec, name: str = "weights", device: str = "cpu") -> PolicyNetwork:
     """The network that ``weights`` describe, for a game that observes and acts as theirs did.
 
@@ -153,9 +137,6 @@ def network_of(weights: Weights, spec: GameSpec, name: str = "weights", device: 
             f"this game has spec {spec.spec_hash} (version {spec.version})"
         )
     try:
-        config = msgspec.json.decode(meta.architecture, type=PolicyConfig)
-    except msgspec.DecodeError as error:
-        raise ConfigError(f"{name}: architecture is not one of ludus ({error})") from error
-    network = PolicyNetwork(config, spec, 0).to(device)
-    fill_network(network, weights, name)
-    return network
+        return build_policy(weights, device)
+    except WeightsError as error:
+        raise ConfigError(f"{name}: {error}") from error

@@ -7,6 +7,7 @@ of tasks that may run at the same time. Whoever finishes the last task of a list
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 Task = Callable[[int], None]  # called with the number of the worker that runs it
@@ -31,6 +32,8 @@ class UpdatePlan:
         self._error: BaseException | None = None
         #: tasks run by each worker number, to see how the work was shared
         self.tasks_run: dict[int, int] = {}
+        #: seconds that each worker number spent in ``help`` without a task to run
+        self.waited_s: dict[int, float] = {}
 
     @property
     def done(self) -> bool:
@@ -70,7 +73,9 @@ class UpdatePlan:
                         break
                     if not block:
                         return False
+                    begin = time.perf_counter()
                     self._changed.wait()
+                    self.waited_s[worker] = self.waited_s.get(worker, 0.0) + time.perf_counter() - begin
             try:
                 if task is None:
                     self._advance()

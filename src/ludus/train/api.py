@@ -1,0 +1,192 @@
+"""What front ends call: start a run, go on with one, let two players meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import torch
+
+from ludus import __version__
+from ludus.flow import GameSpec
+from ludus.games import spec as game_spec
+from ludus.policies.weights import WeightsError, load_weights
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.storage import Checkpoint, RunDirectory, RunInfo, is_reference, resolve_weights, utc_now
+from ludus.train import hardware
+from ludus.train.config import ParamValue, Preset
+from ludus.train.errors import ConfigError
+from ludus.train.evaluation import EvalResult
+from ludus.train.evaluator import Player, play_evaluation, scripted_player
+from ludus.train.observer import Observer, SilentObserver
+from ludus.train.preset_file import parse_preset, to_toml
+from ludus.train.preset_game import params_text
+from ludus.train.report import write_report
+from ludus.train.runner import Trainer
+from ludus.train.sinks import default_sinks
+from ludus.train.wiring import derive_seed, network_of, resolve_spec
+
+RUN_SCHEMA = 1
+
+
+class RunResult(msgspec.Struct, frozen=True):
+    """How a run ended. ``best_version`` names the weights that ``RUN@best`` gives, ``final`` how they play."""
+
+    run: str
+    reason: str
+    version: int
+    best_version: int
+    steps: int
+    ticks: int
+    minutes: float
+    final: tuple[EvalResult, ...]
+    report: str
+
+
+def start_run(preset: Preset, run_dir: Path, *, observer: Observer | None = None) -> RunResult:
+    """A new run in ``run_dir``, from its first slab to its report.
+
+    Raises ``RunExists`` (the directory is there), ``ConfigError`` (the preset cannot be put together),
+    ``Interrupted`` (Ctrl-C; saved) and ``RunFailed``.
+    """
+    spec, _ = resolve_spec(preset)
+    info = RunInfo(
+        schema=RUN_SCHEMA,
+        package_version=__version__,
+        game=spec.name,
+        spec_hash=spec.spec_hash,
+        seed=preset.run.seed,
+        started=utc_now(),
+        command=hardware.command(),
+        host=hardware.host(),
+        versions=hardware.versions(),
+    )
+    run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
+    return _carry_out(preset, run, observer or SilentObserver(), None)
+
+
+def resume_run(
+    run_dir: Path, *, observer: Observer | None = None, more: Callable[[Preset], Preset] | None = None
+) -> RunResult:
+    """Goes on with the newest whole checkpoint of ``run_dir``, or from the beginning if there is none.
+
+    ``more`` may change the budget of the preset. Raises ``RunNotFound``, ``CorruptFile`` and what
+    :func:`start_run` raises.
+    """
+    observer = observer or SilentObserver()
+    run = RunDirectory.open(run_dir)
+    preset = parse_preset(run.config.read_bytes(), str(run.config)).preset
+    run = RunDirectory.open(run_dir, preset.run.keep_checkpoints)
+    run.info()
+    if more is not None:
+        preset = more(preset)
+    checkpoint: Checkpoint | None = None
+    if run.checkpoints.versions():
+        checkpoint, problems = run.checkpoints.load_last()
+        for problem in problems:
+            observer.on_message(f"problem: {problem}; an older checkpoint is used")
+        observer.on_message(f"resuming from version {checkpoint.version}")
+    else:
+        observer.on_message("no checkpoint was saved yet: starting from the beginning")
+        for path in (run.metrics, run.matches):
+            path.unlink(missing_ok=True)
+    return _carry_out(preset, run, observer, checkpoint)
+
+
+def _carry_out(preset: Preset, run: RunDirectory, observer: Observer, checkpoint: Checkpoint | None) -> RunResult:
+    trainer = Trainer(preset, run, observer, default_sinks(run.path), checkpoint)
+    try:
+        observer.on_start(run.path, preset, trainer.parts.spec)
+        final = trainer.run()
+        state = trainer.state
+        write_report(run, preset, trainer.reason)
+        return RunResult(
+            run=str(run.path),
+            reason=trainer.reason,
+            version=trainer.parts.learner.version,
+            best_version=max(state.best_version, 0),
+            steps=state.budget.steps,
+            ticks=state.budget.ticks,
+            minutes=state.budget.minutes,
+            final=final,
+            report=str(run.report),
+        )
+    finally:
+        trainer.close()
+
+
+def resolve_player(
+    text: str, spec: GameSpec, *, seed: int = 0, frame_skip: int = 0, greedy: bool = False
+) -> Player:
+    """Who ``text`` is: a bot's name, ``random``, ``RUN@best|last|VERSION``, or a weights file.
+
+    Weights play at the frame skip that they were trained with unless ``frame_skip`` says otherwise.
+    Raises ``ConfigError`` or ``StorageError``.
+    """
+    if text in {b.name for b in spec.bots} or not is_reference(text):
+        return scripted_player(text, spec, seed, frame_skip)
+    path = resolve_weights(text)
+    try:
+        weights = load_weights(path)
+        network = network_of(weights, spec, text)
+    except WeightsError as error:
+        raise ConfigError(str(error)) from error
+    skip = frame_skip or weights.meta.frame_skip
+    return Player(text, actor=NetworkActor(network, seed, weights.meta.version, greedy), frame_skip=skip)
+
+
+def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
+    """The game, and the parameters of its rules, that weights were trained on; None for a bot's name."""
+    if not is_reference(text):
+        return None
+    path = resolve_weights(text)
+    game = load_weights(path).meta.game
+    run = path.parent.parent.parent
+    config = run / "config.toml"
+    if not config.is_file():
+        return game, {}
+    preset = parse_preset(config.read_bytes(), str(config)).preset
+    return game, params_text(preset.game.params)
+
+
+def evaluate(
+    player: str,
+    against: str,
+    *,
+    game: str = "",
+    params: dict[str, ParamValue] | None = None,
+    matches: int = 400,
+    seed: int = 1,
+    frame_skip: int = 0,
+    against_frame_skip: int = 0,
+    greedy: bool = False,
+    threads: int = 0,
+) -> EvalResult:
+    """``player`` against ``against`` over ``matches`` whole matches, seats in turn; see :func:`resolve_player`.
+
+    ``game`` may stay empty where one of the two names weights of a run; its parameters are then the
+    run's unless ``params`` says otherwise. Frame skips of 0 are the player's own, or the game's default.
+    """
+    if matches < 1:
+        raise ConfigError(f"matches = {matches}: expected at least 1")
+    torch.set_num_threads(1)
+    text_params = params_text(params or {})
+    trained_on = game_of_player(player) or game_of_player(against)
+    if trained_on is not None:
+        if game and game != trained_on[0]:
+            raise ConfigError(f"{player} against {against}: weights of {trained_on[0]}, the game asked for is {game}")
+        game = trained_on[0]
+        if params is None:
+            text_params = trained_on[1]
+    if not game:
+        raise ConfigError(f"{player} against {against}: say which game (two bots do not tell)")
+    spec = game_spec(game, text_params)
+    first = resolve_player(player, spec, seed=derive_seed(seed, 0), frame_skip=frame_skip, greedy=greedy)
+    second = resolve_player(
+        against, spec, seed=derive_seed(seed, 1), frame_skip=against_frame_skip or frame_skip, greedy=greedy
+    )
+    result, _ = play_evaluation(
+        spec, text_params, first, second, matches=matches, seed=seed, threads=threads
+    )
+    return result

@@ -1,0 +1,470 @@
+"""One run, from its first slab to its report.
+
+The thread that calls :meth:`Trainer.run` samples and drives; the gang's threads learn. Between two rounds
+nothing is under way: there checkpoints are written, opponents are frozen, evaluations are decided on,
+and Ctrl-C takes effect.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import msgspec
+import numpy as np
+
+from ludus.algorithms.appo.learner import UpdateStats
+from ludus.flow import MatchResult, Weights
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.storage import Checkpoint, Pointer, RunDirectory, RunLog, StorageError
+from ludus.train.config import Preset
+from ludus.train.curriculum import handover_ticks
+from ludus.train.errors import Interrupted, RunFailed
+from ludus.train.evaluation import EvalResult, summarise
+from ludus.train.evaluator import RANDOM, Player, play_matches, scripted_player
+from ludus.train.gang import Gang
+from ludus.train.matches import RolloutSummary, running_win_rate
+from ludus.train.observer import EvaluationMetrics, Observer, Timing, UpdateMetrics
+from ludus.train.opponents import FIRST_PAST, PastWindow, bot_opponents, default_opponents, past_config
+from ludus.train.rounds import Round, Rounds, RoundTimes
+from ludus.train.sinks import Sink
+from ludus.train.state import TrainerState, decode_state, make_checkpoint, restore_parts
+from ludus.train.stopping import minutes_left, progress, reason_to_stop
+from ludus.train.wiring import SEED_EVALUATION, SEED_PAST, Parts, build, derive_seed, network_of
+
+FINAL = 1 << 20  # number of the final evaluation, apart from those inside training
+REPLAYS_PER_OPPONENT = 2
+
+
+class Trainer:
+    """Owns the parts of a run and its files while it runs. Made, run once, closed."""
+
+    def __init__(
+        self,
+        preset: Preset,
+        run: RunDirectory,
+        observer: Observer,
+        sinks: tuple[Sink, ...] = (),
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self.preset, self.run_dir, self.observer, self.sinks = preset, run, observer, sinks
+        self.parts: Parts = build(preset)
+        self.gang = Gang(max(0, self.parts.threads - 1))
+        self.rounds = Rounds(self.parts, self.gang, pipelined=preset.run.lag == "pipelined")
+        self.log = RunLog(run)
+        self.state = TrainerState()
+        self.frozen: dict[int, Weights] = {}
+        opponents = preset.opponents or default_opponents(self.parts.spec)
+        self.past = past_config(opponents)
+        self.against = preset.evaluation.against or bot_opponents(opponents) or self._stand_ins()
+        self.reason = ""
+        self._interrupted = False
+        self._saved_at = time.perf_counter()
+        self._mark = time.perf_counter()
+        self._reported_problem = ""
+        self._replays: dict[str, list[MatchResult]] = {}
+        if checkpoint is None:
+            self._begin()
+        else:
+            self._resume(checkpoint)
+
+    def _stand_ins(self) -> tuple[str, ...]:
+        """Whom to be measured against where training meets no bots."""
+        return tuple(b.name for b in self.parts.spec.bots) or (RANDOM,)
+
+    # ---- beginning and going on ------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        if self.past is not None:
+            self.state.past = PastWindow.start(self.past)
+            self._freeze(self.parts.learner.weights())
+        self.log.event("started", seed=self.preset.run.seed)
+
+    def _resume(self, checkpoint: Checkpoint) -> None:
+        state = decode_state(checkpoint)
+        waiting = self.parts.slabs[0] if state.filled is not None else None
+        restore_parts(self.parts, checkpoint, state, waiting)
+        self.state = state
+        self.rounds.resume(state.filled)
+        self.parts.actor.version = self.parts.learner.copy_to(self.parts.acting)
+        if state.past is not None:
+            for version in state.past.needed():
+                self.frozen[version] = self.run_dir.load_snapshot(version)
+            self._seat_past()
+        self.log.rewind(state.log_sizes)
+        self.log.event("resumed", version=checkpoint.version, steps=state.budget.steps)
+
+    def _freeze(self, weights: Weights) -> None:
+        """Takes weights among the past opponents."""
+        assert self.state.past is not None
+        self.frozen[weights.meta.version] = weights
+        try:
+            self.run_dir.save_snapshot(weights)
+        except OSError as error:
+            self._problem(f"snapshot of version {weights.meta.version} was not written: {error.strerror or error}")
+        self._seat_past()
+
+    def _seat_past(self) -> None:
+        """Gives every past slot the weights that it was drawn."""
+        assert self.state.past is not None
+        parts = self.parts
+        for slot, version in enumerate(self.state.past.playing):
+            policy = FIRST_PAST + slot
+            network = network_of(self.frozen[version], parts.spec, f"snapshot {version}", str(parts.acting.device))
+            seed = derive_seed(self.preset.run.seed, SEED_PAST, policy)
+            parts.past[policy] = NetworkActor(network, seed, version)
+        parts.collector.set_actors({0: parts.actor, **parts.past})
+
+    # ---- the loop --------------------------------------------------------------------------------
+
+    def run(self) -> tuple[EvalResult, ...]:
+        """Trains until a budget is used up, then evaluates the best weights. Returns that evaluation.
+
+        Raises ``Interrupted`` after Ctrl-C (the run was saved) and ``RunFailed`` when training cannot go on.
+        """
+        self._mark = time.perf_counter()
+        with self._signals():
+            while not (reason := reason_to_stop(self.preset.run, self.state.budget)):
+                self._between_rounds()
+                self._finished_round(self.rounds.run(self._progress(), self._meanwhile()))
+            self.reason = reason
+            self._say(f"training ends: {reason}")
+            self._save()
+            return self._final()
+
+    def close(self) -> None:
+        """Stops threads and closes files. Idempotent."""
+        self.gang.close()
+        self.parts.pool.close()
+        self.log.close()
+        for sink in self.sinks:
+            sink.close()
+
+    def _progress(self) -> float:
+        return progress(self.preset.run, self.state.budget)
+
+    def _between_rounds(self) -> None:
+        state, parts = self.state, self.parts
+        version = parts.learner.version
+        if self.past is not None and state.past is not None and state.past.due(self.past, version):
+            state.past.freeze(self.past, version, derive_seed(self.preset.run.seed, SEED_PAST))
+            self._freeze(parts.learner.weights())
+        if self.preset.curriculum.bot:
+            parts.pool.set_handover(0, self._handover())
+        every = self.preset.evaluation.every_steps
+        if every > 0 and state.budget.steps - state.evaluated_steps >= every:
+            state.evaluated_steps = state.budget.steps
+            state.evaluation_due = True
+        if self._interrupted:
+            saved = self._save()
+            self.log.event("interrupted", version=version)
+            if not saved:
+                raise RunFailed("interrupted, and the last moments could not be saved; the newest checkpoint stands")
+            raise Interrupted(self.run_dir.path, version)
+        minutes = (time.perf_counter() - self._saved_at) / 60.0
+        if state.evaluation_due or minutes >= self.preset.run.checkpoint_every_minutes > 0:
+            self._save()
+
+    def _handover(self) -> int:
+        return handover_ticks(self.preset.curriculum, self._progress())
+
+    def _meanwhile(self) -> Callable[[], None] | None:
+        return self._evaluate if self.state.evaluation_due else None
+
+    def _finished_round(self, done: Round) -> None:
+        state = self.state
+        state.received += done.received
+        now = time.perf_counter()
+        state.budget.minutes += (now - self._mark) / 60.0
+        self._mark = now
+        if done.update is not None and done.learned is not None:
+            self._learned(done.update, done.learned, done.times)
+
+    def _learned(self, update: UpdateStats, summary: RolloutSummary, times: RoundTimes) -> None:
+        state = self.state
+        if not all(np.isfinite(v) for v in (update.policy_loss, update.value_loss, update.grad_norm)):
+            raise RunFailed(
+                f"version {update.version}: the loss is not finite (policy {update.policy_loss}, "
+                f"value {update.value_loss}, gradient {update.grad_norm}); lower algorithm.learning_rate and "
+                f"resume from an earlier checkpoint"
+            )
+        state.budget.steps += summary.steps
+        state.budget.ticks += summary.ticks
+        state.learned += update.samples * self.preset.algorithm.epochs
+        state.matches += summary.matches
+        state.errors += summary.errors
+        state.win_rate = running_win_rate(state.win_rate, summary.outcomes)
+        if summary.errors:
+            self._problem(f"{summary.errors} matches ended by an error of the game (version {update.version})")
+        metrics = self._metrics(update, summary, times)
+        self.log.metrics(msgspec.to_builtins(metrics, str_keys=True))
+        self._report_log_problem()
+        for sink in self.sinks:
+            sink.update(metrics)
+        self.observer.on_update(metrics)
+
+    def _metrics(self, update: UpdateStats, summary: RolloutSummary, times: RoundTimes) -> UpdateMetrics:
+        state = self.state
+        decisions = max(1, sum(update.lag.values()))
+        matches = max(1, summary.matches)
+        return UpdateMetrics(
+            update=update.version,
+            version=update.version,
+            steps=state.budget.steps,
+            received=state.received,
+            ticks=state.budget.ticks,
+            matches=state.matches,
+            progress=self._progress() if self.preset.run.max_steps > 0 else 0.0,
+            loss=loss_numbers(update),
+            lag_mean=sum(lag * n for lag, n in update.lag.items()) / decisions,
+            lag_max=max(update.lag, default=0),
+            lag=dict(sorted(update.lag.items())),
+            sample_reuse=state.learned / max(1, state.received),
+            dropped=state.dropped,
+            outcomes=summary.outcomes,
+            win_rate=state.win_rate,
+            mean_return=summary.sum_returns / matches,
+            mean_ticks=summary.sum_ticks / matches,
+            handover_ticks=self._handover() if self.preset.run.max_steps > 0 else 0,
+            time=self._timing(summary, times),
+        )
+
+    def _timing(self, summary: RolloutSummary, times: RoundTimes) -> Timing:
+        total = max(times.total_s, 1e-9)
+        steps_per_s = summary.steps / total
+        learner_wait = 0.0
+        if times.threads:
+            learner_wait = 1.0 - (times.learn_s - times.learn_wait_s) / (total * times.threads)
+        return Timing(
+            minutes=self.state.budget.minutes,
+            minutes_left=minutes_left(self.preset.run, self.state.budget, steps_per_s),
+            update_s=times.total_s,
+            collect_s=times.collect_s,
+            infer_s=times.infer_s,
+            pool_wait_s=times.pool_wait_s,
+            learn_s=times.learn_s + times.help_s - times.help_wait_s - times.learn_wait_s,
+            frames_per_s=summary.ticks / total,
+            steps_per_s=steps_per_s,
+            sampler_wait_share=min(1.0, times.help_wait_s / total),
+            learner_wait_share=min(1.0, max(0.0, learner_wait)),
+        )
+
+    # ---- evaluation ------------------------------------------------------------------------------
+
+    def _evaluate(self) -> None:
+        """Evaluates the weights that act now; the checkpoint that was saved just before has the same."""
+        state = self.state
+        version = self.parts.actor.version
+        number = state.evaluations
+        results = self._evaluate_network(self.parts.actor, number, self.preset.evaluation.matches)
+        if results is None:  # interrupted: it is made again after the run is resumed
+            return
+        state.evaluations += 1
+        state.evaluation_due = False
+        self._judge(version, results, number)
+
+    def _judge(self, version: int, results: tuple[EvalResult, ...], number: int) -> None:
+        state = self.state
+        score = sum(r.ci_low for r in results) / len(results)
+        best = score > state.best_score
+        if best:
+            state.best_score, state.best_version = score, version
+            if version in self.run_dir.checkpoints.versions():
+                try:
+                    self.run_dir.checkpoints.point("best", Pointer(version, score))
+                except OSError as error:
+                    self._problem(f"best.json was not written: {error.strerror or error}")
+        state.budget.best_lower_bound = max(state.budget.best_lower_bound, min(r.ci_low for r in results))
+        self._tell(EvaluationMetrics(version, state.budget.steps, score, best, results, final=number == FINAL))
+
+    def _evaluate_network(
+        self, actor: NetworkActor, number: int, matches: int, record: bool = False
+    ) -> tuple[EvalResult, ...] | None:
+        """Against every opponent, on matches that no training and no other evaluation plays."""
+        preset, parts = self.preset, self.parts
+        results: list[EvalResult] = []
+        opponent_skip = next((o.frame_skip for o in preset.opponents), 0)
+        for index, name in enumerate(self.against):
+            seed = derive_seed(preset.run.seed, SEED_EVALUATION, number, index)
+            player = Player(
+                f"version {actor.version}",
+                actor=NetworkActor(actor.network, seed, actor.version, preset.evaluation.greedy),
+                frame_skip=preset.game.frame_skip,
+            )
+            opponent = scripted_player(name, parts.spec, seed ^ 1, opponent_skip)
+            played = play_matches(
+                parts.spec,
+                parts.params,
+                player,
+                opponent,
+                matches=matches,
+                seed=seed,
+                threads=preset.pool.threads,
+                record=record,
+                should_stop=lambda: self._interrupted,
+            )
+            if self._interrupted:
+                return None
+            if record:
+                self._replays[name] = played
+            self.log.matches([match_row(r, number, actor.version) for r in played])
+            results.append(
+                summarise(
+                    played,
+                    player=player.name,
+                    against=name,
+                    game=parts.spec.name,
+                    seed=seed,
+                    params=parts.params,
+                )
+            )
+        return tuple(results)
+
+    def _tell(self, evaluation: EvaluationMetrics) -> None:
+        self.log.metrics(msgspec.to_builtins(evaluation, str_keys=True))
+        for sink in self.sinks:
+            sink.evaluation(evaluation)
+        self.observer.on_evaluation(evaluation)
+
+    def _final(self) -> tuple[EvalResult, ...]:
+        """The last weights compete for ``best`` once more, then the best play their final matches."""
+        evaluation = self.preset.evaluation
+        if evaluation.matches > 0 and self.parts.learner.version > 0:
+            self.state.evaluation_due = True
+            self._evaluate()
+            self._stop_if_interrupted()
+        if evaluation.final_matches == 0:
+            return ()
+        best = self.state.best_version if self.state.best_version >= 0 else self.parts.learner.version
+        store = self.run_dir.checkpoints
+        actor = self.parts.actor
+        if best != actor.version and best in store.versions():
+            try:
+                weights = store.load(best).weights
+                network = network_of(weights, self.parts.spec, f"version {best}", str(self.parts.acting.device))
+                actor = NetworkActor(network, actor.seed, best)
+            except StorageError as error:
+                self._problem(f"the best weights cannot be read, the last ones are rated instead: {error}")
+        self._say(f"final evaluation of version {actor.version}: {evaluation.final_matches} matches an opponent")
+        results = self._evaluate_network(actor, FINAL, evaluation.final_matches, record=True)
+        self._stop_if_interrupted()
+        assert results is not None
+        score = sum(r.ci_low for r in results) / len(results)
+        self._tell(EvaluationMetrics(actor.version, self.state.budget.steps, score, True, results, final=True))
+        self._keep_replays()
+        self.log.event("finished", reason=self.reason, best=actor.version)
+        return results
+
+    def _keep_replays(self) -> None:
+        """A few recorded matches of the final evaluation, won ones first."""
+        for name, played in self._replays.items():
+            whole = [r for r in played if r.replay and not r.error]
+            won_first = sorted(whole, key=lambda r: (r.outcome[r.plan_of_seat.index(0)] <= 0, r.match))
+            for index, result in enumerate(won_first[:REPLAYS_PER_OPPONENT]):
+                path = self.run_dir.replays / f"final-{name}-{index + 1}.replay.ludus"
+                try:
+                    path.write_bytes(result.replay)
+                except OSError as error:
+                    self._problem(f"{path} was not written: {error.strerror or error}")
+
+    def _stop_if_interrupted(self) -> None:
+        if self._interrupted:
+            self.log.event("interrupted", version=self.parts.learner.version)
+            raise Interrupted(self.run_dir.path, self.parts.learner.version)
+
+    # ---- files and messages ----------------------------------------------------------------------
+
+    def _save(self) -> bool:
+        """Writes a checkpoint. A failure is reported and the run goes on; False then."""
+        state = self.state
+        state.filled = self.rounds.summary if self.rounds.filled is not None else None
+        state.log_sizes = self.log.sizes()
+        try:
+            path = self.run_dir.checkpoints.save(make_checkpoint(self.parts, state, self.rounds.filled))
+        except OSError as error:
+            self._problem(
+                f"checkpoint of version {self.parts.learner.version} was not written "
+                f"({error.strerror or error}); the one before it stands, the run goes on"
+            )
+            self._saved_at = time.perf_counter()
+            return False
+        self._saved_at = time.perf_counter()
+        if state.past is not None:
+            self.run_dir.drop_snapshots(self._snapshots_on_disk())
+            self.frozen = {v: w for v, w in self.frozen.items() if v in state.past.needed()}
+        self.observer.on_checkpoint(path, self.parts.learner.version)
+        return True
+
+    def _snapshots_on_disk(self) -> set[int]:
+        """Versions that this or an older checkpoint on disk refers to."""
+        assert self.state.past is not None
+        kept = set(self.state.past.needed())
+        for version in self.run_dir.checkpoints.versions():
+            try:
+                past = decode_state(self.run_dir.checkpoints.load(version)).past
+            except StorageError:
+                continue
+            if past is not None:
+                kept |= past.needed()
+        return kept
+
+    def _report_log_problem(self) -> None:
+        if self.log.problem and self.log.problem != self._reported_problem:
+            self._reported_problem = self.log.problem
+            self.observer.on_message(f"problem: {self.log.problem}; the run goes on without these lines")
+
+    def _problem(self, text: str) -> None:
+        self.log.event("problem", text=text)
+        self._say(f"problem: {text}")
+
+    def _say(self, text: str) -> None:
+        self.log.message(text)
+        self.observer.on_message(text)
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Ctrl-C (and SIGTERM) end the run after the round that is under way; a second Ctrl-C at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            if self._interrupted and number == signal.SIGINT:
+                raise KeyboardInterrupt
+            self._interrupted = True
+
+        before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def loss_numbers(update: UpdateStats) -> dict[str, float]:
+    """The means of one update, by name."""
+    names = (
+        "policy_loss value_loss entropy kl clip_fraction explained_variance grad_norm learning_rate "
+        "reward_mean target_mean samples"
+    )
+    return {name: float(getattr(update, name)) for name in names.split()}
+
+
+def match_row(result: MatchResult, evaluation: int, version: int) -> dict[str, object]:
+    """A line of ``matches.jsonl``."""
+    return {
+        "evaluation": "final" if evaluation == FINAL else evaluation,
+        "version": version,
+        "match": result.match,
+        "seed": result.seed,
+        "ticks": result.ticks,
+        "seat": result.plan_of_seat.index(0),
+        "outcome": result.outcome,
+        "players": result.players,
+        "truncated": result.truncated,
+        "error": result.error,
+    }
