@@ -53,7 +53,7 @@ def precision_name(config: RunConfig, device: str) -> str:
 
 def versions() -> dict[str, str]:
     """Of everything that numbers may depend on."""
-    out = {"python": platform.python_version(), "torch": torch.__version__}
+    out = {"python": platform.python_version(), "torch": str(torch.__version__)}
     for name in ("numpy", "msgspec", "safetensors"):
         out[name] = metadata.version(name)
     return out
