@@ -53,13 +53,13 @@ def play_matches(
     matches: int,
     seed: int,
     threads: int = 0,
-    record: bool = False,
+    record: int = 0,
     should_stop: Callable[[], bool] | None = None,
 ) -> list[MatchResult]:
     """Results of exactly ``matches`` matches, in the order of their numbers (fewer after ``should_stop``).
 
     Match m has the same seed and seats whatever the players are, and every match that was begun is
-    counted: long ones are not left out. ``record`` keeps a replay in each result.
+    counted: long ones are not left out. The first ``record`` matches keep a replay in their result.
     """
     actors: dict[int, Actor] = {}
 
@@ -84,7 +84,7 @@ def play_matches(
         seed=seed,
         schedule=matches,
         on_error="truncate",
-        record=record,
+        record=range(min(record, matches)),
     ) as pool:
         results: list[MatchResult] = []
         if not actors:
@@ -117,7 +117,7 @@ def play_evaluation(
     matches: int,
     seed: int,
     threads: int = 0,
-    record: bool = False,
+    record: int = 0,
     should_stop: Callable[[], bool] | None = None,
 ) -> tuple[EvalResult, list[MatchResult]]:
     """:func:`play_matches` with its counts and interval."""

@@ -37,7 +37,8 @@ from ludus.train.stopping import minutes_left, progress, reason_to_stop
 from ludus.train.wiring import SEED_EVALUATION, SEED_PAST, Parts, build, derive_seed, network_of
 
 FINAL = 1 << 20  # number of the final evaluation, apart from those inside training
-REPLAYS_PER_OPPONENT = 2
+RECORDED = 32  # matches of a final evaluation that keep a replay
+REPLAYS_PER_OPPONENT = 2  # of them stay on disk, won ones first
 
 
 class Trainer:
@@ -282,7 +283,7 @@ class Trainer:
         self._tell(EvaluationMetrics(version, state.budget.steps, score, best, results, final=number == FINAL))
 
     def _evaluate_network(
-        self, actor: NetworkActor, number: int, matches: int, record: bool = False
+        self, actor: NetworkActor, number: int, matches: int, record: int = 0
     ) -> tuple[EvalResult, ...] | None:
         """Against every opponent, on matches that no training and no other evaluation plays."""
         preset, parts = self.preset, self.parts
@@ -350,7 +351,7 @@ class Trainer:
             except StorageError as error:
                 self._problem(f"the best weights cannot be read, the last ones are rated instead: {error}")
         self._say(f"final evaluation of version {actor.version}: {evaluation.final_matches} matches an opponent")
-        results = self._evaluate_network(actor, FINAL, evaluation.final_matches, record=True)
+        results = self._evaluate_network(actor, FINAL, evaluation.final_matches, RECORDED)
         self._stop_if_interrupted()
         assert results is not None
         score = sum(r.ci_low for r in results) / len(results)
