@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -135,7 +136,7 @@ class PoolHandle {
                                 nb::tuple(returns), nb::tuple(players), nb::tuple(plans),
                                 r.truncated, to_text(r.error),
                                 nb::bytes(r.replay.data(), r.replay.size())));
-      r.replay.clear();
+      r.replay = {};  // its memory is not needed again
     });
     return out;
   }
@@ -239,6 +240,15 @@ inline void bind_pool_handle(nb::module_& m) {
                                     c.counts.matches, c.counts.errors, c.times.busy_ns,
                                     c.times.wait_ns, c.recv_wait_ns);
            })
+      .def("snapshot",
+           [](PoolHandle& h) {
+             const std::string data = h.pool().snapshot();
+             return nb::bytes(data.data(), data.size());
+           })
+      .def("restore",
+           [](PoolHandle& h, const nb::bytes& data) {
+             h.pool().restore({static_cast<const char*>(data.data()), data.size()});
+           })
       .def("close", &PoolHandle::close);
 }
 
@@ -250,7 +260,8 @@ void bind_pool(nb::module_& m) {
       [](const std::string& game, const ParamDict& params, const std::vector<PlanTuple>& plans,
          bool rotate, int matches, int groups, int threads, std::uint64_t seed,
          std::optional<std::uint64_t> schedule, const std::string& autoreset,
-         std::uint32_t truncate_ticks, bool raise_errors) {
+         std::uint32_t truncate_ticks, bool raise_errors, bool record_all,
+         const std::vector<std::uint64_t>& record_matches, std::uint32_t hash_every) {
         PoolOptions o;
         o.lineup = to_lineup(plans, rotate);
         o.matches = matches;
@@ -261,6 +272,8 @@ void bind_pool(nb::module_& m) {
         o.autoreset = to_autoreset(autoreset);
         o.truncate_ticks = truncate_ticks;
         o.raise_errors = raise_errors;
+        o.record = {record_all, record_matches, hash_every};
+        std::sort(o.record.matches.begin(), o.record.matches.end());
         auto pool = Games::with_game(game, [&]<class G>() -> std::unique_ptr<AnyPool> {
           return std::make_unique<Pool<G>>(Params(params), o);
         });
@@ -269,6 +282,7 @@ void bind_pool(nb::module_& m) {
       nb::arg("game"), nb::arg("params"), nb::arg("plans"), nb::arg("rotate"), nb::arg("matches"),
       nb::arg("groups"), nb::arg("threads"), nb::arg("seed"), nb::arg("schedule").none(),
       nb::arg("autoreset"), nb::arg("truncate_ticks"), nb::arg("raise_errors"),
+      nb::arg("record_all"), nb::arg("record_matches"), nb::arg("hash_every"),
       "Makes a pool. Raises ParamError or PoolError.");
 }
 

@@ -14,6 +14,7 @@
 
 #include "pool/moment.hpp"
 #include "pool/scheduler.hpp"
+#include "pool/snapshot.hpp"
 
 namespace ludus {
 
@@ -216,6 +217,47 @@ class AnyPool : protected ShardWork {
   [[nodiscard]] virtual std::uint64_t slot_hash(int slot) = 0;
   [[nodiscard]] virtual std::string slot_view(int slot) = 0;
 
+  // The exact state of all matches, streams and settings, between recv and send of all groups.
+  [[nodiscard]] std::string snapshot() {
+    for (int g = 0; g < options_.groups; ++g) {
+      if (idle_group(g, "snapshot").state != State::received) {
+        throw PoolError("snapshot: receive group " + std::to_string(g) + " first");
+      }
+    }
+    SnapshotWriter out;
+    out.text(describe());
+    for (const auto& weights : settings_.weights) {
+      for (const double w : weights) out.value(w);
+    }
+    for (const std::uint32_t ticks : settings_.handover) out.value(ticks);
+    save_slots(out);
+    return out.finish();
+  }
+
+  // Back to a snapshot of a pool made with the same arguments (threads and groups apart): attach
+  // slabs again, then receive. Throws PoolError and changes nothing when the bytes do not fit.
+  void restore(std::string_view data) {
+    for (int g = 0; g < options_.groups; ++g) idle_group(g, "restore");
+    SnapshotReader in(data);
+    const std::string ours = describe();
+    if (const std::string_view theirs = in.text(); theirs != ours) {
+      throw PoolError("restore: " + first_difference(theirs, ours));
+    }
+    Settings settings = settings_;
+    for (auto& weights : settings.weights) {
+      double total = 0.0;
+      for (double& w : weights) {
+        w = in.value<double>();
+        total += w >= 0.0 && w <= 1e12 ? w : -1e30;
+      }
+      if (!(total > 0.0)) in.refuse("weights of a mixture out of range");
+    }
+    for (std::uint32_t& ticks : settings.handover) ticks = in.value<std::uint32_t>();
+    load_slots(in);  // changes the slots only when all of them are right
+    settings_ = std::move(settings);
+    for (int i = 0; i < options_.groups; ++i) resume_group(i);
+  }
+
   // Stops the workers, matches in flight included. Idempotent.
   void close() { scheduler_->stop(); }
   [[nodiscard]] bool closed() const { return scheduler_->stopping().load(); }
@@ -251,6 +293,9 @@ class AnyPool : protected ShardWork {
   virtual void random_slot(int slot, const SlabView& slab, int now, std::uint64_t seed) = 0;
   virtual bool slot_idle(int slot) const = 0;
   virtual void ask_reset(int slot) = 0;
+  virtual std::string describe() const = 0;
+  virtual void save_slots(SnapshotWriter& out) = 0;
+  virtual void load_slots(SnapshotReader& in) = 0;  // to the end of `in`
 
   void idle_slot_or_throw(int slot, const char* what) {
     if (slot < 0 || slot >= layout_.slots) {
@@ -304,6 +349,20 @@ class AnyPool : protected ShardWork {
     g.policy_rows.resize(static_cast<std::size_t>(layout_.policies));
     for (auto& list : g.policy_rows) list.resize(n);
     g.policy_counts.resize(static_cast<std::size_t>(layout_.policies));
+  }
+
+  void resume_group(int index) {
+    Group& g = groups_[static_cast<std::size_t>(index)];
+    drain_results(index, [](RawResult&) {});
+    g.failed = false;
+    g.started = true;
+    g.last.count = 0;
+    g.t = 0;
+    g.state = layout_.rows > 0 ? State::detached : State::received;
+    const Range slots = layout_.group_slots[static_cast<std::size_t>(index)];
+    g.idle = true;
+    for (int s = slots.begin; s < slots.end; ++s) g.idle = g.idle && slot_idle(s);
+    g.finished = g.idle;
   }
 
   void play(int group, Group& g, int before) {

@@ -31,6 +31,13 @@ struct Layout {
   [[nodiscard]] int plan(int slot, int seat) const {
     return plan_at[static_cast<std::size_t>((slot % seats) * seats + seat)];
   }
+  [[nodiscard]] int row_of(int slot, int seat) const {  // -1: the seat is a bot's
+    for (int row = row_begin[static_cast<std::size_t>(slot)];
+         row < row_begin[static_cast<std::size_t>(slot) + 1]; ++row) {
+      if (row_seat[static_cast<std::size_t>(row)] == seat) return row;
+    }
+    return -1;
+  }
   [[nodiscard]] int group_of(int slot) const {
     int g = 0;
     while (slot >= group_slots[static_cast<std::size_t>(g)].end) ++g;

@@ -2,6 +2,7 @@
 // numbers here: an index into GameSpec::bots.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -42,8 +43,12 @@ enum class Autoreset : std::uint8_t { same_step, next_step, off };
 struct RecordChoice {
   bool all = false;
   std::vector<std::uint64_t> matches;  // sorted; used when not `all`
+  std::uint32_t hash_every = 100;      // ticks
 
   [[nodiscard]] bool any() const { return all || !matches.empty(); }
+  [[nodiscard]] bool wants(std::uint64_t match) const {
+    return all || std::binary_search(matches.begin(), matches.end(), match);
+  }
 };
 
 struct PoolOptions {
@@ -82,6 +87,10 @@ inline void check_options(const GameSpec& spec, const PoolOptions& o) {
     fail("threads=" + number(o.threads) + ", expected 0..1024");
   if (static_cast<int>(o.lineup.plans.size()) != spec.seats) {
     fail(number(o.lineup.plans.size()) + " plans for " + number(spec.seats) + " seats");
+  }
+  if (o.record.hash_every < 1) fail("hash_every=0, expected >= 1");
+  if (!std::is_sorted(o.record.matches.begin(), o.record.matches.end())) {
+    fail("the matches to record are not sorted");
   }
   const int bots = static_cast<int>(spec.bots.size());
   for (const SeatPlan& p : o.lineup.plans) {

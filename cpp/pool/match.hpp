@@ -18,9 +18,10 @@
 #include <span>
 #include <string>
 
-#include "game/game.hpp"
+#include "game/replay.hpp"
 #include "pool/layout.hpp"
 #include "pool/moment.hpp"
+#include "pool/snapshot.hpp"
 
 namespace ludus {
 
@@ -36,8 +37,9 @@ struct MatchControl {
   std::uint64_t match = 0;  // being played
   std::uint64_t next = 0;   // number of the slot's next match
   Phase phase = Phase::start;
-  bool reset_asked = false;
-  std::uint16_t unused = 0;
+  std::uint8_t reset_asked = 0;
+  std::uint8_t recording = 0;
+  std::uint8_t unused = 0;
   std::uint32_t tick = 0;
   std::uint32_t next_due = 0;  // first tick at which frame skip lets some seat decide
   std::uint32_t decisions = 0;
@@ -76,6 +78,7 @@ class MatchPlayer {
     }
     mask_bytes_ = spec.mask_bytes();
     for (const HeadSpec& h : spec.heads) head_sizes_.push_back(h.size);
+    for (const BotSpec& b : spec.bots) bot_names_.push_back(b.name);
     const int usual = spec.default_frame_skip > 0 ? spec.default_frame_skip : 1;
     for (const SeatPlan& p : options.lineup.plans) {
       const int skip = spec.turn_based ? 1 : p.frame_skip > 0 ? p.frame_skip : usual;
@@ -87,16 +90,16 @@ class MatchPlayer {
 
   // Plays the slot from one moment to the next. `results` has room for kMaxResultsPerStep.
   // Returns how many of them were filled. Errors of the game end its match.
-  int play(Slot<G>& slot, int index, const Step& step, RawResult* results,
-           Counts& counts) const noexcept {
+  int play(Slot<G>& slot, int index, const Step& step, RawResult* results, Counts& counts,
+           ReplayRecorder* recorder) const noexcept {
     MatchControl& c = slot.control;
     clear_rows(index, step);
     int filled = 0;
-    if (c.reset_asked) {
-      c.reset_asked = false;
+    if (c.reset_asked != 0) {
+      c.reset_asked = 0;
       if (c.phase == Phase::surfaced) {
         end(slot, index, step, {.over = true, .truncated = true}, "", false, results[filled++],
-            counts);
+            counts, recorder);
       }
       if (c.phase != Phase::idle) c.phase = Phase::start;
     }
@@ -105,18 +108,18 @@ class MatchPlayer {
       if (c.phase == Phase::idle || c.phase == Phase::ended) break;
       try {
         const bool decide_first = c.phase == Phase::surfaced;
-        if (!decide_first) begin(slot, index, *step.settings);
-        const Status status = run(slot, index, step, decide_first, counts);
+        if (!decide_first) begin(slot, index, *step.settings, recorder);
+        const Status status = run(slot, index, step, decide_first, counts, recorder);
         if (!status.over) {
           if (c.phase == Phase::surfaced)
             show(slot, index, *step.slab, step.now, step.before, counts);
           break;  // surfaced, or the pool is stopping
         }
-        end(slot, index, step, status, "", true, results[filled++], counts);
+        end(slot, index, step, status, "", true, results[filled++], counts, recorder);
       } catch (const std::exception& e) {
-        fail(slot, index, step, e.what(), results[filled++], counts);
+        fail(slot, index, step, e.what(), results[filled++], counts, recorder);
       } catch (...) {
-        fail(slot, index, step, "unknown exception", results[filled++], counts);
+        fail(slot, index, step, "unknown exception", results[filled++], counts, recorder);
       }
       c.phase = options_.autoreset == Autoreset::off ? Phase::ended : Phase::start;
       if (options_.autoreset != Autoreset::same_step || filled == kMaxResultsPerStep) break;
@@ -132,6 +135,29 @@ class MatchPlayer {
     } else {
       hide_rows(index, slab, now);
     }
+  }
+
+  // Refuses what no pool could have written, so that restoring never indexes out of bounds.
+  void check_control(const MatchControl& c, int index, const SnapshotReader& in) const {
+    const auto slots = static_cast<std::uint64_t>(layout_.slots);
+    bool good = c.phase <= Phase::idle && c.reset_asked <= 1 && c.recording <= 1 && c.unused == 0;
+    good = good && c.next % slots == static_cast<std::uint64_t>(index);
+    good = good && ((c.due | c.active | c.decided | c.fresh | c.learned) & ~seat_bits_) == 0;
+    good = good && (c.active & ~(c.due & c.learned)) == 0 && (c.fresh & ~c.active) == 0;
+    good = good && (c.phase == Phase::surfaced) == (c.active != 0);
+    good = good && (c.phase != Phase::surfaced || c.match + slots == c.next);
+    const int bots = static_cast<int>(bot_names_.size());
+    for (int seat = 0; good && seat < layout_.seats; ++seat) {
+      const auto s = static_cast<std::size_t>(seat);
+      const bool learned = (c.learned >> seat & 1) != 0;
+      const bool row = layout_.row_of(index, seat) >= 0;
+      good = c.policy[s] < layout_.policies && c.bot[s] < bots && (!learned || row);
+      if (c.phase == Phase::surfaced) {  // otherwise begin() will draw them
+        good = good && learned == (c.policy[s] >= 0) && (learned || c.bot[s] >= 0);
+        good = good && (c.handover[s] == 0 || c.bot[s] >= 0);
+      }
+    }
+    if (!good) in.refuse("slot " + std::to_string(index) + " holds values that no pool writes");
   }
 
   // Legal random choices for the slot's active rows.
@@ -165,7 +191,7 @@ class MatchPlayer {
   }
 
   // Draws who plays and puts the game at its start.
-  void begin(Slot<G>& slot, int index, const Settings& settings) const {
+  void begin(Slot<G>& slot, int index, const Settings& settings, ReplayRecorder* recorder) const {
     MatchControl& c = slot.control;
     const std::uint64_t number = c.next;
     c = MatchControl{};
@@ -188,6 +214,10 @@ class MatchPlayer {
     }
     c.phase = Phase::start;
     G::reset(rules_, slot.state, seed);
+    if (recorder != nullptr && options_.record.wants(number)) {
+      recorder->start(seed, G::hash(rules_, slot.state));
+      c.recording = 1;
+    }
   }
 
   static std::size_t draw(const std::vector<double>& weights, double u) {
@@ -206,8 +236,10 @@ class MatchPlayer {
 
   // Plays until a learned policy must decide (phase becomes surfaced, over is false) or the match
   // is over. With `decide_first` the actions of the surfaced moment are taken first.
-  Status run(Slot<G>& slot, int index, const Step& step, bool decide_first, Counts& counts) const {
+  Status run(Slot<G>& slot, int index, const Step& step, bool decide_first, Counts& counts,
+             ReplayRecorder* recorder) const {
     MatchControl& c = slot.control;
+    if (c.recording == 0) recorder = nullptr;
     typename G::State& state = slot.state;
     std::array<float, kMaxSeats> rewards{};
     const auto seats = static_cast<std::size_t>(layout_.seats);
@@ -223,11 +255,14 @@ class MatchPlayer {
             return status;
           }
         }
-        act(slot, index, step, counts);
+        act(slot, index, step, counts, recorder);
         decide_first = false;
       }
       G::advance(rules_, state);
       ++c.tick;
+      if (recorder != nullptr) {
+        recorder->advanced(c.tick, [&] { return G::hash(rules_, state); });
+      }
       ++counts.ticks;
       G::rewards(rules_, state, std::span<float>(rewards.data(), seats));
       for (std::size_t s = 0; s < seats; ++s) {
@@ -271,7 +306,8 @@ class MatchPlayer {
   }
 
   // The due seats decide, in rising order.
-  void act(Slot<G>& slot, int index, const Step& step, Counts& counts) const {
+  void act(Slot<G>& slot, int index, const Step& step, Counts& counts,
+           ReplayRecorder* recorder) const {
     MatchControl& c = slot.control;
     const std::size_t heads = head_sizes_.size();
     int row = first_row(index);
@@ -280,6 +316,7 @@ class MatchPlayer {
       if ((c.active >> seat & 1) == 0) {
         const int bot = c.bot[static_cast<std::size_t>(seat)];
         G::bot(rules_, slot.state, seat, bot);
+        if (recorder != nullptr) recorder->bot(c.tick, seat, bot);
         ++counts.bot_decisions;
         continue;
       }
@@ -288,6 +325,7 @@ class MatchPlayer {
           step.slab->actions + step.slab->at(step.before, row) * heads, heads);
       check_range(action, seat);
       G::act(rules_, slot.state, seat, action);
+      if (recorder != nullptr) recorder->action(c.tick, seat, action);
     }
     c.due = c.active = c.fresh = 0;
   }
@@ -353,16 +391,17 @@ class MatchPlayer {
   }
 
   void fail(Slot<G>& slot, int index, const Step& step, const char* what, RawResult& result,
-            Counts& counts) const noexcept {
+            Counts& counts, ReplayRecorder* recorder) const noexcept {
     ++counts.errors;
     end(slot, index, step, {.over = true, .truncated = true}, *what != '\0' ? what : "error", false,
-        result, counts);
+        result, counts, recorder);
   }
 
   // The match is over: its rows are paid, marked and keep their last observation.
   // `by_rules` is false after an error; only a match that the game itself ended has an outcome.
   void end(Slot<G>& slot, int index, const Step& step, Status status, const char* error,
-           bool by_rules, RawResult& result, Counts& counts) const noexcept {
+           bool by_rules, RawResult& result, Counts& counts,
+           ReplayRecorder* recorder) const noexcept {
     MatchControl& c = slot.control;
     pay(c, index, *step.slab, step.before);
     result.match = c.match;
@@ -374,23 +413,38 @@ class MatchPlayer {
     result.error = error;
     result.outcome.fill(0.0F);
     result.replay.clear();
+    for (int seat = 0; seat < layout_.seats; ++seat) {
+      const auto s = static_cast<std::size_t>(seat);
+      // Until the policy has decided, its handover bot is who played.
+      const bool bot = c.policy[s] < 0 || (c.bot[s] >= 0 && (c.decided >> seat & 1) == 0);
+      result.player[s] = bot ? -1 - c.bot[s] : c.policy[s];
+    }
     try {
-      if (by_rules && G::status(rules_, slot.state).over) {
-        G::outcome(
-            rules_, slot.state,
-            std::span<float>(result.outcome.data(), static_cast<std::size_t>(layout_.seats)));
+      const std::span<float> outcome(result.outcome.data(),
+                                     static_cast<std::size_t>(layout_.seats));
+      const bool over = by_rules && G::status(rules_, slot.state).over;
+      if (over) G::outcome(rules_, slot.state, outcome);
+      if (recorder != nullptr && c.recording != 0 && result.error.empty()) {
+        result.replay = encode_replay(recorder->finish(c.tick, G::hash(rules_, slot.state), over,
+                                                       outcome, player_names(result.player)));
       }
     } catch (const std::exception& e) {
       if (result.error.empty()) result.error = e.what();
     }
-    for (int seat = 0; seat < layout_.seats; ++seat) {
-      const auto s = static_cast<std::size_t>(seat);
-      const bool policy = c.policy[s] >= 0 && c.tick >= c.handover[s];
-      result.player[s] = policy ? c.policy[s] : -1 - c.bot[s];
-    }
     if (step.before >= 0) mark_ended(slot, index, step, status.truncated);
     c.decided = c.active = c.due = c.fresh = 0;
+    c.recording = 0;
     ++counts.matches;
+  }
+
+  std::vector<std::string> player_names(const std::array<std::int32_t, kMaxSeats>& players) const {
+    std::vector<std::string> names;
+    for (int seat = 0; seat < layout_.seats; ++seat) {
+      const std::int32_t p = players[static_cast<std::size_t>(seat)];
+      names.push_back(p >= 0 ? "policy:" + std::to_string(p)
+                             : bot_names_[static_cast<std::size_t>(-1 - p)]);
+    }
+    return names;
   }
 
   void mark_ended(const Slot<G>& slot, int index, const Step& step, bool truncated) const noexcept {
@@ -454,6 +508,7 @@ class MatchPlayer {
   std::array<std::size_t, kMaxTensors> tensor_bytes_{};
   std::size_t mask_bytes_ = 0;
   std::vector<int> head_sizes_;
+  std::vector<std::string> bot_names_;
   std::vector<std::uint32_t> frame_skip_;  // [plan]
   bool every_tick_ = true;
   SeatMask seat_bits_ = 0;

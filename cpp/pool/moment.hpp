@@ -61,7 +61,7 @@ struct RawResult {
   std::array<std::int32_t, kMaxSeats> player{};  // policy id, or -1 - bot
   bool truncated = false;
   std::string error;
-  std::vector<std::uint8_t> replay;
+  std::string replay;  // bytes of a .ludus file, if the match was recorded
 };
 
 // A slot stops for a step after this many matches, so that a pool in which bots play each other

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "pool/any_pool.hpp"
 #include "pool/match.hpp"
@@ -15,16 +16,7 @@ class Pool final : public AnyPool {
  public:
   // Throws ParamError for bad parameters, PoolError for bad options.
   Pool(const Params& params, PoolOptions options)
-      : Pool(G::make_rules(params), std::move(options)) {}
-
-  Pool(typename G::Rules rules, PoolOptions options)
-      : AnyPool(G::spec(rules), std::move(options)),
-        rules_(std::move(rules)),
-        player_(rules_, spec(), this->options(), layout()),
-        slots_(std::make_unique<Slot<G>[]>(static_cast<std::size_t>(layout().slots))) {
-    for (int s = 0; s < layout().slots; ++s) at(s).control.next = static_cast<std::uint64_t>(s);
-    start_workers();
-  }
+      : Pool(params, G::make_rules(params), std::move(options)) {}
   ~Pool() override { close(); }
 
   std::uint64_t slot_hash(int slot) override {
@@ -42,7 +34,9 @@ class Pool final : public AnyPool {
     for (int s = slots.begin; s < slots.end; ++s) {
       if (step.stopping->load(std::memory_order_relaxed)) return;
       const auto n = static_cast<std::size_t>(s);
-      result_counts[n] = player_.play(at(s), s, step, &results[n * kMaxResultsPerStep], counts);
+      ReplayRecorder* recorder = recorders_.empty() ? nullptr : recorders_[n].get();
+      result_counts[n] =
+          player_.play(at(s), s, step, &results[n * kMaxResultsPerStep], counts, recorder);
     }
   }
   void rewrite_slot(int slot, const SlabView& slab, int now) override {
@@ -55,14 +49,96 @@ class Pool final : public AnyPool {
     const MatchControl& c = slots_[static_cast<std::size_t>(slot)].control;
     return c.phase == Phase::idle || (c.phase == Phase::start && c.next >= options().schedule);
   }
-  void ask_reset(int slot) override { at(slot).control.reset_asked = true; }
+  void ask_reset(int slot) override { at(slot).control.reset_asked = 1; }
+
+  std::string describe() const override {
+    std::string params;
+    for (const auto& [name, value] : params_.values()) params += name + ":" + value + ";";
+    return describe_pool(spec(), options(), params, sizeof(typename G::State),
+                         sizeof(MatchControl));
+  }
+
+  void save_slots(SnapshotWriter& out) override {
+    for (int s = 0; s < layout().slots; ++s) {
+      const Slot<G>& slot = at(s);
+      out.value(slot.control);
+      out.value(slot.state);
+      if (slot.control.recording == 0) continue;
+      ReplayRecorder copy = *recorders_[static_cast<std::size_t>(s)];
+      const auto seats = static_cast<std::size_t>(layout().seats);
+      out.text(encode_replay(copy.finish(slot.control.tick, 0, false, std::vector<float>(seats),
+                                         std::vector<std::string>(seats))));
+    }
+  }
+
+  void load_slots(SnapshotReader& in) override {
+    const auto n = static_cast<std::size_t>(layout().slots);
+    auto slots = std::make_unique<Slot<G>[]>(n);
+    std::vector<std::pair<std::size_t, Replay>> recordings;
+    for (std::size_t s = 0; s < n; ++s) {
+      slots[s].control = in.value<MatchControl>();
+      slots[s].state = in.value<typename G::State>();
+      const MatchControl& c = slots[s].control;
+      player_.check_control(c, static_cast<int>(s), in);
+      if (c.recording == 0) continue;
+      if (recorders_.empty() || recorders_[s] == nullptr) in.refuse("a recording out of place");
+      recordings.emplace_back(s, read_recording(in, c));
+    }
+    in.end();
+    slots_ = std::move(slots);
+    for (auto& [s, replay] : recordings) recorders_[s]->resume(std::move(replay));
+  }
 
  private:
+  Pool(const Params& params, typename G::Rules rules, PoolOptions options)
+      : AnyPool(G::spec(rules), std::move(options)),
+        params_(params),
+        rules_(std::move(rules)),
+        player_(rules_, spec(), this->options(), layout()),
+        slots_(std::make_unique<Slot<G>[]>(static_cast<std::size_t>(layout().slots))) {
+    for (int s = 0; s < layout().slots; ++s) at(s).control.next = static_cast<std::uint64_t>(s);
+    make_recorders();
+    start_workers();
+  }
+
+  // Only slots that will play a match to be recorded have a recorder.
+  void make_recorders() {
+    const RecordChoice& record = options().record;
+    if (!record.any()) return;
+    const auto slots = static_cast<std::size_t>(layout().slots);
+    recorders_.resize(slots);
+    const auto make = [&](std::size_t s) {
+      if (recorders_[s] != nullptr) return;
+      recorders_[s] = std::make_unique<ReplayRecorder>();
+      recorders_[s]->prepare(spec(), params_, record.hash_every, 256, 4096);
+    };
+    for (const std::uint64_t m : record.matches) make(m % slots);
+    for (std::size_t s = 0; record.all && s < slots; ++s) make(s);
+  }
+
+  Replay read_recording(SnapshotReader& in, const MatchControl& c) const {
+    const std::string_view bytes = in.text();
+    try {
+      Replay r = decode_replay({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+      if (r.game != spec().name || r.version != spec().version || r.params != params_.values() ||
+          r.seed.seed != options().seed || r.seed.match != c.match || r.ticks != c.tick ||
+          r.heads != static_cast<int>(spec().heads.size()) ||
+          r.hash_every != options().record.hash_every) {
+        in.refuse("a recording of another match");
+      }
+      return r;
+    } catch (const ReplayError& e) {
+      in.refuse(e.what());
+    }
+  }
+
   Slot<G>& at(int slot) { return slots_[static_cast<std::size_t>(slot)]; }
 
+  const Params params_;
   const typename G::Rules rules_;
   const MatchPlayer<G> player_;
   std::unique_ptr<Slot<G>[]> slots_;
+  std::vector<std::unique_ptr<ReplayRecorder>> recorders_;  // [slots], or empty: nothing recorded
 };
 
 }  // namespace ludus

@@ -98,6 +98,9 @@ class NativeGames(Protocol):
         autoreset: str,
         truncate_ticks: int,
         raise_errors: bool,
+        record_all: bool,
+        record_matches: Sequence[int],
+        hash_every: int,
     ) -> core.PoolHandle: ...
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import weakref
+from collections import deque
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Literal, final
@@ -35,6 +36,11 @@ class NativePool:
     :class:`MatchError` once for a step in which a match threw; ``"truncate"`` reports it in the result
     alone; both end that match truncated.
 
+    ``record`` names the matches whose replay comes in ``MatchResult.replay``, with a state hash every
+    ``hash_every`` ticks (empty for a match that threw). ``log_arrivals`` keeps the groups that
+    ``recv()`` gave, in :attr:`arrivals`; ``follow`` makes ``recv()`` give groups in that order, then
+    freely again: a ready-first run replayed exactly.
+
     A pool without rows (bots only) needs no slab: ``recv`` and ``send`` go on until :attr:`finished`.
     Raises ``ValueError`` (``ParamError``, ``PoolError``) for arguments that make no sense.
     """
@@ -53,6 +59,10 @@ class NativePool:
         autoreset: Literal["same_step", "next_step", "off"] = "same_step",
         truncate_ticks: int = 0,
         on_error: Literal["raise", "truncate"] = "raise",
+        record: Literal["none", "all"] | Sequence[int] = "none",
+        hash_every: int = 100,
+        log_arrivals: bool = False,
+        follow: Sequence[int] | None = None,
     ) -> None:
         if lineup is None:
             raise ValueError(f"{game} pool: lineup is missing")
@@ -68,6 +78,10 @@ class NativePool:
                 raise ValueError(f"{key}={value}, expected 0..{top - 1}")
         if schedule is not None and not 0 <= schedule < 2**62:
             raise ValueError(f"schedule={schedule}, expected a number of matches >= 0")
+        if isinstance(record, str) and record not in ("none", "all"):
+            raise ValueError(f"record={record!r}, expected 'none', 'all' or match numbers")
+        if not 1 <= hash_every < 2**30:
+            raise ValueError(f"hash_every={hash_every}, expected a number of ticks >= 1")
         self._raise = on_error == "raise"
         self._bots = [b.name for b in self._spec.bots]
         self._core = native.make_pool(
@@ -83,6 +97,9 @@ class NativePool:
             autoreset=autoreset,
             truncate_ticks=truncate_ticks,
             raise_errors=self._raise,
+            record_all=record == "all",
+            record_matches=() if isinstance(record, str) else sorted(set(record)),
+            hash_every=hash_every,
         )
         self._closer = weakref.finalize(self, self._core.close)
         self._rows: int = self._core.rows
@@ -95,6 +112,8 @@ class NativePool:
         ]
         self._final_rows: list[Rows] = [self._core.final_rows(g) for g in range(groups)]
         self._final_obs = [self._final_views(g) for g in range(groups)]
+        self._arrivals: list[int] | None = [] if log_arrivals else None
+        self._follow: deque[int] = deque(follow or ())
         self._slabs: list[Slab | None] = [None] * groups
         if self._rows == 0:  # nothing is written; a batch still names a slab
             self._slabs = [Slab(self._spec, 1, 1)] * groups
@@ -166,7 +185,13 @@ class NativePool:
         Receiving a group again before its send gives the same moment, without the results that were
         already given.
         """
-        g, t, finals, results, counts = self._core.recv(-1 if group is None else group)
+        if group is None and self._follow:
+            group = self._follow.popleft()
+            g, t, finals, results, counts = self._core.recv(group)
+        else:
+            g, t, finals, results, counts = self._core.recv(-1 if group is None else group)
+        if self._arrivals is not None:
+            self._arrivals.append(g)
         if self._raise and results:
             failed = self._core.failure(g)
             if failed is not None:
@@ -242,6 +267,24 @@ class NativePool:
     def slot_view(self, slot: int) -> str:
         """The slot's moment as JSON for viewers, between recv and send of its group."""
         return str(self._core.slot_view(slot))
+
+    @property
+    def arrivals(self) -> list[int]:
+        """Groups in the order in which ``recv`` gave them, if the pool was made with ``log_arrivals``."""
+        return list(self._arrivals or ())
+
+    def snapshot(self) -> bytes:
+        """The exact state of every match, stream and setting. Call between recv and send of all groups."""
+        return self._core.snapshot()
+
+    def restore(self, data: bytes) -> None:
+        """Back to a snapshot of a pool made with the same arguments, threads and groups apart.
+
+        Attach slabs again afterwards: the present moment is written at t = 0. Raises ``ValueError``, changing
+        nothing, for bytes that are damaged or of another pool. The checksum finds damage, not forgery: take
+        snapshots from your own checkpoints only.
+        """
+        self._core.restore(data)
 
     def stats(self) -> PoolStats:
         return PoolStats(*self._core.stats())
