@@ -158,9 +158,9 @@ std::uint32_t checksum(const MiniRules& rules, const State& s) {
   }
   for (int p = 0; p < 2; ++p) crc.u32(static_cast<std::uint32_t>(s.money[p]));
   for (int i = 0; i < s.bullets; ++i) {
-    crc.f32(s.bullet[i].x);
-    crc.f32(s.bullet[i].y);
-    crc.u32(static_cast<std::uint32_t>(s.bullet[i].state));
+    crc.f32(s.bullet_x[i]);
+    crc.f32(s.bullet_y[i]);
+    crc.u32(static_cast<std::uint32_t>(s.bullet_state[i]));
   }
   return crc.value();
 }
@@ -228,12 +228,12 @@ struct Differ {
     field("bullets", static_cast<std::size_t>(s.bullets), want.bullets.size());
     for (std::size_t i = 0; i < std::min<std::size_t>(s.bullets, want.bullets.size()); ++i) {
       const std::string who = "bullet " + std::to_string(i) + " ";
-      const Bullet& b = s.bullet[i];
-      field(who + "x", b.x, want.bullets[i].x);
-      field(who + "y", b.y, want.bullets[i].y);
-      field(who + "state", static_cast<int>(b.state), want.bullets[i].state);
-      field(who + "shooter", full_id(rules, s, b.shooter), alive(want.bullets[i].shooter));
-      field(who + "target", full_id(rules, s, b.target), alive(want.bullets[i].target));
+      field(who + "x", s.bullet_x[i], want.bullets[i].x);
+      field(who + "y", s.bullet_y[i], want.bullets[i].y);
+      field(who + "state", static_cast<int>(s.bullet_state[i]), want.bullets[i].state);
+      field(who + "shooter", full_id(rules, s, s.bullet_shooter[i]),
+            alive(want.bullets[i].shooter));
+      field(who + "target", full_id(rules, s, s.bullet_target[i]), alive(want.bullets[i].target));
     }
     return out.str();
   }

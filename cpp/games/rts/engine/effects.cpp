@@ -53,8 +53,13 @@ void pay(const EngineRules& rules, State& state, const EffectEntry& e) {
 
 void shoot(State& state, const EffectEntry& e) {
   if (state.bullets == kMaxBullets) return;
-  state.bullet[state.bullets++] = {e.x,    e.y,      static_cast<std::int16_t>(e.amount),
-                                   e.unit, e.target, BulletState::ready};
+  const int i = state.bullets++;
+  state.bullet_x[i] = e.x;
+  state.bullet_y[i] = e.y;
+  state.bullet_damage[i] = static_cast<std::int16_t>(e.amount);
+  state.bullet_shooter[i] = e.unit;
+  state.bullet_target[i] = e.target;
+  state.bullet_state[i] = BulletState::ready;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "games/rts/engine/learned.hpp"
+
 namespace ludus::rts {
 
 bool line_free(const EngineRules& rules, const State& state, int slot, float sx, float sy, float tx,
@@ -65,14 +67,6 @@ void remember(State& state, std::uint32_t key, int now, int waypoint) {
   ++state.path_size;
 }
 
-LearnedEntry& learned_slot(State& state, std::uint32_t key) {
-  std::uint32_t at = (key * 2654435761U) >> 18;
-  while (state.learned[at].key != 0 && state.learned[at].key != key) {
-    at = (at + 1) % kLearnedEntries;
-  }
-  return state.learned[at];
-}
-
 struct Search {
   struct Item {
     float cost, g;
@@ -97,12 +91,6 @@ struct Search {
 
 constexpr int kMaxPops = 1000;
 
-float straight_distance(const EngineRules& rules, int a, int b) {
-  const int dx = a % rules.side - b % rules.side;
-  const int dy = a / rules.side - b / rules.side;
-  return std::sqrt(static_cast<float>(dx * dx + dy * dy));
-}
-
 }  // namespace
 
 int plan_path(const EngineRules& rules, State& state, int slot, float tx, float ty, int now) {
@@ -118,19 +106,11 @@ int plan_path(const EngineRules& rules, State& state, int slot, float tx, float 
     return -1;
   }
 
+  const bool learning = Learned::fits(rules, owner);
+  Learned learned(rules, state, owner, target);
   const auto heuristic = [&](int cell) {
-    if (rules.quirks.learned_paths) {
-      const LearnedEntry& entry = learned_slot(state, pair_key(rules, owner, cell, target));
-      if (entry.key != 0) return entry.value;
-    }
-    return straight_distance(rules, cell, target);
+    return learning ? learned.estimate(cell) : straight_distance(rules, cell, target);
   };
-  const auto learn = [&](int cell, float value) {
-    if (!rules.quirks.learned_paths) return;
-    const std::uint32_t k = pair_key(rules, owner, cell, target);
-    learned_slot(state, k) = {k, std::max(value, straight_distance(rules, cell, target))};
-  };
-
   Search search;
   std::fill_n(search.seen, rules.cells(), false);
   const auto push = [&](int cell, float g, int from) {
@@ -179,12 +159,12 @@ int plan_path(const EngineRules& rules, State& state, int slot, float tx, float 
   int steps = 0;
   for (int cell = end; cell >= 0; cell = search.from[cell]) {
     path[steps++] = static_cast<std::int16_t>(cell);
-    learn(cell, length - search.g[cell]);
+    if (learning) learned.on_path(cell, length, search.g[cell]);
     search.seen[cell] = false;  // from here on: seen, but off the path
   }
   for (int i = 0; i < search.pops; ++i) {
     const int cell = search.popped[i];
-    if (search.seen[cell]) learn(cell, (length + 1.0e-5F) - search.g[cell]);
+    if (learning && search.seen[cell]) learned.off_path(cell, length, search.g[cell]);
   }
   for (int i = 0; i < steps; ++i) {
     const int cell = path[i];

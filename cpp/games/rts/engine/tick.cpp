@@ -10,51 +10,67 @@ namespace ludus::rts {
 namespace {
 
 // Moves one bullet; true when it has vanished.
-bool fly(const EngineRules& rules, State& state, EffectQueue& queue, Bullet& b) {
-  switch (b.state) {
+bool fly(const EngineRules& rules, State& state, EffectQueue& queue, int i) {
+  BulletState& phase = state.bullet_state[i];
+  switch (phase) {
     case BulletState::ready:
       break;
     case BulletState::explode1:
-      b.state = BulletState::explode2;
+      phase = BulletState::explode2;
       return false;
     case BulletState::explode2:
-      b.state = BulletState::explode3;
+      phase = BulletState::explode3;
       return false;
     default:
-      b.state = BulletState::done;
       return true;
   }
-  if (b.target == kNone) {
-    b.state = BulletState::done;
-    return true;
-  }
-  const float tx = state.x[b.target];
-  const float ty = state.y[b.target];
-  if (distance2(b.x, b.y, tx, ty) < rules.bullet_hit * rules.bullet_hit) {
-    b.state = BulletState::explode1;
-    queue.push(Effect::hit, b.shooter, b.target, b.damage);
+  const int target = state.bullet_target[i];
+  if (target == kNone) return true;
+  float& x = state.bullet_x[i];
+  float& y = state.bullet_y[i];
+  const float tx = state.x[target];
+  const float ty = state.y[target];
+  if (distance2(x, y, tx, ty) < rules.bullet_hit * rules.bullet_hit) {
+    phase = BulletState::explode1;
+    queue.push(Effect::hit, state.bullet_shooter[i], target, state.bullet_damage[i]);
     return false;
   }
-  float dx = tx - b.x;
-  float dy = ty - b.y;
+  float dx = tx - x;
+  float dy = ty - y;
   shorten(dx, dy, rules.bullet_speed);
-  b.x += dx;
-  b.y += dy;
+  x += dx;
+  y += dy;
   return false;
+}
+
+void move_bullet(State& s, int from, int to) {
+  s.bullet_x[to] = s.bullet_x[from];
+  s.bullet_y[to] = s.bullet_y[from];
+  s.bullet_damage[to] = s.bullet_damage[from];
+  s.bullet_shooter[to] = s.bullet_shooter[from];
+  s.bullet_target[to] = s.bullet_target[from];
+  s.bullet_state[to] = s.bullet_state[from];
+}
+
+void blank_bullet(State& s, int i) {
+  s.bullet_x[i] = s.bullet_y[i] = 0.0F;
+  s.bullet_damage[i] = 0;
+  s.bullet_shooter[i] = s.bullet_target[i] = 0;
+  s.bullet_state[i] = BulletState::ready;
 }
 
 void fly_all(const EngineRules& rules, State& state, EffectQueue& queue) {
   std::uint64_t done = 0;
   for (int i = 0; i < state.bullets; ++i) {
-    if (fly(rules, state, queue, state.bullet[i])) done |= std::uint64_t{1} << i;
+    if (fly(rules, state, queue, i)) done |= std::uint64_t{1} << i;
   }
   // The last takes the place of each that is done, from the highest index down.
   while (done != 0) {
     const int i = 63 - std::countl_zero(done);
     done &= ~(std::uint64_t{1} << i);
     const int last = --state.bullets;
-    if (i < last) state.bullet[i] = state.bullet[last];
-    state.bullet[last] = Bullet{};
+    if (i < last) move_bullet(state, last, i);
+    blank_bullet(state, last);
   }
 }
 

@@ -77,14 +77,6 @@ struct EngineRules {
 
 enum class BulletState : std::uint8_t { ready, explode1, explode2, explode3, done };
 
-struct Bullet {
-  float x, y;
-  std::int16_t damage;   // before the target's defence
-  std::uint8_t shooter;  // slot, or kNone when it died
-  std::uint8_t target;
-  BulletState state;
-};
-
 // A hit on an idle unit: the unit will strike back, from the next tick on.
 struct Counter {
   std::uint8_t unit, target;
@@ -96,14 +88,11 @@ struct PathEntry {
   std::uint16_t tick;     // when it was computed
   std::int16_t waypoint;  // cell to head for, or -1: straight to the target
 };
-inline constexpr int kPathEntries = 128;
+inline constexpr int kPathEntries = 64;
 
-// Heuristic values the path search has learned, an open-addressed table. Full means: forget.
-struct LearnedEntry {
-  std::uint32_t key;  // owner, cell, target cell; 0 = free
-  float value;
-};
-inline constexpr int kLearnedEntries = 16384;
+// Room for the heuristic values that the path search has learned: one match in a hundred learns
+// more, and then forgets some (engine/learned.hpp).
+inline constexpr int kLearnedEntries = 1024;
 
 // One match. Slots of an owner are contiguous from first_slot[owner], in rising unit id: iterating
 // slots upwards is iterating ids upwards. A slot number is a reference that the engine keeps right:
@@ -140,11 +129,16 @@ struct State {
   std::array<float, kSlots> px{}, py{};          // move, build: where
   std::array<std::uint8_t, kSlots> run_order{};  // slots with a command, in order of execution
 
-  std::array<Bullet, kMaxBullets> bullet{};
+  std::array<float, kMaxBullets> bullet_x{}, bullet_y{};
+  std::array<std::int16_t, kMaxBullets> bullet_damage{};   // before the target's defence
+  std::array<std::uint8_t, kMaxBullets> bullet_shooter{};  // slot, or kNone when it died
+  std::array<std::uint8_t, kMaxBullets> bullet_target{};
+  std::array<BulletState, kMaxBullets> bullet_state{};
   std::array<Counter, kMaxCounters> counter{};
   std::array<std::uint8_t, 32> failed{};  // failed moves by tick mod 32
   std::array<PathEntry, kPathEntries> path{};
-  std::array<LearnedEntry, kLearnedEntries> learned{};
+  std::uint16_t learned_size = 0;
+  std::array<std::uint32_t, kLearnedEntries> learned{};  // see learned.hpp
 };
 
 // The order a caller gives to one unit.

@@ -116,8 +116,8 @@ void remove_units(const EngineRules& rules, State& state, std::uint64_t gone) {
   }
   state.running = static_cast<std::uint8_t>(n);
   for (int i = 0; i < state.bullets; ++i) {
-    state.bullet[i].shooter = to[state.bullet[i].shooter];
-    state.bullet[i].target = to[state.bullet[i].target];
+    state.bullet_shooter[i] = to[state.bullet_shooter[i]];
+    state.bullet_target[i] = to[state.bullet_target[i]];
   }
   n = 0;
   for (int i = 0; i < state.counters; ++i) {

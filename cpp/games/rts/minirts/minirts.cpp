@@ -146,11 +146,11 @@ std::uint64_t MiniRts::hash(const Rules& rules, const State& s) {
     });
   }
   for (int i = 0; i < w.bullets; ++i) {
-    const rts::Bullet& b = w.bullet[i];
-    h.add_float(b.x);
-    h.add_float(b.y);
-    h.add(static_cast<std::uint64_t>(b.shooter) << 24 | static_cast<std::uint64_t>(b.target) << 16 |
-          static_cast<std::uint64_t>(b.state));
+    h.add_float(w.bullet_x[i]);
+    h.add_float(w.bullet_y[i]);
+    h.add(static_cast<std::uint64_t>(w.bullet_shooter[i]) << 24 |
+          static_cast<std::uint64_t>(w.bullet_target[i]) << 16 |
+          static_cast<std::uint64_t>(w.bullet_state[i]));
   }
   for (int i = 0; i < w.counters; ++i) {
     h.add(static_cast<std::uint64_t>(w.counter[i].unit) << 8 | w.counter[i].target);

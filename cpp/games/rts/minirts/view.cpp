@@ -91,10 +91,10 @@ struct Printer {
   void bullets() {
     out += "\"bullets\":[";
     for (int i = 0; i < s.bullets; ++i) {
-      const rts::Bullet& b = s.bullet[i];
       separate(out);
-      print(out, "{\"x\":%.5f,\"y\":%.5f,\"shooter\":%d,\"target\":%d,\"state\":\"%s\"}", b.x, b.y,
-            id(b.shooter), id(b.target), kBulletStates[static_cast<int>(b.state)]);
+      print(out, "{\"x\":%.5f,\"y\":%.5f,\"shooter\":%d,\"target\":%d,\"state\":\"%s\"}",
+            s.bullet_x[i], s.bullet_y[i], id(s.bullet_shooter[i]), id(s.bullet_target[i]),
+            kBulletStates[static_cast<int>(s.bullet_state[i])]);
     }
     out += ']';
   }
