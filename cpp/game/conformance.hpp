@@ -287,7 +287,8 @@ class Conformance {
       const std::int32_t good = action[h];
       std::vector<std::int32_t> bad = {-1, c_.spec.heads[h].size, 1 << 30};
       const auto off = std::ranges::find(head, 0);
-      if (off != head.end() && !c_.spec.heads[h].lenient) bad.push_back(static_cast<std::int32_t>(off - head.begin()));
+      if (off != head.end() && !c_.spec.heads[h].lenient)
+        bad.push_back(static_cast<std::int32_t>(off - head.begin()));
       for (const std::int32_t choice : bad) {
         action[h] = choice;
         State copy = s;
