@@ -33,6 +33,24 @@ class Codec(Protocol):
 class Identity:
     """``value * scale``; a tensor of bits is unpacked first, least significant bit first."""
 
+    def present(self, spec: TensorSpec, packed: Tensor) -> tuple[Tensor, Tensor]:
+        """Entity rows that are there: owner ``int64[n]`` (rising), features ``float32[n, F]``.
+
+        A row is absent when all its elements are zero. For specs of two axes; absent rows are
+        dropped before anything is converted.
+        """
+        batch, (units, features) = packed.shape[0], spec.shape
+        rows = (self.unfold(spec, packed) if spec.dtype == "bits" else packed).reshape(
+            batch * units, features
+        )
+        width = rows.element_size() * features
+        words = rows.view(torch.int64) if width % 8 == 0 and rows.storage_offset() % 8 == 0 else rows
+        index = (words != 0).any(dim=1).nonzero().squeeze(1)
+        some = rows.index_select(0, index).to(torch.float32)
+        if spec.dtype != "bits" and spec.scale != 1.0:  # bits are scaled by unfold
+            some = some * spec.scale
+        return torch.div(index, units, rounding_mode="floor"), some
+
     def layout(self, spec: TensorSpec) -> Unfolded:
         return by_rank(spec.shape)
 
@@ -49,11 +67,17 @@ class Identity:
         return values.reshape(shape)
 
 
+_IDENTITY = Identity()
 _CODECS: Mapping[str, Codec] = {
-    "identity": Identity(),
-    "bits": Identity(),
+    "identity": _IDENTITY,
+    "bits": _IDENTITY,
     "rts_cells": RtsCells(),
 }
+
+
+def entity_rows(spec: TensorSpec, packed: Tensor) -> tuple[Tensor, Tensor]:
+    """:meth:`Identity.present` of a tensor that unfolds to entity rows."""
+    return _IDENTITY.present(spec, packed)
 
 
 def codec_of(spec: TensorSpec) -> Codec:

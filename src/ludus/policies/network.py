@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ludus.flow import GameSpec, TensorSpec
-from ludus.policies.codecs import codec_of
+from ludus.policies.codecs import codec_of, entity_rows
 from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
 from ludus.policies.memory import Recurrent
@@ -81,8 +81,7 @@ class PolicyNetwork(nn.Module):
                 self.planes[tensor.name] = planes
                 joined += planes.size
             elif layout.kind == "rows":
-                units, features = layout.shape
-                rows = Rows(config, (units, features))
+                rows = Rows(config, layout.shape[1])
                 self.rows[tensor.name] = rows
                 joined += rows.size
             else:
@@ -155,7 +154,9 @@ class PolicyNetwork(nn.Module):
             if kind == "planes":
                 parts.append(self.planes[tensor.name](codec_of(tensor).unfold(tensor, obs[tensor.name])))
             elif kind == "rows":
-                parts.append(self.rows[tensor.name](codec_of(tensor).unfold(tensor, obs[tensor.name])))
+                packed = obs[tensor.name]
+                owner, some = entity_rows(tensor, packed)
+                parts.append(self.rows[tensor.name](owner, some, packed.shape[0]))
         vector = self.vectors(obs)
         if vector is not None and self.dense is not None:
             if self.normaliser is not None:

@@ -29,11 +29,13 @@ def activation_of(config: PolicyConfig) -> Activation:
 class Dense(nn.Module):
     """Linear layers, each followed by an optional layer norm and the activation. ``[N, D] -> [N, size]``."""
 
-    def __init__(self, config: PolicyConfig, inputs: int, widths: tuple[int, ...]) -> None:
+    def __init__(self, config: PolicyConfig, inputs: int, widths: tuple[int, ...], norm: bool = True) -> None:
         super().__init__()
         sizes = (inputs, *widths)
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
-        self.norms = nn.ModuleList(nn.LayerNorm(b) for b in widths) if config.norm != "none" else None
+        self.norms: nn.ModuleList | None = None
+        if norm and config.norm != "none":
+            self.norms = nn.ModuleList(nn.LayerNorm(b) for b in widths)
         self.activation = activation_of(config)
         self.size = sizes[-1]
 
@@ -83,26 +85,23 @@ class Planes(nn.Module):
 
 
 class Rows(nn.Module):
-    """Entity rows ``[N, U, F] -> [N, size]``: one MLP for each row, then mean and maximum over present rows.
+    """Entity rows to ``[N, size]``: one MLP for each row, then mean and maximum over a sample's rows.
 
-    A row is absent when all its features are zero; without present rows the result is zero.
+    No norm: rows are many and their features are bounded. A sample without rows gives zeros.
     """
 
-    def __init__(self, config: PolicyConfig, shape: tuple[int, int]) -> None:
+    def __init__(self, config: PolicyConfig, features: int) -> None:
         super().__init__()
-        self.each = Dense(config, shape[1], config.dense)
+        self.each = Dense(config, features, config.dense, norm=False)
         self.size = 2 * self.each.size
 
-    def forward(self, x: Tensor) -> Tensor:
-        rows, units = x.shape[:2]
-        index = (x != 0).any(dim=2).reshape(-1).nonzero().squeeze(1)  # absent rows cost nothing further on
-        owner = index // units
-        features = self.each(x.reshape(rows * units, -1).index_select(0, index)).float()
-        count = torch.bincount(owner, minlength=rows)
-        total = features.new_zeros((rows, features.shape[1])).index_add(0, owner, features)
+    def forward(self, owner: Tensor, rows: Tensor, samples: int) -> Tensor:
+        """``owner: int64[n]``, rising, says whose row each of ``rows: float32[n, F]`` is."""
+        features = self.each(rows).float()
+        count = torch.bincount(owner, minlength=samples)
+        total = features.new_zeros((samples, features.shape[1])).index_add(0, owner, features)
         mean = total / count.clamp(min=1).unsqueeze(1)
         # The maximum of each run of rows; an empty bag is zero.
-        top = functional.embedding_bag(
-            torch.arange(index.numel(), device=x.device), features, count.cumsum(0) - count, mode="max"
-        )
+        each = torch.arange(owner.numel(), device=owner.device)
+        top = functional.embedding_bag(each, features, count.cumsum(0) - count, mode="max")
         return torch.cat([mean, top], dim=1)

@@ -33,7 +33,9 @@ def test_bounds_solve_the_score_equation(case: tuple[int, int]) -> None:
     assert r.low <= p <= r.high
     for bound in (r.low, r.high):
         if 0 < bound < 1:
-            assert math.isclose((p - bound) ** 2 * matches, Z95**2 * bound * (1 - bound), rel_tol=1e-6, abs_tol=1e-9)
+            assert math.isclose(
+                (p - bound) ** 2 * matches, Z95**2 * bound * (1 - bound), rel_tol=1e-6, abs_tol=1e-9
+            )
 
 
 def test_nothing_known_without_matches() -> None:
@@ -41,7 +43,9 @@ def test_nothing_known_without_matches() -> None:
     assert (wilson_interval(0, 0).low, wilson_interval(0, 0).high) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize(("wins", "matches", "confidence"), [(-1, 3, 0.95), (4, 3, 0.95), (1, 3, 0.0), (1, 3, 1.0)])
+@pytest.mark.parametrize(
+    ("wins", "matches", "confidence"), [(-1, 3, 0.95), (4, 3, 0.95), (1, 3, 0.0), (1, 3, 1.0)]
+)
 def test_refuses(wins: int, matches: int, confidence: float) -> None:
     with pytest.raises(ValueError, match="must lie"):
         wilson_interval(wins, matches, confidence)
