@@ -146,9 +146,9 @@ def _fits(value: object, kind: mi.Type) -> bool:
 
 
 def _in_range(value: float, kind: mi.IntType | mi.FloatType) -> bool:
-    if not math.isfinite(value):
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return False
-    if isinstance(kind, mi.IntType) and not -(2**63) <= value < 2**63:
+    if not math.isfinite(value):
         return False
     return (
         (kind.gt is None or value > kind.gt)

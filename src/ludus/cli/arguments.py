@@ -1,0 +1,241 @@
+"""Options and arguments of a command, read from the fields of a frozen struct.
+
+A field is an option (``run_dir`` is ``--run-dir DIR``, a bool is a flag, a tuple may be given several
+times) or, with :func:`positional`, an argument. A field ``overrides: dict[str, str]`` takes every option
+with a dot in its name. Types and ranges are those of the struct, checked like a preset is
+(:mod:`ludus.train.schema`), so that a wrong value is refused in the same words everywhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+import msgspec
+import msgspec.inspect as mi
+
+from ludus.cli.errors import UserError
+from ludus.train import schema
+
+OVERRIDES = "overrides"
+WIDTH = 110
+
+
+class Command(Protocol):
+    """A command: a frozen struct of its arguments that can run. ``run`` gives the exit code."""
+
+    def run(self) -> int: ...
+
+
+C = TypeVar("C", bound=Command)
+
+
+def option(text: str, metavar: str = "") -> msgspec.Meta:
+    """Describes an option: ``Annotated[int, option("how many", "N")]``."""
+    return msgspec.Meta(extra={"help": text, "metavar": metavar})
+
+
+def positional(text: str, metavar: str = "") -> msgspec.Meta:
+    """Describes an argument that is given by its place."""
+    return msgspec.Meta(extra={"help": text, "metavar": metavar, "positional": True})
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One option or argument. ``kind`` is the type without its description."""
+
+    name: str
+    kind: mi.Type
+    help: str
+    metavar: str
+    positional: bool
+    required: bool
+    default: object
+
+    @property
+    def flag(self) -> str:
+        """As it is written on the command line."""
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def is_switch(self) -> bool:
+        return isinstance(self.kind, mi.BoolType)
+
+    @property
+    def is_list(self) -> bool:
+        return isinstance(self.kind, mi.VarTupleType)
+
+
+def fields_of(command: type[Command]) -> list[Field]:
+    """The fields of a command, overrides left out."""
+    info = mi.type_info(command)
+    out: list[Field] = []
+    if not isinstance(info, mi.StructType):
+        raise TypeError(f"{command.__name__} is no msgspec struct")
+    for field in info.fields:
+        kind, extra = field.type, {}
+        while isinstance(kind, mi.Metadata):
+            extra = {**(kind.extra or {}), **extra}
+            kind = kind.type
+        if field.name == OVERRIDES:
+            continue
+        out.append(
+            Field(
+                name=field.name,
+                kind=kind,
+                help=extra.get("help", ""),
+                metavar=extra.get("metavar", "") or field.name.upper(),
+                positional=extra.get("positional", False),
+                required=field.required,
+                default=field.default,
+            )
+        )
+    return out
+
+
+def takes_overrides(command: type[Command]) -> bool:
+    """Whether options with a dot (``--run.seed 3``) belong to this command."""
+    return OVERRIDES in getattr(command, "__struct_fields__", ())
+
+
+def parse(command: type[C], name: str, words: Sequence[str]) -> C:
+    """The command with its arguments. Raises :class:`UserError`; ``--help`` is the caller's."""
+    reader = _Reader(command, name)
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            for argument in rest:
+                reader.argument(argument)
+            break
+        if word.startswith("-") and len(word) > 1:
+            reader.option(word, rest)
+        else:
+            reader.argument(word)
+    return reader.finish()
+
+
+class _Reader:
+    """Collects plain values by field, then makes the struct."""
+
+    def __init__(self, command: type[Command], name: str) -> None:
+        self.command, self.name = command, name
+        fields = fields_of(command)
+        self.options = {f.flag: f for f in fields if not f.positional}
+        self.places = [f for f in fields if f.positional]
+        self.values: dict[str, object] = {}
+        self.overrides: dict[str, str] = {}
+        self.seen = 0
+
+    def fail(self, text: str) -> UserError:
+        return UserError(f"ludus {self.name}: {text}; see: ludus {self.name} --help")
+
+    def option(self, word: str, rest: list[str]) -> None:
+        flag, equals, inline = word.partition("=")
+        field = self.options.get(flag)
+        if field is not None and field.is_switch:
+            if equals:
+                raise self.fail(f"{flag} takes no value")
+            self.values[field.name] = True
+            return
+        dotted = flag.startswith("--") and "." in flag and takes_overrides(self.command)
+        if field is None and not dotted:
+            near = schema.did_you_mean(flag, [*self.options, "--help"], "options")
+            raise self.fail(f"unknown option {flag}{near}")
+        if not equals:
+            if not rest or rest[0].startswith("--"):
+                raise self.fail(f"{flag}: missing value")
+            inline = rest.pop(0)
+        if field is None:
+            self.overrides[flag[2:]] = inline
+        else:
+            self.store(field, inline)
+
+    def argument(self, word: str) -> None:
+        if self.seen >= len(self.places):
+            raise self.fail(f"unexpected argument {schema.quoted(word)}")
+        field = self.places[self.seen]
+        if not field.is_list:
+            self.seen += 1
+        self.store(field, word)
+
+    def store(self, field: Field, text: str) -> None:
+        kind = field.kind
+        where = field.metavar if field.positional else field.flag
+        if isinstance(kind, mi.VarTupleType):
+            items = text.split(",") if isinstance(kind.item_type, mi.IntType) else [text]
+            value: object = [schema.from_text(item, kind.item_type) for item in items]
+            before = self.values.get(field.name, [])
+            self.values[field.name] = [*before, *value] if isinstance(before, list) else value  # type: ignore[misc]
+        else:
+            if field.name in self.values:
+                raise self.fail(f"{where} is given twice")
+            value = self.values[field.name] = schema.from_text(text, kind)
+        for problem in schema.check(value, kind, where):
+            raise self.fail(problem.text)
+
+    def finish(self) -> C:  # type: ignore[type-var]
+        missing = [f for f in self.places if f.required and f.name not in self.values]
+        missing += [f for f in self.options.values() if f.required and f.name not in self.values]
+        if missing:
+            field = missing[0]
+            what = field.metavar if field.positional else f"{field.flag} {field.metavar}"
+            raise self.fail(f"missing {what} ({field.help})")
+        if takes_overrides(self.command):
+            self.values[OVERRIDES] = self.overrides
+        return msgspec.convert(self.values, self.command)  # type: ignore[return-value]
+
+
+def usage(command: type[Command], name: str) -> str:
+    """The help page of a command."""
+    fields = fields_of(command)
+    places = [f for f in fields if f.positional]
+    options = [f for f in fields if not f.positional]
+    words = ["usage: ludus", name]
+    for f in places:
+        word = f.metavar + (" ..." if f.is_list else "")
+        words.append(word if f.required else f"[{word}]")
+    words += [f"{f.flag} {f.metavar}" for f in options if f.required]
+    words.append("[options]")
+    if takes_overrides(command):
+        words.append("[--section.key VALUE ...]")
+    lines = [" ".join(words), "", _paragraph(command.__doc__ or "")]
+    rows = [(f.metavar, _help(f)) for f in places]
+    if rows:
+        lines += ["", "arguments", *_table(rows)]
+    rows = [(f.flag if f.is_switch else f"{f.flag} {f.metavar}", _help(f)) for f in options]
+    rows.append(("--help", "show this page"))
+    return "\n".join([*lines, "", "options", *_table(rows)])
+
+
+def _help(field: Field) -> str:
+    text = field.help
+    if isinstance(field.kind, mi.LiteralType):
+        text += f" ({', '.join(str(v) for v in field.kind.values)})"
+    if not field.required and field.default not in ("", False, 0, (), None, msgspec.NODEFAULT):
+        default = f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
+        text += f" (default: {default})"
+    return text
+
+
+def _paragraph(text: str) -> str:
+    return "\n".join(line.strip() for line in text.strip().splitlines())
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> list[str]:
+    import textwrap
+
+    width = min(28, max(len(left) for left, _ in rows))
+    lines: list[str] = []
+    for left, right in rows:
+        wrapped = textwrap.wrap(right, WIDTH - width - 4) or [""]
+        if len(left) > width:
+            lines.append(f"  {left}")
+            left = ""
+        lines.append(f"  {left:<{width}}  {wrapped[0]}")
+        lines += [f"  {'':<{width}}  {line}" for line in wrapped[1:]]
+    return lines
+
+
+def stdout_is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()

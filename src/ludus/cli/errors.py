@@ -1,0 +1,21 @@
+"""What a command can end with, and how it is told."""
+
+from __future__ import annotations
+
+DONE = 0
+FAILED = 1
+USAGE = 2
+REFUSED = 3
+INTERRUPTED = 130
+
+
+class UserError(Exception):
+    """The user asked for what cannot be. Shown as it is, without a traceback; exit code 2."""
+
+
+class CheckFailed(Exception):
+    """A check said no (verify, conformance, signature). Exit code 3."""
+
+
+class CommandFailed(Exception):
+    """The command was right and its work failed. Shown without a traceback; exit code 1."""
