@@ -1,1 +1,1 @@
-"""The command line ``ludus``: names, options, messages. Everything heavy is imported by the command that needs it."""
+"""The command line ``ludus``: names, options, messages. A command imports what it needs, and only then."""

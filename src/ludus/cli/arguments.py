@@ -8,9 +8,8 @@ with a dot in its name. Types and ranges are those of the struct, checked like a
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 import msgspec.inspect as mi
@@ -73,7 +72,8 @@ def fields_of(command: type[Command]) -> list[Field]:
     if not isinstance(info, mi.StructType):
         raise TypeError(f"{command.__name__} is no msgspec struct")
     for field in info.fields:
-        kind, extra = field.type, {}
+        kind = field.type
+        extra: dict[str, Any] = {}
         while isinstance(kind, mi.Metadata):
             extra = {**(kind.extra or {}), **extra}
             kind = kind.type
@@ -235,7 +235,3 @@ def _table(rows: Sequence[tuple[str, str]]) -> list[str]:
         lines.append(f"  {left:<{width}}  {wrapped[0]}")
         lines += [f"  {'':<{width}}  {line}" for line in wrapped[1:]]
     return lines
-
-
-def stdout_is_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()

@@ -13,9 +13,9 @@ class UserError(Exception):
     """The user asked for what cannot be. Shown as it is, without a traceback; exit code 2."""
 
 
-class CheckFailed(Exception):
+class CheckError(Exception):
     """A check said no (verify, conformance, signature). Exit code 3."""
 
 
-class CommandFailed(Exception):
+class CommandError(Exception):
     """The command was right and its work failed. Shown without a traceback; exit code 1."""

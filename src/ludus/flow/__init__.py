@@ -1,12 +1,36 @@
-"""The things that travel: spec, slab, batch, match, weights. No torch, no games, no pools."""
+"""The things that travel: spec, slab, batch, match, weights. No torch, no games, no pools.
+
+The names below are loaded on first use: a command that only asks what a game declares starts without numpy.
+"""
 
 from __future__ import annotations
 
-from ludus.flow.batch import PoolStats, StepBatch
-from ludus.flow.match import Controller, Lineup, MatchResult, SeatPlan
-from ludus.flow.slab import Slab
-from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec, decode_spec
-from ludus.flow.weights import Weights, WeightsMeta
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ludus.flow.batch import PoolStats, StepBatch
+    from ludus.flow.match import Controller, Lineup, MatchResult, SeatPlan
+    from ludus.flow.slab import Slab
+    from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec, decode_spec
+    from ludus.flow.weights import Weights, WeightsMeta
+else:
+    _HOME = {
+        **dict.fromkeys(("PoolStats", "StepBatch"), "batch"),
+        **dict.fromkeys(("Controller", "Lineup", "MatchResult", "SeatPlan"), "match"),
+        "Slab": "slab",
+        **dict.fromkeys(("BotSpec", "GameSpec", "HeadSpec", "ParamSpec", "TensorSpec"), "spec"),
+        "decode_spec": "spec",
+        **dict.fromkeys(("Weights", "WeightsMeta"), "weights"),
+    }
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+
 
 __all__ = [
     "BotSpec",

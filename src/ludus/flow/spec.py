@@ -6,21 +6,25 @@ The compiled core hands a spec over as JSON; :func:`decode_spec` gives the froze
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+import math
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
-import numpy as np
+
+if TYPE_CHECKING:
+    import numpy as np
 
 DType = Literal["bits", "u8", "i8", "u16", "i16", "i32", "f32"]
 
-_NUMPY: dict[str, np.dtype[np.generic]] = {
-    "bits": np.dtype(np.uint8),
-    "u8": np.dtype(np.uint8),
-    "i8": np.dtype(np.int8),
-    "u16": np.dtype(np.uint16),
-    "i16": np.dtype(np.int16),
-    "i32": np.dtype(np.int32),
-    "f32": np.dtype(np.float32),
+#: Numpy's names of the dtypes as stored. Numpy itself is imported where an array is meant, not before.
+_NUMPY: dict[str, str] = {
+    "bits": "uint8",
+    "u8": "uint8",
+    "i8": "int8",
+    "u16": "uint16",
+    "i16": "int16",
+    "i32": "int32",
+    "f32": "float32",
 }
 
 
@@ -40,7 +44,7 @@ class TensorSpec(msgspec.Struct, frozen=True):
     @property
     def elements(self) -> int:
         """Number of unpacked elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def packed_shape(self) -> tuple[int, ...]:
@@ -50,7 +54,9 @@ class TensorSpec(msgspec.Struct, frozen=True):
     @property
     def packed_dtype(self) -> np.dtype[np.generic]:
         """Numpy dtype as stored (uint8 for bits)."""
-        return _NUMPY[self.dtype]
+        import numpy as np
+
+        return np.dtype(_NUMPY[self.dtype])
 
 
 class HeadSpec(msgspec.Struct, frozen=True):

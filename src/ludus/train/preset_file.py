@@ -227,6 +227,19 @@ def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
         yield path, value
 
 
+def setting_paths(kind: mi.Type | None = None, path: str = "") -> dict[str, mi.Type]:
+    """Every setting that a preset can hold, with its type; the first entry stands for a list of tables."""
+    kind = kind or mi.type_info(Preset)
+    if isinstance(kind, mi.StructType):
+        out: dict[str, mi.Type] = {}
+        for field in kind.fields:
+            out |= setting_paths(field.type, f"{path}.{field.encode_name}" if path else field.encode_name)
+        return out
+    if isinstance(kind, mi.VarTupleType) and isinstance(kind.item_type, mi.StructType):
+        return setting_paths(kind.item_type, f"{path}.0")
+    return {path: kind}
+
+
 class Explained(msgspec.Struct, frozen=True):
     """One value of the effective configuration."""
 

@@ -15,37 +15,29 @@ from ludus.train.schema import Problem
 LEARNED_OPPONENTS = ("latest", "past")
 
 
-def param_text(value: ParamValue) -> str:
-    """A parameter as the core reads it (``true`` is 1: games declare switches as integers)."""
-    if isinstance(value, bool):
-        return "1" if value else "0"
-    return repr(value) if isinstance(value, float) else str(value)
-
-
-def params_text(params: Mapping[str, ParamValue]) -> dict[str, str]:
-    """All parameters as :func:`ludus.games.spec` and the pools take them."""
-    return {name: param_text(value) for name, value in params.items()}
-
-
-def unknown_game(name: str) -> str:
-    """What to say about a game that is not there."""
-    return (
-        f"unknown game {name}" + schema.did_you_mean(name, list_games(), "games") + "; see: ludus games list"
-    )
+def find_game(reference: str) -> GameSpec:
+    """The spec of a game under its default parameters. Raises :class:`PresetError`."""
+    if "/" not in reference and not reference.endswith(".so") and reference not in list_games():
+        near = schema.did_you_mean(reference, list_games(), "games")
+        raise PresetError([f"unknown game {reference}{near}; see: ludus games list"])
+    try:
+        return spec(reference)
+    except ValueError as error:  # a module that cannot be loaded, or is no game
+        raise PresetError([str(error)]) from error
 
 
 def check_game(loaded: LoadedPreset) -> GameSpec:
     """The spec of the preset's game under its parameters. Raises :class:`PresetError` with every mistake."""
     preset = loaded.preset
-    name = preset.game.name
-    if name not in list_games():
-        raise PresetError([f"{loaded.where('game.name')}: game.name: {unknown_game(name)}"])
-    declared = spec(name)
+    try:
+        declared = find_game(preset.game.name)
+    except PresetError as error:
+        raise PresetError([f"{loaded.where('game.name')}: game.name: {error}"]) from None
     problems = [*param_problems(preset.game.params, declared), *_bot_problems(preset, declared)]
     problems += _input_problems(preset, declared)
     if problems:
         raise PresetError([f"{loaded.where(p.path)}: {p.text}" for p in problems])
-    return spec(name, params_text(preset.game.params))
+    return spec(preset.game.name, preset.game.params)
 
 
 def param_problems(
@@ -68,7 +60,9 @@ def param_problems(
 
 
 def _param_fits(value: ParamValue, param: ParamSpec) -> bool:
-    text = param_text(value)
+    if isinstance(value, bool):
+        return False
+    text = value if isinstance(value, str) else repr(value)
     if param.kind == "text":
         return not param.choices or text in param.choices
     try:

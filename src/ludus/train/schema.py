@@ -172,8 +172,7 @@ def from_text(text: str, kind: mi.Type) -> object:
     if isinstance(kind, mi.UnionType):  # a parameter of a game: whatever it looks like
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
-        number = _number(text, whole=True)
-        return _number(text, whole=False) if isinstance(number, str) else number
+        return number(text)
     if isinstance(kind, (mi.VarTupleType, mi.TupleType)):
         inner = text.strip().removeprefix("[").removesuffix("]")
         items = [item.strip() for item in inner.split(",") if item.strip()]
@@ -182,6 +181,12 @@ def from_text(text: str, kind: mi.Type) -> object:
         types = [*kind.item_types, *([mi.AnyType()] * len(items))]
         return [from_text(item, t) for item, t in zip(items, types, strict=False)]
     return text
+
+
+def number(text: str) -> int | float | str:
+    """``text`` as the whole or decimal number it looks like, else itself."""
+    value = _number(text, whole=True)
+    return _number(text, whole=False) if isinstance(value, str) else value
 
 
 def _number(text: str, whole: bool) -> int | float | str:

@@ -1,0 +1,178 @@
+"""``ludus COMMAND``: finds the command, runs it, turns what goes wrong into a message and an exit code.
+
+Nothing but the standard library is imported before the command is known.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ludus.cli import errors
+from ludus.cli.table import COMMANDS, DESCRIPTION, groups
+
+if TYPE_CHECKING:
+    from ludus.cli.arguments import Command
+
+#: Errors that are the user's to mend or a run's own end: module, class, exit code. They are looked up among
+#: the modules that are loaded, so that nothing is imported to name an error that cannot have happened.
+_KNOWN = (
+    ("ludus.cli.errors", "UserError", errors.USAGE),
+    ("ludus.cli.errors", "CheckError", errors.REFUSED),
+    ("ludus.cli.errors", "CommandError", errors.FAILED),
+    ("ludus.train.preset_file", "PresetError", errors.USAGE),
+    ("ludus.train.errors", "ConfigError", errors.USAGE),
+    ("ludus.train.errors", "RunFailed", errors.FAILED),
+    ("ludus.train.errors", "Interrupted", errors.INTERRUPTED),
+    ("ludus.storage.errors", "StorageError", errors.USAGE),
+    ("ludus.native", "ParamError", errors.USAGE),
+    ("ludus.native", "ReplayError", errors.USAGE),
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command line and gives its exit code (see :mod:`ludus.cli.errors`)."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = dispatch(words)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return errors.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has left (`ludus games list | head -1`).
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return errors.DONE
+    except Exception as error:
+        return _explain(error)
+
+
+def dispatch(words: list[str]) -> int:
+    """Finds the command that ``words`` begin with and runs it with the rest."""
+    if not words:
+        _say(overview())
+        return errors.USAGE
+    if words[0] in ("-h", "--help", "help"):
+        print(overview())
+        return errors.DONE
+    if words[0] in ("-V", "--version"):
+        from ludus import __version__
+
+        print(f"ludus {__version__}")
+        return errors.DONE
+    if words[0] == "__complete":
+        from ludus.cli.complete import candidates
+
+        print("\n".join(candidates(words[1:])))
+        return errors.DONE
+    name = _command_name(words)
+    if name not in COMMANDS:
+        return _help_on_group(name, words)
+    rest = words[len(name.split()) :]
+    command = load(name)
+    from ludus.cli import arguments
+
+    before_separator = rest[: rest.index("--")] if "--" in rest else rest
+    if "-h" in before_separator or "--help" in before_separator:
+        print(arguments.usage(command, name))
+        return errors.DONE
+    return arguments.parse(command, name, rest).run()
+
+
+def _command_name(words: Sequence[str]) -> str:
+    two = " ".join(words[:2])
+    return two if two in COMMANDS else words[0]
+
+
+def _help_on_group(name: str, words: Sequence[str]) -> int:
+    """``ludus games`` alone or with an unknown word behind it, or an unknown command."""
+    below = {n.split()[1]: c for n, c in COMMANDS.items() if n.startswith(name + " ")}
+    given = words[1] if len(words) > 1 else ""
+    if below and given in ("-h", "--help"):
+        print(_listing(f"usage: ludus {name} COMMAND", {f"{name} {k}": c.summary for k, c in below.items()}))
+        return errors.DONE
+    from ludus.train.schema import did_you_mean
+
+    if below and not given:
+        raise errors.UserError(f"ludus {name}: missing command; expected one of {', '.join(below)}")
+    if below:
+        raise errors.UserError(
+            f"ludus {name}: unknown command {given}{did_you_mean(given, below, 'commands')}"
+        )
+    raise errors.UserError(
+        f"unknown command {name}{did_you_mean(name, groups(), 'commands')}; see: ludus --help"
+    )
+
+
+def load(name: str) -> type[Command]:
+    """The struct of a command."""
+    module, _, struct = COMMANDS[name].where.partition(":")
+    command: type[Command] = getattr(import_module(f"ludus.cli.commands.{module}"), struct)
+    return command
+
+
+def overview() -> str:
+    """What ``ludus --help`` shows."""
+    page = _listing(f"usage: ludus COMMAND ...\n\n{DESCRIPTION}", {n: c.summary for n, c in COMMANDS.items()})
+    return page + (
+        "\n\nEvery command has --help and, for programs, --json; results go to stdout, all else to stderr."
+        "\nExit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 a check said no, 130 interrupted."
+    )
+
+
+def _listing(head: str, rows: dict[str, str]) -> str:
+    width = max(map(len, rows))
+    return "\n".join([head, "", "commands", *(f"  {name:<{width}}  {text}" for name, text in rows.items())])
+
+
+def _explain(error: Exception) -> int:
+    """Tells what went wrong; only a fault of ours shows where in the code it happened."""
+    for module, name, code in _KNOWN:
+        kind = getattr(sys.modules.get(module), name, None)
+        if kind is not None and isinstance(error, kind):
+            _say(str(error))
+            return code
+    if isinstance(error, OSError) and error.errno is not None:
+        _say(_os_error(error))
+        return errors.FAILED
+    if isinstance(error, ImportError):
+        package = (error.name or "").partition(".")[0]
+        extra = {"torch": "train", "safetensors": "train", "tensorboard": "train", "rich": "cli"}.get(package)
+        if extra:
+            _say(f"this command needs {package}, which is not installed: pip install 'ludus[{extra}]'")
+            return errors.USAGE
+        if package == "ludus" or "compiled core" in str(error):
+            _say(str(error))
+            return errors.FAILED
+    import traceback
+
+    traceback.print_exception(type(error), error, error.__traceback__)
+    _say(
+        "this is a fault of ludus, not yours; a report needs the lines above and the output of: ludus doctor"
+    )
+    return errors.FAILED
+
+
+def _os_error(error: OSError) -> str:
+    where = f": {error.filename}" if error.filename else ""
+    text = f"{error.strerror}{where}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        text += (
+            "; what was whole before is whole still: free some space, then go on (a run: ludus resume RUN)"
+        )
+    return text
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""One module a subject; each command is a frozen struct of its arguments with a ``run``."""

@@ -1,0 +1,125 @@
+"""``ludus replay info | verify | to-html``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from ludus.cli import console
+from ludus.cli.arguments import option, positional
+from ludus.cli.errors import DONE, CheckError, UserError
+
+MAX_BYTES = 64 << 20
+FILE = positional("a recorded match (.ludus)", "FILE")
+JSON = option("one JSON document on stdout")
+
+
+def read_replay(name: str) -> bytes:
+    """The bytes of a replay file. Raises :class:`UserError`."""
+    path = Path(name)
+    if not path.is_file():
+        raise UserError(f"{name}: no such replay file")
+    with path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise UserError(f"{name}: larger than {MAX_BYTES} bytes; this is no replay")
+    return data
+
+
+class ReplayInfo(msgspec.Struct, frozen=True):
+    """What a recorded match holds: game, seed, players, length, outcome."""
+
+    file: Annotated[str, FILE]
+    json: Annotated[bool, JSON] = False
+
+    def run(self) -> int:
+        from ludus.games import replays
+
+        data = read_replay(self.file)
+        try:
+            info = replays.info(data)
+        except ValueError as error:
+            raise UserError(f"{self.file}: {error}") from None
+        if self.json:
+            console.document({"file": self.file, "bytes": len(data), **msgspec.to_builtins(info)})
+            return DONE
+        outcome = ", ".join({1: "won", 0: "drawn", -1: "lost"}.get(int(o), str(o)) for o in info.outcome)
+        rows = [
+            ("game", f"{info.game}, version {info.version}"),
+            ("parameters", ", ".join(f"{k}={v}" for k, v in info.params.items()) or "defaults"),
+            ("players", ", ".join(info.players)),
+            ("outcome", outcome if info.over else "cut off"),
+            ("ticks", str(info.ticks)),
+            ("decisions", str(info.decisions)),
+            ("seed, match", f"{info.seed}, {info.match}"),
+            ("final hash", info.final_hash),
+            ("size", f"{len(data)} bytes"),
+        ]
+        console.result(console.table(rows))
+        return DONE
+
+
+class ReplayVerify(msgspec.Struct, frozen=True):
+    """Plays recorded matches again and compares every hash. Exit code 3 if one comes out otherwise."""
+
+    files: Annotated[tuple[str, ...], FILE]
+    json: Annotated[bool, JSON] = False
+
+    def run(self) -> int:
+        from ludus.games import replays
+
+        rows: list[dict[str, object]] = []
+        for name in self.files:
+            data = read_replay(name)
+            try:
+                check = replays.verify(data)
+                rows.append({"file": name, **msgspec.to_builtins(check)})
+            except ValueError as error:  # not a replay, damaged, or of another version of the game
+                row = {"file": name, "same": False, "ticks": 0, "last_same": 0, "difference": str(error)}
+                rows.append(row)
+        if self.json:
+            console.document(rows[0] if len(rows) == 1 else rows)
+        else:
+            for row in rows:
+                good = f"plays out the same, {row['ticks']} ticks"
+                console.result(f"{row['file']}: {good if row['same'] else row['difference']}")
+        wrong = [str(row["file"]) for row in rows if not row["same"]]
+        if wrong:
+            raise CheckError(f"{len(wrong)} of {len(rows)} replays do not verify: {', '.join(wrong)}")
+        return DONE
+
+
+class ReplayToHtml(msgspec.Struct, frozen=True):
+    """One HTML file that shows the match in any browser, offline: timeline, speed, fog of either seat."""
+
+    file: Annotated[str, FILE]
+    out: Annotated[str, option("where to write (default: beside the replay, .html)", "FILE")] = ""
+    json: Annotated[bool, JSON] = False
+
+    def run(self) -> int:
+        from ludus.web.replay_page import to_html
+
+        data = read_replay(self.file)
+        out = Path(self.out) if self.out else Path(self.file).with_suffix(".html")
+        if out.resolve() == Path(self.file).resolve():
+            raise UserError(f"{out}: would overwrite the replay; choose another name with --out")
+        try:
+            page = to_html(data)
+        except ValueError as error:
+            raise UserError(f"{self.file}: {error}") from None
+        write_whole(out, page.encode())
+        if self.json:
+            console.document({"file": str(out), "bytes": len(page.encode())})
+        else:
+            console.result(str(out))
+        return DONE
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes aside and renames, so that a full disk leaves no half file."""
+    from ludus.storage.files import write_atomic
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, data)

@@ -1,0 +1,95 @@
+"""What may stand at the end of a command line: the answers behind the shells' completion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ludus.cli.__main__ import load
+from ludus.cli.arguments import Field, fields_of, takes_overrides
+from ludus.cli.table import COMMANDS, groups
+
+
+def candidates(words: Sequence[str]) -> list[str]:
+    """Possible last words, given all words behind ``ludus`` (the last one may be begun or empty)."""
+    *before, begun = words or [""]
+    return sorted(w for w in set(_possible(before, begun)) if w.startswith(begun))
+
+
+def _possible(before: Sequence[str], begun: str) -> Iterable[str]:
+    if not before:
+        return [*groups(), "--help", "--version"]
+    name = " ".join(before[:2])
+    if name not in COMMANDS:
+        name = before[0]
+    if name not in COMMANDS:
+        return [n.split()[1] for n in COMMANDS if n.startswith(before[0] + " ")] if len(before) == 1 else []
+    command = load(name)
+    fields = fields_of(command)
+    options = {f.flag: f for f in fields if not f.positional}
+    rest = list(before[len(name.split()) :])
+    if rest and rest[-1] in options and not options[rest[-1]].is_switch:
+        return _values(options[rest[-1]])
+    if rest and rest[-1].startswith("--") and "." in rest[-1]:
+        return _override_values(rest[-1])
+    if begun.startswith("-"):
+        flags = [*options, "--help"]
+        return [*flags, *_overrides()] if takes_overrides(command) else flags
+    places = [f for f in fields if f.positional]
+    given = _count_arguments(rest, options)
+    return _values(places[min(given, len(places) - 1)]) if places else []
+
+
+def _count_arguments(rest: Sequence[str], options: dict[str, Field]) -> int:
+    count, skip = 0, False
+    for word in rest:
+        if skip:
+            skip = False
+        elif word.startswith("-"):
+            skip = "=" not in word and not (word in options and options[word].is_switch)
+        else:
+            count += 1
+    return count
+
+
+def _values(field: Field) -> Iterable[str]:
+    import msgspec.inspect as mi
+
+    from ludus.games import list_games
+    from ludus.train.preset_file import shipped_presets
+
+    if isinstance(field.kind, mi.LiteralType):
+        return [str(v) for v in field.kind.values]
+    if field.name == "game":
+        return list_games()
+    if field.name == "preset":
+        return [*shipped_presets(), *map(str, Path().glob("presets/*.toml"))]
+    if field.name == "run":
+        return [str(p.parent) for p in Path().glob("runs/*/run.json")]
+    if field.name in ("player", "against"):
+        from ludus.games import spec
+
+        bots = [b.name for game in list_games() for b in spec(game).bots]
+        runs = [str(p.parent) for p in Path().glob("runs/*/run.json")]
+        return [*bots, "random", *(f"{run}@{which}" for run in runs for which in ("best", "last"))]
+    return []
+
+
+def _overrides() -> list[str]:
+    from ludus.train.preset_file import option_of, setting_paths
+
+    return [option_of(path) for path in setting_paths()]
+
+
+def _override_values(flag: str) -> list[str]:
+    import msgspec.inspect as mi
+
+    from ludus.train.preset_file import option_of, setting_paths
+
+    for path, kind in setting_paths().items():
+        if option_of(path) == flag:
+            if isinstance(kind, mi.LiteralType):
+                return [str(v) for v in kind.values]
+            if isinstance(kind, mi.BoolType):
+                return ["true", "false"]
+    return []

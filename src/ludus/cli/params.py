@@ -1,0 +1,42 @@
+"""Game names, parameters and bots as they are given on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ludus.cli.errors import UserError
+from ludus.flow.spec import GameSpec
+from ludus.train import schema
+from ludus.train.config import ParamValue
+from ludus.train.preset_game import find_game, param_problems
+
+
+def read_params(given: Iterable[str]) -> dict[str, ParamValue]:
+    """``--param NAME=VALUE`` of each. Raises :class:`UserError`."""
+    out: dict[str, ParamValue] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UserError(f"--param {text}: expected NAME=VALUE")
+        number = schema.number(value)
+        out[name.replace("-", "_")] = value if isinstance(number, str) else number
+    return out
+
+
+def game_spec(game: str, params: Mapping[str, ParamValue] | None = None) -> GameSpec:
+    """The spec of a game under ``params``. Raises :class:`UserError` with every mistake."""
+    from ludus.games import spec
+
+    declared = find_game(game)
+    problems = list(param_problems(params or {}, declared, prefix=""))
+    if problems:
+        raise UserError("\n".join(f"--param {p.text}" for p in problems))
+    return spec(game, params or {})
+
+
+def check_bot(name: str, spec: GameSpec, extra: tuple[str, ...] = ()) -> None:
+    """Raises :class:`UserError` if ``name`` is no bot of the game nor one of ``extra``."""
+    valid = [*(b.name for b in spec.bots), *extra]
+    if name not in valid:
+        near = schema.did_you_mean(name, valid, "there are")
+        raise UserError(f"unknown bot {name} of {spec.name}{near}; see: ludus games show {spec.name}")

@@ -1,0 +1,39 @@
+"""All commands: name, where the struct is, one line. Loaded at every start, so plain data only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+DESCRIPTION = (
+    "Raises game-playing policies: fast simulation, reinforcement learning, leagues, search, ratings."
+)
+
+
+class Entry(NamedTuple):
+    """``where``: ``module:Struct`` below :mod:`ludus.cli.commands`."""
+
+    where: str
+    summary: str
+
+
+COMMANDS: dict[str, Entry] = {
+    "games list": Entry("games:GamesList", "the games that can be played here"),
+    "games show": Entry("games:GamesShow", "a game's parameters, bots, observations and actions"),
+    "games check": Entry("games:GamesCheck", "whether a game keeps the contract"),
+    "train": Entry("train:Train", "train a policy as a preset says"),
+    "resume": Entry("train:Resume", "go on with a run that was interrupted"),
+    "eval": Entry("evaluate:Eval", "one player against another, with confidence intervals"),
+    "replay info": Entry("replay:ReplayInfo", "what a recorded match holds"),
+    "replay verify": Entry("replay:ReplayVerify", "whether it plays out the same again"),
+    "replay to-html": Entry("replay:ReplayToHtml", "one page that shows it, offline"),
+    "bench sim": Entry("bench:BenchSim", "how fast a game simulates"),
+    "bench train": Entry("bench:BenchTrain", "how fast a preset trains, against what its parts allow"),
+    "doctor": Entry("doctor:Doctor", "what a bug report needs"),
+    "signature": Entry("signature:Signature", "one number for the behaviour of all games"),
+    "completion": Entry("completion:Completion", "a completion script for the shell"),
+}
+
+
+def groups() -> list[str]:
+    """First words of all commands."""
+    return list(dict.fromkeys(name.split()[0] for name in COMMANDS))
