@@ -258,31 +258,39 @@ def explain(loaded: LoadedPreset) -> list[Explained]:
     return out
 
 
-def to_toml(preset: Preset) -> str:
-    """The whole preset, defaults written out, as TOML that :func:`parse_preset` reads back equal."""
+def to_toml(preset: Preset, remarks: Mapping[str, str] | None = None) -> str:
+    """The whole preset, defaults written out, as TOML that :func:`parse_preset` reads back equal.
+
+    ``remarks``: dotted path -> comment behind the value.
+    """
     plain: Document = msgspec.to_builtins(preset)
     lines: list[str] = []
-    _write_table(lines, "", plain)
+    _write_table(lines, "", "", plain, remarks or {})
     return "\n".join(lines).strip() + "\n"
 
 
-def _write_table(lines: list[str], path: str, table: Mapping[str, object]) -> None:
-    nested: list[tuple[str, object]] = []
+def _write_table(
+    lines: list[str], name: str, path: str, table: Mapping[str, object], remarks: Mapping[str, str]
+) -> None:
+    """``name`` is the table's in TOML, ``path`` its dotted path with the indices of lists."""
+    nested: list[tuple[str, str, object]] = []
     for key, value in table.items():
+        below = f"{path}.{key}" if path else key
         is_tables = isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], dict)
         if isinstance(value, dict) or is_tables:
-            nested.append((f"{path}.{_key(key)}" if path else _key(key), value))
+            nested.append((f"{name}.{_key(key)}" if name else _key(key), below, value))
         else:
-            lines.append(f"{_key(key)} = {_toml_value(value)}")
-    for name, value in nested:
+            line = f"{_key(key)} = {_toml_value(value)}"
+            lines.append(f"{line:<42} # {remarks[below]}" if below in remarks else line)
+    for inner, below, value in nested:
         if isinstance(value, dict):
             if value:
-                lines += ["", f"[{name}]"]
-                _write_table(lines, name, value)
+                lines += ["", f"[{inner}]"]
+                _write_table(lines, inner, below, value, remarks)
         elif isinstance(value, (list, tuple)):
-            for item in value:
-                lines += ["", f"[[{name}]]"]
-                _write_table(lines, name, item)
+            for i, item in enumerate(value):
+                lines += ["", f"[[{inner}]]"]
+                _write_table(lines, inner, f"{below}.{i}", item, remarks)
 
 
 def _key(key: str) -> str:

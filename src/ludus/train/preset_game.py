@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ludus.flow.spec import GameSpec, ParamSpec
-from ludus.games import list_games, spec
+from ludus.games import list_games, spec, text_params
 from ludus.train import schema
 from ludus.train.config import ParamValue, Preset
 from ludus.train.preset_file import LoadedPreset, PresetError
@@ -24,6 +24,19 @@ def find_game(reference: str) -> GameSpec:
         return spec(reference)
     except ValueError as error:  # a module that cannot be loaded, or is no game
         raise PresetError([str(error)]) from error
+
+
+def params_text(params: Mapping[str, ParamValue]) -> dict[str, str]:
+    """Parameters as the core takes them. Raises ``ParamError``."""
+    return text_params(params)
+
+
+def effective_params(declared: GameSpec, preset: Preset) -> dict[str, ParamValue]:
+    """Every parameter of the rules, the game's defaults included."""
+    defaults: dict[str, ParamValue] = {
+        p.name: p.default_value if p.kind == "text" else schema.number(p.default_value) for p in declared.params
+    }
+    return {**defaults, **preset.game.params}
 
 
 def check_game(loaded: LoadedPreset) -> GameSpec:

@@ -1,0 +1,152 @@
+"""``ludus doctor``: what a bug report needs."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from ludus import __version__
+from ludus.cli import console
+from ludus.cli.arguments import option
+from ludus.cli.errors import DONE
+
+PACKAGES = ("numpy", "msgspec", "torch", "safetensors", "tensorboard", "rich")
+#: Instructions that decide which code is fast here.
+CPU_FLAGS = ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16", "asimd", "bf16")
+
+
+class Doctor(msgspec.Struct, frozen=True):
+    """What a bug report needs: versions, processor, memory, the compiled core, disk. Nothing is sent anywhere."""
+
+    json: Annotated[bool, option("one JSON document on stdout")] = False
+
+    def run(self) -> int:
+        facts: dict[str, dict[str, object]] = {
+            "ludus": _ludus(),
+            "core": _core(),
+            "python": {"version": platform.python_version(), "executable": sys.executable},
+            "packages": {name: _version(name) for name in PACKAGES},
+            "torch": _torch(),
+            "machine": _machine(),
+            "disk": _disk(),
+        }
+        if self.json:
+            console.document(facts)
+            return DONE
+        for title, rows in facts.items():
+            console.result(title)
+            console.result(console.table([(k, _text(v)) for k, v in rows.items()], indent="  "))
+        return DONE
+
+
+def _text(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return " ".join(map(str, value)) or "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "not there" if value is None else str(value)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _ludus() -> dict[str, object]:
+    folder = Path(__file__).resolve().parents[2]
+    return {"version": __version__, "folder": str(folder), "commit": _commit(folder)}
+
+
+def _commit(folder: Path) -> str | None:
+    """The commit of the checkout that the package runs from; None outside of one."""
+    if not (folder.parent.parent / ".git").exists():
+        return None
+    try:
+        out = subprocess.run(
+            ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return out.stdout.strip() or None
+
+
+def _core() -> dict[str, object]:
+    """The compiled core, or why it cannot be loaded: a doctor must not fall ill."""
+    try:
+        from ludus.games import build_info, list_games
+        from ludus.games.simulate import signature
+
+        return {**build_info(), "games": list_games(), "signature": signature()}
+    except ImportError as error:
+        return {"error": str(error)}
+
+
+def _torch() -> dict[str, object]:
+    try:
+        import torch
+    except ImportError as error:
+        return {"error": str(error)}
+    gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    return {
+        "version": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "mkldnn": torch.backends.mkldnn.is_available(),
+        "cuda": torch.version.cuda,
+        "gpus": gpus,
+    }
+
+
+def _machine() -> dict[str, object]:
+    model, flags = _cpuinfo()
+    return {
+        "system": f"{platform.system()} {platform.release()}",
+        "architecture": platform.machine(),
+        "processor": model or platform.processor() or None,
+        "instructions": [f for f in CPU_FLAGS if f in flags],
+        "processors": os.cpu_count(),
+        "usable_processors": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_mib": _memory_mib(),
+        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS"),
+    }
+
+
+def _cpuinfo() -> tuple[str, set[str]]:
+    """Model name and feature flags, where the system tells."""
+    model, flags = "", set[str]()
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return model, flags
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "model name" and not model:
+            model = value.strip()
+        elif key.strip() in ("flags", "Features") and not flags:
+            flags = set(value.split())
+    return model, flags
+
+
+def _memory_mib() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def _disk() -> dict[str, object]:
+    here = Path.cwd()
+    return {"folder": str(here), "free_mib": shutil.disk_usage(here).free >> 20, "writable": os.access(here, os.W_OK)}

@@ -1,0 +1,137 @@
+"""``ludus train`` and ``ludus resume``."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from ludus.cli import console
+from ludus.cli.arguments import option, positional
+from ludus.cli.errors import DONE, UserError
+from ludus.train.config import Preset
+from ludus.train.preset_file import Explained, LoadedPreset, explain, load_preset, parse_preset, to_toml
+from ludus.train.preset_game import check_game, effective_params
+
+if TYPE_CHECKING:
+    from ludus.train.api import RunResult
+
+JSON = option("one JSON document on stdout when the run has ended")
+QUIET = option("show no progress")
+#: What a resumed run may be given anew; anything else would make it another run.
+RESUMABLE = ("run.max_steps", "run.max_minutes", "run.target", "run.checkpoint_every_minutes", "run.keep_checkpoints",
+             "evaluation.final_matches")  # fmt: skip
+
+
+class Train(msgspec.Struct, frozen=True):
+    """Trains a policy as a preset says, in a new run directory.
+
+    Any setting of the preset can be given here instead: --algorithm.learning-rate 1e-4, --run.seed 3,
+    --opponents.0.weight 2, --game.params.map-size 32, --policy.channels 16,32. --explain lists them all.
+    Ctrl-C saves and says how to go on."""
+
+    preset: Annotated[str, positional("a TOML file, or the name of a preset that comes with ludus")]
+    run_dir: Annotated[str, option("a new directory (default: runs/<preset>-<date>-<time>-<4 hex>)", "DIR")] = ""
+    explain: Annotated[bool, option("print the effective settings and where each is from; train nothing")] = False
+    quiet: Annotated[bool, QUIET] = False
+    json: Annotated[bool, JSON] = False
+    overrides: dict[str, str] = {}
+
+    def run(self) -> int:
+        loaded = load_preset(self.preset, self.overrides)
+        spec = check_game(loaded)
+        if self.explain:
+            params = effective_params(spec, loaded.preset)
+            print_explained(loaded, params=params, as_json=self.json)
+            return DONE
+        run_dir = Path(self.run_dir) if self.run_dir else Path("runs") / run_name(loaded.name)
+        if run_dir.exists() or run_dir.is_symlink():
+            hint = f"to go on with it: ludus resume {run_dir}" if (run_dir / "run.json").is_file() else "choose another"
+            raise UserError(f"--run-dir {run_dir}: exists already; {hint}")
+
+        from ludus.cli.live import make_view
+        from ludus.train.api import start_run
+
+        with make_view(self.quiet) as view:
+            result = start_run(loaded.preset, run_dir, observer=view)
+        tell(result, self.json)
+        return DONE
+
+
+class Resume(msgspec.Struct, frozen=True):
+    """Goes on with a run from its newest whole checkpoint.
+
+    A new budget may be given: --run.max-minutes 30, --run.max-steps 5e6, --run.target 0.7."""
+
+    run_: Annotated[str, positional("a run directory", "RUN")] = msgspec.field(name="run")
+    quiet: Annotated[bool, QUIET] = False
+    json: Annotated[bool, JSON] = False
+    overrides: dict[str, str] = {}
+
+    def run(self) -> int:
+        run_dir = Path(self.run_)
+        config = run_dir / "config.toml"
+        if not config.is_file():
+            raise UserError(f"{run_dir}: not a run directory (no config.toml in it); see: ls runs")
+        for key in self.overrides:
+            if key.replace("-", "_") not in RESUMABLE:
+                options = ", ".join("--" + p.replace("_", "-") for p in RESUMABLE)
+                raise UserError(f"--{key}: a resumed run keeps its settings; only {options} may change")
+        loaded = parse_preset(config.read_bytes(), str(config), overrides=self.overrides)
+        check_game(loaded)
+
+        from ludus.cli.live import make_view
+        from ludus.train.api import resume_run
+
+        def changed(_: Preset) -> Preset:
+            return loaded.preset
+
+        with make_view(self.quiet) as view:
+            result = resume_run(run_dir, observer=view, more=changed if self.overrides else None)
+        tell(result, self.json)
+        return DONE
+
+
+def run_name(preset: str) -> str:
+    """``minirts-20261120-1530-3f2a``."""
+    return f"{preset}-{time.strftime('%Y%m%d-%H%M')}-{os.urandom(2).hex()}"
+
+
+def print_explained(loaded: LoadedPreset, params: dict[str, str | int | float | bool], as_json: bool) -> None:
+    """The effective settings with the origin of each: a TOML preset with remarks, or JSON."""
+    game = msgspec.structs.replace(loaded.preset.game, params=params)
+    whole = msgspec.structs.replace(loaded, preset=msgspec.structs.replace(loaded.preset, game=game))
+    settings: list[Explained] = explain(whole)
+    if as_json:
+        console.document({"preset": loaded.source, "settings": settings})
+    else:
+        console.result(f"# {loaded.source}")
+        console.result(to_toml(whole.preset, {s.path: s.origin for s in settings}).rstrip())
+
+
+def tell(result: RunResult, as_json: bool) -> None:
+    """How the run ended, and what to do next."""
+    if as_json:
+        console.document(result)
+        return
+    from ludus.cli.live import interval_text
+
+    rows = [
+        ("run", result.run),
+        ("ended", result.reason),
+        ("trained", f"{result.steps:,} decisions, {result.ticks:,} ticks in {console.duration(result.minutes)}"),
+        ("weights", f"version {result.best_version} is the best, {result.version} the last"),
+        *((f"against {r.against}", interval_text(r)) for r in result.final),
+        ("report", result.report),
+    ]
+    console.result(console.table(rows))
+    console.result("\ngo on with")
+    against = result.final[0].against if result.final else "random"
+    console.result(f"  ludus eval {result.run}@best --against {against} --matches 1000")
+    replays = sorted(Path(result.run, "replays").glob("*.ludus"))
+    if replays:
+        console.result(f"  ludus replay to-html {replays[0]}")
+    console.result(f"  ludus resume {result.run} --run.max-minutes {2 * max(1, round(result.minutes))}")

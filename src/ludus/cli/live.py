@@ -1,0 +1,256 @@
+"""What a run shows while it goes on: a live board on a terminal, else a line now and then.
+
+Both are observers (:class:`ludus.train.observer.Observer`): they are called from the training thread and
+only note numbers; drawing happens in rich's own thread, twice a second.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ludus.cli import console
+from ludus.cli.console import duration, percent, si
+from ludus.flow.spec import GameSpec
+from ludus.train.config import Preset
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from ludus.train.evaluation import EvalResult
+    from ludus.train.observer import EvaluationMetrics, UpdateMetrics
+
+LINE_EVERY_S = 10.0
+MESSAGES = 5
+SMOOTHING = 0.9  # of the rates that are shown, an update
+
+
+class View(Protocol):
+    """An observer of a run that is opened and closed around it."""
+
+    def __enter__(self) -> View: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def on_start(self, run: Path, preset: Preset, spec: GameSpec) -> None: ...
+
+    def on_update(self, metrics: UpdateMetrics) -> None: ...
+
+    def on_evaluation(self, evaluation: EvaluationMetrics) -> None: ...
+
+    def on_checkpoint(self, path: Path, version: int) -> None: ...
+
+    def on_message(self, text: str) -> None: ...
+
+
+def make_view(quiet: bool) -> View:
+    """The view that fits where stderr goes."""
+    if quiet:
+        return SilentView()
+    if sys.stderr.isatty():
+        return LiveView()
+    return LineView()
+
+
+class SilentView:
+    """Shows nothing."""
+
+    def __enter__(self) -> SilentView:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def on_start(self, run: Path, preset: Preset, spec: GameSpec) -> None:
+        pass
+
+    def on_update(self, metrics: UpdateMetrics) -> None:
+        pass
+
+    def on_evaluation(self, evaluation: EvaluationMetrics) -> None:
+        pass
+
+    def on_checkpoint(self, path: Path, version: int) -> None:
+        pass
+
+    def on_message(self, text: str) -> None:
+        pass
+
+
+class Rates:
+    """Running averages of an update's rates, so that they can be read."""
+
+    def __init__(self) -> None:
+        self.frames_per_s = self.steps_per_s = self.updates_per_s = 0.0
+
+    def see(self, metrics: UpdateMetrics) -> None:
+        t = metrics.time
+        fresh = (t.frames_per_s, t.steps_per_s, 1.0 / t.update_s if t.update_s > 0 else 0.0)
+        keep = SMOOTHING if self.frames_per_s else 0.0
+        old = (self.frames_per_s, self.steps_per_s, self.updates_per_s)
+        mixed = [keep * a + (1 - keep) * b for a, b in zip(old, fresh, strict=True)]
+        self.frames_per_s, self.steps_per_s, self.updates_per_s = mixed
+
+
+def interval_text(result: EvalResult) -> str:
+    """``68.4% [65.4, 71.2] of 1000``."""
+    low, high = 100 * result.ci_low, 100 * result.ci_high
+    return f"{percent(result.win_rate)} [{low:.1f}, {high:.1f}] of {result.matches}"
+
+
+class LineView(SilentView):
+    """One plain line every ten seconds, and one for everything that happens."""
+
+    def __init__(self, every_s: float = LINE_EVERY_S) -> None:
+        self.every_s = every_s
+        self.shown_at = 0.0
+        self.rates = Rates()
+
+    def on_start(self, run: Path, preset: Preset, spec: GameSpec) -> None:
+        console.note(f"run {run}: {preset.title or spec.title}")
+
+    def on_update(self, metrics: UpdateMetrics) -> None:
+        self.rates.see(metrics)
+        now = time.monotonic()
+        if now - self.shown_at < self.every_s:
+            return
+        self.shown_at = now
+        t, r = metrics.time, self.rates
+        left = f", {duration(t.minutes_left)} left" if t.minutes_left is not None else ""
+        wins = ", ".join(f"{name} {percent(rate)}" for name, rate in sorted(metrics.win_rate.items()))
+        console.note(
+            f"[{duration(t.minutes)}{left}] version {metrics.version}, {si(metrics.steps)} decisions, "
+            f"{si(r.frames_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, {r.updates_per_s:.2f} updates/s, "
+            f"lag {metrics.lag_mean:.2f}, reuse {metrics.sample_reuse:.2f}, won {wins or '-'}"
+        )
+
+    def on_evaluation(self, evaluation: EvaluationMetrics) -> None:
+        what = "final matches" if evaluation.final else "evaluation"
+        results = "; ".join(f"{r.against} {interval_text(r)}" for r in evaluation.results)
+        mark = " (best so far)" if evaluation.best and not evaluation.final else ""
+        console.note(f"{what} of version {evaluation.version}: {results}{mark}")
+
+    def on_message(self, text: str) -> None:
+        console.note(text)
+
+
+class LiveView(SilentView):
+    """A board that redraws itself in place."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self.console = Console(stderr=True, highlight=False)
+        self.live = Live(
+            console=self.console,
+            refresh_per_second=2,
+            get_renderable=self.render,
+            redirect_stdout=False,
+        )
+        self.rates = Rates()
+        self.messages: deque[str] = deque(maxlen=MESSAGES)
+        self.head = "starting"
+        self.metrics: UpdateMetrics | None = None
+        self.evaluations: dict[str, EvalResult] = {}
+        self.evaluated = self.best = -1
+        self.saved = -1
+
+    def __enter__(self) -> LiveView:
+        self.live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.live.stop()
+
+    def on_start(self, run: Path, preset: Preset, spec: GameSpec) -> None:
+        self.head = f"{preset.title or spec.title}   {run}"
+
+    def on_update(self, metrics: UpdateMetrics) -> None:
+        self.rates.see(metrics)
+        self.metrics = metrics
+
+    def on_evaluation(self, evaluation: EvaluationMetrics) -> None:
+        self.evaluations = {r.against: r for r in evaluation.results}
+        self.evaluated = evaluation.version
+        if evaluation.best:
+            self.best = evaluation.version
+
+    def on_checkpoint(self, path: Path, version: int) -> None:
+        self.saved = version
+
+    def on_message(self, text: str) -> None:
+        self.messages.append(text)
+
+    def render(self) -> RenderableType:
+        """The board of this moment."""
+        from rich.console import Group
+        from rich.panel import Panel
+        from rich.text import Text
+
+        parts: list[RenderableType] = []
+        if self.metrics is None:
+            parts.append(Text("the first matches are being played"))
+        else:
+            parts += [self._progress(self.metrics), self._numbers(self.metrics), self._opponents(self.metrics)]
+        parts += [Text(m, style="dim", overflow="ellipsis", no_wrap=True) for m in list(self.messages)]
+        return Panel(Group(*parts), title=Text(self.head), title_align="left", border_style="blue")
+
+    def _progress(self, metrics: UpdateMetrics) -> RenderableType:
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+
+        t = metrics.time
+        share = metrics.progress
+        left = "Ctrl-C saves and ends"
+        if t.minutes_left is not None:
+            left = f"{duration(t.minutes_left)} left"
+            share = max(share, t.minutes / max(1e-9, t.minutes + t.minutes_left))
+        grid = Table.grid(padding=(0, 2), expand=True)
+        grid.add_column()
+        grid.add_column(ratio=1)
+        grid.add_column(justify="right")
+        grid.add_row(duration(t.minutes), ProgressBar(total=1.0, completed=min(1.0, share)), left)
+        return grid
+
+    def _numbers(self, metrics: UpdateMetrics) -> Table:
+        from rich.table import Table
+
+        t, r = metrics.time, self.rates
+        grid = Table.grid(padding=(0, 3))
+        losses = ", ".join(f"{k} {v:.3g}" for k, v in metrics.loss.items())
+        saved = f"checkpoint {self.saved}" if self.saved >= 0 else "no checkpoint yet"
+        rows = [
+            ("simulation", f"{si(r.frames_per_s)} ticks/s", f"{si(r.steps_per_s)} decisions/s",
+             f"{si(metrics.matches)} matches, {metrics.mean_ticks:.0f} ticks each"),
+            ("learning", f"{r.updates_per_s:.2f} updates/s", f"{si(metrics.steps)} decisions",
+             f"version {metrics.version}, {saved}"),
+            ("freshness", f"lag {metrics.lag_mean:.2f} (max {metrics.lag_max})", f"reuse {metrics.sample_reuse:.2f}",
+             f"waiting: sampler {percent(t.sampler_wait_share)}, learner {percent(t.learner_wait_share)}"),
+        ]  # fmt: skip
+        for row in rows:
+            grid.add_row(*row)
+        grid.add_row("losses", losses) if not losses else None
+        outer = Table.grid()
+        outer.add_row(grid)
+        if losses:
+            outer.add_row(f"[dim]{losses}[/dim]")
+        return outer
+
+    def _opponents(self, metrics: UpdateMetrics) -> Table:
+        from rich.table import Table
+
+        table = Table(box=None, padding=(0, 3), pad_edge=False)
+        table.add_column("against")
+        table.add_column("training matches", justify="right")
+        best = f", best {self.best}" if self.best >= 0 else ""
+        table.add_column(f"evaluation of version {self.evaluated}{best}" if self.evaluated >= 0 else "evaluation")
+        for name in sorted({*metrics.win_rate, *self.evaluations}):
+            rate = percent(metrics.win_rate[name]) if name in metrics.win_rate else "-"
+            result = self.evaluations.get(name)
+            table.add_row(name, rate, interval_text(result) if result else "not yet")
+        return table
