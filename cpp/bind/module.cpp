@@ -19,10 +19,39 @@ extern template void bind_pool<BuiltinGames>(nb::module_& m);
 
 }  // namespace ludus::bind
 
+namespace {
+
+std::map<std::string, std::string> build_info() {
+#if defined(__clang__)
+  std::string compiler = "clang " __clang_version__;
+#elif defined(__GNUC__)
+  std::string compiler = "gcc " __VERSION__;
+#else
+  std::string compiler = "unknown";
+#endif
+#if defined(NDEBUG)
+  std::string asserts = "off";
+#else
+  std::string asserts = "on";
+#endif
+#if defined(__OPTIMIZE__)
+  std::string optimised = "yes";
+#else
+  std::string optimised = "no";
+#endif
+  return {{"compiler", std::move(compiler)},
+          {"standard", std::to_string(__cplusplus)},
+          {"asserts", std::move(asserts)},
+          {"optimised", std::move(optimised)}};
+}
+
+}  // namespace
+
 NB_MODULE(_core, m) {
   using namespace ludus;
   m.doc() = "The compiled core of Ludus. Import it through ludus.native only.";
   bind::bind_errors(m);
+  m.def("build_info", &build_info, "How this module was built, for bug reports.");
   bind::bind_spec<BuiltinGames>(m);
   bind::bind_replay<BuiltinGames>(m);
   bind::bind_run<BuiltinGames>(m);

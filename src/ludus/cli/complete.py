@@ -64,7 +64,7 @@ def _values(field: Field) -> Iterable[str]:
         return list_games()
     if field.name == "preset":
         return [*shipped_presets(), *map(str, Path().glob("presets/*.toml"))]
-    if field.name == "run":
+    if field.name == "directory":
         return [str(p.parent) for p in Path().glob("runs/*/run.json")]
     if field.name in ("player", "against"):
         from ludus.games import spec

@@ -124,8 +124,9 @@ class LineView(SilentView):
         wins = ", ".join(f"{name} {percent(rate)}" for name, rate in sorted(metrics.win_rate.items()))
         console.note(
             f"[{duration(t.minutes)}{left}] version {metrics.version}, {si(metrics.steps)} decisions, "
-            f"{si(r.frames_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, {r.updates_per_s:.2f} updates/s, "
-            f"lag {metrics.lag_mean:.2f}, reuse {metrics.sample_reuse:.2f}, won {wins or '-'}"
+            f"{si(r.frames_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, "
+            f"{r.updates_per_s:.2f} updates/s, lag {metrics.lag_mean:.2f}, "
+            f"reuse {metrics.sample_reuse:.2f}, won {wins or '-'}"
         )
 
     def on_evaluation(self, evaluation: EvaluationMetrics) -> None:
@@ -146,12 +147,6 @@ class LiveView(SilentView):
         from rich.live import Live
 
         self.console = Console(stderr=True, highlight=False)
-        self.live = Live(
-            console=self.console,
-            refresh_per_second=2,
-            get_renderable=self.render,
-            redirect_stdout=False,
-        )
         self.rates = Rates()
         self.messages: deque[str] = deque(maxlen=MESSAGES)
         self.head = "starting"
@@ -159,6 +154,12 @@ class LiveView(SilentView):
         self.evaluations: dict[str, EvalResult] = {}
         self.evaluated = self.best = -1
         self.saved = -1
+        self.live = Live(
+            console=self.console,
+            refresh_per_second=2,
+            get_renderable=self.render,
+            redirect_stdout=False,
+        )
 
     def __enter__(self) -> LiveView:
         self.live.start()
@@ -196,7 +197,11 @@ class LiveView(SilentView):
         if self.metrics is None:
             parts.append(Text("the first matches are being played"))
         else:
-            parts += [self._progress(self.metrics), self._numbers(self.metrics), self._opponents(self.metrics)]
+            parts += [
+                self._progress(self.metrics),
+                self._numbers(self.metrics),
+                self._opponents(self.metrics),
+            ]
         parts += [Text(m, style="dim", overflow="ellipsis", no_wrap=True) for m in list(self.messages)]
         return Panel(Group(*parts), title=Text(self.head), title_align="left", border_style="blue")
 
@@ -225,16 +230,27 @@ class LiveView(SilentView):
         losses = ", ".join(f"{k} {v:.3g}" for k, v in metrics.loss.items())
         saved = f"checkpoint {self.saved}" if self.saved >= 0 else "no checkpoint yet"
         rows = [
-            ("simulation", f"{si(r.frames_per_s)} ticks/s", f"{si(r.steps_per_s)} decisions/s",
-             f"{si(metrics.matches)} matches, {metrics.mean_ticks:.0f} ticks each"),
-            ("learning", f"{r.updates_per_s:.2f} updates/s", f"{si(metrics.steps)} decisions",
-             f"version {metrics.version}, {saved}"),
-            ("freshness", f"lag {metrics.lag_mean:.2f} (max {metrics.lag_max})", f"reuse {metrics.sample_reuse:.2f}",
-             f"waiting: sampler {percent(t.sampler_wait_share)}, learner {percent(t.learner_wait_share)}"),
-        ]  # fmt: skip
+            (
+                "simulation",
+                f"{si(r.frames_per_s)} ticks/s",
+                f"{si(r.steps_per_s)} decisions/s",
+                f"{si(metrics.matches)} matches, {metrics.mean_ticks:.0f} ticks each",
+            ),
+            (
+                "learning",
+                f"{r.updates_per_s:.2f} updates/s",
+                f"{si(metrics.steps)} decisions",
+                f"version {metrics.version}, {saved}",
+            ),
+            (
+                "freshness",
+                f"lag {metrics.lag_mean:.2f} (max {metrics.lag_max})",
+                f"reuse {metrics.sample_reuse:.2f}",
+                f"waiting: sampler {percent(t.sampler_wait_share)}, learner {percent(t.learner_wait_share)}",
+            ),
+        ]
         for row in rows:
             grid.add_row(*row)
-        grid.add_row("losses", losses) if not losses else None
         outer = Table.grid()
         outer.add_row(grid)
         if losses:
@@ -248,7 +264,9 @@ class LiveView(SilentView):
         table.add_column("against")
         table.add_column("training matches", justify="right")
         best = f", best {self.best}" if self.best >= 0 else ""
-        table.add_column(f"evaluation of version {self.evaluated}{best}" if self.evaluated >= 0 else "evaluation")
+        table.add_column(
+            f"evaluation of version {self.evaluated}{best}" if self.evaluated >= 0 else "evaluation"
+        )
         for name in sorted({*metrics.win_rate, *self.evaluations}):
             rate = percent(metrics.win_rate[name]) if name in metrics.win_rate else "-"
             result = self.evaluations.get(name)

@@ -81,3 +81,8 @@ def game_signature(game: str) -> str:
     """16 hex digits for the behaviour of one game under its default parameters."""
     ref = find(game)
     return ref.native.game_signature(ref.name)
+
+
+def build_info() -> dict[str, str]:
+    """How the compiled core was built (compiler, optimisation, asserts), for bug reports."""
+    return core.build_info()

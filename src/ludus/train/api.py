@@ -9,7 +9,7 @@ import msgspec
 import torch
 
 from ludus import __version__
-from ludus.flow import GameSpec
+from ludus.flow import GameSpec, MatchResult
 from ludus.games import spec as game_spec
 from ludus.policies.weights import WeightsError, load_weights
 from ludus.rollouts.network_actor import NetworkActor
@@ -162,11 +162,14 @@ def evaluate(
     against_frame_skip: int = 0,
     greedy: bool = False,
     threads: int = 0,
+    record: int = 0,
+    keep: Callable[[MatchResult], None] | None = None,
 ) -> EvalResult:
     """``player`` against ``against`` over ``matches`` whole matches, seats in turn; see :func:`resolve_player`.
 
     ``game`` may stay empty where one of the two names weights of a run; its parameters are then the
     run's unless ``params`` says otherwise. Frame skips of 0 are the player's own, or the game's default.
+    The first ``record`` matches have a replay; ``keep`` is given every match.
     """
     if matches < 1:
         raise ConfigError(f"matches = {matches}: expected at least 1")
@@ -186,7 +189,10 @@ def evaluate(
     second = resolve_player(
         against, spec, seed=derive_seed(seed, 1), frame_skip=against_frame_skip or frame_skip, greedy=greedy
     )
-    result, _ = play_evaluation(
-        spec, text_params, first, second, matches=matches, seed=seed, threads=threads
+    result, played = play_evaluation(
+        spec, text_params, first, second, matches=matches, seed=seed, threads=threads, record=record
     )
+    if keep is not None:
+        for match in played:
+            keep(match)
     return result

@@ -34,7 +34,8 @@ def params_text(params: Mapping[str, ParamValue]) -> dict[str, str]:
 def effective_params(declared: GameSpec, preset: Preset) -> dict[str, ParamValue]:
     """Every parameter of the rules, the game's defaults included."""
     defaults: dict[str, ParamValue] = {
-        p.name: p.default_value if p.kind == "text" else schema.number(p.default_value) for p in declared.params
+        p.name: p.default_value if p.kind == "text" else schema.number(p.default_value)
+        for p in declared.params
     }
     return {**defaults, **preset.game.params}
 

@@ -24,7 +24,7 @@ CPU_FLAGS = ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16", "asimd", "bf16
 
 
 class Doctor(msgspec.Struct, frozen=True):
-    """What a bug report needs: versions, processor, memory, the compiled core, disk. Nothing is sent anywhere."""
+    """What a bug report needs: versions, processor, compiled core, torch, disk. Nothing is sent."""
 
     json: Annotated[bool, option("one JSON document on stdout")] = False
 
@@ -87,8 +87,8 @@ def _commit(folder: Path) -> str | None:
 def _core() -> dict[str, object]:
     """The compiled core, or why it cannot be loaded: a doctor must not fall ill."""
     try:
-        from ludus.games import build_info, list_games
-        from ludus.games.simulate import signature
+        from ludus.games import list_games
+        from ludus.games.simulate import build_info, signature
 
         return {**build_info(), "games": list_games(), "signature": signature()}
     except ImportError as error:
@@ -100,11 +100,15 @@ def _torch() -> dict[str, object]:
         import torch
     except ImportError as error:
         return {"error": str(error)}
-    gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    gpus = (
+        [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+        if torch.cuda.is_available()
+        else []
+    )
     return {
         "version": torch.__version__,
         "threads": torch.get_num_threads(),
-        "mkldnn": torch.backends.mkldnn.is_available(),
+        "mkldnn": torch.backends.mkldnn.is_available(),  # type: ignore[no-untyped-call]
         "cuda": torch.version.cuda,
         "gpus": gpus,
     }
@@ -118,7 +122,9 @@ def _machine() -> dict[str, object]:
         "processor": model or platform.processor() or None,
         "instructions": [f for f in CPU_FLAGS if f in flags],
         "processors": os.cpu_count(),
-        "usable_processors": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "usable_processors": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
         "memory_mib": _memory_mib(),
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS"),
     }
@@ -149,4 +155,8 @@ def _memory_mib() -> int | None:
 
 def _disk() -> dict[str, object]:
     here = Path.cwd()
-    return {"folder": str(here), "free_mib": shutil.disk_usage(here).free >> 20, "writable": os.access(here, os.W_OK)}
+    return {
+        "folder": str(here),
+        "free_mib": shutil.disk_usage(here).free >> 20,
+        "writable": os.access(here, os.W_OK),
+    }

@@ -22,8 +22,14 @@ if TYPE_CHECKING:
 JSON = option("one JSON document on stdout when the run has ended")
 QUIET = option("show no progress")
 #: What a resumed run may be given anew; anything else would make it another run.
-RESUMABLE = ("run.max_steps", "run.max_minutes", "run.target", "run.checkpoint_every_minutes", "run.keep_checkpoints",
-             "evaluation.final_matches")  # fmt: skip
+RESUMABLE = (
+    "run.max_steps",
+    "run.max_minutes",
+    "run.target",
+    "run.checkpoint_every_minutes",
+    "run.keep_checkpoints",
+    "evaluation.final_matches",
+)
 
 
 class Train(msgspec.Struct, frozen=True):
@@ -34,8 +40,12 @@ class Train(msgspec.Struct, frozen=True):
     Ctrl-C saves and says how to go on."""
 
     preset: Annotated[str, positional("a TOML file, or the name of a preset that comes with ludus")]
-    run_dir: Annotated[str, option("a new directory (default: runs/<preset>-<date>-<time>-<4 hex>)", "DIR")] = ""
-    explain: Annotated[bool, option("print the effective settings and where each is from; train nothing")] = False
+    run_dir: Annotated[
+        str, option("a new directory (default: runs/<preset>-<date>-<time>-<4 hex>)", "DIR")
+    ] = ""
+    explain: Annotated[bool, option("print the effective settings and where each is from; train nothing")] = (
+        False
+    )
     quiet: Annotated[bool, QUIET] = False
     json: Annotated[bool, JSON] = False
     overrides: dict[str, str] = {}
@@ -49,7 +59,11 @@ class Train(msgspec.Struct, frozen=True):
             return DONE
         run_dir = Path(self.run_dir) if self.run_dir else Path("runs") / run_name(loaded.name)
         if run_dir.exists() or run_dir.is_symlink():
-            hint = f"to go on with it: ludus resume {run_dir}" if (run_dir / "run.json").is_file() else "choose another"
+            hint = (
+                f"to go on with it: ludus resume {run_dir}"
+                if (run_dir / "run.json").is_file()
+                else "choose another directory"
+            )
             raise UserError(f"--run-dir {run_dir}: exists already; {hint}")
 
         from ludus.cli.live import make_view
@@ -66,13 +80,13 @@ class Resume(msgspec.Struct, frozen=True):
 
     A new budget may be given: --run.max-minutes 30, --run.max-steps 5e6, --run.target 0.7."""
 
-    run_: Annotated[str, positional("a run directory", "RUN")] = msgspec.field(name="run")
+    directory: Annotated[str, positional("a run directory", "RUN")]
     quiet: Annotated[bool, QUIET] = False
     json: Annotated[bool, JSON] = False
     overrides: dict[str, str] = {}
 
     def run(self) -> int:
-        run_dir = Path(self.run_)
+        run_dir = Path(self.directory)
         config = run_dir / "config.toml"
         if not config.is_file():
             raise UserError(f"{run_dir}: not a run directory (no config.toml in it); see: ls runs")
@@ -122,7 +136,10 @@ def tell(result: RunResult, as_json: bool) -> None:
     rows = [
         ("run", result.run),
         ("ended", result.reason),
-        ("trained", f"{result.steps:,} decisions, {result.ticks:,} ticks in {console.duration(result.minutes)}"),
+        (
+            "trained",
+            f"{result.steps:,} decisions, {result.ticks:,} ticks in {console.duration(result.minutes)}",
+        ),
         ("weights", f"version {result.best_version} is the best, {result.version} the last"),
         *((f"against {r.against}", interval_text(r)) for r in result.final),
         ("report", result.report),

@@ -1,0 +1,161 @@
+"""``ludus bench sim`` and ``ludus bench train``."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from ludus.cli import console
+from ludus.cli.arguments import option, positional
+from ludus.cli.errors import DONE, UserError
+from ludus.cli.params import check_bot, game_spec, read_params
+
+if TYPE_CHECKING:
+    from ludus.flow.spec import GameSpec
+    from ludus.games.simulate import SimBench
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Natural = Annotated[int, msgspec.Meta(ge=0)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
+JSON = option("one JSON document on stdout")
+PROBE_TICKS = 50_000
+UNIFORM = "uniform"
+
+
+class BenchSim(msgspec.Struct, frozen=True):
+    """How fast a game simulates: bots against bots in the core, and the same through the pool.
+
+    ns_per_tick is per core. The pool plays with the same bots and threads; what it costs is pool_overhead."""
+
+    game: Annotated[str, positional("a game's name, or the path of a compiled game")]
+    bots: Annotated[str, option("a bot for every seat, or one a seat (default: the game's first)", "A,B")] = (
+        ""
+    )
+    threads: Annotated[Natural, option("threads that simulate; 0 = all processors of this process", "N")] = 1
+    frame_skip: Annotated[Natural, option("ticks between decisions (default: the game's)", "N")] = 0
+    seconds: Annotated[Seconds, option("how long to measure, about", "S")] = 3.0
+    matches: Annotated[Count, option("matches at once on a thread", "N")] = 16
+    param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
+    seed: Annotated[Natural, option("of the matches", "N")] = 1
+    json: Annotated[bool, JSON] = False
+
+    def run(self) -> int:
+        from ludus.games.simulate import bench_sim
+
+        params = read_params(self.param)
+        spec = game_spec(self.game, params)
+        bots = self._bots(spec)
+        threads = self.threads or usable_processors()
+        skip = [self.frame_skip] if self.frame_skip else []
+
+        def measure(ticks: int) -> SimBench:
+            return bench_sim(
+                self.game,
+                params,
+                bots=bots,
+                frame_skip=skip,
+                threads=threads,
+                matches=self.matches,
+                ticks=ticks,
+                seed=self.seed,
+            )
+
+        probe = measure(PROBE_TICKS)
+        bench = measure(max(PROBE_TICKS, round(probe.ticks_per_s / threads * self.seconds)))
+        numbers: dict[str, object] = {
+            **msgspec.to_builtins(bench),
+            "ns_per_unit_tick": bench.ns_per_unit,
+            "bots": bots,
+            "frame_skip": self.frame_skip or spec.default_frame_skip,
+        }
+        if UNIFORM not in bots:
+            pool = pool_ticks_per_s(
+                self.game,
+                spec,
+                params,
+                bots,
+                self.frame_skip,
+                threads,
+                self.matches,
+                self.seconds / 2,
+                self.seed,
+            )
+            numbers |= {"pool_ticks_per_s": pool, "pool_overhead": 1.0 - pool / bench.ticks_per_s}
+        if self.json:
+            console.document(numbers)
+            return DONE
+        unit = f", {bench.ns_per_unit:.2f} ns a unit" if bench.ns_per_unit is not None else ""
+        rows = [
+            ("ticks", f"{console.si(bench.ticks_per_s)}/s on {threads} thread{'s' if threads > 1 else ''}"),
+            ("decisions", f"{console.si(bench.steps_per_s)}/s at frame skip {numbers['frame_skip']}"),
+            ("a tick", f"{bench.ns_per_tick:.1f} ns on one core{unit}"),
+            ("a state", f"{bench.state_bytes} bytes, cloned in {bench.clone_ns:.1f} ns"),
+            (
+                "matches",
+                f"{bench.matches} of {bench.mean_match_ticks:.0f} ticks on average, {' against '.join(bots)}",
+            ),
+        ]
+        if "pool_ticks_per_s" in numbers:
+            overhead = 1.0 - pool / bench.ticks_per_s
+            rows.append(("pool", f"{console.si(pool)} ticks/s: the pool costs {console.percent(overhead)}"))
+        console.result(console.table(rows))
+        return DONE
+
+    def _bots(self, spec: GameSpec) -> list[str]:
+        """A bot for every seat."""
+        names = [name.strip() for name in self.bots.split(",") if name.strip()]
+        if not names:
+            names = [spec.bots[0].name if spec.bots else UNIFORM]
+        if len(names) == 1:
+            names *= spec.seats
+        if len(names) != spec.seats:
+            raise UserError(
+                f"--bots {self.bots}: {spec.name} has {spec.seats} seats; expected one bot or one a seat"
+            )
+        for name in names:
+            check_bot(name, spec, (UNIFORM,))
+        return names
+
+
+def pool_ticks_per_s(
+    game: str,
+    spec: GameSpec,
+    params: dict[str, str | int | float | bool],
+    bots: list[str],
+    frame_skip: int,
+    threads: int,
+    matches: int,
+    seconds: float,
+    seed: int,
+) -> float:
+    """Ticks a second of the pool with bots in every seat. ``matches`` are a thread's."""
+    from ludus.flow import Controller, Lineup, SeatPlan
+    from ludus.pool.native import NativePool
+
+    plans = tuple(SeatPlan((Controller(bot=bot),), frame_skip=frame_skip) for bot in bots)
+    workers = 0 if threads == 1 else threads
+    groups = 1 if workers == 0 else 2
+    with NativePool(
+        game,
+        params,
+        Lineup(plans, rotate=False),
+        matches=matches * threads * groups,
+        groups=groups,
+        threads=workers,
+        seed=seed,
+        schedule=2**40,
+    ) as pool:
+        started, before = time.perf_counter(), pool.stats().ticks
+        while (elapsed := time.perf_counter() - started) < seconds:
+            for group in range(groups):
+                pool.recv(group)
+                pool.send(group)
+        return (pool.stats().ticks - before) / elapsed
+
+
+def usable_processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,90 @@
+"""``ludus eval``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from ludus.cli import console
+from ludus.cli.arguments import option, positional
+from ludus.cli.errors import DONE, CommandError
+from ludus.cli.params import game_spec, read_params
+
+if TYPE_CHECKING:
+    from ludus.flow.match import MatchResult
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Natural = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Eval(msgspec.Struct, frozen=True):
+    """One player against another over whole matches, seats in turn, with the 95% Wilson interval.
+
+    A player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION or a weights file. A draw counts as
+    not won; rates are in 0..1."""
+
+    player: Annotated[str, positional("who is rated")]
+    against: Annotated[str, option("who sits at the other seats", "PLAYER")]
+    game: Annotated[str, option("which game (default: the one the weights were trained on)", "GAME")] = ""
+    matches: Annotated[Count, option("how many", "N")] = 400
+    frame_skip: Annotated[Natural, option("ticks between decisions (default: each player's own)", "N")] = 0
+    against_frame_skip: Annotated[Natural, option("of the other seats (default: as --frame-skip)", "N")] = 0
+    param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
+    seed: Annotated[Natural, option("of the matches", "N")] = 1
+    greedy: Annotated[bool, option("play the most probable action instead of drawing one")] = False
+    threads: Annotated[Natural, option("threads that simulate; 0 plays in the main one", "N")] = 0
+    record: Annotated[str, option("keep replays of the first matches in this folder", "DIR")] = ""
+    record_matches: Annotated[Count, option("how many replays --record keeps", "N")] = 10
+    json: Annotated[bool, option("one JSON document on stdout")] = False
+
+    def run(self) -> int:
+        params = read_params(self.param)
+        if self.game:
+            game_spec(self.game, params)
+        from ludus.train.api import evaluate
+
+        replays: list[str] = []
+
+        def keep(result: MatchResult) -> None:
+            if result.replay:
+                path = Path(self.record) / f"match-{result.match:06d}.ludus"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(result.replay)
+                replays.append(str(path))
+
+        result = evaluate(
+            self.player,
+            self.against,
+            game=self.game,
+            params=params or None,
+            matches=self.matches,
+            seed=self.seed,
+            frame_skip=self.frame_skip,
+            against_frame_skip=self.against_frame_skip,
+            greedy=self.greedy,
+            threads=self.threads,
+            record=self.record_matches if self.record else 0,
+            keep=keep,
+        )
+        if self.json:
+            console.document({**msgspec.to_builtins(result), "replays": replays})
+        else:
+            low, high = 100 * result.ci_low, 100 * result.ci_high
+            console.result(
+                f"{result.player} against {result.against} at {result.game}: won "
+                f"{console.percent(result.win_rate)} of {result.matches} matches "
+                f"({100 * result.confidence:.0f}% interval {low:.1f} to {high:.1f})"
+            )
+            seats = ", ".join(f"seat {i} {console.percent(r)}" for i, r in enumerate(result.win_rate_by_seat))
+            rows = [
+                ("won, drawn, lost", f"{result.wins}, {result.draws}, {result.losses}"),
+                ("won by seat", seats),
+                ("mean length", f"{result.mean_ticks:.0f} ticks"),
+                *([("replays", f"{len(replays)} in {self.record}")] if replays else []),
+            ]
+            console.result(console.table(rows, indent="  "))
+        if result.errors:
+            raise CommandError(f"{result.errors} matches ended by an error of the game and are not counted")
+        return DONE
