@@ -227,7 +227,7 @@ class LiveView(SilentView):
 
         t, r = metrics.time, self.rates
         grid = Table.grid(padding=(0, 3))
-        losses = ", ".join(f"{k} {v:.3g}" for k, v in metrics.loss.items())
+        losses = ", ".join(f"{k} {v:.3g}" for k, v in metrics.loss.items() if k != "samples")
         saved = f"checkpoint {self.saved}" if self.saved >= 0 else "no checkpoint yet"
         rows = [
             (
