@@ -19,6 +19,12 @@ void bind_replay(nb::module_& m) {
       nb::arg("data"),
       "Checks the bytes of a .ludus file and describes it as JSON. Raises ReplayError.");
   m.def(
+      "replay_decisions",
+      [](const nb::bytes& data) { return replay_decisions_json(replay_of(data)); }, nb::arg("data"),
+      "The decisions as JSON columns: heads, ticks, seats, bots (-1 = an action), actions (the "
+      "heads "
+      "of every action in turn). Raises ReplayError.");
+  m.def(
       "replay_verify",
       [](const nb::bytes& data) {
         const Replay r = replay_of(data);

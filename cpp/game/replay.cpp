@@ -251,6 +251,23 @@ std::string replay_info_json(const Replay& r) {
   return std::move(j).text();
 }
 
+std::string replay_decisions_json(const Replay& r) {
+  JsonWriter j;
+  const auto column = [&](const char* name, auto&& value) {
+    j.key(name).open('[');
+    for (const Decision& d : r.decisions) j.value(value(d));
+    j.close(']');
+  };
+  j.open('{').field("heads", r.heads);
+  column("ticks", [](const Decision& d) { return d.tick; });
+  column("seats", [](const Decision& d) { return static_cast<int>(d.seat); });
+  column("bots", [](const Decision& d) { return static_cast<int>(d.bot); });
+  j.key("actions").open('[');
+  for (const std::int32_t a : r.actions) j.value(a);
+  j.close(']').close('}');
+  return std::move(j).text();
+}
+
 void ReplayRecorder::prepare(const GameSpec& spec, const Params& params, std::uint32_t hash_every,
                              std::size_t expected_decisions, std::size_t expected_ticks) {
   r_ = Replay{};

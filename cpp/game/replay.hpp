@@ -64,6 +64,9 @@ struct Replay {
 [[nodiscard]] Replay decode_replay(std::span<const std::byte> data);
 // Everything but decisions and hashes, as one JSON object.
 [[nodiscard]] std::string replay_info_json(const Replay& replay);
+// The decisions as one JSON object of columns: ticks, seats, bots (-1 = an action) and actions (the
+// heads of every action in turn).
+[[nodiscard]] std::string replay_decisions_json(const Replay& replay);
 
 // Writes down one match after another. Belongs to the thread that plays the match.
 //

@@ -15,12 +15,11 @@ from tests.web.browser import Browser
 from tests.web.test_replay_page import HOSTILE
 
 EVERY = 4
-# Green of the map's pixels at points given as shares of its size. From a copy: Chromium warns of slow
-# reading.
+# Green of the map's pixels at points of the map. From a copy: Chromium warns of slow reading.
 PIXELS = """(points => { const map = document.getElementById('map'), copy = document.createElement('canvas');
 copy.width = map.width; copy.height = map.height; const c = copy.getContext('2d', {willReadFrequently: true});
 c.drawImage(map, 0, 0);
-return points.map(([x, y]) => c.getImageData(x * map.width, y * map.height, 1, 1).data[1]); })"""
+return points.map(p => c.getImageData(...ludus.pointOf(...p), 1, 1).data[1]); })"""
 
 
 def moment(tick: int) -> dict[str, Any]:
@@ -62,9 +61,7 @@ def test_fog_hides_what_the_seat_does_not_see(browser: Browser, page: Path, seat
     assert browser.evaluate("ludus.drawn.fogged") == sum(row.count("0") for row in view["seen"][seat])
     # A pixel in a fogged cell is darker than one in a cell that is seen.
     cells = [(x, y) for y in range(20) for x in range(20) if x != 9 and x != 10]
-    light = browser.evaluate(
-        PIXELS + f"({json.dumps([[(x + 0.06) / 20, (y + 0.94) / 20] for x, y in cells])})"
-    )
+    light = browser.evaluate(PIXELS + f"({json.dumps([[x - 0.44, y + 0.44] for x, y in cells])})")
     dark = [v for (x, y), v in zip(cells, light, strict=True) if view["seen"][seat][y][x] == "0"]
     bright = [v for (x, y), v in zip(cells, light, strict=True) if view["seen"][seat][y][x] == "1"]
     assert sorted(dark)[len(dark) // 2] + 40 < sorted(bright)[len(bright) // 2]
@@ -178,11 +175,11 @@ def test_long_matches_scrub_without_delay(browser: Browser, long_page: Path) -> 
 def test_selecting_a_unit_tells_about_it(browser: Browser, page: Path) -> None:
     browser.open(page, "tick=1200")
     base = next(u for u in moment(1200)["units"] if u["type"] == "base" and u["seat"] == 1)
-    left, top, width = browser.evaluate(
-        "(() => { const b = document.getElementById('map').getBoundingClientRect();"
-        " return [b.x, b.y, b.width]; })()"
+    left, top = browser.evaluate(
+        "(() => { const b = document.getElementById('map').getBoundingClientRect(); return [b.x, b.y]; })()"
     )
-    browser.click(left + (base["x"] + 0.5) * width / 20, top + (base["y"] + 0.5) * width / 20)
+    x, y = browser.evaluate(f"ludus.pointOf({base['x']}, {base['y']})")
+    browser.click(left + x, top + y)
     assert browser.evaluate("ludus.selected") == base["id"]
     text = browser.evaluate("document.getElementById('selection-body').innerText")
     assert "base" in text.lower()
@@ -216,7 +213,7 @@ def test_fits_its_width(browser: Browser, page: Path, width: int) -> None:
 
 
 def test_follows_light_and_dark(browser: Browser, page: Path) -> None:
-    corner = PIXELS + "([[.01, .01]])[0]"
+    corner = PIXELS + "([[0.3, 0.3]])[0]"
     browser.open(page)
     light = browser.evaluate(corner)
     browser.theme(dark=True)

@@ -140,7 +140,7 @@ def test_decisions_keep_their_order_and_effects(short: Recording) -> None:
     texts = decisions["texts"]
     assert [texts[i] for i in decisions["what"]] == [d.text for d in short.decisions]
     assert sum(decisions["ticks"]) == short.decisions[-1].tick
-    assert "3 worker gather" in texts  # ordered at tick 0
+    assert "3 workers: gather" in texts  # ordered at tick 0
 
 
 def test_columns_are_changes() -> None:

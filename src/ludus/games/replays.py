@@ -7,6 +7,7 @@ The bytes are checked by the core (checksum, bounds, the rules themselves); all 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -36,6 +37,24 @@ class ReplayInfo(msgspec.Struct, frozen=True):
     outcome: tuple[float, ...]
 
 
+class ReplayDecision(NamedTuple):
+    """One decision before the advance from ``tick``: ``bot`` is an index of the spec's bots with an empty
+    ``action``, or -1 with one choice a head in ``action``."""
+
+    tick: int
+    seat: int
+    bot: int
+    action: tuple[int, ...]
+
+
+class _Decisions(msgspec.Struct):
+    heads: int
+    ticks: list[int]
+    seats: list[int]
+    bots: list[int]
+    actions: list[int]
+
+
 class ReplayCheck(msgspec.Struct, frozen=True):
     """What playing a replay again showed. ``last_same``: the last tick whose recorded hash agreed."""
 
@@ -48,6 +67,18 @@ class ReplayCheck(msgspec.Struct, frozen=True):
 def info(data: bytes) -> ReplayInfo:
     """Reads a replay. Needs no game: it also tells about matches of games that are not installed."""
     return msgspec.json.decode(core.replay_info(data), type=ReplayInfo)
+
+
+def decisions(data: bytes) -> list[ReplayDecision]:
+    """Who decided what, in the order in which it was decided. Needs no game, as ``info``."""
+    columns = msgspec.json.decode(core.replay_decisions(data), type=_Decisions)
+    heads, at = columns.heads, 0
+    made = []
+    for tick, seat, bot in zip(columns.ticks, columns.seats, columns.bots, strict=True):
+        took = heads if bot < 0 else 0
+        made.append(ReplayDecision(tick, seat, bot, tuple(columns.actions[at : at + took])))
+        at += took
+    return made
 
 
 def verify(data: bytes) -> ReplayCheck:

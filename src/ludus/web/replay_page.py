@@ -1,4 +1,4 @@
-"""``to_html``: a recorded match as one file that works offline.
+"""``to_html`` makes one file of a replay that works offline; ``render`` makes it of any recording.
 
 The page is ``static/replay/``: a template, a style sheet and small ES modules, put together here. Nothing
 is loaded from anywhere: a Content-Security-Policy admits the page's own script and style by their SHA-256
@@ -18,6 +18,7 @@ from importlib import resources
 import msgspec
 
 from ludus.web.columns import Writer
+from ludus.web.from_replay import recording_of
 from ludus.web.recording import Recording
 from ludus.web.rts_orders import OrderLog
 from ludus.web.rts_tracks import RtsTracks, ViewError
@@ -39,6 +40,14 @@ MODULES = (
 )
 _IMPORT = re.compile(r"^import\s[^;]*?;[ \t]*\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|const|class)\b)", re.MULTILINE)
+
+
+def to_html(replay: bytes, every_ticks: int = 0) -> str:
+    """The page of a ``.ludus`` file. ``every_ticks`` between two looks at the match; 0 suits its length.
+
+    Raises ``ReplayError`` or ``ParamError`` (both a ``ValueError``): no replay, other rules, no such game.
+    """
+    return render(recording_of(replay, every_ticks))
 
 
 def render(recording: Recording) -> str:

@@ -15,7 +15,7 @@ class OrderLog:
     """
 
     def __init__(self) -> None:
-        self._orders: dict[tuple[int, int], Counter[str]] = {}
+        self._orders: dict[tuple[int, int], Counter[tuple[str, str]]] = {}
         self._since: dict[int, tuple[int, str]] = {}
 
     def see(self, view: RtsView) -> None:
@@ -26,19 +26,20 @@ class OrderLog:
                 continue
             now[u.id] = (u.since, u.command)
             if self._since.get(u.id) != now[u.id]:
-                self._orders.setdefault((u.seat, u.since), Counter())[_words(u, types)] += 1
+                self._orders.setdefault((u.seat, u.since), Counter())[u.type, _what(u, types)] += 1
         self._since = now
 
     def text(self, seat: int, tick: int) -> str:
-        """``2 worker gather, barracks build melee attacker``; empty when nothing new was ordered."""
+        """``2 workers: gather; barracks: build melee attacker``; empty when nothing new was ordered."""
         orders = self._orders.get((seat, tick), Counter())
-        return ", ".join(f"{n} {order}" if n > 1 else order for order, n in orders.items())
+        return "; ".join(f"{_who(unit, n)}: {order}" for (unit, order), n in orders.items())
 
 
-def _words(u: UnitView, types: dict[int, str]) -> str:
-    parts = [words(u.type), words(u.command)]
-    if u.builds:
-        parts.append(words(u.builds))
-    elif u.command == "attack":
-        parts.append(words(types.get(u.target, "")))
-    return " ".join(part for part in parts if part)
+def _who(unit_type: str, n: int) -> str:
+    name = words(unit_type)
+    return name if n == 1 else f"{n} {name}" if name.endswith("s") else f"{n} {name}s"
+
+
+def _what(u: UnitView, types: dict[int, str]) -> str:
+    target = u.builds or (types.get(u.target, "") if u.command == "attack" else "")
+    return f"{words(u.command)} {words(target)}".strip()

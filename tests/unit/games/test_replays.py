@@ -54,3 +54,17 @@ def test_a_changed_byte_is_refused(at: int, flip: int) -> None:
 def test_bytes_from_anywhere_are_refused_with_a_message(data: bytes) -> None:
     with pytest.raises(ReplayError, match="replay: "):
         replays.verify(data)
+
+
+def test_decisions_play_the_match() -> None:
+    decisions = replays.decisions(DATA)
+    boards = [json.loads(f) for f in replays.frames(DATA)]
+    assert [d.tick for d in decisions] == list(range(replays.info(DATA).ticks))
+    for d in decisions:
+        assert boards[d.tick]["to_move"] == d.seat
+        assert d.bot == (1 if d.seat == 0 else -1)  # `perfect` is the second bot; `uniform` plays actions
+        if d.bot < 0:
+            assert boards[d.tick]["cells"][d.action[0]] == -1
+            assert boards[d.tick + 1]["cells"][d.action[0]] == d.seat
+        else:
+            assert d.action == ()

@@ -109,7 +109,7 @@ class Page {
     }
     this.canvas.addEventListener("click", (event) => {
       const box = this.canvas.getBoundingClientRect();
-      const unit = this.view.pick(event.clientX - box.left, event.clientY - box.top, box.width);
+      const unit = this.view.pick(event.clientX - box.left, event.clientY - box.top);
       this.set({ selected: unit ? unit.track.id : -1 });
     });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
@@ -237,6 +237,7 @@ function surface(page) {
     get options() { return { orders: state.orders, bars: state.bars, letters: state.letters }; },
     get drawn() { return { ...page.view.drawn }; },
     get scene() { return page.view.scene; },
+    pointOf: (x, y) => page.view.pointOf(x, y),
     seek: (tick) => page.seek(tick),
     set: (change) => page.set(change),
     unpack,

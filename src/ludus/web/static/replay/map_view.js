@@ -3,6 +3,7 @@ import { drawIcon, plateRadius } from "./icons.js";
 import { hpColour } from "./palette.js";
 import { orderOf, sceneAt } from "./scene.js";
 
+const MARGIN = 0.7; // cells of ground around the map, where bars and plates of units at its edge are drawn
 const DASHES = { M: [0.12, 0.14], G: [0.03, 0.12], B: [0.25, 0.12] };
 
 export class MapView {
@@ -14,17 +15,17 @@ export class MapView {
   }
 
   get aspect() {
-    return this.rts.width / this.rts.height;
+    return (this.rts.width + 2 * MARGIN) / (this.rts.height + 2 * MARGIN);
   }
 
   // options: {tick, fog, orders, bars, letters, selected}. Sizes inside are in cells.
   draw(options) {
     const { canvas, rts } = this;
     const ctx = canvas.getContext("2d");
-    const scale = canvas.width / rts.width;
+    const scale = canvas.width / (rts.width + 2 * MARGIN);
     const scene = sceneAt(rts, options.tick, options.fog);
     this.scene = scene;
-    ctx.setTransform(scale, 0, 0, scale, scale / 2, scale / 2);
+    ctx.setTransform(scale, 0, 0, scale, (0.5 + MARGIN) * scale, (0.5 + MARGIN) * scale);
     this.drawGround(ctx, scale);
     const fogged = this.drawFog(ctx, scene, options.fog);
     this.drawn = { units: scene.units.length, ghosts: scene.ghosts.length, bullets: scene.bullets.length, orders: 0, fogged };
@@ -44,6 +45,8 @@ export class MapView {
 
   drawGround(ctx, scale) {
     const { rts, palette } = this;
+    ctx.fillStyle = palette.margin;
+    ctx.fillRect(-0.5 - MARGIN, -0.5 - MARGIN, rts.width + 2 * MARGIN, rts.height + 2 * MARGIN);
     ctx.fillStyle = palette.ground;
     ctx.fillRect(-0.5, -0.5, rts.width, rts.height);
     ctx.strokeStyle = palette.grid;
@@ -77,6 +80,10 @@ export class MapView {
         else x++;
       }
     }
+    ctx.beginPath(); // nobody sees beyond the edge either
+    ctx.rect(-0.5 - MARGIN, -0.5 - MARGIN, this.rts.width + 2 * MARGIN, this.rts.height + 2 * MARGIN);
+    ctx.rect(-0.5, -0.5, this.rts.width, this.rts.height);
+    ctx.fill("evenodd");
     return fogged;
   }
 
@@ -200,11 +207,17 @@ export class MapView {
     ctx.fillText(order.letter, x, top + 0.1);
   }
 
+  // Where a point of the map is on the canvas, in CSS pixels.
+  pointOf(x, y) {
+    const scale = this.canvas.getBoundingClientRect().width / (this.rts.width + 2 * MARGIN);
+    return [(x + 0.5 + MARGIN) * scale, (y + 0.5 + MARGIN) * scale];
+  }
+
   // The drawn unit nearest to a point of the canvas in CSS pixels, or null.
-  pick(cssX, cssY, cssWidth) {
-    const scale = cssWidth / this.rts.width;
-    const x = cssX / scale - 0.5;
-    const y = cssY / scale - 0.5;
+  pick(cssX, cssY) {
+    const scale = this.canvas.getBoundingClientRect().width / (this.rts.width + 2 * MARGIN);
+    const x = cssX / scale - 0.5 - MARGIN;
+    const y = cssY / scale - 0.5 - MARGIN;
     let best = null;
     let bestDistance = Infinity;
     for (const unit of this.scene?.units ?? []) {

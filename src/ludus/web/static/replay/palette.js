@@ -10,6 +10,7 @@ export function readPalette(seats) {
     seat: Array.from({ length: Math.max(seats, 2) }, (_, i) => get(`--seat${i % 8}`)),
     glyph: get("--glyph"),
     ground: get("--ground"),
+    margin: get("--margin"),
     grid: get("--grid"),
     wall: get("--wall"),
     fog: get("--fog"),

@@ -90,7 +90,7 @@ export class Panels {
     const box = document.getElementById("legend-items");
     box.replaceChildren();
     for (const type of rts.types) {
-      box.append(element("li", {}, ...[0, 1].map((seat) => iconCanvas(this.palette, type, seat, 24)), words(type.name)));
+      box.append(element("li", {}, ...[0, 1].map((seat) => iconCanvas(this.palette, type, seat, 20)), words(type.name)));
     }
     const commands = rts.commands.slice(1).filter((name) => name);
     for (const name of commands) box.append(element("li", {}, element("b", { class: "letter" }, name[0].toUpperCase()), words(name)));
@@ -208,13 +208,20 @@ export class Panels {
     this.byTick ??= Map.groupBy?.(this.match.decisions, (d) => d.tick) ?? groupByTick(this.match.decisions);
     const from = Math.max(0, Math.min(now - ROWS_BEFORE, ticks.length - 1 - ROWS_BEFORE - ROWS_AFTER));
     const rows = ticks.slice(from, from + ROWS_BEFORE + ROWS_AFTER + 1).map((at, i) => {
-      const choices = this.byTick.get(at).map((d) =>
-        element("span", { class: "choice" }, seatChip(d.seat), element("span", { class: "sr-only" }, `seat ${d.seat}: `),
-          element("span", { class: "what", title: d.effect ? `${d.text}: ${d.effect}` : d.text }, words(d.text),
-            d.effect ? element("small", {}, d.effect) : "")));
+      const choices = this.byTick.get(at).map((d) => this.choice(d));
       return this.row(at, from + i === now, from + i > now, choices);
     });
     document.getElementById("decisions").replaceChildren(...rows);
+  }
+
+  // A seat's strategy and the orders that it led to. A bot's name says nothing here: its orders do.
+  choice(decision) {
+    const { seat, text, effect } = decision;
+    const bot = this.match.rts && text === this.match.seats[seat];
+    const what = bot
+      ? element("span", { class: effect ? "what" : "what nothing", title: effect }, effect || "no new order")
+      : element("span", { class: "what", title: effect }, words(text), effect ? element("small", {}, effect) : "");
+    return element("span", { class: "choice" }, seatChip(seat), element("span", { class: "sr-only" }, `seat ${seat}: `), what);
   }
 
   updateEvents(tick) {

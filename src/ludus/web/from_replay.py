@@ -1,0 +1,52 @@
+"""A recording for the page, made from the bytes of a ``.ludus`` file by playing the match again."""
+
+from __future__ import annotations
+
+from ludus.flow.spec import GameSpec
+from ludus.games import find, replays, spec
+from ludus.games.replays import ReplayDecision, ReplayInfo
+from ludus.web.recording import Decision, Recording
+
+FRAMES = 2500  # about as many view documents a match; the page moves things smoothly between two of them
+TICKS_PER_S = {"map": 50.0, "turns": 1.0}  # what speed 1 is (ELF draws a tick in 20 ms)
+# How a game is drawn. Every game that is not here is shown as its view documents.
+KINDS = {"minirts": "rts", "tic_tac_toe": "tic_tac_toe"}
+
+
+def recording_of(replay: bytes, every_ticks: int = 0) -> Recording:
+    """Plays ``replay`` again and looks at it every ``every_ticks`` (0: as often as suits its length).
+
+    Raises ``ReplayError`` (a ``ValueError``) when the bytes are no replay or do not fit the rules,
+    ``ParamError`` (a ``ValueError``) when its game is not installed.
+    """
+    info = replays.info(replay)
+    find(info.game)  # a game that is not there is said before anything else
+    game = spec(info.game, info.params)
+    every = every_ticks or max(1, -(-info.ticks // FRAMES))
+    return Recording(
+        game=info.game,
+        title=f"{game.title}: {' against '.join(info.players)}",
+        kind=KINDS.get(info.game, info.game),
+        seats=info.players,
+        views=replays.frames(replay, every),
+        outcome=info.outcome if info.over else (),
+        truncated=not info.over,
+        decisions=tuple(_named(d, game) for d in replays.decisions(replay)),
+        facts=_facts(info),
+        ticks_per_s=TICKS_PER_S["turns" if game.turn_based else "map"],
+    )
+
+
+def _named(decision: ReplayDecision, game: GameSpec) -> Decision:
+    if decision.bot >= 0:
+        return Decision(decision.tick, decision.seat, game.bots[decision.bot].name)
+    names = []
+    for head, choice in zip(game.heads, decision.action, strict=False):
+        label = head.labels[choice] if 0 <= choice < len(head.labels) else str(choice)
+        names.append(label if len(game.heads) == 1 else f"{head.name} {label}")
+    return Decision(decision.tick, decision.seat, ", ".join(names))
+
+
+def _facts(info: ReplayInfo) -> tuple[tuple[str, str], ...]:
+    facts = [("seed", f"{info.seed}.{info.match}"), ("rules", f"{info.game} {info.version}")]
+    return (*facts, *((name.replace("_", " "), value) for name, value in info.params.items()))

@@ -1,0 +1,110 @@
+"""Real matches of the core on the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ludus.games import replays
+from ludus.native import ReplayError
+from ludus.web.from_replay import FRAMES, recording_of
+from ludus.web.replay_page import to_html
+from tests.web.browser import Browser
+
+BOTS = ("simple", "hit_and_run")
+
+
+@pytest.fixture(scope="module")
+def replay() -> bytes:
+    return replays.record("minirts", seed=5, bots=BOTS)
+
+
+@pytest.fixture(scope="module")
+def endless() -> bytes:
+    """A match that nobody wins until the tick limit: both seats draw their orders at random."""
+    for match in range(40):
+        data = replays.record("minirts", seed=9, match=match, bots=("uniform",))
+        if replays.info(data).ticks > 30_000:
+            return data
+    raise AssertionError("no match of 40 lasted to the tick limit")
+
+
+def test_a_replay_becomes_a_recording(replay: bytes) -> None:
+    info = replays.info(replay)
+    recording = recording_of(replay)
+    views = [json.loads(view) for view in recording.views]
+    assert recording.kind == "rts"
+    assert recording.seats == BOTS
+    assert recording.outcome == info.outcome
+    assert (views[0]["tick"], views[-1]["tick"]) == (0, info.ticks)
+    assert len(views) <= FRAMES + 2
+    assert len(recording.decisions) == info.decisions
+    assert {(d.seat, d.text) for d in recording.decisions} == {(0, "simple"), (1, "hit_and_run")}
+    assert dict(recording.facts)["rules"] == "minirts 1"
+
+
+def test_actions_go_by_the_names_of_the_spec() -> None:
+    data = replays.record("tic_tac_toe", seed=5, bots=("uniform", "perfect"))
+    recording = recording_of(data)
+    first = json.loads(list(recording.views)[1])
+    cells = ["a3", "b3", "c3", "a2", "b2", "c2", "a1", "b1", "c1"]
+    assert recording.decisions[0].text == cells[first["cells"].index(0)]
+    assert recording.decisions[1].text == "perfect"
+
+
+def test_every_ticks_can_be_chosen(replay: bytes) -> None:
+    ticks = replays.info(replay).ticks
+    seen = [json.loads(view)["tick"] for view in recording_of(replay, every_ticks=100).views]
+    assert seen == sorted({*range(0, ticks + 1, 100), ticks})
+
+
+def test_bytes_that_are_no_replay_are_refused(replay: bytes) -> None:
+    with pytest.raises(ReplayError):
+        to_html(b"LUDUSREC")
+    with pytest.raises(ReplayError):
+        to_html(replay[:-1])
+
+
+def test_the_page_shows_the_match(browser: Browser, replay: bytes, tmp_path: Path) -> None:
+    info = replays.info(replay)
+    path = tmp_path / "match.html"
+    path.write_text(to_html(replay), encoding="utf-8")
+    assert path.stat().st_size < 400_000
+    tick = info.ticks * 2 // 3
+    view = json.loads(replays.frames(replay, tick)[1])
+    browser.open(path, f"tick={tick}")
+    drawn = {
+        u[0]: u[1:] for u in browser.evaluate("ludus.scene.units.map(u => [u.track.id, u.x, u.y, u.hp])")
+    }
+    assert set(drawn) == {u["id"] for u in view["units"]}
+    for u in view["units"]:
+        assert abs(drawn[u["id"]][0] - u["x"]) < 0.02
+        assert abs(drawn[u["id"]][1] - u["y"]) < 0.02
+        assert drawn[u["id"]][2] == u["hp"]
+    for seat in (0, 1):
+        seen = view["seen"][seat]
+        visible = {
+            u["id"]
+            for u in view["units"]
+            if u["seat"] == seat or seen[int(u["y"] + 0.5)][int(u["x"] + 0.5)] == "1"
+        }
+        browser.evaluate(f"ludus.set({{fog: {seat}}})")
+        assert set(browser.evaluate("ludus.scene.units.map(u => u.track.id)")) == visible
+    browser.press("End")
+    winner = BOTS[info.outcome.index(1.0)]
+    assert browser.evaluate("document.getElementById('banner').innerText").startswith(winner)
+    effects = browser.evaluate("ludus.match.decisions.map(d => d.effect)")
+    assert any("gather" in effect for effect in effects)
+    assert any("build" in effect for effect in effects)
+
+
+def test_the_longest_match(browser: Browser, endless: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "endless.html"
+    path.write_text(to_html(endless), encoding="utf-8")
+    assert path.stat().st_size < 4_000_000
+    browser.open(path)
+    browser.press("End")
+    assert browser.evaluate("ludus.tick") == replays.info(endless).ticks
+    assert "draw" in browser.evaluate("document.getElementById('banner').innerText")
