@@ -9,6 +9,8 @@ from ludus.flow import GameSpec, HeadSpec, Slab, TensorSpec
 from ludus.policies.distribution import uniforms
 from ludus.policies.network import PolicyNetwork
 
+torch.set_num_threads(1)  # threads are the learner's business, and small tensors gain nothing
+
 
 def tensor(
     name: str, dtype: str, shape: tuple[int, ...], codec: str = "identity", scale: float = 1.0

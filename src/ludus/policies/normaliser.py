@@ -54,7 +54,8 @@ class ValueNormaliser(nn.Module):
     """Mean and deviation of value targets (PopArt; van Hasselt et al. 2016, Hessel et al. 2019).
 
     The value head predicts normalised returns. ``absorb`` moves the statistics and rescales the
-    head's last layer so that every denormalised prediction stays what it was.
+    head's last layer so that every denormalised prediction stays what it was; only the first time, when
+    predictions mean nothing yet, they move to the returns' mean instead.
     """
 
     mean: Tensor
@@ -99,5 +100,7 @@ class ValueNormaliser(nn.Module):
         self.square.mul_(old).add_(data.square().mean()).div_(total)
         self.weight.fill_(total)
         mean, deviation = self.moments()
+        if old == 0.0:
+            return
         head.weight.mul_(old_deviation / deviation)
         head.bias.mul_(old_deviation).add_(old_mean - mean).div_(deviation)
