@@ -13,7 +13,7 @@ import pytest
 
 from ludus.web.columns import MAX_UINT, Column, Writer
 from ludus.web.recording import Recording
-from ludus.web.replay_page import MODULES, _asset, pack, render
+from ludus.web.replay_page import MODULES, asset, pack, render
 from ludus.web.rts_tracks import RtsTracks, ViewError
 from tests.web import synthetic
 
@@ -82,7 +82,7 @@ def test_hostile_names_cannot_leave_their_place() -> None:
 
 def test_modules_cannot_end_their_element() -> None:
     for name in (*MODULES, "style.css"):
-        text = _asset(name).lower()
+        text = asset(name).lower()
         assert "</script" not in text
         assert "</style" not in text
         assert "<!--" not in text
@@ -91,17 +91,17 @@ def test_modules_cannot_end_their_element() -> None:
 
 def test_modules_import_only_what_is_joined_above_them() -> None:
     for at, name in enumerate(MODULES):
-        for imported in re.findall(r"from \"\./([^\"]+)\"", _asset(name)):
+        for imported in re.findall(r"from \"\./([^\"]+)\"", asset(name)):
             assert imported in MODULES[:at], f"{name} imports {imported}"
 
 
 def test_every_import_names_an_export() -> None:
     exports = {
-        name: set(re.findall(r"^export (?:async )?(?:function|const|class) (\w+)", _asset(name), re.M))
+        name: set(re.findall(r"^export (?:async )?(?:function|const|class) (\w+)", asset(name), re.M))
         for name in MODULES
     }
     for name in MODULES:
-        for names, source in re.findall(r"^import \{([^}]*)\} from \"\./([^\"]+)\";", _asset(name), re.M):
+        for names, source in re.findall(r"^import \{([^}]*)\} from \"\./([^\"]+)\";", asset(name), re.M):
             assert {n.strip() for n in names.split(",") if n.strip()} <= exports[source], name
 
 

@@ -55,7 +55,7 @@ def render(recording: Recording) -> str:
 
     Raises :class:`ludus.web.rts_tracks.ViewError` when the view documents cannot be drawn.
     """
-    script, style = _script(), _asset("style.css")
+    script, style = _script(), asset("style.css")
     policy = (
         f"default-src 'none'; img-src data:; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -68,7 +68,7 @@ def render(recording: Recording) -> str:
         "SCRIPT": script,
     }
     # One pass, so that nothing inside a part is taken for a mark.
-    return re.sub(r"@@([A-Z]+)@@", lambda mark: parts[mark.group(1)], _asset("page.html"))
+    return re.sub(r"@@([A-Z]+)@@", lambda mark: parts[mark.group(1)], asset("page.html"))
 
 
 def pack(recording: Recording) -> bytes:
@@ -130,11 +130,12 @@ def _generic_view(document: bytes | str) -> object:
 
 def _script() -> str:
     """All modules as one: imports and export marks go, since everything is in one scope."""
-    modules = (_EXPORT.sub("", _IMPORT.sub("", _asset(name))) for name in MODULES)
+    modules = (_EXPORT.sub("", _IMPORT.sub("", asset(name))) for name in MODULES)
     return "\n".join(modules)
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Text of one source of the page."""
     return resources.files("ludus.web").joinpath("static", "replay", name).read_text(encoding="utf-8")
 
 
