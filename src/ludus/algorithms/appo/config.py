@@ -13,7 +13,7 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class AppoConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One learner's settings. Rates are per update, ratios are behaviour over learner as named."""
+    """One learner's settings. Ratios are pi / mu: the learner's probability over the behaviour policy's."""
 
     learning_rate: Positive = 5e-4
     learning_rate_schedule: Literal["constant", "linear"] = "constant"
