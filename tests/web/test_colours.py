@@ -1,7 +1,8 @@
 """The colours of the page: readable, and told apart by people who see colours differently.
 
-Colour vision: matrices for full dichromacy of Machado, Oliveira, Fernandes, *A Physiologically-based Model for Simulation
-of Color Vision Deficiency*, 2009, applied to linear RGB. Distances are CIE76 in L*a*b*. Contrast: WCAG 2.
+Colour vision: matrices for full dichromacy of Machado, Oliveira, Fernandes, *A Physiologically-based Model
+for Simulation of Color Vision Deficiency*, 2009, applied to linear RGB. Distances are CIE76 in L*a*b*.
+Contrast: WCAG 2.
 """
 
 from __future__ import annotations
