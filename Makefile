@@ -19,6 +19,12 @@ BIN := $(VENV)/bin
 # Tools of the environment (cmake and ninja among them) come before the machine's.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# A compiler cache is used where there is one; the paths in it are those of any clone.
+ifneq ($(shell command -v ccache),)
+export CMAKE_CXX_COMPILER_LAUNCHER := ccache
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+endif
 
 # What the installed package is made of. The stub beside the sources is a copy (see below).
 SOURCES := $(shell find cpp src cmake CMakeLists.txt README.md LICENSE -type f \

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# From a built environment to a trained MiniRTS player (`make demo`): trains, rates, leaves a replay to watch.
+#
+# LUDUS_DEMO_ARGS adds options to the training (--run.max-minutes 2), LUDUS_DEMO_MATCHES changes the 1,000 matches.
+set -eu
+cd "$(dirname "$0")/.."
+bin=$(cd "${VENV:-.venv}/bin" && pwd)
+ludus=$bin/ludus
+run=runs/demo-$(date +%Y%m%d-%H%M%S)
+matches=${LUDUS_DEMO_MATCHES:-1000}
+began=$SECONDS
+
+echo
+echo "== 1/3 Training on MiniRTS against SIMPLE, some minutes. Ctrl-C saves; make demo starts over."
+# shellcheck disable=SC2086 # options, separated by spaces
+"$ludus" train presets/minirts.toml --run-dir "$run" ${LUDUS_DEMO_ARGS:-}
+
+echo
+echo "== 2/3 $matches matches against SIMPLE, which decides every 50 ticks like the player does"
+"$ludus" eval "$run@best" --game minirts --against simple --matches "$matches" \
+  --record "$run/replays/demo" --record-matches 20
+
+echo
+echo "== 3/3 A match to watch"
+replay=$("$bin/python" tools/pick_replay.py "$run"/replays/demo/*.ludus)
+"$ludus" replay to-html "$replay" --out "$run/replay.html"
+
+cat <<EOF
+
+Done in $(((SECONDS - began) / 60)) minutes and $(((SECONDS - began) % 60)) seconds. Go on with:
+
+  open $run/replay.html                      (in any browser; it works offline)
+  ${VENV:-.venv}/bin/ludus resume $run --run.max-minutes 30
+  ${VENV:-.venv}/bin/ludus eval $run@best --game minirts --against hit_and_run --matches 1000
+  ${VENV:-.venv}/bin/ludus train presets/minirts-mixture.toml
+  ${VENV:-.venv}/bin/ludus bench sim minirts
+  less $run/report.md
+EOF
