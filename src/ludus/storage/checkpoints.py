@@ -46,6 +46,7 @@ class StateFile(msgspec.Struct, frozen=True):
     schema: int
     version: int
     files: dict[str, FileRecord]
+    state_sha256: str
     state: msgspec.Raw
 
 
@@ -106,7 +107,8 @@ class CheckpointStore:
             ):
                 write_synced(folder / name, data)
                 files[name] = FileRecord(len(data), hashlib.sha256(data).hexdigest())
-            state = StateFile(SCHEMA, checkpoint.version, files, msgspec.Raw(checkpoint.state))
+            digest = hashlib.sha256(checkpoint.state).hexdigest()
+            state = StateFile(SCHEMA, checkpoint.version, files, digest, msgspec.Raw(checkpoint.state))
             write_synced(folder / STATE_FILE, msgspec.json.encode(state))
 
         write_directory_atomic(target, fill)
@@ -134,6 +136,10 @@ class CheckpointStore:
             state=bytes(state.state),
         )
 
+    def load_state(self, version: int) -> bytes:
+        """The state alone, without its tensors. Raises ``RunNotFound`` or ``CorruptFile``."""
+        return bytes(self._read_state(self.path(version)).state)
+
     def load_last(self) -> tuple[Checkpoint, list[str]]:
         """The newest checkpoint that is whole, and a message for every newer one that is not."""
         problems: list[str] = []
@@ -155,7 +161,7 @@ class CheckpointStore:
             pointer = msgspec.json.decode(path.read_bytes(), type=Pointer)
         except FileNotFoundError:
             return None
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{path}: {error}") from error
         return pointer if self.path(pointer.version).is_dir() else None
 
@@ -187,10 +193,12 @@ class CheckpointStore:
             raise CorruptFile(f"{path}: larger than {MAX_STATE_BYTES} bytes")
         try:
             state = msgspec.json.decode(path.read_bytes(), type=StateFile)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{path}: {error}") from error
         if state.schema != SCHEMA:
             raise CorruptFile(f"{path}: schema {state.schema}, this version of ludus reads {SCHEMA}")
+        if hashlib.sha256(bytes(state.state)).hexdigest() != state.state_sha256:
+            raise CorruptFile(f"{path}: state does not match its SHA-256")
         return state
 
     def _there(self) -> str:

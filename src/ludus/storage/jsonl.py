@@ -88,5 +88,5 @@ def read_jsonl(path: Path) -> Iterator[Row]:
                 raise CorruptFile(f"{path}:{number}: a line of more than {MAX_LINE_BYTES} bytes")
             try:
                 yield decoder.decode(line)
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise CorruptFile(f"{path}:{number}: not a JSON object ({error})") from error

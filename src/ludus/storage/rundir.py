@@ -79,7 +79,7 @@ class RunDirectory:
     def info(self) -> RunInfo:
         try:
             info = msgspec.json.decode(self.info_path.read_bytes(), type=RunInfo)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{self.info_path}: {error}") from error
         if info.schema != SCHEMA:
             raise CorruptFile(f"{self.info_path}: schema {info.schema}, this version of ludus reads {SCHEMA}")

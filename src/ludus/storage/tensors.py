@@ -58,7 +58,7 @@ def read_weights(path: Path) -> Weights:
         raise CorruptFile(f"{path}: metadata of {len(text)} bytes, at most {MAX_META_BYTES} are read")
     try:
         meta = msgspec.json.decode(text, type=WeightsMeta)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptFile(f"{path}: metadata does not describe weights ({error})") from error
     for name, tensor in tensors.items():
         if tensor.dtype.kind == "f" and not np.isfinite(tensor).all():

@@ -65,6 +65,7 @@ class Trainer:
         self.reason = ""
         self._interrupted = False
         self._saved_at = time.perf_counter()
+        self._saved_moment = 0
         self._mark = time.perf_counter()
         self._reported_problem = ""
         self._replays: dict[str, list[MatchResult]] = {}
@@ -86,11 +87,12 @@ class Trainer:
         self.log.event("started", seed=self.preset.run.seed)
 
     def _resume(self, checkpoint: Checkpoint) -> None:
-        state = decode_state(checkpoint)
+        state = decode_state(checkpoint.state)
         waiting = self.parts.slabs[0] if state.filled is not None else None
         restore_parts(self.parts, checkpoint, state, waiting)
         self.state = state
         self.rounds.resume(state.filled)
+        self._saved_moment = self.parts.collector.moment
         self.parts.actor.version = self.parts.learner.copy_to(self.parts.acting)
         if state.past is not None:
             for version in state.past.needed():
@@ -382,6 +384,9 @@ class Trainer:
     def _save(self) -> bool:
         """Writes a checkpoint. A failure is reported and the run goes on; False then."""
         state = self.state
+        moment = self.parts.collector.moment
+        if moment == self._saved_moment:  # it is on disk, or nothing has happened yet
+            return True
         state.filled = self.rounds.summary if self.rounds.filled is not None else None
         state.log_sizes = self.log.sizes()
         try:
@@ -393,7 +398,7 @@ class Trainer:
             )
             self._saved_at = time.perf_counter()
             return False
-        self._saved_at = time.perf_counter()
+        self._saved_at, self._saved_moment = time.perf_counter(), moment
         if state.past is not None:
             self.run_dir.drop_snapshots(self._snapshots_on_disk())
             self.frozen = {v: w for v, w in self.frozen.items() if v in state.past.needed()}
@@ -406,7 +411,7 @@ class Trainer:
         kept = set(self.state.past.needed())
         for version in self.run_dir.checkpoints.versions():
             try:
-                past = decode_state(self.run_dir.checkpoints.load(version)).past
+                past = decode_state(self.run_dir.checkpoints.load_state(version)).past
             except StorageError:
                 continue
             if past is not None:

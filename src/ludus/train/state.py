@@ -54,14 +54,14 @@ def make_checkpoint(parts: Parts, state: TrainerState, filled: Slab | None) -> C
     return Checkpoint(parts.learner.weights(), arrays, rollout, msgspec.json.encode(state))
 
 
-def decode_state(checkpoint: Checkpoint) -> TrainerState:
-    """Raises ``CorruptFile`` on anything that is not ours."""
+def decode_state(data: bytes) -> TrainerState:
+    """The counters in a checkpoint's JSON text. Raises ``CorruptFile`` on anything that is not ours."""
     try:
-        state = msgspec.json.decode(checkpoint.state, type=TrainerState)
-    except msgspec.DecodeError as error:
-        raise CorruptFile(f"state of version {checkpoint.version}: {error}") from error
+        state = msgspec.json.decode(data, type=TrainerState)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CorruptFile(f"state of a checkpoint: {error}") from error
     if state.schema != SCHEMA:
-        raise CorruptFile(f"state of version {checkpoint.version}: schema {state.schema}, expected {SCHEMA}")
+        raise CorruptFile(f"state of a checkpoint: schema {state.schema}, expected {SCHEMA}")
     return state
 
 
@@ -79,6 +79,9 @@ def restore_parts(parts: Parts, checkpoint: Checkpoint, state: TrainerState, fil
         raise CorruptFile(f"{where}: {error}") from error
     if filled is None:
         return
+    shape = parts.learner.network.memory_shape
+    if shape is not None:
+        filled.memory = np.zeros((filled.rows, *shape), np.float32)
     for name, target in filled.fields().items():
         stored = _array(checkpoint, f"slab.{name}", where)
         if stored.shape != target.shape or stored.dtype != target.dtype:

@@ -1,0 +1,73 @@
+"""Small runs for tests: a preset of tic-tac-toe, an observer that remembers, files that compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ludus.flow import GameSpec
+from ludus.storage import read_jsonl
+from ludus.train.config import Preset
+from ludus.train.observer import EvaluationMetrics, UpdateMetrics
+from ludus.train.preset_file import parse_preset
+
+TOML = """
+[game]
+name = "tic_tac_toe"
+[[opponents]]
+name = "random"
+[pool]
+matches = 16
+groups = 2
+threads = 1
+steps = 8
+[policy]
+dense = [16]
+hidden = [16]
+[algorithm]
+minibatches = 2
+micro_batch = 32
+[evaluation]
+every_steps = 500
+matches = 20
+final_matches = 30
+[run]
+max_steps = 1600
+threads = 2
+"""
+
+
+def small_preset(**overrides: object) -> Preset:
+    """``run__seed=3`` stands for ``run.seed``."""
+    text = {key.replace("__", "."): str(value) for key, value in overrides.items()}
+    return parse_preset(TOML.encode(), "small", overrides=text).preset
+
+
+class Recorder:
+    """Remembers what a run told; may call back at an update."""
+
+    def __init__(self) -> None:
+        self.updates: list[UpdateMetrics] = []
+        self.evaluations: list[EvaluationMetrics] = []
+        self.messages: list[str] = []
+        self.checkpoints: list[int] = []
+        self.started = 0
+
+    def on_start(self, run: Path, preset: Preset, spec: GameSpec) -> None:
+        self.started += 1
+
+    def on_update(self, metrics: UpdateMetrics) -> None:
+        self.updates.append(metrics)
+
+    def on_evaluation(self, evaluation: EvaluationMetrics) -> None:
+        self.evaluations.append(evaluation)
+
+    def on_checkpoint(self, path: Path, version: int) -> None:
+        self.checkpoints.append(version)
+
+    def on_message(self, text: str) -> None:
+        self.messages.append(text)
+
+
+def reproducible_rows(path: Path) -> list[dict[str, object]]:
+    """Lines of ``metrics.jsonl`` without the only part that may differ between equal runs."""
+    return [{k: v for k, v in row.items() if k != "time"} for row in read_jsonl(path)]

@@ -1,0 +1,190 @@
+"""Whole runs of tic-tac-toe: what they leave, that they repeat, that they can be gone on with."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludus.storage import RunDirectory, RunExists, read_jsonl, read_weights
+from ludus.train.api import evaluate, resume_run, start_run
+from ludus.train.config import Preset
+from ludus.train.errors import ConfigError, Interrupted
+from ludus.train.observer import UpdateMetrics
+from ludus.train.preset_file import to_toml
+
+from .runs import Recorder, reproducible_rows, small_preset
+
+
+def same_weights(a: Path, b: Path) -> bool:
+    first, second = read_weights(a), read_weights(b)
+    return first.meta == second.meta and all(
+        first.tensors[n].tobytes() == second.tensors[n].tobytes() for n in first.tensors
+    )
+
+
+def last_weights(run: Path) -> Path:
+    return RunDirectory.open(run).checkpoints.weights_path("last")
+
+
+@pytest.mark.parametrize("lag", ["sync", "pipelined"])
+def test_run_leaves_everything_and_repeats(tmp_path: Path, lag: str) -> None:
+    preset = small_preset(run__lag=lag)
+    recorder = Recorder()
+    result = start_run(preset, tmp_path / "a", observer=recorder)
+    start_run(preset, tmp_path / "b")
+
+    assert result.reason == "max_steps = 1600 reached" and result.steps >= 1600
+    run = RunDirectory.open(tmp_path / "a")
+    names = {p.name for p in run.path.iterdir()}
+    assert names >= {
+        "config.toml", "run.json", "metrics.jsonl", "events.jsonl", "matches.jsonl", "log.txt", "checkpoints",
+        "snapshots", "replays", "report.md",
+    }  # fmt: skip
+    assert [m.update for m in recorder.updates] == list(range(1, result.version + 1))
+    lags = {lag for m in recorder.updates for lag in m.lag}
+    assert lags == ({0} if lag == "sync" else {0, 1})
+    assert recorder.updates[-1].lag_mean == (0.0 if lag == "sync" else 1.0)
+    assert [e.final for e in recorder.evaluations] == [False] * (len(recorder.evaluations) - 1) + [True]
+    assert len(recorder.evaluations) >= 4
+    final = recorder.evaluations[-1].results[0]
+    assert final.matches == 30 == final.wins + final.draws + final.losses and final.against == "random"
+    assert result.best_version == recorder.evaluations[-1].version
+    text = run.report.read_text()
+    assert "Final matches" in text and "seed 1" in text and "<svg" in text
+    assert list(run.replays.glob("final-random-*.replay.ludus"))
+
+    assert reproducible_rows(run.metrics) == reproducible_rows(tmp_path / "b" / "metrics.jsonl")
+    assert same_weights(last_weights(run.path), last_weights(tmp_path / "b"))
+
+
+def test_threads_do_not_change_the_result(tmp_path: Path) -> None:
+    for threads in (1, 3):
+        preset = small_preset(run__threads=threads, pool__threads=threads - 1, evaluation__every_steps=0)
+        start_run(preset, tmp_path / str(threads))
+    assert same_weights(last_weights(tmp_path / "1"), last_weights(tmp_path / "3"))
+
+
+class KillAt(Recorder):
+    """Ends the process as a power cut would, right after a checkpoint or in the middle of things."""
+
+    def __init__(self, update: int) -> None:
+        super().__init__()
+        self.update = update
+
+    def on_update(self, metrics: UpdateMetrics) -> None:
+        if metrics.update == self.update:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+CHILD = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from tests.unit.train.test_runs import KillAt
+from ludus.train.api import start_run
+from ludus.train.preset_file import parse_preset
+preset = parse_preset(Path({preset!r}).read_bytes(), "killed").preset
+start_run(preset, Path({run!r}), observer=KillAt({update}))
+"""
+
+
+def start_and_kill(preset: Preset, run: Path, update: int) -> None:
+    """A process of its own that is killed (SIGKILL) at ``update``."""
+    config = run.parent / "killed.toml"
+    config.write_text(to_toml(preset))
+    root = Path(__file__).parents[3]
+    script = CHILD.format(tests=str(root), preset=str(config), run=str(run), update=update)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("lag", "memory", "opponent"),
+    [("sync", "none", "random"), ("pipelined", "none", "past"), ("pipelined", "gru", "random")],
+)
+def test_resume_after_kill_is_bit_equal(tmp_path: Path, lag: str, memory: str, opponent: str) -> None:
+    overrides: dict[str, object] = {"run__lag": lag, "policy__memory": memory, "policy__memory_size": 8}
+    overrides |= {"opponents__0__name": opponent}
+    if opponent == "past":
+        overrides |= {"opponents__0__past_every": 3}
+    preset = small_preset(**overrides)
+    start_run(preset, tmp_path / "whole")
+
+    start_and_kill(preset, tmp_path / "killed", update=7)
+    recorder = Recorder()
+    resume_run(tmp_path / "killed", observer=recorder)
+    assert any("resuming from version" in m for m in recorder.messages)
+    assert 0 < recorder.updates[0].update <= 7
+
+    assert reproducible_rows(tmp_path / "killed" / "metrics.jsonl") == reproducible_rows(
+        tmp_path / "whole" / "metrics.jsonl"
+    )
+    assert same_weights(last_weights(tmp_path / "killed"), last_weights(tmp_path / "whole"))
+    whole = [r for r in read_jsonl(tmp_path / "whole" / "matches.jsonl")]
+    assert [r for r in read_jsonl(tmp_path / "killed" / "matches.jsonl")] == whole
+    events = [e["event"] for e in read_jsonl(tmp_path / "killed" / "events.jsonl")]
+    assert events[0] == "started" and "resumed" in events and events[-1] == "finished"
+
+
+class InterruptAt(Recorder):
+    def __init__(self, update: int) -> None:
+        super().__init__()
+        self.update = update
+
+    def on_update(self, metrics: UpdateMetrics) -> None:
+        super().on_update(metrics)
+        if metrics.update == self.update:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+
+
+def test_interrupt_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
+    preset = small_preset(run__lag="sync", evaluation__every_steps=0)
+    start_run(preset, tmp_path / "whole")
+    run = tmp_path / "run"
+    with pytest.raises(Interrupted, match="ludus resume") as caught:
+        start_run(preset, run, observer=InterruptAt(5))
+    assert caught.value.version == 5
+    assert RunDirectory.open(run).checkpoints.versions() == [5]
+    resume_run(run)
+    assert same_weights(last_weights(run), last_weights(tmp_path / "whole"))
+
+
+def test_existing_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunExists):
+        start_run(small_preset(), tmp_path)
+
+
+def test_self_play_trains_both_seats(tmp_path: Path) -> None:
+    recorder = Recorder()
+    preset = small_preset(opponents__0__name="latest", evaluation__every_steps=0)
+    result = start_run(preset, tmp_path / "run", observer=recorder)
+    assert result.steps >= 1600
+    assert set(recorder.updates[-1].win_rate) == {"latest"}
+    assert np.isfinite(recorder.updates[-1].loss["policy_loss"])
+
+
+def test_target_ends_a_run_early(tmp_path: Path) -> None:
+    preset = small_preset(run__target=0.1, run__max_steps=1_000_000)
+    result = start_run(preset, tmp_path / "run")
+    assert result.reason.startswith("target = 0.1 reached")
+
+
+def test_evaluate_players(tmp_path: Path) -> None:
+    start_run(small_preset(run__max_steps=200), tmp_path / "run")
+    result = evaluate(f"{tmp_path}/run@last", "random", matches=50)
+    assert result.matches == 50 and result.ci_low <= result.win_rate <= result.ci_high
+    assert evaluate(f"{tmp_path}/run@last", "random", matches=50) == result
+    bots = evaluate("perfect", "random", game="tic_tac_toe", matches=60)
+    assert bots.losses == 0 and bots.wins > 40
+    with pytest.raises(ConfigError, match="did you mean random"):
+        evaluate("randon", "perfect", game="tic_tac_toe")
+    with pytest.raises(ConfigError, match="which game"):
+        evaluate("random", "perfect")
