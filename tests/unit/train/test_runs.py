@@ -111,7 +111,7 @@ def start_and_kill(preset: Preset, run: Path, update: int) -> None:
 )
 def test_resume_after_kill_is_bit_equal(tmp_path: Path, lag: str, memory: str, opponent: str) -> None:
     overrides: dict[str, object] = {"run__lag": lag, "policy__memory": memory, "policy__memory_size": 8}
-    overrides |= {"opponents__0__name": opponent}
+    overrides |= {"opponents__0__name": opponent, "run__max_steps": 900, "evaluation__every_steps": 250}
     if opponent == "past":
         overrides |= {"opponents__0__past_every": 3}
     preset = small_preset(**overrides)
