@@ -49,7 +49,7 @@ class Collector:
     def __init__(self, pool: Pool, actors: Mapping[int, Actor]) -> None:
         self.pool = pool
         self.moment = 0
-        self._memory: dict[int, Array] = {}
+        self._memory: dict[int, npt.NDArray[np.float32]] = {}
         self._last_policy = np.full(pool.rows, -1, np.int16)  # who decided last for a row
         self._ticks = pool.stats().ticks
         self._actors: dict[int, Actor] = {}
@@ -110,11 +110,15 @@ class Collector:
             raise ValueError(f"collector state has {sorted(state)}, expected {sorted(expected)}")
         last = state["last_policy"]
         if last.shape != self._last_policy.shape or last.dtype != np.int16:
-            raise ValueError(f"last_policy is {last.dtype}{last.shape}, expected int16{self._last_policy.shape}")
+            raise ValueError(
+                f"last_policy is {last.dtype}{last.shape}, expected int16{self._last_policy.shape}"
+            )
         for policy, memory in self._memory.items():
             stored = state[f"memory.{policy}"]
             if stored.shape != memory.shape or stored.dtype != memory.dtype:
-                raise ValueError(f"memory.{policy} is {stored.dtype}{stored.shape}, expected float32{memory.shape}")
+                raise ValueError(
+                    f"memory.{policy} is {stored.dtype}{stored.shape}, expected float32{memory.shape}"
+                )
             memory[...] = stored
         self._last_policy[...] = last
         self.moment = int(state["moment"][0])

@@ -11,7 +11,7 @@ from ludus.storage.tensors import read_weights
 
 
 def is_reference(text: str) -> bool:
-    """True for what can only name weights, not a bot: it has an ``@``, a suffix of ours, or is there as a file."""
+    """True for what can only name weights, not a bot: it has an ``@``, our suffix, or is there as a file."""
     return "@" in text or text.endswith(".safetensors") or Path(text).is_file()
 
 

@@ -1,7 +1,7 @@
 """The run directory: one run, all of it, in files that anything can read.
 
-    config.toml  run.json  metrics.jsonl  events.jsonl  matches.jsonl  log.txt
-    checkpoints/  snapshots/  replays/  report.md
+config.toml  run.json  metrics.jsonl  events.jsonl  matches.jsonl  log.txt
+checkpoints/  snapshots/  replays/  report.md
 """
 
 from __future__ import annotations
@@ -60,7 +60,11 @@ class RunDirectory:
         try:
             path.mkdir(parents=True)
         except FileExistsError as error:
-            hint = f"go on with it: ludus resume {path}" if run.info_path.exists() else "choose another directory"
+            hint = (
+                f"go on with it: ludus resume {path}"
+                if run.info_path.exists()
+                else "choose another directory"
+            )
             raise RunExists(f"{path}: exists already; {hint}") from error
         for folder in (run.checkpoints.directory, run.snapshots, run.replays):
             folder.mkdir()

@@ -31,7 +31,7 @@ RUN_SCHEMA = 1
 
 
 class RunResult(msgspec.Struct, frozen=True):
-    """How a run ended. ``best_version`` names the weights that ``RUN@best`` gives, ``final`` how they play."""
+    """How a run ended. ``best_version``: the weights that ``RUN@best`` gives; ``final``: how they play."""
 
     run: str
     reason: str
@@ -94,7 +94,9 @@ def resume_run(
     return _carry_out(preset, run, observer, checkpoint)
 
 
-def _carry_out(preset: Preset, run: RunDirectory, observer: Observer, checkpoint: Checkpoint | None) -> RunResult:
+def _carry_out(
+    preset: Preset, run: RunDirectory, observer: Observer, checkpoint: Checkpoint | None
+) -> RunResult:
     trainer = Trainer(preset, run, observer, default_sinks(run.path), checkpoint)
     try:
         observer.on_start(run.path, preset, trainer.parts.spec)
@@ -165,7 +167,7 @@ def evaluate(
     record: int = 0,
     keep: Callable[[MatchResult], None] | None = None,
 ) -> EvalResult:
-    """``player`` against ``against`` over ``matches`` whole matches, seats in turn; see :func:`resolve_player`.
+    """``player`` against ``against`` over ``matches`` whole matches, seats in turn; :func:`resolve_player`.
 
     ``game`` may stay empty where one of the two names weights of a run; its parameters are then the
     run's unless ``params`` says otherwise. Frame skips of 0 are the player's own, or the game's default.
@@ -178,7 +180,9 @@ def evaluate(
     trained_on = game_of_player(player) or game_of_player(against)
     if trained_on is not None:
         if game and game != trained_on[0]:
-            raise ConfigError(f"{player} against {against}: weights of {trained_on[0]}, the game asked for is {game}")
+            raise ConfigError(
+                f"{player} against {against}: weights of {trained_on[0]}, the game asked for is {game}"
+            )
         game = trained_on[0]
         if params is None:
             text_params = trained_on[1]

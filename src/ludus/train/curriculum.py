@@ -13,4 +13,4 @@ def handover_ticks(config: CurriculumConfig, done: float) -> int:
     """``n`` when the share ``done`` (0..1) of the budget is used."""
     if not config.bot or config.ticks <= 0 or config.share <= 0.0:
         return 0
-    return int(round(config.ticks * max(0.0, 1.0 - done / config.share)))
+    return round(config.ticks * max(0.0, 1.0 - done / config.share))

@@ -26,7 +26,8 @@ class Gang:
         self._closing = False
         self._inside = 0  # threads in a plan
         self._threads = [
-            threading.Thread(target=self._run, args=(i,), name=f"learner-{i + 1}", daemon=True) for i in range(size)
+            threading.Thread(target=self._run, args=(i,), name=f"learner-{i + 1}", daemon=True)
+            for i in range(size)
         ]
         for thread in self._threads:
             thread.start()
@@ -58,7 +59,8 @@ class Gang:
         seen = 0
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._closing or self._number != seen)
+                while not self._closing and self._number == seen:
+                    self._changed.wait()
                 if self._closing:
                     return
                 plan, seen = self._plan, self._number

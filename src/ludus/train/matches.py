@@ -56,9 +56,7 @@ def summarise_rollout(results: Sequence[MatchResult], steps: int, ticks: int) ->
     return summary
 
 
-def running_win_rate(
-    rates: dict[str, float], outcomes: dict[str, tuple[int, int, int]]
-) -> dict[str, float]:
+def running_win_rate(rates: dict[str, float], outcomes: dict[str, tuple[int, int, int]]) -> dict[str, float]:
     """``rates`` after the matches of one slab: exponential, over about ``DECAY_MATCHES`` matches."""
     out = dict(rates)
     for name, (won, drawn, lost) in outcomes.items():

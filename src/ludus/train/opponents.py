@@ -57,7 +57,9 @@ def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
         raise ConfigError("opponents: all weights are 0; expected one above 0")
     skips = {o.frame_skip for o in opponents}
     if len(skips) > 1:
-        raise ConfigError(f"opponents: frame_skip must be the same for all that share a seat, got {sorted(skips)}")
+        raise ConfigError(
+            f"opponents: frame_skip must be the same for all that share a seat, got {sorted(skips)}"
+        )
     if preset.curriculum.bot and preset.curriculum.bot not in bots:
         hint = did_you_mean(preset.curriculum.bot, bots)
         raise ConfigError(f"curriculum.bot: unknown bot {preset.curriculum.bot} of {spec.name}{hint}")

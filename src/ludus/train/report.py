@@ -8,10 +8,10 @@ from typing import TypeVar
 import msgspec
 
 from ludus.storage import RunDirectory, read_jsonl
+from ludus.storage.files import write_atomic
 from ludus.train.config import Preset
 from ludus.train.evaluation import EvalResult
 from ludus.train.observer import EvaluationMetrics, UpdateMetrics
-from ludus.storage.files import write_atomic
 
 Item = TypeVar("Item")
 
@@ -51,7 +51,12 @@ def report_text(run: RunDirectory, preset: Preset, reason: str) -> str:
         ]
     final = [e for e in evaluations if e.final]
     if final:
-        lines += [f"## Final matches of version {final[-1].version}", "", *_result_table(final[-1].results), ""]
+        lines += [
+            f"## Final matches of version {final[-1].version}",
+            "",
+            *_result_table(final[-1].results),
+            "",
+        ]
     inside = [e for e in evaluations if not e.final]
     if inside:
         lines += ["## Win rate while training", "", *_curve_plot(inside), "", *_curve_table(inside), ""]
@@ -92,7 +97,9 @@ def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
     for e in thinned(evaluations, CURVE_ROWS):
         rates = {r.against: f"{r.win_rate:.1%} ({r.ci_low:.1%} to {r.ci_high:.1%})" for r in e.results}
         mark = " *" if e.best else ""
-        lines.append(f"| {e.steps:,} | {e.version}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |")
+        lines.append(
+            f"| {e.steps:,} | {e.version}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
+        )
     return [*lines, "", "\\* the best so far, by the mean lower bound of its intervals"]
 
 
@@ -125,21 +132,24 @@ def _curve_plot(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
         out.append(f'<polygon points="{upper} {lower}" fill="{colour}" opacity="0.2"/>')
         out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
         out.append(f'<text x="{left + 6}" y="{24 + 14 * index}" fill="{colour}">{name}</text>')
-    out.append(f'<text x="{PLOT_WIDTH - 10}" y="{PLOT_HEIGHT - 4}" text-anchor="end">{top:,} steps</text></svg>')
+    out.append(
+        f'<text x="{PLOT_WIDTH - 10}" y="{PLOT_HEIGHT - 4}" text-anchor="end">{top:,} steps</text></svg>'
+    )
     return ["".join(out)]
 
 
 def _learning_table(updates: Sequence[UpdateMetrics]) -> list[str]:
     lines = [
-        "| steps | minutes | return | ticks a match | entropy | KL | value explained | lag | reuse | frames/s | steps/s |",
+        "| steps | minutes | return | ticks a match | entropy | KL | value explained | lag | reuse "
+        "| frames/s | steps/s |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for u in thinned(updates, CURVE_ROWS):
         loss = u.loss
         lines.append(
             f"| {u.steps:,} | {u.time.minutes:.2f} | {u.mean_return:.3f} | {u.mean_ticks:,.0f} "
-            f"| {loss['entropy']:.3f} | {loss['kl']:.4f} | {loss['explained_variance']:.2f} | {u.lag_mean:.2f} "
-            f"| {u.sample_reuse:.2f} | {u.time.frames_per_s:,.0f} | {u.time.steps_per_s:,.0f} |"
+            f"| {loss['entropy']:.3f} | {loss['kl']:.4f} | {loss['explained_variance']:.2f} "
+            f"| {u.lag_mean:.2f} | {u.sample_reuse:.2f} | {u.time.frames_per_s:,.0f} | {u.time.steps_per_s:,.0f} |"
         )
     return lines
 

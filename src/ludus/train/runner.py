@@ -108,7 +108,9 @@ class Trainer:
         try:
             self.run_dir.save_snapshot(weights)
         except OSError as error:
-            self._problem(f"snapshot of version {weights.meta.version} was not written: {error.strerror or error}")
+            self._problem(
+                f"snapshot of version {weights.meta.version} was not written: {error.strerror or error}"
+            )
         self._seat_past()
 
     def _seat_past(self) -> None:
@@ -117,7 +119,9 @@ class Trainer:
         parts = self.parts
         for slot, version in enumerate(self.state.past.playing):
             policy = FIRST_PAST + slot
-            network = network_of(self.frozen[version], parts.spec, f"snapshot {version}", str(parts.acting.device))
+            network = network_of(
+                self.frozen[version], parts.spec, f"snapshot {version}", str(parts.acting.device)
+            )
             seed = derive_seed(self.preset.run.seed, SEED_PAST, policy)
             parts.past[policy] = NetworkActor(network, seed, version)
         parts.collector.set_actors({0: parts.actor, **parts.past})
@@ -166,7 +170,9 @@ class Trainer:
             saved = self._save()
             self.log.event("interrupted", version=version)
             if not saved:
-                raise RunFailed("interrupted, and the last moments could not be saved; the newest checkpoint stands")
+                raise RunFailed(
+                    "interrupted, and the last moments could not be saved; the newest checkpoint stands"
+                )
             raise Interrupted(self.run_dir.path, version)
         minutes = (time.perf_counter() - self._saved_at) / 60.0
         if state.evaluation_due or minutes >= self.preset.run.checkpoint_every_minutes > 0:
@@ -202,7 +208,9 @@ class Trainer:
         state.errors += summary.errors
         state.win_rate = running_win_rate(state.win_rate, summary.outcomes)
         if summary.errors:
-            self._problem(f"{summary.errors} matches ended by an error of the game (version {update.version})")
+            self._problem(
+                f"{summary.errors} matches ended by an error of the game (version {update.version})"
+            )
         metrics = self._metrics(update, summary, times)
         self.log.metrics(msgspec.to_builtins(metrics, str_keys=True))
         self._report_log_problem()
@@ -282,7 +290,9 @@ class Trainer:
                 except OSError as error:
                     self._problem(f"best.json was not written: {error.strerror or error}")
         state.budget.best_lower_bound = max(state.budget.best_lower_bound, min(r.ci_low for r in results))
-        self._tell(EvaluationMetrics(version, state.budget.steps, score, best, results, final=number == FINAL))
+        self._tell(
+            EvaluationMetrics(version, state.budget.steps, score, best, results, final=number == FINAL)
+        )
 
     def _evaluate_network(
         self, actor: NetworkActor, number: int, matches: int, record: int = 0
@@ -348,16 +358,22 @@ class Trainer:
         if best != actor.version and best in store.versions():
             try:
                 weights = store.load(best).weights
-                network = network_of(weights, self.parts.spec, f"version {best}", str(self.parts.acting.device))
+                network = network_of(
+                    weights, self.parts.spec, f"version {best}", str(self.parts.acting.device)
+                )
                 actor = NetworkActor(network, actor.seed, best)
             except StorageError as error:
                 self._problem(f"the best weights cannot be read, the last ones are rated instead: {error}")
-        self._say(f"final evaluation of version {actor.version}: {evaluation.final_matches} matches an opponent")
+        self._say(
+            f"final evaluation of version {actor.version}: {evaluation.final_matches} matches an opponent"
+        )
         results = self._evaluate_network(actor, FINAL, evaluation.final_matches, RECORDED)
         self._stop_if_interrupted()
         assert results is not None
         score = sum(r.ci_low for r in results) / len(results)
-        self._tell(EvaluationMetrics(actor.version, self.state.budget.steps, score, True, results, final=True))
+        self._tell(
+            EvaluationMetrics(actor.version, self.state.budget.steps, score, True, results, final=True)
+        )
         self._keep_replays()
         self.log.event("finished", reason=self.reason, best=actor.version)
         return results

@@ -52,7 +52,9 @@ class TensorBoardSink:
         kind = "final" if evaluation.final else "evaluation"
         for result in evaluation.results:
             for name in ("win_rate", "ci_low", "ci_high", "mean_ticks"):
-                self._writer.add_scalar(f"{kind}_{result.against}/{name}", getattr(result, name), evaluation.steps)
+                self._writer.add_scalar(
+                    f"{kind}_{result.against}/{name}", getattr(result, name), evaluation.steps
+                )
 
     def close(self) -> None:
         self._writer.close()

@@ -17,7 +17,7 @@ class Budget(msgspec.Struct):
 
 
 def progress(config: RunConfig, used: Budget) -> float:
-    """Share of the budget that is used, 0..1: by steps if they are bounded (reproducible), else by minutes."""
+    """Share of the budget that is used, 0..1: of the steps if bounded (reproducible), else of the minutes."""
     if config.max_steps > 0:
         return min(1.0, used.steps / config.max_steps)
     if config.max_minutes > 0:

@@ -38,7 +38,12 @@ from ludus.storage import (
 
 def weights(version: int, fill: float = 1.0) -> Weights:
     meta = WeightsMeta(
-        version=version, spec_hash="0" * 16, architecture="{}", spec="{}", game="tic_tac_toe", steps=version * 10
+        version=version,
+        spec_hash="0" * 16,
+        architecture="{}",
+        spec="{}",
+        game="tic_tac_toe",
+        steps=version * 10,
     )
     return Weights(meta, {"a": np.full((3, 2), fill, np.float32), "n": np.zeros((), np.float64)})
 
@@ -93,11 +98,15 @@ def test_jsonl_reads_any_bytes_or_refuses(data: bytes) -> None:
     path.write_bytes(data)
     try:
         rows = list(read_jsonl(path))
-        assert all(isinstance(r, dict) for r in rows)
     except CorruptFile as error:
-        assert str(path) in str(error)
+        rows = []
+        message = str(error)
+    else:
+        message = str(path)
     finally:
         path.unlink()
+    assert str(path) in message
+    assert all(isinstance(r, dict) for r in rows)
 
 
 def test_weights_round_trip(tmp_path: Path) -> None:
@@ -141,7 +150,9 @@ def test_checkpoint_round_trip(tmp_path: Path) -> None:
     assert np.array_equal(loaded.rollout["pool"], saved.rollout["pool"])
 
 
-@pytest.mark.parametrize("name", ["weights.safetensors", "optimizer.safetensors", "rollout.safetensors", "state.json"])
+@pytest.mark.parametrize(
+    "name", ["weights.safetensors", "optimizer.safetensors", "rollout.safetensors", "state.json"]
+)
 @pytest.mark.parametrize("damage", ["flip", "cut", "remove"])
 def test_damaged_checkpoint_falls_back_to_the_one_before(tmp_path: Path, name: str, damage: str) -> None:
     store = CheckpointStore(tmp_path)
@@ -158,7 +169,8 @@ def test_damaged_checkpoint_falls_back_to_the_one_before(tmp_path: Path, name: s
         path.unlink()
     loaded, problems = store.load_last()
     assert loaded.version == 1
-    assert len(problems) == 1 and str(store.path(2)) in problems[0]
+    assert len(problems) == 1
+    assert str(store.path(2)) in problems[0]
 
 
 WRITER = """
@@ -222,7 +234,9 @@ def test_references(tmp_path: Path) -> None:
         resolve_weights(f"{run.path}@newest")
     with pytest.raises(RunNotFound, match="expected"):
         resolve_weights("@best")
-    assert is_reference("run@best") and is_reference("x.safetensors") and not is_reference("simple")
+    assert is_reference("run@best")
+    assert is_reference("x.safetensors")
+    assert not is_reference("simple")
 
 
 def test_rewind_takes_back_what_came_after(tmp_path: Path) -> None:

@@ -40,7 +40,8 @@ def test_run_leaves_everything_and_repeats(tmp_path: Path, lag: str) -> None:
     result = start_run(preset, tmp_path / "a", observer=recorder)
     start_run(preset, tmp_path / "b")
 
-    assert result.reason == "max_steps = 1600 reached" and result.steps >= 1600
+    assert result.reason == "max_steps = 1600 reached"
+    assert result.steps >= 1600
     run = RunDirectory.open(tmp_path / "a")
     names = {p.name for p in run.path.iterdir()}
     assert names >= {
@@ -54,10 +55,13 @@ def test_run_leaves_everything_and_repeats(tmp_path: Path, lag: str) -> None:
     assert [e.final for e in recorder.evaluations] == [False] * (len(recorder.evaluations) - 1) + [True]
     assert len(recorder.evaluations) >= 4
     final = recorder.evaluations[-1].results[0]
-    assert final.matches == 30 == final.wins + final.draws + final.losses and final.against == "random"
+    assert final.matches == 30 == final.wins + final.draws + final.losses
+    assert final.against == "random"
     assert result.best_version == recorder.evaluations[-1].version
     text = run.report.read_text()
-    assert "Final matches" in text and "seed 1" in text and "<svg" in text
+    assert "Final matches" in text
+    assert "seed 1" in text
+    assert "<svg" in text
     assert list(run.replays.glob("final-random-*.replay.ludus"))
 
     assert reproducible_rows(run.metrics) == reproducible_rows(tmp_path / "b" / "metrics.jsonl")
@@ -127,10 +131,12 @@ def test_resume_after_kill_is_bit_equal(tmp_path: Path, lag: str, memory: str, o
         tmp_path / "whole" / "metrics.jsonl"
     )
     assert same_weights(last_weights(tmp_path / "killed"), last_weights(tmp_path / "whole"))
-    whole = [r for r in read_jsonl(tmp_path / "whole" / "matches.jsonl")]
-    assert [r for r in read_jsonl(tmp_path / "killed" / "matches.jsonl")] == whole
+    whole = list(read_jsonl(tmp_path / "whole" / "matches.jsonl"))
+    assert list(read_jsonl(tmp_path / "killed" / "matches.jsonl")) == whole
     events = [e["event"] for e in read_jsonl(tmp_path / "killed" / "events.jsonl")]
-    assert events[0] == "started" and "resumed" in events and events[-1] == "finished"
+    assert events[0] == "started"
+    assert "resumed" in events
+    assert events[-1] == "finished"
 
 
 class InterruptAt(Recorder):
@@ -180,10 +186,12 @@ def test_target_ends_a_run_early(tmp_path: Path) -> None:
 def test_evaluate_players(tmp_path: Path) -> None:
     start_run(small_preset(run__max_steps=200), tmp_path / "run")
     result = evaluate(f"{tmp_path}/run@last", "random", matches=50)
-    assert result.matches == 50 and result.ci_low <= result.win_rate <= result.ci_high
+    assert result.matches == 50
+    assert result.ci_low <= result.win_rate <= result.ci_high
     assert evaluate(f"{tmp_path}/run@last", "random", matches=50) == result
     bots = evaluate("perfect", "random", game="tic_tac_toe", matches=60)
-    assert bots.losses == 0 and bots.wins > 40
+    assert bots.losses == 0
+    assert bots.wins > 40
     with pytest.raises(ConfigError, match="did you mean random"):
         evaluate("randon", "perfect", game="tic_tac_toe")
     with pytest.raises(ConfigError, match="which game"):
