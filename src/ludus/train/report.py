@@ -149,7 +149,8 @@ def _learning_table(updates: Sequence[UpdateMetrics]) -> list[str]:
         lines.append(
             f"| {u.steps:,} | {u.time.minutes:.2f} | {u.mean_return:.3f} | {u.mean_ticks:,.0f} "
             f"| {loss['entropy']:.3f} | {loss['kl']:.4f} | {loss['explained_variance']:.2f} "
-            f"| {u.lag_mean:.2f} | {u.sample_reuse:.2f} | {u.time.frames_per_s:,.0f} | {u.time.steps_per_s:,.0f} |"
+            f"| {u.lag_mean:.2f} | {u.sample_reuse:.2f} "
+            f"| {u.time.frames_per_s:,.0f} | {u.time.steps_per_s:,.0f} |"
         )
     return lines
 

@@ -66,7 +66,7 @@ def decode_state(data: bytes) -> TrainerState:
 
 
 def restore_parts(parts: Parts, checkpoint: Checkpoint, state: TrainerState, filled: Slab | None) -> None:
-    """Puts everything back that :func:`make_checkpoint` took. Raises ``CorruptFile`` where it does not fit."""
+    """Puts back what :func:`make_checkpoint` took. Raises ``CorruptFile`` where it does not fit."""
     where = f"checkpoint of version {checkpoint.version}"
     try:
         parts.learner.load_state(checkpoint.optimizer, state.learner)
