@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from ludus.games import list_games, simulate
+
+from tools import golden
+
+
+def test_every_game_behaves_as_pinned() -> None:
+    assert golden.differences() == [], (
+        "if this is meant: python -m tools.golden --write, and say so in the commit"
+    )
+
+
+def test_every_game_is_pinned() -> None:
+    names = {p.name for p in golden.FOLDER.iterdir()}
+    assert names == {f"{g}.txt" for g in list_games()} | {"signature.txt"}
+
+
+def test_the_signature_is_one_number_for_all_games() -> None:
+    assert simulate.signature() == simulate.signature()
+    assert len(simulate.signature()) == 16
+    assert len({simulate.game_signature(g) for g in list_games()}) == len(list_games())
