@@ -5,7 +5,6 @@ The compiled core hands a spec over as JSON; :func:`decode_spec` gives the froze
 
 from __future__ import annotations
 
-import hashlib
 import math
 from typing import TYPE_CHECKING, Literal
 
@@ -113,6 +112,8 @@ class GameSpec(msgspec.Struct, frozen=True):
     @property
     def spec_hash(self) -> str:
         """16 hex digits over everything a policy depends on (tensors, heads); not over meanings."""
+        import hashlib
+
         material = {
             "name": self.name,
             "version": self.version,

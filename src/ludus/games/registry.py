@@ -13,18 +13,19 @@ own preset or command line, never from a replay or a checkpoint.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.machinery
-import importlib.metadata
 import importlib.util
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ludus.flow.spec import GameSpec, decode_spec
 from ludus.native import NativeGames, ParamError, core
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "ludus.games"
 
@@ -40,8 +41,10 @@ class GameRef(NamedTuple):
 _loaded: dict[str, NativeGames] = {}
 
 
-def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
-    return {e.name: e for e in importlib.metadata.entry_points(group=ENTRY_POINTS)}
+def _entry_points() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # slow to load, and built-in games do not need it
+
+    return {e.name: e for e in entry_points(group=ENTRY_POINTS)}
 
 
 def list_games() -> list[str]:
@@ -64,6 +67,8 @@ def find(reference: str) -> GameRef:
         return GameRef(reference, _loaded[reference])
     entry = _entry_points().get(reference)
     if entry is None:
+        import difflib
+
         near = difflib.get_close_matches(reference, list_games(), n=1, cutoff=0.4)
         hint = f"did you mean {near[0]}?" if near else "valid: " + ", ".join(list_games())
         raise ParamError(f"unknown game {reference!r} ({hint}); ludus games list shows all")

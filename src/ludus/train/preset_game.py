@@ -17,13 +17,13 @@ LEARNED_OPPONENTS = ("latest", "past")
 
 def find_game(reference: str) -> GameSpec:
     """The spec of a game under its default parameters. Raises :class:`PresetError`."""
-    if "/" not in reference and not reference.endswith(".so") and reference not in list_games():
-        near = schema.did_you_mean(reference, list_games(), "games")
-        raise PresetError([f"unknown game {reference}{near}; see: ludus games list"])
     try:
         return spec(reference)
-    except ValueError as error:  # a module that cannot be loaded, or is no game
-        raise PresetError([str(error)]) from error
+    except ValueError as error:  # no such game, a module that cannot be loaded, or one that holds no game
+        if "/" in reference or reference in list_games():
+            raise PresetError([str(error)]) from error
+        near = schema.did_you_mean(reference, list_games(), "games")
+        raise PresetError([f"unknown game {reference}{near}; see: ludus games list"]) from None
 
 
 def params_text(params: Mapping[str, ParamValue]) -> dict[str, str]:
