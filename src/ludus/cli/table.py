@@ -25,6 +25,7 @@ COMMANDS: dict[str, Entry] = {
     "eval": Entry("evaluate:Eval", "one player against another, with confidence intervals"),
     "replay info": Entry("replay:ReplayInfo", "what a recorded match holds"),
     "replay verify": Entry("replay:ReplayVerify", "whether it plays out the same again"),
+    "replay to-html": Entry("replay:ReplayToHtml", "one page that shows it, offline"),
     "bench sim": Entry("bench:BenchSim", "how fast a game simulates"),
     "doctor": Entry("doctor:Doctor", "what a bug report needs"),
     "signature": Entry("signature:Signature", "one number for the behaviour of all games"),

@@ -1,4 +1,4 @@
-"""``ludus replay info | verify``."""
+"""``ludus replay info | verify | to-html``."""
 
 from __future__ import annotations
 
@@ -89,3 +89,37 @@ class ReplayVerify(msgspec.Struct, frozen=True):
         if wrong:
             raise CheckError(f"{len(wrong)} of {len(rows)} replays do not verify: {', '.join(wrong)}")
         return DONE
+
+
+class ReplayToHtml(msgspec.Struct, frozen=True):
+    """One HTML file that shows the match in any browser, offline: timeline, speed, fog of either seat."""
+
+    file: Annotated[str, FILE]
+    out: Annotated[str, option("where to write (default: beside the replay, .html)", "FILE")] = ""
+    json: Annotated[bool, JSON] = False
+
+    def run(self) -> int:
+        from ludus.web.replay_page import to_html
+
+        data = read_replay(self.file)
+        out = Path(self.out) if self.out else Path(self.file).with_suffix(".html")
+        if out.resolve() == Path(self.file).resolve():
+            raise UserError(f"{out}: would overwrite the replay; choose another name with --out")
+        try:
+            page = to_html(data)
+        except ValueError as error:
+            raise UserError(f"{self.file}: {error}") from None
+        write_whole(out, page.encode())
+        if self.json:
+            console.document({"file": str(out), "bytes": len(page.encode())})
+        else:
+            console.result(str(out))
+        return DONE
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes aside and renames, so that a full disk leaves no half file."""
+    from ludus.storage.files import write_atomic
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, data)

@@ -1,0 +1,130 @@
+"""From the first word to the exit code: dispatch, messages, completion."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from ludus.cli import __main__ as cli
+from ludus.cli.arguments import fields_of
+from ludus.cli.complete import candidates
+from ludus.cli.table import COMMANDS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_loads_has_help_and_a_line_for_each_field(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([*name.split(), "--help"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"usage: ludus {name}")
+    assert err == ""
+    for field in fields_of(cli.load(name)):
+        assert field.help, f"{name}: {field.name} has no description"
+        assert (field.metavar if field.positional else field.flag) in out
+
+
+@pytest.mark.parametrize("name", [n for n in COMMANDS if n != "completion"])
+def test_every_command_has_json(name: str) -> None:
+    assert "json" in {f.name for f in fields_of(cli.load(name))}
+
+
+def test_known_errors_exist() -> None:
+    """The table names classes as text; a renamed class would silently become an internal fault."""
+    for module, name, _ in cli._KNOWN:
+        assert issubclass(getattr(import_module(module), name), Exception)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("gmes", "unknown command gmes (did you mean games?); see: ludus --help"),
+        ("games", "ludus games: missing command; expected one of list, show, check"),
+        ("games lst", "ludus games: unknown command lst (did you mean list?)"),
+        ("games show minirst", "unknown game minirst (did you mean minirts?); see: ludus games list"),
+        (
+            "games show minirts --param map_sise=3",
+            "--param unknown parameter map_sise (did you mean map_size?); see: ludus games show minirts",
+        ),
+        (
+            "games show minirts --param map-size=3",
+            "--param map_size = 3: expected a whole number from 10 to 32; see: ludus games show minirts",
+        ),
+        ("games show minirts --param map", "--param map: expected NAME=VALUE"),
+        ("games list --jsn", "ludus games list: unknown option --jsn (did you mean --json?); see: ludus games list --help"),
+        ("bench sim minirts --bots simpel", "unknown bot simpel of minirts (did you mean simple?); see: ludus games show minirts"),
+        (
+            "bench sim minirts --bots a,b,c",
+            "--bots a,b,c: minirts has 2 seats; expected one bot or one a seat",
+        ),
+        ("replay info nothing.ludus", "nothing.ludus: no such replay file"),
+        ("train minirst", "minirst: no such preset (did you mean minirts?)"),
+        ("train minirts --run.lag asnc", '--run.lag: run.lag = "asnc": expected one of async, pipelined, sync (did you mean async?)'),
+        ("train minirts --algorithm.clip-ratoi 1", "--algorithm.clip-ratoi: unknown key algorithm.clip_ratoi (did you mean clip_ratio?)"),
+        (
+            "train minirts --opponents.0.name simpel",
+            "--opponents.0.name: opponents.0.name: unknown bot simpel of minirts (did you mean simple?); "
+            "see: ludus games show minirts",
+        ),
+        ("resume nowhere", "nowhere: not a run directory (no config.toml in it); see: ls runs"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(
+    line: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(line.split()) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == message + "\n"
+
+
+def test_an_internal_fault_shows_its_traceback_and_the_doctor(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(words: list[str]) -> int:
+        raise ZeroDivisionError("inside")
+
+    monkeypatch.setattr(cli, "dispatch", broken)
+    assert cli.main(["games"]) == 1
+    err = capsys.readouterr().err
+    assert "ZeroDivisionError: inside" in err
+    assert "ludus doctor" in err
+
+
+def test_a_full_disk_is_told_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(words: list[str]) -> int:
+        raise OSError(28, "No space left on device", "runs/x")
+
+    monkeypatch.setattr(cli, "dispatch", broken)
+    assert cli.main([]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("No space left on device: runs/x; ")
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        (["tr"], ["train"]),
+        (["games", ""], ["check", "list", "show"]),
+        (["games", "show", "mini"], ["minirts"]),
+        (["games", "show", "--js"], ["--json"]),
+        (["train", "minirts", "--run.la"], ["--run.lag"]),
+        (["train", "minirts", "--run.lag", ""], ["async", "pipelined", "sync"]),
+        (["train", "minirts", "--algorithm.vtrace", ""], ["false", "true"]),
+        (["completion", ""], ["bash", "fish", "zsh"]),
+        (["eval", "hit"], ["hit_and_run"]),
+        (["nothing", "x"], []),
+    ],
+)
+def test_completion(typed: list[str], expected: list[str]) -> None:
+    assert candidates(typed) == expected
+
+
+def test_completion_scripts_ask_ludus_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert cli.main(["completion", shell]) == 0
+        assert "ludus __complete" in capsys.readouterr().out

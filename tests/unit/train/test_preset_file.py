@@ -1,0 +1,198 @@
+"""Presets: every mistake with its path, overrides, origins, and the way back to TOML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ludus.train.config import GameConfig, OpponentConfig, Preset
+from ludus.train.preset_file import (
+    MAX_BYTES,
+    PresetError,
+    explain,
+    find_preset,
+    load_preset,
+    parse_preset,
+    shipped_presets,
+    to_toml,
+)
+from ludus.train.preset_game import check_game
+
+GAME = b'[game]\nname = "tic_tac_toe"\n'
+
+
+def mistakes(raw: bytes, overrides: dict[str, str] | None = None) -> list[str]:
+    with pytest.raises(PresetError) as caught:
+        check_game(parse_preset(raw, "presets/x.toml", overrides=overrides))
+    return list(caught.value.lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("algorithm.clip_ratoi = 0.2", "unknown key algorithm.clip_ratoi (did you mean clip_ratio?)"),
+        ("algorithm.qqqq = 1", "unknown key algorithm.qqqq (keys here: learning_rate, "),
+        ("algorithms.clip_ratio = 1", "unknown key algorithms (did you mean algorithm?)"),
+        ('algorithm.learning_rate = "x"', 'algorithm.learning_rate = "x": expected a number > 0'),
+        ("algorithm.learning_rate = 0", "algorithm.learning_rate = 0: expected a number > 0"),
+        ("algorithm.learning_rate = nan", "algorithm.learning_rate = nan: expected a number > 0"),
+        ("algorithm.discount = 1.5", "algorithm.discount = 1.5: expected a number from 0 to 1"),
+        ("algorithm.vtrace = 1", "algorithm.vtrace = 1: expected true or false"),
+        ("pool.matches = 2.5", "pool.matches = 2.5: expected a whole number >= 1"),
+        ("pool.matches = true", "pool.matches = True: expected a whole number >= 1"),
+        ("run.max_steps = 99999999999999999999", "run.max_steps = 99999999999999999999: expected a whole number >= 0"),
+        ("policy.channels = 3", "policy.channels = 3: expected a list of whole numbers >= 1"),
+        ("policy.channels = [3, 0]", "policy.channels.1 = 0: expected a whole number >= 1"),
+        ('run.lag = "pipeline"', 'run.lag = "pipeline": expected one of async, pipelined, sync (did you mean pipelined?)'),
+        ("opponents = [{weight = 1}]", "missing opponents.0.name: expected a text that is not empty"),
+        ("opponents = 3", "opponents = 3: expected a list of tables"),
+        ("pool = {matches = 7, groups = 2}", "pool.matches = 7: expected a multiple of pool.groups = 2"),
+        ("policy = {channels = [8]}", "policy.strides has 2 values: expected 1, one for each of policy.channels"),
+        ('opponents = [{name = "random", weight = 0}]', "opponents: all weights are 0; expected one above 0"),
+        ('opponents = [{name = "randm"}]', "opponents.0.name: unknown bot randm of tic_tac_toe (did you mean random?)"),
+        ('curriculum.bot = "perfct"', "curriculum.bot: unknown bot perfct of tic_tac_toe (did you mean perfect?)"),
+        ('policy.inputs = ["bord"]', "policy.inputs.0: unknown observation bord of tic_tac_toe"),
+    ],
+)  # fmt: skip
+def test_a_mistake_says_where_what_and_what_was_expected(line: str, message: str) -> None:
+    lines = mistakes(line.encode() + b"\n" + GAME)
+    assert len(lines) == 1
+    assert lines[0].startswith(f"presets/x.toml: {message}")
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    lines = mistakes(GAME + b'[algorithm]\nclip_ratoi = 1\nlearning_rate = "x"\n[run]\nlag = "none"\n')
+    assert [line.split(":")[1].split("=")[0].strip() for line in lines] == [
+        "unknown key algorithm.clip_ratoi (did you mean clip_ratio?)",
+        "algorithm.learning_rate",
+        "run.lag",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"", "presets/x.toml: missing game: expected a table with name"),
+        (b"game = 3", "presets/x.toml: game = 3: expected a table with name"),
+        (b"[game", "presets/x.toml: not valid TOML: "),
+        (b"\xff\xfe", "presets/x.toml: not UTF-8 text (byte 0)"),
+        (b"x" * (MAX_BYTES + 1), f"presets/x.toml: larger than {MAX_BYTES} bytes"),
+        (b"a = " + b"[" * 100_000, "presets/x.toml: not valid TOML: "),
+        (b'[game]\nname = ""', 'presets/x.toml: game.name = "": expected a text that is not empty'),
+        (
+            b'[game]\nname = "tictactoe"',
+            "presets/x.toml: game.name: unknown game tictactoe (did you mean tic_tac_toe?); see: ludus games list",
+        ),
+        (
+            b'[game]\nname = "minirts"\nparams = {map_sise = 3}',
+            "presets/x.toml: unknown parameter game.params.map_sise (did you mean map_size?); "
+            "see: ludus games show minirts",
+        ),
+        (
+            b'[game]\nname = "minirts"\nparams = {ruleset = "elv"}',
+            'presets/x.toml: game.params.ruleset = "elv": expected one of elf, clean (did you mean elf?)',
+        ),
+    ],
+)
+def test_documents_that_are_no_preset(raw: bytes, message: str) -> None:
+    assert mistakes(raw)[0].startswith(message)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_refused_or_read_never_a_crash(raw: bytes) -> None:
+    try:
+        parse_preset(raw, "x")
+    except PresetError as error:
+        assert error.lines
+
+
+def test_overrides_and_their_origins() -> None:
+    loaded = parse_preset(
+        GAME + b"[algorithm]\ndiscount = 0.9\ngae_lambda = 0.8\n",
+        "x",
+        overrides={
+            "algorithm.learning-rate": "1e-4",
+            "algorithm.gae_lambda": "0.7",
+            "policy.channels": "16,32",
+            "opponents.0.name": "perfect",
+            "opponents.1.name": "random",
+            "opponents.1.weight": "2",
+            "run.max-steps": "5e6",
+            "game.params.some-thing": "true",
+            "title": "a title",
+        },
+    )
+    preset = loaded.preset
+    assert preset.algorithm.learning_rate == 1e-4
+    assert preset.policy.channels == (16, 32)
+    assert preset.opponents == (OpponentConfig("perfect"), OpponentConfig("random", weight=2.0))
+    assert preset.run.max_steps == 5_000_000
+    assert preset.game.params == {"some_thing": True}
+    assert preset.title == "a title"
+    origins = {e.path: e.origin for e in explain(loaded)}
+    assert origins["algorithm.learning_rate"] == origins["algorithm.gae_lambda"] == "command line"
+    assert origins["algorithm.discount"] == "preset"
+    assert origins["algorithm.vtrace"] == "default"
+    assert origins["opponents.1.weight"] == "command line"
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "message"),
+    [
+        ("run.max-minuts", "3", "--run.max-minuts: unknown key run.max_minuts (did you mean max_minutes?)"),
+        ("run.max-minutes", "x", '--run.max-minutes: run.max_minutes = "x": expected a number >= 0'),
+        ("pool.matches", "0", "--pool.matches: pool.matches = 0: expected a whole number >= 1"),
+        ("pool.matches", "7", "--pool.matches: pool.matches = 7: expected a multiple of pool.groups = 2"),
+        ("algorithm", "3", "--algorithm: algorithm is a table; set one of its keys"),
+        ("algorithm.discount.x", "3", "--algorithm.discount.x: algorithm.discount is a number from 0 to 1, it has no part x"),
+        ("opponents.3.name", "x", "--opponents.3.name: opponents has 0 entries; expected an index from 0 to 0"),
+        ("policy.channels", "a", '--policy.channels.0: policy.channels.0 = "a": expected a whole number >= 1'),
+        ("game.name", "chess", "--game.name: game.name: unknown game chess (games: minirts, tic_tac_toe); see: ludus games list"),
+    ],
+)  # fmt: skip
+def test_a_bad_override_names_its_option(key: str, text: str, message: str) -> None:
+    assert mistakes(GAME, {key: text}) == [message]
+
+
+def test_a_preset_is_a_path_or_a_shipped_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert {"minirts", "minirts-mixture"} <= set(shipped_presets())
+    assert find_preset("minirts") == find_preset("presets/minirts.toml") == shipped_presets()["minirts"]
+    (tmp_path / "mine.toml").write_bytes(GAME)
+    assert load_preset("mine.toml").name == "mine"
+    for name, message in [
+        ("minirst", "minirst: no such preset (did you mean minirts?)"),
+        ("presets/minirst.toml", "presets/minirst.toml: no such preset (did you mean minirts?)"),
+        (".", ".: is a folder"),
+        ("qqqqqq.toml", "qqqqqq.toml: no such preset (shipped presets: "),
+    ]:
+        with pytest.raises(PresetError) as caught:
+            find_preset(name)
+        assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("name", sorted(shipped_presets()))
+def test_shipped_presets_fit_their_games_and_survive_the_way_to_toml_and_back(name: str) -> None:
+    loaded = load_preset(name)
+    check_game(loaded)
+    remarks = {e.path: e.origin for e in explain(loaded)}
+    for text in (to_toml(loaded.preset), to_toml(loaded.preset, remarks)):
+        assert parse_preset(text.encode(), "again").preset == loaded.preset
+
+
+@given(
+    st.text(max_size=20), st.text(min_size=1, max_size=10), st.floats(allow_nan=False, allow_infinity=False)
+)
+def test_any_text_key_and_number_survive_toml(title: str, key: str, number: float) -> None:
+    preset = Preset(GameConfig("x", params={key: number, key + "_": title}), title=title)
+    assert parse_preset(to_toml(preset).encode("utf-8", "surrogatepass"), "x").preset == preset
+
+
+def test_a_preset_is_plain_data() -> None:
+    """What resume reads back is what was trained with, whatever the types."""
+    preset = load_preset("minirts").preset
+    assert msgspec.convert(msgspec.to_builtins(preset), Preset) == preset
