@@ -52,16 +52,28 @@ def test_known_errors_exist() -> None:
             "--param map_size = 3: expected a whole number from 10 to 32; see: ludus games show minirts",
         ),
         ("games show minirts --param map", "--param map: expected NAME=VALUE"),
-        ("games list --jsn", "ludus games list: unknown option --jsn (did you mean --json?); see: ludus games list --help"),
-        ("bench sim minirts --bots simpel", "unknown bot simpel of minirts (did you mean simple?); see: ludus games show minirts"),
+        (
+            "games list --jsn",
+            "ludus games list: unknown option --jsn (did you mean --json?); see: ludus games list --help",
+        ),
+        (
+            "bench sim minirts --bots simpel",
+            "unknown bot simpel of minirts (did you mean simple?); see: ludus games show minirts",
+        ),
         (
             "bench sim minirts --bots a,b,c",
             "--bots a,b,c: minirts has 2 seats; expected one bot or one a seat",
         ),
         ("replay info nothing.ludus", "nothing.ludus: no such replay file"),
         ("train minirst", "minirst: no such preset (did you mean minirts?)"),
-        ("train minirts --run.lag asnc", '--run.lag: run.lag = "asnc": expected one of async, pipelined, sync (did you mean async?)'),
-        ("train minirts --algorithm.clip-ratoi 1", "--algorithm.clip-ratoi: unknown key algorithm.clip_ratoi (did you mean clip_ratio?)"),
+        (
+            "train minirts --run.lag asnc",
+            '--run.lag: run.lag = "asnc": expected one of async, pipelined, sync (did you mean async?)',
+        ),
+        (
+            "train minirts --algorithm.clip-ratoi 1",
+            "--algorithm.clip-ratoi: unknown key algorithm.clip_ratoi (did you mean clip_ratio?)",
+        ),
         (
             "train minirts --opponents.0.name simpel",
             "--opponents.0.name: opponents.0.name: unknown bot simpel of minirts (did you mean simple?); "
@@ -69,7 +81,7 @@ def test_known_errors_exist() -> None:
         ),
         ("resume nowhere", "nowhere: not a run directory (no config.toml in it); see: ls runs"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_one_line_on_stderr_and_exit_code_2(
     line: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

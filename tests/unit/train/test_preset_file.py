@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludus.train.config import GameConfig, OpponentConfig, Preset
@@ -44,20 +45,35 @@ def mistakes(raw: bytes, overrides: dict[str, str] | None = None) -> list[str]:
         ("algorithm.vtrace = 1", "algorithm.vtrace = 1: expected true or false"),
         ("pool.matches = 2.5", "pool.matches = 2.5: expected a whole number >= 1"),
         ("pool.matches = true", "pool.matches = True: expected a whole number >= 1"),
-        ("run.max_steps = 99999999999999999999", "run.max_steps = 99999999999999999999: expected a whole number >= 0"),
+        (
+            "run.max_steps = 99999999999999999999",
+            "run.max_steps = 99999999999999999999: expected a whole number >= 0",
+        ),
         ("policy.channels = 3", "policy.channels = 3: expected a list of whole numbers >= 1"),
         ("policy.channels = [3, 0]", "policy.channels.1 = 0: expected a whole number >= 1"),
-        ('run.lag = "pipeline"', 'run.lag = "pipeline": expected one of async, pipelined, sync (did you mean pipelined?)'),
+        (
+            'run.lag = "pipeline"',
+            'run.lag = "pipeline": expected one of async, pipelined, sync (did you mean pipelined?)',
+        ),
         ("opponents = [{weight = 1}]", "missing opponents.0.name: expected a text that is not empty"),
         ("opponents = 3", "opponents = 3: expected a list of tables"),
         ("pool = {matches = 7, groups = 2}", "pool.matches = 7: expected a multiple of pool.groups = 2"),
-        ("policy = {channels = [8]}", "policy.strides has 2 values: expected 1, one for each of policy.channels"),
+        (
+            "policy = {channels = [8]}",
+            "policy.strides has 2 values: expected 1, one for each of policy.channels",
+        ),
         ('opponents = [{name = "random", weight = 0}]', "opponents: all weights are 0; expected one above 0"),
-        ('opponents = [{name = "randm"}]', "opponents.0.name: unknown bot randm of tic_tac_toe (did you mean random?)"),
-        ('curriculum.bot = "perfct"', "curriculum.bot: unknown bot perfct of tic_tac_toe (did you mean perfect?)"),
+        (
+            'opponents = [{name = "randm"}]',
+            "opponents.0.name: unknown bot randm of tic_tac_toe (did you mean random?)",
+        ),
+        (
+            'curriculum.bot = "perfct"',
+            "curriculum.bot: unknown bot perfct of tic_tac_toe (did you mean perfect?)",
+        ),
         ('policy.inputs = ["bord"]', "policy.inputs.0: unknown observation bord of tic_tac_toe"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_says_where_what_and_what_was_expected(line: str, message: str) -> None:
     lines = mistakes(line.encode() + b"\n" + GAME)
     assert len(lines) == 1
@@ -85,7 +101,8 @@ def test_all_mistakes_are_told_at_once() -> None:
         (b'[game]\nname = ""', 'presets/x.toml: game.name = "": expected a text that is not empty'),
         (
             b'[game]\nname = "tictactoe"',
-            "presets/x.toml: game.name: unknown game tictactoe (did you mean tic_tac_toe?); see: ludus games list",
+            "presets/x.toml: game.name: unknown game tictactoe (did you mean tic_tac_toe?); "
+            "see: ludus games list",
         ),
         (
             b'[game]\nname = "minirts"\nparams = {map_sise = 3}',
@@ -104,10 +121,8 @@ def test_documents_that_are_no_preset(raw: bytes, message: str) -> None:
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused_or_read_never_a_crash(raw: bytes) -> None:
-    try:
-        parse_preset(raw, "x")
-    except PresetError as error:
-        assert error.lines
+    with suppress(PresetError):
+        assert isinstance(parse_preset(raw, "x").preset, Preset)
 
 
 def test_overrides_and_their_origins() -> None:
@@ -148,12 +163,28 @@ def test_overrides_and_their_origins() -> None:
         ("pool.matches", "0", "--pool.matches: pool.matches = 0: expected a whole number >= 1"),
         ("pool.matches", "7", "--pool.matches: pool.matches = 7: expected a multiple of pool.groups = 2"),
         ("algorithm", "3", "--algorithm: algorithm is a table; set one of its keys"),
-        ("algorithm.discount.x", "3", "--algorithm.discount.x: algorithm.discount is a number from 0 to 1, it has no part x"),
-        ("opponents.3.name", "x", "--opponents.3.name: opponents has 0 entries; expected an index from 0 to 0"),
-        ("policy.channels", "a", '--policy.channels.0: policy.channels.0 = "a": expected a whole number >= 1'),
-        ("game.name", "chess", "--game.name: game.name: unknown game chess (games: minirts, tic_tac_toe); see: ludus games list"),
+        (
+            "algorithm.discount.x",
+            "3",
+            "--algorithm.discount.x: algorithm.discount is a number from 0 to 1, it has no part x",
+        ),
+        (
+            "opponents.3.name",
+            "x",
+            "--opponents.3.name: opponents has 0 entries; expected an index from 0 to 0",
+        ),
+        (
+            "policy.channels",
+            "a",
+            '--policy.channels.0: policy.channels.0 = "a": expected a whole number >= 1',
+        ),
+        (
+            "game.name",
+            "chess",
+            "--game.name: game.name: unknown game chess (games: minirts, tic_tac_toe); see: ludus games list",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_bad_override_names_its_option(key: str, text: str, message: str) -> None:
     assert mistakes(GAME, {key: text}) == [message]
 
@@ -184,6 +215,7 @@ def test_shipped_presets_fit_their_games_and_survive_the_way_to_toml_and_back(na
         assert parse_preset(text.encode(), "again").preset == loaded.preset
 
 
+@settings(max_examples=40)
 @given(
     st.text(max_size=20), st.text(min_size=1, max_size=10), st.floats(allow_nan=False, allow_infinity=False)
 )
