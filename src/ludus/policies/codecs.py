@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ludus.flow import TensorSpec
 from ludus.policies.rts_cells import RtsCells
+from ludus.policies.sparse import SparsePlanes
 from ludus.policies.unfolded import Unfolded, by_rank
 
 
@@ -78,6 +79,14 @@ _CODECS: Mapping[str, Codec] = {
 def entity_rows(spec: TensorSpec, packed: Tensor) -> tuple[Tensor, Tensor]:
     """:meth:`Identity.present` of a tensor that unfolds to entity rows."""
     return _IDENTITY.present(spec, packed)
+
+
+def sparse_planes(spec: TensorSpec, packed: Tensor) -> SparsePlanes | None:
+    """The planes as entries, where the codec packs entries and the processor gains by it."""
+    codec = codec_of(spec)
+    if isinstance(codec, RtsCells) and packed.device.type == "cpu":
+        return codec.sparse(spec, packed)
+    return None
 
 
 def codec_of(spec: TensorSpec) -> Codec:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ludus.flow import GameSpec, TensorSpec
-from ludus.policies.codecs import codec_of, entity_rows
+from ludus.policies.codecs import codec_of, entity_rows, sparse_planes
 from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
 from ludus.policies.memory import Recurrent
@@ -152,7 +152,12 @@ class PolicyNetwork(nn.Module):
         for tensor in self.inputs:
             kind = self.layouts[tensor.name].kind
             if kind == "planes":
-                parts.append(self.planes[tensor.name](codec_of(tensor).unfold(tensor, obs[tensor.name])))
+                packed = obs[tensor.name]
+                planes = sparse_planes(tensor, packed) if self.config.channels else None
+                if planes is None:
+                    parts.append(self.planes[tensor.name](codec_of(tensor).unfold(tensor, packed)))
+                else:
+                    parts.append(self.planes[tensor.name](planes))
             elif kind == "rows":
                 packed = obs[tensor.name]
                 owner, some = entity_rows(tensor, packed)

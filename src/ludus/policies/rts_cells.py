@@ -17,12 +17,15 @@ import torch
 from torch import Tensor
 
 from ludus.flow import TensorSpec
+from ludus.policies.sparse import SparsePlanes
 from ludus.policies.unfolded import Unfolded
 
 PLANES = 22
 _AGE_BINS = (200, 500, 1000, 2000, 5000, 10000)
 _AFFILIATION, _HP, _BASE_HP, _DECAY, _AGE, _MONEY = 6, 7, 8, 9, 10, 17
 _MONEY_BINS, _MONEY_BIN = 5, 50
+_EVERYWHERE = (_BASE_HP, *range(_MONEY, PLANES))
+_LOCAL = tuple(p for p in range(PLANES) if p not in _EVERYWHERE)
 _MEANS = (_AFFILIATION, _HP, _DECAY)  # the other planes hold 0 or 1, however many units share a cell
 
 
@@ -64,6 +67,27 @@ class RtsCells:
         planes = planes.reshape(batch, area, PLANES)
         planes += seat_planes(packed).unsqueeze(1)
         return planes.reshape(batch, side, side, PLANES).permute(0, 3, 1, 2)
+
+    def sparse(self, spec: TensorSpec, packed: Tensor) -> SparsePlanes:
+        """The same planes as one entry a unit; units that share a cell write their part of the mean."""
+        side = int(spec.scale)
+        batch, area = packed.shape[0], side * side
+        sample, unit = present_units(packed)
+        cell = unit[:, 0] - 1
+        values = unit_planes(unit)
+        at = sample * area + cell
+        count = torch.bincount(at, minlength=batch * area).index_select(0, at)
+        shared = (count > 1).nonzero().squeeze(1)
+        if shared.numel() > 0:
+            crowds, crowd = at[shared].unique(return_inverse=True)  # type: ignore[no-untyped-call]
+            writers = torch.zeros((crowds.numel(), PLANES), device=packed.device)
+            writers.index_add_(0, crowd, (values[shared] != 0).float())
+            writers = writers[crowd].clamp(min=1.0)
+            writers[:, _MEANS] = count[shared].unsqueeze(1).float()
+            values[shared] = values[shared] / writers
+        return SparsePlanes(
+            sample, cell, values[:, _LOCAL], seat_planes(packed)[:, _EVERYWHERE], _LOCAL, _EVERYWHERE
+        )
 
 
 def present_units(packed: Tensor) -> tuple[Tensor, Tensor]:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ludus.policies.config import PolicyConfig
+from ludus.policies.sparse import SparsePlanes, sparse_convolution
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -74,13 +75,21 @@ class Planes(nn.Module):
             height, width = (height - 1) // stride + 1, (width - 1) // stride + 1
         self.activation = activation_of(config)
         self.size = channels * height * width
+        self.shape = shape
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, planes: Tensor | SparsePlanes) -> Tensor:
+        """``planes`` dense, or sparse where there is a convolution to read them."""
+        x = planes
         for i, convolution in enumerate(self.convolutions):
-            x = convolution(x)
+            if isinstance(x, SparsePlanes):
+                assert isinstance(convolution, nn.Conv2d)
+                x = sparse_convolution(self.shape[1], self.shape[2], convolution.stride[0])(convolution, x)
+            else:
+                x = convolution(x)
             if self.norms is not None:
                 x = self.norms[i](x)
             x = self.activation(x)
+        assert isinstance(x, Tensor)
         return x.flatten(1)
 
 

@@ -6,9 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
+from torch import nn
 
 from ludus.flow import TensorSpec
-from ludus.policies.codecs import codec_of
+from ludus.policies.codecs import codec_of, sparse_planes
+from ludus.policies.sparse import sparse_convolution
 from tests.unit.synthetic import tensor
 
 
@@ -132,3 +134,27 @@ def test_bits_unpack_least_significant_first(codec: str) -> None:
 def test_an_unknown_codec_is_named_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"'zip'.*identity.*rts_cells"):
         codec_of(tensor("x", "u8", (3,), "zip"))
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("side", [20, 7])
+def test_sparse_convolution_equals_the_dense_one(side: int, stride: int) -> None:
+    """Values and gradients, with several units in a cell, units at the border and samples without units."""
+    packed = torch.from_numpy(random_cells(np.random.default_rng(stride), 6, side))
+    packed[2, :-1] = 0
+    spec = cells_spec(side)
+    convolution = nn.Conv2d(22, 5, 3, stride, padding=1)
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        convolution.reset_parameters()
+    sparse = sparse_planes(spec, packed)
+    assert sparse is not None
+    results = []
+    for out in (
+        convolution(codec_of(spec).unfold(spec, packed)),
+        sparse_convolution(side, side, stride)(convolution, sparse),
+    ):
+        grads = torch.autograd.grad(out.square().sum(), list(convolution.parameters()))
+        results.append((out.detach(), *grads))
+    for dense, other in zip(*results, strict=True):
+        torch.testing.assert_close(other, dense, atol=2e-5 * float(dense.abs().max()), rtol=1e-4)

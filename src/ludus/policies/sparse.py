@@ -1,0 +1,86 @@
+"""A convolution over planes that are nearly empty: cost by what is there, not by the map's size.
+
+A 20x20 map shows some twenty units; a dense 3x3 convolution of its 22 planes spends nine tenths of its work
+on zeros. Here each entry is multiplied once with all taps of the kernel, and the products are added
+where they belong. The result is that of the dense convolution, up to the order of additions.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True, slots=True)
+class SparsePlanes:
+    """``B`` samples of ``[C, H, W]`` planes as sums of ``n`` entries.
+
+    Entry i adds ``values[i]`` to the planes ``local`` of sample ``sample[i]`` in the cell ``y * W + x =
+    cell[i]``; the planes ``everywhere`` hold one number a sample in all cells, ``constants: float32[B,
+    len(everywhere)]``. Planes in neither are zero.
+    """
+
+    sample: Tensor  # int64[n]
+    cell: Tensor  # int64[n]
+    values: Tensor  # float32[n, len(local)]
+    constants: Tensor
+    local: tuple[int, ...]
+    everywhere: tuple[int, ...]
+
+
+class SparseConvolution:
+    """Runs an ``nn.Conv2d`` (3x3, padding 1) on :class:`SparsePlanes`; holds tables, no parameters."""
+
+    def __init__(self, height: int, width: int, stride: int) -> None:
+        self.height, self.width = (height - 1) // stride + 1, (width - 1) // stride + 1  # of the output
+        cells = height * width
+        pairs: list[list[tuple[int, int]]] = [[] for _ in range(cells)]
+        covered = torch.zeros(9, self.height * self.width)
+        for out in range(self.height * self.width):
+            top, left = out // self.width * stride - 1, out % self.width * stride - 1
+            for tap in range(9):
+                y, x = top + tap // 3, left + tap % 3
+                if 0 <= y < height and 0 <= x < width:
+                    pairs[y * width + x].append((tap, out))
+                    covered[tap, out] = 1.0
+        most = max(len(p) for p in pairs)
+        self._taps = torch.full((cells, most), -1)
+        self._outs = torch.zeros((cells, most), dtype=torch.int64)
+        for cell, entries in enumerate(pairs):
+            for k, (tap, out) in enumerate(entries):
+                self._taps[cell, k], self._outs[cell, k] = tap, out
+        self._covered = covered  # float32[9, outputs]: which taps lie on the map
+
+    def __call__(self, convolution: nn.Conv2d, planes: SparsePlanes) -> Tensor:
+        """``float32[B, O, H', W']`` in channels-last memory."""
+        with torch.autocast("cpu", enabled=False):  # sums of many entries want float32
+            return self._run(convolution, planes)
+
+    def _run(self, convolution: nn.Conv2d, planes: SparsePlanes) -> Tensor:
+        bias = convolution.bias
+        assert bias is not None
+        channels, batch, area = bias.shape[0], planes.constants.shape[0], self.height * self.width
+        kernel = convolution.weight.permute(1, 2, 3, 0).reshape(-1, 9, channels)  # by plane, tap
+
+        flat = kernel[list(planes.everywhere)].transpose(1, 2) @ self._covered  # [E, O, outputs]
+        flat = flat.transpose(1, 2).reshape(len(planes.everywhere), area * channels)
+        out = torch.addmm(bias.repeat(area), planes.constants, flat).reshape(batch * area, channels)
+
+        taps = self._taps.index_select(0, planes.cell).reshape(-1)
+        pair = (taps >= 0).nonzero().squeeze(1)
+        entry = pair // self._taps.shape[1]
+        where = self._outs.index_select(0, planes.cell).reshape(-1).index_select(0, pair)
+        where = where + planes.sample.index_select(0, entry) * area
+        products = planes.values @ kernel[list(planes.local)].reshape(len(planes.local), 9 * channels)
+        some = products.reshape(-1, channels).index_select(0, entry * 9 + taps.index_select(0, pair))
+        out = out.index_add(0, where, some)
+        return out.reshape(batch, self.height, self.width, channels).permute(0, 3, 1, 2)
+
+
+@functools.lru_cache(maxsize=16)
+def sparse_convolution(height: int, width: int, stride: int) -> SparseConvolution:
+    """The tables for a map and a stride, made when first needed and then shared."""
+    return SparseConvolution(height, width, stride)
