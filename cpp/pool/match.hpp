@@ -121,8 +121,11 @@ class MatchPlayer {
       } catch (...) {
         fail(slot, index, step, "unknown exception", results[filled++], counts, recorder);
       }
+      const bool told = c.decided != 0;  // some row: it shall see its end before the next match
+      c.decided = 0;
       c.phase = options_.autoreset == Autoreset::off ? Phase::ended : Phase::start;
-      if (options_.autoreset != Autoreset::same_step || filled == kMaxResultsPerStep) break;
+      if (options_.autoreset == Autoreset::off || filled == kMaxResultsPerStep) break;
+      if (options_.autoreset == Autoreset::next_step && told) break;
     }
     if (c.phase != Phase::surfaced) hide_rows(index, *step.slab, step.now);
     return filled;
@@ -432,7 +435,7 @@ class MatchPlayer {
       if (result.error.empty()) result.error = e.what();
     }
     if (step.before >= 0) mark_ended(slot, index, step, status.truncated);
-    c.decided = c.active = c.due = c.fresh = 0;
+    c.active = c.due = c.fresh = 0;
     c.recording = 0;
     ++counts.matches;
   }

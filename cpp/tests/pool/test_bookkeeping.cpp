@@ -1,0 +1,226 @@
+// What rows are told, against the naive reference.
+#include "tests/doctest.hpp"
+#include "tests/pool/reference.hpp"
+
+using namespace ludus;
+using namespace ludus::test;
+
+namespace {
+
+PoolOptions mixed_options() {
+  PoolOptions o;
+  SeatPlan learner = plan({a_policy(0)}, 2);
+  learner.handover_bot = 1;
+  learner.handover_ticks = 9;
+  SeatPlan mixture = plan({a_policy(1, 1.0), a_bot(0, 1.0), a_policy(0, 2.0)}, 1);
+  o.lineup.plans = {learner, mixture, plan({a_bot(1)}, 3)};
+  o.matches = 13;
+  o.seed = 77;
+  return o;
+}
+
+// Compares a slab with the reference; the pause after kMaxResultsPerStep silent matches is rare
+// enough under these lineups that none of the compared steps has one.
+void compare(const Pool<Uneven>& pool, const TestSlab& slab, const Run& run,
+             const Uneven::Rules& rules, std::uint64_t action_seed) {
+  const Layout& l = pool.layout();
+  const auto steps = static_cast<std::size_t>(slab.view.steps);
+  std::vector<std::vector<Moment>> expected;
+  for (int s = 0; s < l.slots; ++s) {
+    expected.push_back(reference_slot(rules, pool.options(), s, steps + 1, action_seed));
+  }
+  std::size_t finals = 0;
+  for (std::size_t t = 0; t <= steps; ++t) {
+    std::size_t final_index = 0;
+    for (int row = 0; row < l.rows; ++row) {
+      const auto r = static_cast<std::size_t>(row);
+      const int seat = l.row_seat[r];
+      const auto s = static_cast<std::size_t>(seat);
+      const Moment& m = expected[static_cast<std::size_t>(l.row_slot[r])][t];
+      const std::size_t at = slab.view.at(static_cast<int>(t), row);
+      CAPTURE(t);
+      CAPTURE(row);
+      REQUIRE((slab.active[at] != 0) == m.active[s]);
+      REQUIRE((slab.first[at] != 0) == m.first[s]);
+      REQUIRE(slab.policy[at] == m.policy[s]);
+      if (m.active[s]) {
+        std::array<std::byte, 4> bytes{};
+        float reward = 0;
+        const std::array<std::byte*, 2> out{bytes.data(), reinterpret_cast<std::byte*>(&reward)};
+        Uneven::observe(rules, m.state, seat, out);
+        REQUIRE(std::memcmp(bytes.data(), slab.obs[0].data() + 4 * at, 4) == 0);
+        REQUIRE(std::memcmp(&reward, slab.obs[1].data() + 4 * at, 4) == 0);
+        std::array<std::uint8_t, 5> mask{};
+        Uneven::legal(rules, m.state, seat, mask.data());
+        REQUIRE(std::memcmp(mask.data(), slab.mask.data() + 5 * at, 5) == 0);
+      }
+      if (t == steps) continue;
+      REQUIRE(slab.reward[at] == m.reward[s]);
+      REQUIRE((slab.terminated[at] != 0) == m.terminated[s]);
+      REQUIRE((slab.truncated[at] != 0) == m.truncated[s]);
+      if (!m.terminated[s] && !m.truncated[s]) continue;
+      ++finals;
+      REQUIRE(run.final_rows[t][final_index] == row);
+      std::array<std::byte, 4> bytes{};
+      float reward = 0;
+      const std::array<std::byte*, 2> out{bytes.data(), reinterpret_cast<std::byte*>(&reward)};
+      Uneven::observe(rules, m.last, seat, out);
+      REQUIRE(std::memcmp(bytes.data(), run.final_obs[t].data() + 4 * final_index, 4) == 0);
+      ++final_index;
+    }
+    if (t < steps) REQUIRE(run.final_rows[t].size() == final_index);
+  }
+  CHECK(finals > steps / 4);
+}
+
+Params params_of(std::map<std::string, std::string> values) { return Params(std::move(values)); }
+
+}  // namespace
+
+TEST_CASE("pool: rows are told what the naive reference says, for any threads and groups") {
+  const Params params = params_of({{"length", "30"}});
+  std::vector<std::string> first_results;
+  for (const int threads : {0, 1, 2, 8}) {
+    for (const int groups : {1, 2, 4}) {
+      for (const bool rotate : {true, false}) {
+        PoolOptions o = mixed_options();
+        o.threads = threads;
+        o.groups = groups;
+        o.lineup.rotate = rotate;
+        Pool<Uneven> pool(params, o);
+        TestSlab slab(pool.spec(), 150, pool.layout().rows);
+        const Run run = drive(pool, slab);
+        compare(pool, slab, run, Uneven::make_rules(params), 5);
+        if (!rotate) continue;
+        if (first_results.empty()) first_results = texts_of(run);
+        CHECK(texts_of(run) == first_results);
+      }
+    }
+  }
+  CHECK(first_results.size() > 50);
+}
+
+TEST_CASE("pool: results add up to the reference") {
+  const Params params = params_of({{"length", "30"}});
+  PoolOptions o = mixed_options();
+  o.threads = 2;
+  o.schedule = 60;
+  Pool<Uneven> pool(params, o);
+  TestSlab slab(pool.spec(), 300, pool.layout().rows);
+  const Run run = drive(pool, slab);
+  REQUIRE(run.results.size() == 60);
+  CHECK(pool.group_finished(0));
+  const Uneven::Rules rules = Uneven::make_rules(params);
+  for (std::size_t n = 0; n < 60; ++n) {
+    const RawResult& r = run.results[n];
+    REQUIRE(r.match == n);
+    CHECK(r.slot == static_cast<int>(n) % o.matches);
+    const LoggedMatch log = log_match(rules, o, r.slot, n, 5);
+    CHECK(r.ticks == log.ticks.size());
+    std::array<double, 3> returns{};
+    std::uint32_t decisions = 0;
+    SeatMask decided = 0;
+    for (const Tick& t : log.ticks) {
+      for (std::size_t s = 0; s < 3; ++s) returns[s] += static_cast<double>(t.reward[s]);
+      decisions += static_cast<std::uint32_t>(std::popcount(t.active));
+      decided |= t.active;
+    }
+    CHECK(r.decisions == decisions);
+    std::array<float, 3> outcome{};
+    Uneven::outcome(rules, log.last, outcome);
+    for (std::size_t s = 0; s < 3; ++s) {
+      CHECK(r.returns[s] == returns[s]);
+      CHECK(r.outcome[s] == outcome[s]);
+      const bool acted = (decided >> s & 1) != 0;
+      if (acted) CHECK(r.player[s] == log.policy[s]);
+    }
+  }
+  for (int row = 0; row < pool.layout().rows; ++row) {  // the schedule is exhausted: slots idle
+    CHECK(slab.active[slab.view.at(300, row)] == 0);
+    CHECK(slab.policy[slab.view.at(300, row)] == -1);
+  }
+}
+
+TEST_CASE("pool: truncation by the pool and by the game, apart from termination") {
+  for (const auto& [limit, cuts_off] :
+       {std::pair{11U, "0"}, std::pair{0U, "1"}, std::pair{11U, "1"}}) {
+    const Params params = params_of({{"length", "30"}, {"cuts_off", cuts_off}});
+    PoolOptions o = mixed_options();
+    o.truncate_ticks = limit;
+    o.threads = 1;
+    Pool<Uneven> pool(params, o);
+    TestSlab slab(pool.spec(), 100, pool.layout().rows);
+    const Run run = drive(pool, slab);
+    compare(pool, slab, run, Uneven::make_rules(params), 5);
+    int cut = 0;
+    for (const RawResult& r : run.results) {
+      if (limit != 0) CHECK(r.ticks <= limit);
+      cut += r.truncated ? 1 : 0;
+      if (limit != 0 && std::string(cuts_off) == "0" && r.truncated) {
+        CHECK(r.ticks == limit);
+        CHECK(r.outcome[0] == 0.0F);
+      }
+    }
+    CHECK(cut > 0);
+    CHECK(cut < static_cast<int>(run.results.size()));
+  }
+}
+
+TEST_CASE("pool: short slabs one after another hold what one long slab holds") {
+  const Params params = params_of({{"length", "30"}});
+  PoolOptions o = mixed_options();
+  o.groups = 2;
+  o.threads = 2;
+  Pool<Uneven> whole(params, o);
+  TestSlab one(whole.spec(), 60, whole.layout().rows);
+  drive(whole, one);
+
+  Pool<Uneven> parts(params, o);
+  const auto rows = static_cast<std::size_t>(parts.layout().rows);
+  std::vector<TestSlab> slabs;
+  for (int i = 0; i < 6; ++i) slabs.emplace_back(parts.spec(), 10, parts.layout().rows);
+  for (std::size_t i = 0; i < 6; ++i) {
+    drive(parts, slabs[i]);
+    for (std::size_t t = 0; t <= 10; ++t) {
+      for (std::size_t r = 0; r < rows; ++r) {
+        const std::size_t here = t * rows + r, there = (10 * i + t) * rows + r;
+        REQUIRE(slabs[i].active[here] == one.active[there]);
+        REQUIRE(slabs[i].first[here] == one.first[there]);
+        REQUIRE(slabs[i].policy[here] == one.policy[there]);
+        if (slabs[i].active[here] != 0) {
+          REQUIRE(std::memcmp(&slabs[i].obs[0][4 * here], &one.obs[0][4 * there], 4) == 0);
+          REQUIRE(std::memcmp(&slabs[i].mask[5 * here], &one.mask[5 * there], 5) == 0);
+        }
+        if (t == 10) continue;
+        REQUIRE(slabs[i].reward[here] == one.reward[there]);
+        REQUIRE(slabs[i].terminated[here] == one.terminated[there]);
+      }
+    }
+  }
+}
+
+TEST_CASE("pool: rows per policy are compact, rising and complete") {
+  PoolOptions o = mixed_options();
+  o.groups = 2;
+  Pool<Uneven> pool(params_of({}), o);
+  TestSlab slab(pool.spec(), 40, pool.layout().rows);
+  for (int g = 0; g < 2; ++g) pool.attach(g, slab.view);
+  for (int t = 0; t < 40; ++t) {
+    for (int g = 0; g < 2; ++g) {
+      REQUIRE(pool.recv(g, kWait) == g);
+      std::vector<int> wanted[2];
+      const Range rows = pool.layout().group_rows[static_cast<std::size_t>(g)];
+      for (int row = rows.begin; row < rows.end; ++row) {
+        const std::int16_t p = slab.policy[slab.view.at(t, row)];
+        if (p >= 0) wanted[p].push_back(row);
+      }
+      for (int p = 0; p < 2; ++p) {
+        const auto n = static_cast<std::size_t>(pool.policy_counts(g)[static_cast<std::size_t>(p)]);
+        const auto list = pool.policy_rows(g, p).first(n);
+        CHECK(std::vector<int>(list.begin(), list.end()) == wanted[p]);
+      }
+      pool.random_actions(g, 1);
+      pool.send(g);
+    }
+  }
+}

@@ -1,0 +1,124 @@
+#include "tests/doctest.hpp"
+#include "tests/pool/harness.hpp"
+#include "tests/pool/uneven.hpp"
+
+using namespace ludus;
+using namespace ludus::test;
+
+namespace {
+
+PoolOptions lively_options() {
+  PoolOptions o;
+  SeatPlan learner = plan({a_policy(0)}, 2);
+  learner.handover_bot = 1;
+  learner.handover_ticks = 9;
+  o.lineup.plans = {learner, plan({a_policy(1), a_bot(0)}, 1), plan({a_bot(1)}, 3)};
+  o.matches = 10;
+  o.seed = 8;
+  o.record = {true, {}, 7};
+  return o;
+}
+
+Params thirty() { return Params({{"length", "30"}}); }
+
+void put_checksum(std::string& bytes) {
+  Hash64 h;
+  h.add_bytes(bytes.data(), bytes.size() - 8);
+  const std::uint64_t sum = h.value();
+  std::memcpy(bytes.data() + bytes.size() - 8, &sum, 8);
+}
+
+}  // namespace
+
+TEST_CASE("pool: a restored pool goes on exactly, on other threads and groups") {
+  PoolOptions o = lively_options();
+  o.groups = 2;
+  o.threads = 2;
+  Pool<Uneven> pool(thirty(), o);
+  TestSlab before(pool.spec(), 37, pool.layout().rows), after(pool.spec(), 80, pool.layout().rows);
+  drive(pool, before);
+  pool.set_mixture(1, {1.0, 3.0});
+  pool.set_handover(0, 4);
+  const std::string bytes = pool.snapshot();
+  const Run run = drive(pool, after);
+
+  for (const auto& [threads, groups] : {std::pair{0, 1}, std::pair{1, 5}, std::pair{3, 2}}) {
+    PoolOptions other = o;
+    other.threads = threads;
+    other.groups = groups;
+    Pool<Uneven> copy(thirty(), other);
+    TestSlab scratch(copy.spec(), 5, copy.layout().rows);
+    drive(copy, scratch);  // somewhere else altogether
+    copy.restore(bytes);
+    TestSlab again(copy.spec(), 80, copy.layout().rows);
+    const Run same = drive(copy, again);
+    CHECK(texts_of(same) == texts_of(run));
+    CHECK(again.active == after.active);
+    CHECK(again.first == after.first);
+    CHECK(again.policy == after.policy);
+    CHECK(again.reward == after.reward);
+    CHECK(again.terminated == after.terminated);
+    CHECK(again.truncated == after.truncated);
+    CHECK(same.final_rows == run.final_rows);
+    CHECK(same.final_obs == run.final_obs);
+    REQUIRE(same.results.size() > 30);
+    for (std::size_t i = 0; i < same.results.size(); ++i) {
+      CHECK(same.results[i].replay == run.results[i].replay);
+    }
+    for (std::size_t at = 0; at < again.active.size(); ++at) {
+      if (again.active[at] == 0) continue;
+      REQUIRE(std::memcmp(&again.obs[0][4 * at], &after.obs[0][4 * at], 4) == 0);
+      REQUIRE(std::memcmp(&again.obs[1][4 * at], &after.obs[1][4 * at], 4) == 0);
+      REQUIRE(std::memcmp(&again.mask[5 * at], &after.mask[5 * at], 5) == 0);
+    }
+  }
+}
+
+TEST_CASE("pool: a snapshot of another pool is refused with the difference") {
+  PoolOptions o = lively_options();
+  Pool<Uneven> pool(thirty(), o);
+  TestSlab slab(pool.spec(), 5, pool.layout().rows);
+  drive(pool, slab);
+  const std::string bytes = pool.snapshot();
+  o.seed = 9;
+  Pool<Uneven> other(thirty(), o);
+  CHECK_THROWS_WITH_AS(other.restore(bytes),
+                       "restore: the snapshot is of a pool with seed=8, this one has seed=9",
+                       PoolError);
+  Pool<Uneven> longer(Params({{"length", "31"}}), lively_options());
+  CHECK_THROWS_AS(longer.restore(bytes), PoolError);
+}
+
+TEST_CASE("pool: damaged and hostile snapshots are refused and change nothing, or play on safely") {
+  PoolOptions o = lively_options();
+  o.threads = 0;
+  Pool<Uneven> pool(thirty(), o);
+  TestSlab slab(pool.spec(), 20, pool.layout().rows);
+  drive(pool, slab);
+  const std::string bytes = pool.snapshot();
+  for (std::size_t n = 0; n < bytes.size(); n += 1 + bytes.size() / 400) {
+    CHECK_THROWS_AS(pool.restore(std::string_view(bytes).substr(0, n)), PoolError);
+  }
+  std::size_t refused = 0, accepted = 0;
+  Rng rng({1, 2}, 3);
+  for (int i = 0; i < 3000; ++i) {
+    std::string bad = bytes;
+    const std::size_t at = rng.below(static_cast<std::uint32_t>(bad.size()));
+    bad[at] = static_cast<char>(bad[at] ^ static_cast<char>(1U << rng.below(8)));
+    CHECK_THROWS_AS(pool.restore(bad), PoolError);
+    put_checksum(bad);  // somebody forges one: the contents themselves must be checked
+    Pool<Uneven> victim(thirty(), o);
+    TestSlab scratch(victim.spec(), 3, victim.layout().rows);
+    try {
+      victim.restore(bad);
+      ++accepted;
+    } catch (const PoolError&) {
+      ++refused;
+    }
+    if (i % 10 == 0) drive(victim, scratch);  // sanitizers see what it does
+  }
+  CHECK(refused > 300);
+  CHECK(accepted > 0);  // bits of a game's state are the game's own business
+  pool.restore(bytes);
+  drive(pool, slab);
+}
