@@ -9,11 +9,11 @@ class ConfigError(ValueError):
     """A preset asks for what cannot be. The message names the key, its value and what was expected."""
 
 
-class RunFailed(Exception):  # noqa: N818
+class RunFailed(Exception):
     """Training cannot go on (a learner that left the finite numbers, a game that keeps failing)."""
 
 
-class Interrupted(Exception):  # noqa: N818
+class Interrupted(Exception):
     """Ctrl-C: the run was saved and can be resumed from ``run``."""
 
     def __init__(self, run: Path, version: int) -> None:
