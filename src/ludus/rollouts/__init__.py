@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from ludus.rollouts.actor import Actor, Decision
-from ludus.rollouts.collector import Collector, RolloutStats
+from ludus.rollouts.collector import LEARNER, Collector, RolloutStats
 
-__all__ = ["Actor", "Collector", "Decision", "RolloutStats"]
+__all__ = ["LEARNER", "Actor", "Collector", "Decision", "RolloutStats"]

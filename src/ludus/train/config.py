@@ -83,6 +83,7 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target: Share = 0.0
     lag: Literal["sync", "pipelined", "async"] = "pipelined"
     max_lag: Natural = 4  # versions, in async
+    over_lag: Literal["wait", "drop"] = "wait"  # what async does rather than exceed max_lag
     threads: Natural = 0  # learner and sampler together; 0 = all processors this process may use
     checkpoint_every_minutes: NonNegative = 2.0
     keep_checkpoints: Count = 3

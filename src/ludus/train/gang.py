@@ -11,14 +11,14 @@ from ludus.algorithms.appo.plan import UpdatePlan
 
 
 class Gang:
-    """``size`` threads that help whatever plan was started last; worker numbers 1..size.
+    """``size`` threads that help whatever plan was started last; worker numbers ``first``, ``first + 1``, ...
 
-    Worker number 0 belongs to the caller, who joins in with ``plan.help(0)`` when its own work is
-    done. An exception in a task is kept by the plan, which raises it in its ``wait``.
+    Lower numbers belong to the threads that join in with ``plan.help(n)`` when their own work is done. An
+    exception in a task is kept by the plan, which raises it in its ``wait``.
     """
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, first: int = 1) -> None:
+        self.size, self.first = size, first
         self.busy_s = [0.0] * size
         self._changed = threading.Condition()
         self._plan: UpdatePlan | None = None
@@ -26,7 +26,7 @@ class Gang:
         self._closing = False
         self._inside = 0  # threads in a plan
         self._threads = [
-            threading.Thread(target=self._run, args=(i,), name=f"learner-{i + 1}", daemon=True)
+            threading.Thread(target=self._run, args=(i,), name=f"learner-{i + first}", daemon=True)
             for i in range(size)
         ]
         for thread in self._threads:
@@ -67,7 +67,7 @@ class Gang:
             begin = time.perf_counter()
             try:
                 if plan is not None:
-                    plan.help(index + 1)
+                    plan.help(self.first + index)
             except BaseException:  # the plan keeps it and raises it in the thread that waits
                 pass
             self.busy_s[index] += time.perf_counter() - begin

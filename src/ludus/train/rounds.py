@@ -12,7 +12,8 @@ plan: tasks that the gang's threads begin and the sampler joins when its slab is
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ludus.algorithms.appo.learner import UpdateStats
@@ -48,6 +49,7 @@ class Round:
     received: int  # decisions collected in this round
     times: RoundTimes
     results: list[MatchResult] = field(default_factory=list)
+    dropped: int = 0  # decisions thrown away because they were too old
 
 
 class Rounds:
@@ -57,11 +59,25 @@ class Rounds:
         self.parts, self.gang, self.pipelined = parts, gang, pipelined
         self.filled: Slab | None = None
         self.summary: RolloutSummary | None = None
+        self._handover: int | None = None
+
+    def set_handover(self, ticks: int) -> None:
+        """Of the learner's plan, from the next slab on."""
+        self._handover = ticks
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Between two rounds nothing is under way here."""
+        yield
+
+    def close(self) -> None:
+        """Nothing to stop."""
 
     def resume(self, summary: RolloutSummary | None) -> None:
         """The first slab was restored from a checkpoint and waits for the learner."""
         self.summary = summary
         self.filled = self.parts.slabs[0] if summary is not None else None
+        self._publish()
 
     def run(self, progress: float, meanwhile: Callable[[], None] | None = None) -> Round:
         """One round. ``meanwhile`` runs in the sampler's turn, with the weights that act in this round."""
@@ -72,7 +88,7 @@ class Rounds:
         if meanwhile is not None:
             meanwhile()
         slab = self.parts.slabs[0]
-        stats = self.parts.collector.collect(slab)
+        stats = self._collect(slab)
         times = _collect_times(stats)
         update = self._learn(slab, progress, times)
         self._publish()
@@ -90,7 +106,7 @@ class Rounds:
             plan = parts.learner.begin(learning, progress)
             self.gang.start(plan)
         try:
-            stats = parts.collector.collect(target)
+            stats = self._collect(target)
             if meanwhile is not None:
                 meanwhile()
         except BaseException:
@@ -107,6 +123,11 @@ class Rounds:
         self.summary = summarise_rollout(stats.results, stats.steps, stats.ticks)
         times.total_s = time.perf_counter() - begin
         return Round(update, summary, stats.steps, times, stats.results)
+
+    def _collect(self, slab: Slab) -> RolloutStats:
+        if self._handover is not None:
+            self.parts.pool.set_handover(0, self._handover)
+        return self.parts.collector.collect(slab)
 
     def _learn(self, slab: Slab, progress: float, times: RoundTimes) -> UpdateStats:
         busy = sum(self.gang.busy_s)

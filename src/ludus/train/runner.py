@@ -21,6 +21,7 @@ from ludus.algorithms.appo.learner import UpdateStats
 from ludus.flow import MatchResult, Weights
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint, Pointer, RunDirectory, RunLog, StorageError
+from ludus.train.async_rounds import AsyncRounds, slabs_needed
 from ludus.train.config import Preset
 from ludus.train.curriculum import handover_ticks
 from ludus.train.errors import Interrupted, RunFailed
@@ -34,7 +35,15 @@ from ludus.train.rounds import Round, Rounds, RoundTimes
 from ludus.train.sinks import Sink
 from ludus.train.state import TrainerState, decode_state, make_checkpoint, restore_parts
 from ludus.train.stopping import minutes_left, progress, reason_to_stop
-from ludus.train.wiring import SEED_EVALUATION, SEED_PAST, Parts, build, derive_seed, network_of
+from ludus.train.wiring import (
+    SEED_EVALUATION,
+    SEED_PAST,
+    Parts,
+    acting_copy,
+    build,
+    derive_seed,
+    network_of,
+)
 
 FINAL = 1 << 20  # number of the final evaluation, apart from those inside training
 RECORDED = 32  # matches of a final evaluation that keep a replay
@@ -53,9 +62,15 @@ class Trainer:
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self.preset, self.run_dir, self.observer, self.sinks = preset, run, observer, sinks
-        self.parts: Parts = build(preset)
-        self.gang = Gang(max(0, self.parts.threads - 1))
-        self.rounds = Rounds(self.parts, self.gang, pipelined=preset.run.lag == "pipelined")
+        side_by_side = preset.run.lag == "async"
+        self.parts: Parts = build(preset, slabs_needed(preset.run) if side_by_side else 2)
+        own = 2 if side_by_side else 1  # threads that are not the gang's
+        self.gang = Gang(max(0, self.parts.threads - own), first=own)
+        self.rounds: Rounds | AsyncRounds
+        if side_by_side:
+            self.rounds = AsyncRounds(self.parts, self.gang, preset.run, acting_copy(self.parts))
+        else:
+            self.rounds = Rounds(self.parts, self.gang, pipelined=preset.run.lag == "pipelined")
         self.log = RunLog(run)
         self.state = TrainerState()
         self.frozen: dict[int, Weights] = {}
@@ -69,10 +84,11 @@ class Trainer:
         self._mark = time.perf_counter()
         self._reported_problem = ""
         self._replays: dict[str, list[MatchResult]] = {}
-        if checkpoint is None:
-            self._begin()
-        else:
-            self._resume(checkpoint)
+        with self.rounds.paused():
+            if checkpoint is None:
+                self._begin()
+            else:
+                self._resume(checkpoint)
 
     def _stand_ins(self) -> tuple[str, ...]:
         """Whom to be measured against where training meets no bots."""
@@ -93,7 +109,6 @@ class Trainer:
         self.state = state
         self.rounds.resume(state.filled)
         self._saved_moment = self.parts.collector.moment
-        self.parts.actor.version = self.parts.learner.copy_to(self.parts.acting)
         if state.past is not None:
             for version in state.past.needed():
                 self.frozen[version] = self.run_dir.load_snapshot(version)
@@ -145,6 +160,7 @@ class Trainer:
 
     def close(self) -> None:
         """Stops threads and closes files. Idempotent."""
+        self.rounds.close()
         self.gang.close()
         self.parts.pool.close()
         self.log.close()
@@ -158,10 +174,11 @@ class Trainer:
         state, parts = self.state, self.parts
         version = parts.learner.version
         if self.past is not None and state.past is not None and state.past.due(self.past, version):
-            state.past.freeze(self.past, version, derive_seed(self.preset.run.seed, SEED_PAST))
-            self._freeze(parts.learner.weights())
+            with self.rounds.paused():
+                state.past.freeze(self.past, version, derive_seed(self.preset.run.seed, SEED_PAST))
+                self._freeze(parts.learner.weights())
         if self.preset.curriculum.bot:
-            parts.pool.set_handover(0, self._handover())
+            self.rounds.set_handover(self._handover())
         every = self.preset.evaluation.every_steps
         if every > 0 and state.budget.steps - state.evaluated_steps >= every:
             state.evaluated_steps = state.budget.steps
@@ -187,6 +204,7 @@ class Trainer:
     def _finished_round(self, done: Round) -> None:
         state = self.state
         state.received += done.received
+        state.dropped += done.dropped
         now = time.perf_counter()
         state.budget.minutes += (now - self._mark) / 60.0
         self._mark = now
@@ -399,6 +417,10 @@ class Trainer:
 
     def _save(self) -> bool:
         """Writes a checkpoint. A failure is reported and the run goes on; False then."""
+        with self.rounds.paused():
+            return self._save_now()
+
+    def _save_now(self) -> bool:
         state = self.state
         moment = self.parts.collector.moment
         if moment == self._saved_moment:  # it is on disk, or nothing has happened yet

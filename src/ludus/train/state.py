@@ -50,7 +50,7 @@ def make_checkpoint(parts: Parts, state: TrainerState, filled: Slab | None) -> C
     rollout: dict[str, Array] = {POOL: np.frombuffer(parts.pool.snapshot(), np.uint8)}
     rollout |= {f"collector.{name}": a for name, a in parts.collector.state().items()}
     if filled is not None:
-        rollout |= {f"slab.{name}": a for name, a in filled.fields().items()}
+        rollout |= {f"slab.{name}": a for name, a in _learned_fields(parts, filled).items()}
     return Checkpoint(parts.learner.weights(), arrays, rollout, msgspec.json.encode(state))
 
 
@@ -82,13 +82,19 @@ def restore_parts(parts: Parts, checkpoint: Checkpoint, state: TrainerState, fil
     shape = parts.learner.network.memory_shape
     if shape is not None:
         filled.memory = np.zeros((filled.rows, *shape), np.float32)
-    for name, target in filled.fields().items():
+    for name, target in _learned_fields(parts, filled).items():
         stored = _array(checkpoint, f"slab.{name}", where)
         if stored.shape != target.shape or stored.dtype != target.dtype:
             raise CorruptFile(
                 f"{where}: slab.{name} is {stored.dtype}{stored.shape}, expected {target.dtype}{target.shape}"
             )
         target[...] = stored
+
+
+def _learned_fields(parts: Parts, slab: Slab) -> dict[str, Array]:
+    """What a learner reads of a slab: everything but observations that the network has no input for."""
+    inputs = {f"obs.{t.name}" for t in parts.learner.network.inputs}
+    return {n: a for n, a in slab.fields().items() if n in inputs or not n.startswith("obs.")}
 
 
 def _array(checkpoint: Checkpoint, name: str, where: str) -> Array:

@@ -59,6 +59,15 @@ def resolve_spec(preset: Preset) -> tuple[GameSpec, dict[str, str]]:
     return game_spec(preset.game.name, params), params
 
 
+def acting_copy(parts: Parts) -> PolicyNetwork:
+    """A network of its own with the learner's weights."""
+    learner = parts.learner
+    network = PolicyNetwork(learner.network.config, parts.spec, learner.seed, learner.network.precision)
+    network.to(learner.network.device)
+    learner.copy_to(network)
+    return network
+
+
 def build(preset: Preset, slabs: int = 2) -> Parts:
     """All parts at their beginning. Raises ``ConfigError`` on what cannot be put together."""
     torch.set_num_threads(1)  # parallel work is ours: threads that help each other, never OpenMP
@@ -77,7 +86,7 @@ def build(preset: Preset, slabs: int = 2) -> Parts:
             preset.policy,
             spec,
             seed=derive_seed(run.seed, SEED_NETWORK),
-            workers=threads,
+            workers=max(threads, 2),
             device=device,
             precision=precision,
             frame_skip=preset.game.frame_skip or spec.default_frame_skip,

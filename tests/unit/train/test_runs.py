@@ -196,3 +196,32 @@ def test_evaluate_players(tmp_path: Path) -> None:
         evaluate("randon", "perfect", game="tic_tac_toe")
     with pytest.raises(ConfigError, match="which game"):
         evaluate("random", "perfect")
+
+
+@pytest.mark.parametrize(("max_lag", "over_lag"), [(0, "wait"), (2, "wait"), (0, "drop"), (1, "drop")])
+def test_async_keeps_its_bound(tmp_path: Path, max_lag: int, over_lag: str) -> None:
+    recorder = Recorder()
+    preset = small_preset(
+        run__lag="async",
+        run__max_lag=max_lag,
+        run__over_lag=over_lag,
+        run__max_steps=1200,
+        evaluation__every_steps=0,
+    )
+    result = start_run(preset, tmp_path / "run", observer=recorder)
+    assert result.steps >= 1200
+    assert max(m.lag_max for m in recorder.updates) <= max_lag
+    last = recorder.updates[-1]
+    assert last.dropped == 0 or over_lag == "drop"
+    assert last.received >= last.steps + last.dropped
+    assert last.sample_reuse <= 1.0
+
+
+def test_async_goes_on_after_an_interrupt(tmp_path: Path) -> None:
+    preset = small_preset(run__lag="async", opponents__0__name="past", opponents__0__past_every=2)
+    with pytest.raises(Interrupted):
+        start_run(preset, tmp_path / "run", observer=InterruptAt(4))
+    recorder = Recorder()
+    result = resume_run(tmp_path / "run", observer=recorder)
+    assert recorder.updates[0].update >= 5
+    assert result.steps >= 1600
