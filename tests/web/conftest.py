@@ -21,14 +21,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def long_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page of a match of 30,000 ticks."""
-    path = tmp_path_factory.mktemp("page") / "long.html"
-    path.write_text(render(synthetic.recording(30_000, 10, endless=True)), encoding="utf-8")
-    return path
-
-
-@pytest.fixture(scope="session")
 def session_browser(chromium: str) -> Iterator[Browser]:
     with Browser(chromium) as browser:
         yield browser

@@ -229,15 +229,9 @@ def terrain() -> list[str]:
 
 
 @cache
-def documents(ticks: int, every: int, endless: bool = False) -> tuple[bytes, ...]:
-    """Moments at tick 0, every ``every`` ticks and at the end: when a base falls or ``ticks`` are over.
-
-    In an ``endless`` match no base falls.
-    """
+def documents(ticks: int, every: int) -> tuple[bytes, ...]:
+    """Moments at tick 0, every ``every`` ticks and at the end: when a base falls or ``ticks`` are over."""
     fight = Fight(ticks)
-    for unit in fight.units:
-        if endless and unit.type == "base":
-            unit.hp = 1_000_000
     moments = [fight.document()]
     while fight.tick < ticks and fight.winner < 0:
         fight.step()
@@ -247,10 +241,10 @@ def documents(ticks: int, every: int, endless: bool = False) -> tuple[bytes, ...
 
 
 def recording(
-    ticks: int = 4000, every: int = 4, seats: tuple[str, ...] = ("simple", "policy:0"), endless: bool = False,
+    ticks: int = 4000, every: int = 4, seats: tuple[str, ...] = ("simple", "policy:0"),
     **changes: object,
 ) -> Recording:  # fmt: skip
-    views = documents(ticks, every, endless)
+    views = documents(ticks, every)
     last = json.loads(views[-1])
     decisions = tuple(
         Decision(tick=t, seat=s, text=ACTIONS[(t // 50 * 7 + s * 3) % len(ACTIONS)])
