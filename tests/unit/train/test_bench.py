@@ -1,0 +1,34 @@
+"""The training benchmark: its figures belong together, whatever the machine does."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from ludus.train.bench import BenchTrainResult, bench_train
+from ludus.train.errors import ConfigError
+
+from .runs import small_preset
+
+
+@pytest.mark.parametrize("lag", ["sync", "pipelined", "async"])
+def test_figures_belong_together(lag: str) -> None:
+    r: BenchTrainResult = bench_train(small_preset(run__lag=lag), 0.4, name="small")
+    assert (r.preset, r.game, r.lag, r.threads) == ("small", "tic_tac_toe", lag, 2)
+    both = 1 / (1 / r.pure_steps_per_s + 1 / r.inference_steps_per_s + 1 / r.learning_steps_per_s)
+    assert math.isclose(r.combined_limit_steps_per_s, both, rel_tol=1e-9)
+    assert math.isclose(r.share_of_combined_limit, r.steps_per_s / both, rel_tol=1e-9)
+    assert math.isclose(r.share_of_pure_simulation, r.frames_per_s / r.pure_frames_per_s, rel_tol=1e-9)
+    assert 0 < r.share_of_combined_limit < 2
+    assert r.frames_per_s > r.steps_per_s > 0
+    if lag != "async":
+        assert r.lag_versions == pytest.approx(1.0 if lag == "pipelined" else 0.0, abs=0.35)
+    assert 0 <= r.sampler_wait_share <= 1
+    assert 0 <= r.learner_wait_share <= 1
+    assert "of the work" in r.advice
+
+
+def test_no_time_is_refused() -> None:
+    with pytest.raises(ConfigError, match="seconds"):
+        bench_train(small_preset(), 0.0)
