@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -123,6 +124,67 @@ void write_units(const Scene& scene, std::uint8_t* out) {
   });
 }
 
+// Who stands how near to whom: what a decision to fight, to flee or to come home turns on.
+// Distances are parts of the map's diagonal, 1 where there is nobody to measure to.
+void write_geometry(const Scene& scene, float* out) {
+  const EngineRules& engine = scene.rules.engine;
+  const State& s = scene.state;
+  const auto side = static_cast<float>(engine.side);
+  std::array<std::uint64_t, 2> troops{};  // own, enemy
+  std::uint64_t own_range = 0;
+  std::uint64_t enemy_melee = 0;
+  std::uint64_t enemies = 0;
+  for_bits(scene.seen, [&](int i) {
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    const int type = s.type[i];
+    const bool own = scene.own(i);
+    if (type == kMelee || type == kRange) {
+      troops[own ? 0 : 1] |= bit;
+      out[(own ? 0 : 2) + (type == kRange ? 1 : 0)] += static_cast<float>(s.hp[i]) / 500.0F;
+      if (own && type == kRange) own_range |= bit;
+      if (own && s.cmd[i] == Cmd::move) out[4] += 0.125F;
+      if (!own && type == kMelee) enemy_melee |= bit;
+    }
+    if (!own && type != kResource) enemies |= bit;
+    if (own && type == kWorker && s.damaged_by[i] != kNone) out[5] += 0.25F;
+  });
+  const auto gap = [&](std::uint64_t from, std::uint64_t to) {
+    float least = 2.0F * side * side;
+    for_bits(from, [&](int i) {
+      for_bits(to,
+               [&](int j) { least = std::min(least, distance2(s.x[i], s.y[i], s.x[j], s.y[j])); });
+    });
+    return std::sqrt(least / (2.0F * side * side));
+  };
+  const std::uint64_t base = scene.base == kNone ? 0 : std::uint64_t{1} << scene.base;
+  const std::uint64_t resource = scene.resource == kNone ? 0 : std::uint64_t{1} << scene.resource;
+  out[6] = gap(base, enemies);
+  out[7] = gap(resource, enemies);
+  out[8] = gap(base, troops[1]);
+  out[9] = gap(own_range, enemy_melee);
+  out[10] = gap(own_range, enemies);
+  out[11] = gap(troops[0], troops[1]);
+  out[12] = gap(base, resource);
+  float farthest = 0.0F;
+  float total = 0.0F;
+  for_bits(base == 0 ? 0 : troops[0], [&](int i) {
+    const float d = std::sqrt(distance2(s.x[i], s.y[i], s.x[scene.base], s.y[scene.base])) / side;
+    farthest = std::max(farthest, d);
+    total += d;
+  });
+  out[13] = farthest;
+  out[14] = troops[0] == 0 ? 0.0F : total / static_cast<float>(std::popcount(troops[0]));
+  for_bits(troops[1], [&](int i) {
+    if (base != 0 && distance2(s.x[i], s.y[i], s.x[scene.base], s.y[scene.base]) < 36.0F) {
+      out[15] += 0.125F;
+    }
+  });
+  if (base != 0) {
+    out[16] = s.x[scene.base] / side;
+    out[17] = s.y[scene.base] / side;
+  }
+}
+
 void write_globals(const Scene& scene, float* out) {
   const EngineRules& engine = scene.rules.engine;
   const State& s = scene.state;
@@ -168,6 +230,7 @@ void write_globals(const Scene& scene, float* out) {
       out[35] = hp_ratio(s.hp[i], engine.type[kBase].hp);
     }
   });
+  write_geometry(scene, out + 36);
 }
 
 std::vector<std::string> plane_labels() {
@@ -202,10 +265,36 @@ std::vector<std::string> global_labels() {
   for (const char* prefix : {"own_", "seen_", "building_"}) {
     for (const char* name : kMiniTypeNames) v.push_back(std::string(prefix) + name);
   }
-  for (const char* name :
-       {"workers_idle", "workers_gathering", "workers_attacking", "troops_idle", "troops_attacking",
-        "barracks_idle", "base_idle", "base_hp_ratio", "resource_hp_ratio", "may_defend",
-        "enemy_base_seen", "enemy_base_hp_ratio"}) {
+  for (const char* name : {"workers_idle",
+                           "workers_gathering",
+                           "workers_attacking",
+                           "troops_idle",
+                           "troops_attacking",
+                           "barracks_idle",
+                           "base_idle",
+                           "base_hp_ratio",
+                           "resource_hp_ratio",
+                           "may_defend",
+                           "enemy_base_seen",
+                           "enemy_base_hp_ratio",
+                           "own_melee_hp_500",
+                           "own_range_hp_500",
+                           "seen_melee_hp_500",
+                           "seen_range_hp_500",
+                           "troops_moving",
+                           "workers_hit",
+                           "base_to_enemy",
+                           "resource_to_enemy",
+                           "base_to_enemy_troop",
+                           "range_to_enemy_melee",
+                           "range_to_enemy",
+                           "troop_to_enemy_troop",
+                           "base_to_resource",
+                           "farthest_troop",
+                           "mean_troop",
+                           "enemy_troops_near_base",
+                           "base_x",
+                           "base_y"}) {
     v.emplace_back(name);
   }
   return v;

@@ -50,7 +50,7 @@ inline constexpr int kCellCols = 5;
 inline constexpr int kPlanes = 22;
 inline constexpr int kUnitRows = kSlots;
 inline constexpr int kUnitCols = 24;
-inline constexpr int kGlobals = 36;
+inline constexpr int kGlobals = 54;
 
 [[nodiscard]] std::vector<TensorSpec> mini_tensors(const MiniRules& rules);
 
