@@ -1,0 +1,76 @@
+"""A game outside the tree: it builds against the package, conforms, plays in a pool and can be learned."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ludus.games import check_game, find, replays, spec
+from ludus.native import ParamError, cmake_dir
+
+from tests.conftest import require_program
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "custom_game"
+
+
+@pytest.fixture(scope="module")
+def foragers(tmp_path_factory: pytest.TempPathFactory, cxx: str) -> Path:
+    """Folder with the compiled module, built as a user would build it."""
+    build = tmp_path_factory.mktemp("foragers") / "build"
+    cmake = require_program(("cmake",), "cmake")
+    commands = [
+        [cmake, "-S", str(EXAMPLE), "-B", str(build), f"-DPython_EXECUTABLE={sys.executable}"]
+        + [f"-DCMAKE_CXX_COMPILER={cxx}", f"-Dludus_ROOT={cmake_dir()}"],
+        [cmake, "--build", str(build), "--parallel", str(os.cpu_count() or 1)],
+    ]
+    for command in commands:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+    return build
+
+
+def ludus(*arguments: str) -> dict[str, object]:
+    """Runs one command with ``--json`` and gives its document."""
+    command = [sys.executable, "-m", "ludus.cli", *arguments, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+    document = json.loads(done.stdout)
+    assert isinstance(document, dict)
+    return document
+
+
+def test_it_is_found_by_its_path_and_then_by_its_name(foragers: Path) -> None:
+    assert find(str(foragers)).name == "foragers"
+    assert spec("foragers", {"gems": 2}).title == "Foragers"
+    with pytest.raises(ParamError, match=r"unknown parameter 'gem' \(did you mean gems\?\)"):
+        spec("foragers", {"gem": 2})
+
+
+def test_it_keeps_the_contract(foragers: Path) -> None:
+    report = check_game(str(foragers), matches=10)
+    assert [f for f in report.findings if not f.passed] == []
+
+
+def test_its_matches_are_replays_like_any_other(foragers: Path) -> None:
+    data = replays.record(str(foragers), bots=["greedy", "random"], seed=4)
+    assert replays.info(data).game == "foragers"
+    assert replays.verify(data).same
+    last = json.loads(replays.frames(data, 1000)[-1])
+    assert last["over"]
+    assert len(last["grid"]) == 7
+
+
+def test_a_minute_of_training_beats_its_random_bot(foragers: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    result = ludus(
+        *("train", str(EXAMPLE / "foragers.toml"), "--game.name", str(foragers), "--run-dir", str(run)),
+        *("--run.max-minutes", "1", "--evaluation.against", "random", "--quiet"),
+    )
+    final = result["final"]
+    assert isinstance(final, list)
+    assert [e["against"] for e in final] == ["random"]
+    assert final[0]["ci_low"] > 0.6, final
