@@ -91,6 +91,10 @@ sanitize: $(VENV)/installed ## C++ tests under address, undefined-behaviour and 
 	@tools/test_cpp.sh asan
 	@tools/test_cpp.sh tsan
 
+.PHONY: determinism
+determinism: $(VENV)/installed ## the pinned hash of MiniRTS with GCC -O3 and -O0, Clang, and the sanitizers
+	@tools/determinism.sh
+
 .PHONY: structure
 structure: $(VENV)/installed
 	@echo "== Import rules and include direction"

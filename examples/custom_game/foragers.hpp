@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <string>
@@ -84,7 +85,14 @@ struct Foragers {
                       .low = 0,
                       .high = 1,
                       .meaning = "gems of the seat and of its opponent over the goal, time left",
-                      .labels = {"own", "opponent", "time_left"}}};
+                      .labels = {"own", "opponent", "time_left"}},
+                     {.name = "compass",
+                      .dtype = ludus::DType::f32,
+                      .shape = {4},
+                      .low = -1,
+                      .high = 1,
+                      .meaning = "way to the nearest gem and to the opponent, in sides of the grid",
+                      .labels = {"gem_east", "gem_south", "opponent_east", "opponent_south"}}};
     s.heads = {{.name = "move",
                 .size = kMoves,
                 .labels = {"stay", "north", "east", "south", "west"},
@@ -208,6 +216,15 @@ struct Foragers {
     const float heaps[3] = {share(s.heap[index(seat)]), share(s.heap[index(1 - seat)]),
                             1.0F - static_cast<float>(s.tick) / static_cast<float>(rules.ticks)};
     std::memcpy(tensors[1], heaps, sizeof heaps);
+    const int from = s.at[index(seat)];
+    const int gem = nearest_gem(s, from);
+    const int other = s.at[index(1 - seat)];
+    const auto way = [](int to, int from_there) {
+      return static_cast<float>(to - from_there) / static_cast<float>(kSide);
+    };
+    const float compass[4] = {way(gem % kSide, from % kSide), way(gem / kSide, from / kSide),
+                              way(other % kSide, from % kSide), way(other / kSide, from / kSide)};
+    std::memcpy(tensors[2], compass, sizeof compass);
   }
 
   static void legal(const Rules&, const State& s, int seat, std::uint8_t* mask) {
@@ -253,6 +270,22 @@ struct Foragers {
   static std::uint64_t grow(std::uint64_t set, std::uint64_t walls) {
     const std::uint64_t wide = set | (set & ~kEastEdge) << 1 | (set & ~kWestEdge) >> 1;
     return (wide | set << kSide | set >> kSide) & kAll & ~walls;
+  }
+
+  // The gem with the fewest steps to it as the crow flies; the first such cell.
+  static int nearest_gem(const State& s, int from) {
+    int best = from;
+    int best_steps = 2 * kSide;
+    for (std::uint64_t left = s.gems; left != 0; left &= left - 1) {
+      const int cell = std::countr_zero(left);
+      const int steps =
+          std::abs(cell % kSide - from % kSide) + std::abs(cell / kSide - from / kSide);
+      if (steps < best_steps) {
+        best = cell;
+        best_steps = steps;
+      }
+    }
+    return best;
   }
 
   // The cell that a move leads to, or -1.

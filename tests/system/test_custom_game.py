@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from ludus.games import check_game, find, replays, spec
 from ludus.native import ParamError, cmake_dir
-
 from tests.conftest import require_program
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "custom_game"
@@ -22,9 +22,13 @@ def foragers(tmp_path_factory: pytest.TempPathFactory, cxx: str) -> Path:
     """Folder with the compiled module, built as a user would build it."""
     build = tmp_path_factory.mktemp("foragers") / "build"
     cmake = require_program(("cmake",), "cmake")
+    settings = {
+        "Python_EXECUTABLE": sys.executable,
+        "CMAKE_CXX_COMPILER": cxx,
+        "ludus_ROOT": str(cmake_dir()),
+    }
     commands = [
-        [cmake, "-S", str(EXAMPLE), "-B", str(build), f"-DPython_EXECUTABLE={sys.executable}"]
-        + [f"-DCMAKE_CXX_COMPILER={cxx}", f"-Dludus_ROOT={cmake_dir()}"],
+        [cmake, "-S", str(EXAMPLE), "-B", str(build), *(f"-D{k}={v}" for k, v in settings.items())],
         [cmake, "--build", str(build), "--parallel", str(os.cpu_count() or 1)],
     ]
     for command in commands:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from ludus.games import list_games, simulate
-
 from tools import golden
 
 
