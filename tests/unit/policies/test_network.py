@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ludus.policies.config import PolicyConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
+from ludus.policies.torso import Rows
 from tests.unit.synthetic import act, make_spec, random_slab, tensor
 
 SMALL = PolicyConfig(channels=(8, 8), strides=(2, 1), dense=(16,), hidden=(32,), memory_size=12)
@@ -108,6 +109,19 @@ def test_absent_entity_rows_change_nothing_and_order_does_not_matter() -> None:
     torch.testing.assert_close(plain, mixed, atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(plain[:1], single, atol=1e-6, rtol=1e-5)
     assert not torch.allclose(plain[0], plain[1], atol=1e-6)
+
+
+def test_entity_rows_give_the_same_numbers_in_acting_and_in_learning() -> None:
+    """Without gradients another kernel takes the maximum."""
+    rows = Rows(SMALL, 3)
+    owner = torch.tensor([0, 0, 0, 2, 2, 5])
+    features = torch.randn(6, 3, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        acting = rows(owner, features, 7)
+    assert torch.equal(acting, rows(owner, features, 7))
+    each = rows.each(features)
+    assert torch.equal(acting[0, 16:], each[:3].amax(dim=0))
+    assert float(acting[[1, 3, 4, 6]].abs().max()) == 0.0
 
 
 def test_inputs_are_chosen_by_name() -> None:
