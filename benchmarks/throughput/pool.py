@@ -4,10 +4,11 @@
 
 ``overhead``: tic-tac-toe, the smallest game, one uniformly random legal decision a tick. The bare loop is
 ``bench_sim`` (C++, no observations, no slab); the pool also writes observation, mask, flags and rewards
-into the slab. ``python_us_per_step`` is one recv + send from Python with a single match: the fixed price
-of a step whatever its size. ``bots``: MiniRTS, SIMPLE against SIMPLE at frame skip 50, ticks/s of the
-pool over those of the bare loop, and of two workers over one. Medians of the rounds; only ratios mean
-anything on a shared machine.
+into the slab, and keeps the books. ``python_us_per_step`` is one recv + send from Python with a single
+match: the fixed price of a step whatever its size. Both in processor time of the caller's thread
+(``threads=0``), so that other programs on the machine do not count. ``bots``: MiniRTS, SIMPLE against
+SIMPLE at frame skip 50, processor time a tick of the bare loop over that of the pool, and wall-clock
+ticks/s of two workers over one (only meaningful on two idle cores). Medians of the rounds.
 """
 
 from __future__ import annotations
@@ -33,60 +34,84 @@ def learned_pool(matches: int, threads: int) -> NativePool:
     )
 
 
-def ns_per_decision(matches: int, threads: int, steps: int) -> float:
-    """Wall time of recv, drawing and send, a decision."""
-    with learned_pool(matches, threads) as pool:
+def cpu_ns(work: Callable[[], int]) -> float:
+    """Processor time of this process a unit of ``work``, which returns how many it did."""
+    begin = time.process_time_ns()
+    units = work()
+    return (time.process_time_ns() - begin) / units
+
+
+def ns_per_decision(matches: int, steps: int) -> float:
+    """recv, a random draw and send, a decision."""
+    with learned_pool(matches, 0) as pool:
         slab = Slab(pool.spec, STEPS, pool.rows)
-        begin, done = 0.0, 0
-        for round_ in range(1 + steps // STEPS):
+
+        def play() -> int:
             pool.attach(0, slab)
-            if round_ == 1:  # the first is for the caches
-                begin = time.perf_counter()
             for _ in range(STEPS):
                 pool.recv(0)
                 pool.random_actions(0, seed=1)
                 pool.send(0)
-                done += matches if round_ > 0 else 0
             pool.recv(0)
-        return (time.perf_counter() - begin) / done * 1e9
+            return STEPS * matches
+
+        play()  # for the caches
+        return cpu_ns(lambda: sum(play() for _ in range(steps // STEPS)))
 
 
 def python_us_per_step() -> float:
-    """One recv and one send of a pool of one match."""
+    """One recv and one send of a pool of one match, with the tick itself."""
     with learned_pool(1, 0) as pool:
         slab = Slab(pool.spec, 20_000, pool.rows)
-        pool.attach(0, slab)
-        pool.recv(0)
-        pool.random_actions(0)
-        spent = 0.0
-        for _ in range(slab.steps):
-            begin = time.perf_counter()
+
+        def play(send: bool) -> int:
+            pool.attach(0, slab)
             pool.recv(0)
-            spent += time.perf_counter() - begin
-            pool.random_actions(0)
-            begin = time.perf_counter()
-            pool.send(0)
-            spent += time.perf_counter() - begin
-        return spent / slab.steps * 1e6
+            for _ in range(slab.steps):
+                pool.random_actions(0)
+                if send:
+                    pool.send(0)
+                    pool.recv(0)
+            return slab.steps
+
+        return (cpu_ns(lambda: play(True)) - cpu_ns(lambda: play(False))) / 1000
 
 
-def bare_ns_per_tick(game: str, bot: str, frame_skip: int, threads: int, ticks: int) -> float:
+def bare_ns_per_tick(game: str, bot: str, frame_skip: int, ticks: int) -> float:
     """Of the core's own loop, without a pool."""
-    report = json.loads(core.bench_sim(game, {}, [bot], [frame_skip], threads, 64, ticks))
-    return float(report["ns_per_tick"])
+
+    def play() -> int:
+        report = json.loads(core.bench_sim(game, {}, [bot], [frame_skip], 1, 64, ticks))
+        return int(report["ticks"])
+
+    return cpu_ns(play)
 
 
-def bots_ticks_per_s(threads: int, matches: int) -> float:
+def bots_pool(threads: int, matches: int) -> NativePool:
     """MiniRTS, SIMPLE against SIMPLE, a schedule of `matches` matches through the pool."""
     plan = SeatPlan((Controller(bot="simple"),), frame_skip=50)
     lineup = Lineup(plans=(plan, plan))
-    with NativePool("minirts", {}, lineup, matches=64, groups=2, threads=threads, schedule=matches) as pool:
+    return NativePool("minirts", {}, lineup, matches=64, groups=2, threads=threads, schedule=matches)
+
+
+def play_out(pool: NativePool) -> int:
+    """Plays the whole schedule; gives its ticks."""
+    while not pool.finished:
+        batch = pool.recv()
+        if not pool.group_finished(batch.group):
+            pool.send(batch.group)
+    return pool.stats().ticks
+
+
+def bots_ns_per_tick(matches: int) -> float:
+    with bots_pool(0, matches) as pool:
+        return cpu_ns(lambda: play_out(pool))
+
+
+def bots_ticks_per_s(threads: int, matches: int) -> float:
+    with bots_pool(threads, matches) as pool:
         begin = time.perf_counter()
-        while not pool.finished:
-            batch = pool.recv()
-            if not pool.group_finished(batch.group):
-                pool.send(batch.group)
-        return pool.stats().ticks / (time.perf_counter() - begin)
+        return play_out(pool) / (time.perf_counter() - begin)
 
 
 def median(rounds: int, measure: Callable[[], float]) -> float:
@@ -101,25 +126,24 @@ def main() -> None:
     parser.add_argument("--bot-matches", type=int, default=256)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    bare = median(args.rounds, lambda: bare_ns_per_tick("tic_tac_toe", "uniform", 1, 1, 200_000))
-    serial = median(args.rounds, lambda: ns_per_decision(512, 0, 1024))
-    worker = median(args.rounds, lambda: ns_per_decision(512, 1, 1024))
-    loop = 1e9 / median(args.rounds, lambda: bare_ns_per_tick("minirts", "simple", 50, 1, 200_000))
+    bare = median(args.rounds, lambda: bare_ns_per_tick("tic_tac_toe", "uniform", 1, 400_000))
+    pool = median(args.rounds, lambda: ns_per_decision(512, 1024))
+    loop = median(args.rounds, lambda: bare_ns_per_tick("minirts", "simple", 50, 200_000))
+    bots = median(args.rounds, lambda: bots_ns_per_tick(args.bot_matches))
     one = median(args.rounds, lambda: bots_ticks_per_s(1, args.bot_matches))
     two = median(args.rounds, lambda: bots_ticks_per_s(2, args.bot_matches))
     report = {
         "overhead": {
             "bare_ns_per_tick": round(bare, 1),
-            "pool_ns_per_decision": round(serial, 1),
-            "pool_ns_per_decision_one_worker": round(worker, 1),
-            "pool_over_bare": round(serial / bare, 2),
-            "added_ns_per_decision": round(serial - bare, 1),
+            "pool_ns_per_decision": round(pool, 1),
+            "pool_over_bare": round(pool / bare, 2),
+            "added_ns_per_decision": round(pool - bare, 1),
         },
         "python_us_per_step": round(median(args.rounds, python_us_per_step), 2),
         "bots": {
-            "bare_ticks_per_s": round(loop),
-            "pool_ticks_per_s": round(one),
-            "pool_over_bare": round(one / loop, 3),
+            "bare_ns_per_tick": round(loop, 1),
+            "pool_ns_per_tick": round(bots, 1),
+            "bare_over_pool": round(loop / bots, 3),
             "two_workers_over_one": round(two / one, 2),
         },
     }

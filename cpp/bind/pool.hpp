@@ -53,7 +53,18 @@ inline nb::object to_text(const std::string& s) {
 class PoolHandle {
  public:
   explicit PoolHandle(std::unique_ptr<AnyPool> pool)
-      : slabs_(static_cast<std::size_t>(pool->options().groups)), pool_(std::move(pool)) {}
+      : slabs_(static_cast<std::size_t>(pool->options().groups)), pool_(std::move(pool)) {
+    for (const BotSpec& b : pool_->spec().bots) bots_.push_back(nb::str(b.name.c_str()));
+    const Layout& l = pool_->layout();
+    for (int p = 0; p < l.policies; ++p) {
+      policies_.push_back(nb::str(("policy:" + std::to_string(p)).c_str()));
+    }
+    for (int turn = 0; turn < l.seats; ++turn) {
+      nb::list plans;
+      for (int seat = 0; seat < l.seats; ++seat) plans.append(l.plan(turn, seat));
+      plans_.push_back(nb::tuple(plans));
+    }
+  }
   ~PoolHandle() { close(); }
 
   AnyPool& pool() { return *pool_; }
@@ -121,21 +132,28 @@ class PoolHandle {
     }
   }
 
+  // The fields of ludus.flow.MatchResult, in its order. Built by hand: with short matches this is
+  // most of what a step costs in Python.
   nb::list results(int group) {
+    const int seats = pool_->layout().seats;
     nb::list out;
-    const auto seats = static_cast<std::size_t>(pool_->layout().seats);
     pool_->drain_results(group, [&](RawResult& r) {
-      nb::list outcome, returns, players, plans;
-      for (std::size_t s = 0; s < seats; ++s) {
-        outcome.append(static_cast<double>(r.outcome[s]));
-        returns.append(r.returns[s]);
-        players.append(r.player[s]);
-        plans.append(pool_->layout().plan(r.slot, static_cast<int>(s)));
-      }
-      out.append(nb::make_tuple(r.match, r.slot, r.ticks, r.decisions, nb::tuple(outcome),
-                                nb::tuple(returns), nb::tuple(players), nb::tuple(plans),
-                                r.truncated, to_text(r.error),
-                                nb::bytes(r.replay.data(), r.replay.size())));
+      const auto per_seat = [&](auto&& value) {
+        nb::object t = nb::steal(PyTuple_New(seats));
+        for (int s = 0; s < seats; ++s) {
+          nb::object v = value(static_cast<std::size_t>(s));
+          PyTuple_SET_ITEM(t.ptr(), s, v.release().ptr());
+        }
+        return t;
+      };
+      const auto number = [](double v) { return nb::steal(PyFloat_FromDouble(v)); };
+      out.append(nb::make_tuple(
+          r.match, r.slot, pool_->options().seed, r.ticks, r.decisions,
+          per_seat([&](std::size_t s) { return number(static_cast<double>(r.outcome[s])); }),
+          per_seat([&](std::size_t s) { return number(r.returns[s]); }),
+          per_seat([&](std::size_t s) { return player_name(r.player[s]); }),
+          plans_[static_cast<std::size_t>(r.slot % seats)], r.truncated, to_text(r.error),
+          nb::bytes(r.replay.data(), r.replay.size())));
       r.replay = {};  // its memory is not needed again
     });
     return out;
@@ -149,6 +167,10 @@ class PoolHandle {
   }
 
  private:
+  [[nodiscard]] nb::object player_name(std::int32_t player) const {
+    return player >= 0 ? policies_[static_cast<std::size_t>(player)]
+                       : bots_[static_cast<std::size_t>(-1 - player)];
+  }
   [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(pool_->layout().rows); }
 
   static HostArray host_array(nb::handle object, const char* name) {
@@ -169,7 +191,9 @@ class PoolHandle {
     return static_cast<T*>(a.data());
   }
 
-  std::vector<nb::object> slabs_;  // before pool_: it dies after the workers
+  std::vector<nb::object> bots_, policies_;  // names as results give them
+  std::vector<nb::object> plans_;            // [slot % seats] plans of the seats
+  std::vector<nb::object> slabs_;            // before pool_: it dies after the workers
   std::unique_ptr<AnyPool> pool_;
 };
 
@@ -214,8 +238,8 @@ inline void bind_pool_handle(nb::module_& m) {
       .def("recv", &PoolHandle::recv, nb::arg("group"),
            nb::sig("def recv(self, group: int) -> tuple[int, int, int, int, list[int]]"))
       .def("results", &PoolHandle::results, nb::arg("group"),
-           nb::sig("def results(self, group: int) -> list[tuple[int, int, int, int, "
-                   "tuple[float, ...], tuple[float, ...], tuple[int, ...], tuple[int, ...], "
+           nb::sig("def results(self, group: int) -> list[tuple[int, int, int, int, int, "
+                   "tuple[float, ...], tuple[float, ...], tuple[str, ...], tuple[int, ...], "
                    "bool, str, bytes]]"))
       .def("failure", &PoolHandle::failure, nb::arg("group"),
            nb::sig("def failure(self, group: int) -> tuple[int, int, int, str] | None"))

@@ -9,6 +9,10 @@
 // Nothing here allocates after the constructor.
 #pragma once
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -39,6 +43,15 @@ inline std::uint64_t now_ns() {
                                         .count());
 }
 
+// Cores that this process may run on.
+inline int usable_cores() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+#endif
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 class Scheduler {
  public:
   struct Times {
@@ -62,7 +75,7 @@ class Scheduler {
         lane.end = all.begin + all.size() * (w + 1) / lanes_;
       }
     }
-    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    const int cores = usable_cores();
     worker_spins_ = threads < cores;
     caller_spins_ = threads > 0 && threads < cores;
   }

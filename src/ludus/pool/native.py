@@ -83,7 +83,6 @@ class NativePool:
         if not 1 <= hash_every < 2**30:
             raise ValueError(f"hash_every={hash_every}, expected a number of ticks >= 1")
         self._raise = on_error == "raise"
-        self._bots = [b.name for b in self._spec.bots]
         self._core = native.make_pool(
             game=name,
             params=text,
@@ -207,30 +206,8 @@ class NativePool:
             policy_rows={p: rows[: counts[p]] for p, rows in self._policy_rows[g]},
             final_rows=self._final_rows[g][:finals],
             final_obs={name: a[:finals] for name, a in self._final_obs[g].items()},
-            results=self._results(g) if results else [],
+            results=[MatchResult(*r) for r in self._core.results(g)] if results else [],
         )
-
-    def _results(self, group: int) -> list[MatchResult]:
-        bots = self._bots
-        return [
-            MatchResult(
-                match=match,
-                slot=slot,
-                seed=self._seed,
-                ticks=ticks,
-                decisions=decisions,
-                outcome=outcome,
-                returns=returns,
-                players=tuple(f"policy:{p}" if p >= 0 else bots[-1 - p] for p in players),
-                plan_of_seat=plans,
-                truncated=truncated,
-                error=error,
-                replay=replay,
-            )
-            for match, slot, ticks, decisions, outcome, returns, players, plans, truncated, error, replay in (
-                self._core.results(group)
-            )
-        ]
 
     def send(self, group: int) -> None:
         """Takes ``slab.actions[t]`` of the group's active rows and starts playing. Never blocks."""
