@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import os
+import time
+from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ludus.train.observer import EvaluationMetrics, UpdateMetrics
+
+if TYPE_CHECKING:
+    from tensorboard.compat.proto.event_pb2 import Event
 
 
 class Sink(Protocol):
@@ -19,15 +26,23 @@ class Sink(Protocol):
 
 
 class TensorBoardSink:
-    """Scalars over trained steps, in ``RUN/tensorboard``."""
+    """Scalars over trained steps, in ``RUN/tensorboard``.
+
+    One record an update, written at once and whole: what a full disk cuts off is taken back, later
+    records are tried again, and the run never hears of it. (TensorBoard's own writer has a thread that
+    dies of a full disk and takes the run along.)
+    """
 
     def __init__(self, directory: Path) -> None:
-        from torch.utils.tensorboard import SummaryWriter
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.compat.proto.summary_pb2 import Summary
+        from tensorboard.summary.writer.record_writer import RecordWriter
 
-        self._writer = SummaryWriter(str(directory))
+        self._event, self._summary, self._writer = Event, Summary, RecordWriter
+        self._path = directory / f"events.out.tfevents.{int(time.time()):010d}.{os.getpid()}"
+        self._write(Event(wall_time=time.time(), file_version="brain.Event:2"))
 
     def update(self, metrics: UpdateMetrics) -> None:
-        step = metrics.steps
         groups: dict[str, dict[str, float]] = {
             "loss": metrics.loss,
             "training_win_rate": metrics.win_rate,
@@ -44,20 +59,39 @@ class TensorBoardSink:
                 "learner_wait_share": metrics.time.learner_wait_share,
             },
         }
-        for group, values in groups.items():
-            for name, value in values.items():
-                self._writer.add_scalar(f"{group}/{name}", value, step)
+        scalars = {f"{group}/{name}": v for group, values in groups.items() for name, v in values.items()}
+        self._scalars(scalars, metrics.steps)
 
     def evaluation(self, evaluation: EvaluationMetrics) -> None:
         kind = "final" if evaluation.final else "evaluation"
-        for result in evaluation.results:
-            for name in ("win_rate", "ci_low", "ci_high", "mean_ticks"):
-                self._writer.add_scalar(
-                    f"{kind}_{result.against}/{name}", getattr(result, name), evaluation.steps
-                )
+        scalars = {
+            f"{kind}_{result.against}/{name}": float(getattr(result, name))
+            for result in evaluation.results
+            for name in ("win_rate", "ci_low", "ci_high", "mean_ticks")
+        }
+        self._scalars(scalars, evaluation.steps)
 
     def close(self) -> None:
-        self._writer.close()
+        """Nothing is held open."""
+
+    def _scalars(self, scalars: dict[str, float], step: int) -> None:
+        values = [self._summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
+        self._write(self._event(wall_time=time.time(), step=step, summary=self._summary(value=values)))
+
+    def _write(self, event: Event) -> None:
+        record = io.BytesIO()
+        self._writer(record).write(event.SerializeToString())
+        # metrics.jsonl is the truth, and says what is wrong with the disk
+        with suppress(OSError):
+            self._path.parent.mkdir(exist_ok=True)
+            with self._path.open("ab", buffering=0) as file:
+                good, data = file.tell(), record.getvalue()
+                try:
+                    whole = file.write(data) == len(data)
+                except OSError:
+                    whole = False
+                if not whole:
+                    file.truncate(good)
 
 
 def default_sinks(run: Path) -> tuple[Sink, ...]:

@@ -106,7 +106,7 @@ def _torch() -> dict[str, object]:
         else []
     )
     return {
-        "version": torch.__version__,
+        "version": str(torch.__version__),
         "threads": torch.get_num_threads(),
         "mkldnn": torch.backends.mkldnn.is_available(),  # type: ignore[no-untyped-call]
         "cuda": torch.version.cuda,

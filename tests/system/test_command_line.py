@@ -1,0 +1,434 @@
+"""The command line as a person meets it: processes, exit codes, what is on stdout and what on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+PRESET = """\
+title = "tic-tac-toe, a few seconds"
+
+[game]
+name = "tic_tac_toe"
+
+[[opponents]]
+name = "random"
+
+[pool]
+matches = 16
+steps = 8
+
+[policy]
+dense = [16]
+hidden = [16]
+
+[evaluation]
+every_steps = 0
+matches = 8
+final_matches = 8
+
+[run]
+max_steps = 1000
+threads = 1
+"""
+LONG = ("--run.max-steps", "100000000", "--run.checkpoint-every-minutes", "0.0005")
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+COMMAND = [sys.executable, "-m", "ludus.cli"]
+
+
+def ludus(*words: str, cwd: Path, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+    """One finished command. Nobody sees a traceback for a mistake of their own."""
+    done = subprocess.run(
+        [*COMMAND, *words],
+        cwd=cwd,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a small preset in it."""
+    (tmp_path / "small.toml").write_text(PRESET)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """A finished run ``runs/r``, and the command that made it."""
+    folder = tmp_path_factory.mktemp("trained")
+    (folder / "small.toml").write_text(PRESET)
+    return folder, ludus("train", "small.toml", "--run-dir", "runs/r", "--json", cwd=folder)
+
+
+# ---- presets -----------------------------------------------------------------------------------------
+
+
+def test_a_preset_with_unknown_keys(folder: Path) -> None:
+    (folder / "x.toml").write_text(PRESET.replace("hidden", "hiden").replace("steps = 8", "stepz = 8"))
+    done = ludus("train", "x.toml", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        "x.toml: unknown key pool.stepz (did you mean steps?)",
+        "x.toml: unknown key policy.hiden (did you mean hidden?)",
+    ]
+    assert not (folder / "runs").exists()
+
+
+def test_a_preset_with_wrong_values(folder: Path) -> None:
+    (folder / "x.toml").write_text(PRESET.replace("= 1000", '= "many"') + 'lag = "synk"\n')
+    done = ludus("train", "x.toml", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        'x.toml: run.max_steps = "many": expected a whole number >= 0',
+        'x.toml: run.lag = "synk": expected one of async, pipelined, sync (did you mean sync?)',
+    ]
+
+
+def test_an_unknown_game(folder: Path) -> None:
+    done = ludus("train", "small.toml", "--game.name", "tictactoe", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "--game.name: game.name: unknown game tictactoe (did you mean tic_tac_toe?); see: ludus games list\n"
+    )
+
+
+def test_a_bad_override(folder: Path) -> None:
+    done = ludus("train", "small.toml", "--pool.matchs", "4", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "--pool.matchs: unknown key pool.matchs (did you mean matches?)\n"
+
+
+def test_explain_prints_a_preset_with_the_origin_of_each_value(folder: Path) -> None:
+    done = ludus("train", "small.toml", "--explain", "--run.seed", "7", cwd=folder)
+    assert done.returncode == 0
+    lines = {line.split(" =")[0]: line for line in done.stdout.splitlines() if " = " in line}
+    assert lines["seed"].split() == ["seed", "=", "7", "#", "command", "line"]
+    assert lines["max_steps"].endswith("# preset")
+    assert lines["learning_rate"].endswith("# default")
+    (folder / "again.toml").write_text(done.stdout)
+    as_json = ludus("train", "again.toml", "--explain", "--json", cwd=folder)
+    settings = {s["path"]: s for s in json.loads(as_json.stdout)["settings"]}
+    assert settings["run.seed"] == {"path": "run.seed", "value": 7, "origin": "preset"}
+
+
+# ---- runs --------------------------------------------------------------------------------------------
+
+
+def test_train_gives_one_document_and_whole_files(
+    trained: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    folder, done = trained
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["run"] == "runs/r"
+    assert result["steps"] >= 1000
+    assert result["final"][0]["against"] == "random"
+    assert result["final"][0]["matches"] == 8
+    assert "runs/r" in done.stderr  # progress goes there, one plain line at a time
+    assert "\x1b" not in done.stderr
+    run = folder / "runs" / "r"
+    for name in ("config.toml", "run.json", "metrics.jsonl", "report.md"):
+        assert (run / name).stat().st_size > 0
+    assert not list(run.rglob("*.tmp"))
+
+
+def test_eval_of_weights_has_the_keys_that_scripts_read(
+    trained: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    folder, _ = trained
+    words = [
+        "eval",
+        "runs/r@best",
+        "--game",
+        "tic_tac_toe",
+        "--against",
+        "random",
+        "--matches",
+        "10",
+        "--json",
+    ]
+    done = ludus(*words, "--record", "kept", "--record-matches", "2", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["wins"] + result["draws"] + result["losses"] == result["matches"] == 10
+    assert 0 <= result["ci_low"] <= result["win_rate"] <= result["ci_high"] <= 1
+    assert result["win_rate"] == result["wins"] / 10
+    assert 5 <= result["mean_ticks"] <= 9
+    assert len(result["replays"]) == 2
+    verified = ludus("replay", "verify", *result["replays"], cwd=folder)
+    assert verified.returncode == 0, verified.stderr
+
+
+def test_a_run_directory_that_exists_is_refused(
+    trained: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    folder, _ = trained
+    before = (folder / "runs" / "r" / "metrics.jsonl").read_bytes()
+    done = ludus("train", "small.toml", "--run-dir", "runs/r", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "--run-dir runs/r: exists already; to go on with it: ludus resume runs/r\n"
+    assert (folder / "runs" / "r" / "metrics.jsonl").read_bytes() == before
+
+
+def test_resume_takes_a_new_budget_and_nothing_else(
+    trained: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    folder, first = trained
+    done = ludus("resume", "runs/r", "--policy.hidden", "8", cwd=folder)
+    assert done.returncode == 2
+    assert done.stderr.startswith("--policy.hidden: a resumed run keeps its settings; only --run.max-steps, ")
+    done = ludus("resume", "runs/r", "--run.max-steps", "1500", "--quiet", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["steps"] >= 1500 > json.loads(first.stdout)["steps"]
+
+
+def start_long_run(folder: Path, run: str) -> subprocess.Popen[str]:
+    """A run without end that saves all the time; returns when its first checkpoint is there."""
+    words = ["train", "small.toml", "--run-dir", run, *LONG]
+    process = subprocess.Popen(
+        [*COMMAND, *words],
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    last = folder / run / "checkpoints" / "last.json"
+    limit = time.monotonic() + 90
+    while not last.exists():
+        assert process.poll() is None, process.stderr.read() if process.stderr else ""
+        assert time.monotonic() < limit, "no checkpoint within 90 s"
+        time.sleep(0.02)
+    return process
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(folder: Path) -> None:
+    process = start_long_run(folder, "runs/c")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert err.splitlines()[-1].endswith("go on with: ludus resume runs/c")
+    assert "Traceback" not in err
+    saved = json.loads((folder / "runs" / "c" / "checkpoints" / "last.json").read_text())["version"]
+    steps = last_steps(folder / "runs" / "c")
+    done = ludus("resume", "runs/c", "--run.max-steps", str(steps + 500), "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["version"] > saved
+
+
+def test_kill_during_a_checkpoint_leaves_a_whole_one_to_resume_from(folder: Path) -> None:
+    for delay_s in (0.0, 0.017):
+        run = f"runs/k{delay_s}"
+        process = start_long_run(folder, run)
+        time.sleep(delay_s)
+        process.kill()
+        process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL
+        done = ludus(
+            "resume", run, "--run.max-steps", "2000", "--run.checkpoint-every-minutes", "9", cwd=folder
+        )
+        assert done.returncode == 0, done.stderr
+        assert "ended" in done.stdout
+        assert not list((folder / run / "checkpoints").glob("*.tmp"))
+
+
+def last_steps(run: Path) -> int:
+    """Decisions that the run has trained on."""
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return max(int(row["steps"]) for row in rows)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one MiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=False)
+
+
+def fill(path: Path) -> None:
+    """Writes until the disk is full."""
+    with suppress(OSError), path.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+
+
+def test_a_full_disk_is_said_and_the_run_goes_on_with_whole_files(folder: Path, small_disk: Path) -> None:
+    run = small_disk / "r"
+    filler = small_disk / "filler"
+    process = start_long_run(folder, str(run))
+    fill(filler)
+    time.sleep(3)
+    assert process.poll() is None, process.stderr.read() if process.stderr else ""
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert "No space left on device" in err
+    assert "Traceback" not in err
+    assert process.returncode in (1, 130)
+    filler.unlink()
+    done = ludus(
+        "resume", str(run), "--run.max-steps", "1500", "--run.checkpoint-every-minutes", "9", cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_run_that_cannot_begin_on_a_full_disk(folder: Path, small_disk: Path) -> None:
+    fill(small_disk / "filler")
+    done = ludus("train", "small.toml", "--run-dir", str(small_disk / "r"), cwd=folder)
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+
+
+# ---- the other commands --------------------------------------------------------------------------------
+
+
+def test_games(tmp_path: Path) -> None:
+    done = ludus("games", "list", "--json", cwd=tmp_path)
+    assert done.returncode == 0
+    assert {"minirts", "tic_tac_toe"} <= {game["name"] for game in json.loads(done.stdout)}
+    shown = json.loads(ludus("games", "show", "minirts", "--json", cwd=tmp_path).stdout)
+    assert shown["seats"] == 2
+    assert len(shown["spec_hash"]) == 16
+    checked = ludus("games", "check", "tic_tac_toe", "--matches", "2", "--json", cwd=tmp_path)
+    assert checked.returncode == 0
+    assert json.loads(checked.stdout)["passed"] is True
+
+
+def test_bench_sim_has_the_keys_that_scripts_read(tmp_path: Path) -> None:
+    done = ludus("bench", "sim", "minirts", "--seconds", "0.2", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["threads"] == 1
+    assert result["ticks_per_s"] > 0
+    assert result["steps_per_s"] > 0
+    assert result["ns_per_tick"] == pytest.approx(1e9 / result["ticks_per_s"], rel=1e-6)
+    assert result["bots"] == ["simple", "simple"]
+    assert result["frame_skip"] == 50
+    assert result["pool_ticks_per_s"] > 0
+
+
+def test_replays_from_record_to_page(tmp_path: Path) -> None:
+    words = ["eval", "simple", "--game", "minirts", "--against", "hit_and_run", "--matches", "2"]
+    done = ludus(*words, "--record", "r", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    first = json.loads(done.stdout)["replays"][0]
+    info = json.loads(ludus("replay", "info", first, "--json", cwd=tmp_path).stdout)
+    assert info["game"] == "minirts"
+    assert sorted(info["players"]) == ["hit_and_run", "simple"]
+    checked = ludus("replay", "verify", first, "--json", cwd=tmp_path)
+    assert (checked.returncode, json.loads(checked.stdout)["same"]) == (0, True)
+    page = ludus("replay", "to-html", first, "--out", "page.html", cwd=tmp_path)
+    assert (page.returncode, page.stdout) == (0, "page.html\n")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!")
+
+
+def test_a_damaged_replay_is_refused_with_exit_code_3(tmp_path: Path) -> None:
+    words = [
+        "eval",
+        "perfect",
+        "--game",
+        "tic_tac_toe",
+        "--against",
+        "random",
+        "--matches",
+        "1",
+        "--record",
+        "r",
+    ]
+    assert ludus(*words, cwd=tmp_path).returncode == 0
+    path = tmp_path / "r" / "match-000000.ludus"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    done = ludus("replay", "verify", str(path), cwd=tmp_path)
+    assert done.returncode == 3
+    assert "checksum" in done.stdout
+    assert ludus("replay", "info", str(path), cwd=tmp_path).returncode == 2
+    assert ludus("replay", "to-html", str(path), cwd=tmp_path).returncode == 2
+
+
+def test_signature_that_is_another(tmp_path: Path) -> None:
+    signature = json.loads(ludus("signature", "--json", cwd=tmp_path).stdout)["signature"]
+    assert ludus("signature", "--expect", signature, cwd=tmp_path).returncode == 0
+    assert ludus("signature", "--expect", "0" * 16, cwd=tmp_path).returncode == 3
+
+
+def test_doctor(tmp_path: Path) -> None:
+    facts = json.loads(ludus("doctor", "--json", cwd=tmp_path).stdout)
+    assert facts["core"]["compiler"]
+    assert facts["python"]["version"] == sys.version.split()[0]
+    assert facts["machine"]["usable_processors"] >= 1
+    assert facts["packages"]["numpy"]
+
+
+def test_a_reader_that_leaves_early_is_no_fault(tmp_path: Path) -> None:
+    command = " ".join([*COMMAND, "games", "show", "minirts"])
+    done = subprocess.run(
+        ["bash", "-c", f"{command} | head -1; exit ${{PIPESTATUS[0]}}"],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# ---- start-up ------------------------------------------------------------------------------------------
+
+
+def processor_time_s(*command: str) -> float:
+    """Best of a few runs, user and system: what a quiet machine would take, whatever else runs now."""
+    best = float("inf")
+    for _ in range(4):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, stdout=subprocess.DEVNULL, env=ENVIRONMENT, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return best
+
+
+def test_commands_start_quickly() -> None:
+    """150 ms on a machine whose bare interpreter takes 15 ms; ratios, since machines differ."""
+    bare = max(0.010, processor_time_s(sys.executable, "-c", "import sys"))
+    assert processor_time_s(*COMMAND, "--help") < 5 * bare
+    assert processor_time_s(*COMMAND, "train", "--help") < 15 * bare
+    assert processor_time_s(*COMMAND, "games", "list") < 15 * bare
+
+
+def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
+    code = (
+        "import sys; from ludus.cli.__main__ import main\n"
+        "assert main(['games', 'list']) == 0 and main(['train', 'minirts', '--explain']) == 0\n"
+        "print(sorted({'numpy', 'torch', 'rich', 'tensorboard'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

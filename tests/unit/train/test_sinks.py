@@ -1,0 +1,89 @@
+"""TensorBoard's files: readable by TensorBoard, and never in the way of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ludus.train.observer import Timing, UpdateMetrics
+from ludus.train.sinks import TensorBoardSink
+
+pytest.importorskip("tensorboard")
+
+
+def metrics(step: int) -> UpdateMetrics:
+    return UpdateMetrics(
+        update=1,
+        version=1,
+        steps=step,
+        received=step,
+        ticks=10,
+        matches=1,
+        progress=0.0,
+        loss={"entropy": 1.5},
+        lag_mean=0.0,
+        lag_max=0,
+        lag={0: 1},
+        sample_reuse=1.0,
+        dropped=0,
+        outcomes={},
+        win_rate={"random": 0.25},
+        mean_return=0.0,
+        mean_ticks=5.0,
+        handover_ticks=0,
+        time=Timing(),
+    )
+
+
+def scalars(directory: Path, tag: str) -> list[tuple[int, float]]:
+    """What TensorBoard reads."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    reader = EventAccumulator(str(directory))
+    reader.Reload()
+    return [(s.step, s.value) for s in reader.Scalars(tag)]
+
+
+def test_tensorboard_reads_what_is_written(tmp_path: Path) -> None:
+    sink = TensorBoardSink(tmp_path / "tb")
+    for step in (100, 200):
+        sink.update(metrics(step))
+    sink.close()
+    assert scalars(tmp_path / "tb", "loss/entropy") == [(100, 1.5), (200, 1.5)]
+    assert scalars(tmp_path / "tb", "training_win_rate/random") == [(100, 0.25), (200, 0.25)]
+
+
+def test_a_disk_that_fills_costs_records_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = TensorBoardSink(tmp_path / "tb")
+    sink.update(metrics(100))
+    real_open = Path.open
+
+    class Short:
+        """A file that takes ten bytes of whatever it is given, as a disk with ten bytes left does."""
+
+        def __init__(self, path: Path) -> None:
+            self.file = real_open(path, "ab", buffering=0)
+
+        def __enter__(self) -> Short:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            self.file.close()
+
+        def tell(self) -> int:
+            return self.file.tell()
+
+        def write(self, data: bytes) -> int:
+            return self.file.write(data[:10]) or 0
+
+        def truncate(self, size: int) -> None:
+            self.file.truncate(size)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", lambda path, *_, **__: Short(path))
+        sink.update(metrics(200))
+    sink.update(metrics(300))
+    assert [step for step, _ in scalars(tmp_path / "tb", "loss/entropy")] == [100, 300]
