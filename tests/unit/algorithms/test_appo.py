@@ -446,3 +446,25 @@ def test_a_corridor_with_a_remembered_colour(memory: str, low: float, high: floa
         learner.update(slab)
         scores.append(score)
     assert low <= np.mean(scores[-5:]) <= high
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_bfloat16_acts_and_learns_alike(memory: str) -> None:
+    """Encoders in half precision on both sides; weights, heads, memory and the loss stay float32."""
+    learner = AppoLearner(
+        AppoConfig(micro_batch=64, minibatches=2),
+        msgspec.structs.replace(POLICY, memory=memory),
+        SPEC,
+        seed=1,
+        precision="bfloat16",
+    )
+    full = AppoLearner(learner.config, learner.network.config, SPEC, seed=1)
+    slab = played(learner, 3)
+    value, log_prob = today(learner, slab)
+    ours = slab.active[:-1] != 0
+    np.testing.assert_allclose(np.exp(log_prob - slab.logp)[ours], 1.0, atol=1e-3)
+    exact, _ = today(full, slab)
+    error = np.abs(exact - value)[slab.active != 0].max()
+    assert 0.0 < error < 0.05
+    assert np.isfinite(learner.update(slab).grad_norm)
+    assert all(a.dtype != np.float16 for a in learner.weights().tensors.values())
