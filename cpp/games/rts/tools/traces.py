@@ -7,8 +7,8 @@ Output, one item a line:
 
 ``game NUMBER SEED BOT0 BOT1 SKIP0 SKIP1 MAX_TICK`` starts a game; ``state TICK MONEY0 MONEY1 UNITS
 BULLETS`` is followed by that many ``u`` and ``b`` lines (only the first state of a game unless
-``--states``); ``crc FIRST_TICK HEX`` has eight hex digits a tick; ``end TICKS WINNER`` closes a game that was not
-cut by ``--ticks``.
+``--states``); ``crc FIRST_TICK HEX`` has eight hex digits a tick; ``end TICKS WINNER`` closes a game that
+was not cut by ``--ticks``.
 """
 
 from __future__ import annotations
