@@ -68,6 +68,10 @@ void MiniRts::act(const Rules& rules, State& s, int seat, std::span<const std::i
 }
 
 void MiniRts::bot(const Rules& rules, State& s, int seat, int bot) {
+  if (bot < 0 || bot >= kBots) {
+    throw GameError("minirts: bot " + std::to_string(bot) + ": expected an integer in [0, " +
+                    std::to_string(kBots - 1) + "]");
+  }
   if ((to_act(rules, s) >> seat & 1U) == 0) return;
   switch (bot) {
     case kSimple:
@@ -80,11 +84,8 @@ void MiniRts::bot(const Rules& rules, State& s, int seat, int bot) {
       rts::act_strategy(rules, s.world, seat,
                         rts::action_bit(static_cast<int>(s.rng.below(rts::kActions))));
       return;
-    case kNoop:
+    default:  // noop
       return;
-    default:
-      throw GameError("minirts: bot " + std::to_string(bot) + ": expected an integer in [0, " +
-                      std::to_string(kBots - 1) + "]");
   }
 }
 

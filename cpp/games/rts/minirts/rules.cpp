@@ -36,8 +36,9 @@ template <class T>
 Field number(std::string key, T& target, double low, double high) {
   const bool whole = std::is_integral_v<T>;
   return {std::move(key),
-          std::string(whole ? "an integer" : "a number") + " in [" + number_text(low) + ", " +
-              number_text(high) + "]",
+          whole ? "an integer in [" + number_text(static_cast<long>(low)) + ", " +
+                      number_text(static_cast<long>(high)) + "]"
+                : "a number in [" + number_text(low) + ", " + number_text(high) + "]",
           [&target, low, high](std::string_view text) {
             T v{};
             if (!parse(text, v)) return false;

@@ -12,6 +12,7 @@ constexpr std::uint32_t kBuiltTick = 2;  // the original's units appear at the e
 
 struct Cell {
   int x = 0, y = 0;
+  bool operator==(const Cell&) const = default;
 };
 
 // A corner of the map a third of a side wide for the base, and a resource near it.
@@ -67,14 +68,17 @@ void place_start(const MiniRules& rules, State& state, Rng& rng) {
   clear_state(engine, state);
   Cell base[kMiniSeats];
   Cell resource[kMiniSeats];
-  while (!draw_home(engine, rng, 0, base[0], resource[0]) ||
-         !draw_home(engine, rng, 1, base[1], resource[1])) {
-  }
   const int far = engine.side - 1;
-  if (rules.start_units == StartUnits::symmetric) {  // seat 1 is seat 0 seen from the other corner
-    base[1] = {far - base[0].x, far - base[0].y};
-    resource[1] = {far - resource[0].x, far - resource[0].y};
-  }
+  do {
+    while (!draw_home(engine, rng, 0, base[0], resource[0]) ||
+           !draw_home(engine, rng, 1, base[1], resource[1])) {
+    }
+    if (rules.start_units == StartUnits::symmetric) {  // seat 1 is seat 0 from the other corner
+      base[1] = {far - base[0].x, far - base[0].y};
+      resource[1] = {far - resource[0].x, far - resource[0].y};
+    }
+    // The original would leave a seat without what it finds taken; here both always have theirs.
+  } while (resource[0] == resource[1] || resource[0] == base[1] || resource[1] == base[0]);
   const bool flip_x = rng.coin();
   const bool flip_y = rng.coin();
   const auto put = [&](int seat, int type, Cell c) {
