@@ -35,8 +35,8 @@ struct Run {
     if (before > 1.0F) {
       const int waypoint = plan_path(rules, state, slot, tx, ty, now);
       if (waypoint >= 0) {
-        wx = static_cast<float>(waypoint % rules.side);
-        wy = static_cast<float>(waypoint / rules.side);
+        wx = static_cast<float>(waypoint & (kMaxSide - 1));
+        wy = static_cast<float>(waypoint >> kWideBits);
       }
     }
     float dx = wx - x;

@@ -11,6 +11,7 @@
 // stands are forgotten; one match in some hundreds gets there.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -20,12 +21,6 @@
 #include "games/rts/engine/types.hpp"
 
 namespace ludus::rts {
-
-[[nodiscard]] inline float straight_distance(const EngineRules& rules, int a, int b) {
-  const int dx = a % rules.side - b % rules.side;
-  const int dy = a / rules.side - b / rules.side;
-  return std::sqrt(static_cast<float>(dx * dx + dy * dy));
-}
 
 // The view of one search: everything learned by one owner about one target.
 class Learned {
@@ -37,28 +32,39 @@ class Learned {
     return rules.quirks.learned_paths && rules.cells() <= kCellLimit && owner < 2;
   }
 
-  Learned(const EngineRules& rules, State& state, int owner, int target)
+  Learned(const EngineRules& rules, State& state, int owner, int tx, int ty)
       : rules_(rules),
         state_(state),
-        target_(target),
-        prefix_(static_cast<std::uint32_t>(owner << 9 | target)) {
-    index();
+        tx_(tx),
+        ty_(ty),
+        prefix_(static_cast<std::uint32_t>(owner << 9 | (ty * rules.side + tx))),
+        active_(fits(rules, owner)) {
+    if (active_) index();
   }
 
-  // The best guess at the distance from `cell` to the target.
-  [[nodiscard]] float estimate(int cell) const {
-    if (place_[cell] == kNowhere) return straight_distance(rules_, cell, target_);
-    const std::uint32_t entry = state_.learned[place_[cell]];
-    const std::uint32_t binade = entry & 15U;
-    const auto k = static_cast<float>(entry >> 4 & 511U);
-    if (binade == kStraight) return straight_distance(rules_, cell, target_);
-    return binade == 0 ? k : k + excess(binade);
+  // The best guess at the distance from the cell (x, y) to the target.
+  [[nodiscard]] float estimate(int x, int y) const {
+    if (active_) {
+      const std::uint16_t place = place_[y * rules_.side + x];
+      if (place != kNowhere) {
+        const std::uint32_t entry = state_.learned[place];
+        const std::uint32_t binade = entry & 15U;
+        const auto k = static_cast<float>(entry >> 4 & 511U);
+        if (binade != kStraight) return binade == 0 ? k : k + excess(binade);
+      }
+    }
+    return straight(x, y);
   }
 
-  void on_path(int cell, float length, float g) { put(cell, length - g, 0); }
-  void off_path(int cell, float length, float g) {
+  // After a search that found the target at distance `length`: a cell of the path, or another cell
+  // that was looked at, g steps from the start.
+  void on_path(int x, int y, float length, float g) {
+    if (active_) put(x, y, length - g, 0);
+  }
+  void off_path(int x, int y, float length, float g) {
+    if (!active_) return;
     const auto whole = static_cast<std::uint32_t>(length);
-    put(cell, (length + kEpsilon) - g, static_cast<std::uint32_t>(std::bit_width(whole)));
+    put(x, y, (length + kEpsilon) - g, static_cast<std::uint32_t>(std::bit_width(whole)));
   }
 
  private:
@@ -72,23 +78,44 @@ class Learned {
     return (length + kEpsilon) - length;
   }
 
+  [[nodiscard]] float straight(int x, int y) const {
+    const int dx = x - tx_;
+    const int dy = y - ty_;
+    return std::sqrt(static_cast<float>(dx * dx + dy * dy));
+  }
+
+  void note(int i) {
+    const std::uint32_t entry = state_.learned[static_cast<std::size_t>(i)];
+    if (entry >> 22 == prefix_) place_[entry >> 13 & 511U] = static_cast<std::uint16_t>(i);
+  }
+  // Finds the entries of this search, eight at a time.
   void index() {
+    using U4 = std::uint32_t __attribute__((vector_size(16)));
     std::memset(place_.data(), 0xff, sizeof place_);
-    for (int i = 0; i < state_.learned_size; ++i) {
-      const std::uint32_t entry = state_.learned[i];
-      if (entry >> 22 == prefix_) place_[entry >> 13 & 511U] = static_cast<std::uint16_t>(i);
+    const U4 want = {prefix_, prefix_, prefix_, prefix_};
+    for (int i = 0; i < state_.learned_size; i += 8) {
+      U4 a;
+      U4 b;
+      std::memcpy(&a, &state_.learned[static_cast<std::size_t>(i)], sizeof a);
+      std::memcpy(&b, &state_.learned[static_cast<std::size_t>(i) + 4], sizeof b);
+      const auto hit = ((a >> 22) == want) | ((b >> 22) == want);
+      std::uint64_t half[2];
+      std::memcpy(half, &hit, sizeof half);
+      if ((half[0] | half[1]) == 0) continue;
+      for (int k = i; k < std::min<int>(i + 8, state_.learned_size); ++k) note(k);
     }
   }
 
-  void put(int cell, float value, std::uint32_t binade) {
-    const bool straight = value <= straight_distance(rules_, cell, target_);
+  void put(int x, int y, float value, std::uint32_t binade) {
+    const int cell = y * rules_.side + x;
+    const bool plain = value <= straight(x, y);
     if (place_[cell] == kNowhere) {
-      if (straight) return;
+      if (plain) return;
       if (state_.learned_size == kLearnedEntries) forget();
       place_[cell] = state_.learned_size++;
     }
     const auto k = static_cast<std::uint32_t>(value);
-    const std::uint32_t code = straight ? kStraight : k << 4 | binade;
+    const std::uint32_t code = plain ? kStraight : k << 4 | binade;
     state_.learned[place_[cell]] = (prefix_ << 9 | static_cast<std::uint32_t>(cell)) << 13 | code;
   }
 
@@ -96,8 +123,9 @@ class Learned {
 
   const EngineRules& rules_;
   State& state_;
-  int target_;
+  int tx_, ty_;
   std::uint32_t prefix_;
+  bool active_;
   std::array<std::uint16_t, kCellLimit> place_;
 };
 

@@ -2,9 +2,9 @@
 // float32 rounded at each step, except that the cell of a point is computed in double.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
 #include "games/rts/engine/types.hpp"
 
@@ -54,44 +54,44 @@ inline void shorten(float& x, float& y, float most) {
 
 inline constexpr float kTouch2 = 0.25F;  // discs of radius 0.25 collide when d^2 is below this
 
-// True when no disc but `except` collides with one at (x, y).
+// The slots, but `except`, that stand in the cell (cx, cy) or next to it: all that a disc in that
+// cell can touch.
+[[nodiscard]] inline std::uint64_t neighbours(const State& state, int cx, int cy, int except) {
+  const std::uint64_t columns = state.column[cx] | state.column[cx + 1] | state.column[cx + 2];
+  const std::uint64_t rows = state.row[cy] | state.row[cy + 1] | state.row[cy + 2];
+  const std::uint64_t self = except < 0 ? 0 : std::uint64_t{1} << except;
+  return columns & rows & ~self;
+}
+
+// Where the original's spatial hash makes a difference: some unit, or the point, is outside its
+// rectangle.
+[[nodiscard]] bool disc_free_irregular(const EngineRules& rules, const State& state, float x,
+                                       float y, int except);
+
+// True when no disc but `except` collides with one at (x, y), a point inside the map.
 [[nodiscard]] inline bool disc_free(const EngineRules& rules, const State& state, float x, float y,
                                     int except) {
-  using F4 = float __attribute__((vector_size(16)));
-  using I4 = std::int32_t __attribute__((vector_size(16)));
   if (state.irregular != 0 || !regular(rules, x, y)) [[unlikely]] {
-    const bool mine = regular(rules, x, y);
-    for (int owner = 0; owner < kMaxOwners; ++owner) {
-      const int begin = rules.first_slot[owner];
-      for (int i = begin; i < begin + state.units[owner]; ++i) {
-        const bool theirs = (state.irregular >> i & 1) == 0;
-        if (i == except || mine != theirs) continue;
-        if (distance2(x, y, state.x[i], state.y[i]) < kTouch2) return false;
-      }
-    }
-    return true;
+    return disc_free_irregular(rules, state, x, y, except);
   }
-  const F4 qx = {x, x, x, x};
-  const F4 qy = {y, y, y, y};
-  const F4 limit = {kTouch2, kTouch2, kTouch2, kTouch2};
-  const I4 skip = {except, except, except, except};
-  const I4 lanes = {0, 1, 2, 3};
-  I4 hit = {0, 0, 0, 0};
-  for (int owner = 0; owner < kMaxOwners; ++owner) {
-    const int begin = rules.first_slot[owner];
-    const int end = begin + state.units[owner];
-    for (int i = begin; i < end; i += 4) {  // lanes past the end are parked far away
-      F4 ux, uy;
-      std::memcpy(&ux, &state.x[i], sizeof ux);
-      std::memcpy(&uy, &state.y[i], sizeof uy);
-      const F4 dx = qx - ux;
-      const F4 dy = qy - uy;
-      const F4 d2 = dx * dx + dy * dy;
-      const I4 index = lanes + I4{i, i, i, i};
-      hit |= (d2 < limit) & (index != skip);
-    }
+  std::uint64_t near = neighbours(state, cell_coord(x), cell_coord(y), except);
+  for (; near != 0; near &= near - 1) {
+    const int i = std::countr_zero(near);
+    if (distance2(x, y, state.x[i], state.y[i]) < kTouch2) return false;
   }
-  return (hit[0] | hit[1] | hit[2] | hit[3]) == 0;
+  return true;
+}
+
+// Keeps the columns and rows in step when a unit goes from one point to another.
+inline void enter_cell(State& state, int slot, float x, float y) {
+  const std::uint64_t bit = std::uint64_t{1} << slot;
+  state.column[cell_coord(x) + 1] |= bit;
+  state.row[cell_coord(y) + 1] |= bit;
+}
+inline void leave_cell(State& state, int slot, float x, float y) {
+  const std::uint64_t bit = std::uint64_t{1} << slot;
+  state.column[cell_coord(x) + 1] &= ~bit;
+  state.row[cell_coord(y) + 1] &= ~bit;
 }
 
 // A disc may be at (x, y): inside the map and, with `except` left out, not on another disc.

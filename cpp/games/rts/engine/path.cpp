@@ -1,10 +1,50 @@
 #include "games/rts/engine/path.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <functional>
 
 #include "games/rts/engine/learned.hpp"
 
 namespace ludus::rts {
+
+namespace {
+
+// The samples of a line: point i of n at start + (direction * step) * i.
+struct Line {
+  const EngineRules& rules;
+  float sx, sy, stepx, stepy;
+  int start, target;  // cells that are not looked at
+
+  [[nodiscard]] float x(int i) const { return sx + stepx * static_cast<float>(i); }
+  [[nodiscard]] float y(int i) const { return sy + stepy * static_cast<float>(i); }
+  [[nodiscard]] int cell(int i) const { return cell_of(rules, x(i), y(i)); }
+
+  // Whether a disc of `slot` may be at every sample of [first, last] that is looked at: the first
+  // one in each cell it enters.
+  [[nodiscard]] bool free(const State& state, int slot, int first, int last) const {
+    int before = first == 1 ? -1 : cell(first - 1);
+    for (int i = first; i <= last; ++i) {
+      const int now = cell(i);
+      if (now == before) continue;
+      before = now;
+      if (now != start && now != target && !can_pass(rules, state, x(i), y(i), slot)) return false;
+    }
+    return true;
+  }
+};
+
+constexpr float kReach = 0.501F;   // discs further than this from a line do not touch its samples
+constexpr float kMargin = 0.125F;  // of map edge inside which rounding cannot leave the map
+
+bool well_inside(const EngineRules& rules, float x, float y) {
+  const float low = -0.5F + kMargin;
+  const float high = static_cast<float>(rules.side) - 0.5F - kMargin;
+  return x > low && x < high && y > low && y < high;
+}
+
+}  // namespace
 
 bool line_free(const EngineRules& rules, const State& state, int slot, float sx, float sy, float tx,
                float ty) {
@@ -14,34 +54,55 @@ bool line_free(const EngineRules& rules, const State& state, int slot, float sx,
   const float vx = (tx - sx) / dist;
   const float vy = (ty - sy) / dist;
   const float step = dist / static_cast<float>(n);
-  const float stepx = vx * step;
-  const float stepy = vy * step;
-  const int start = cell_of(rules, sx, sy);
-  const int target = cell_of(rules, tx, ty);
-  int last = -1;
-  for (int i = 1; i < n; ++i) {
-    const float x = sx + stepx * static_cast<float>(i);
-    const float y = sy + stepy * static_cast<float>(i);
-    const int cell = cell_of(rules, x, y);
-    if (cell == last) continue;
-    last = cell;
-    if (cell != start && cell != target && !can_pass(rules, state, x, y, slot)) return false;
+  const int scx = cell_coord(sx);
+  const int scy = cell_coord(sy);
+  const int tcx = cell_coord(tx);
+  const int tcy = cell_coord(ty);
+  const Line line{
+      rules, sx, sy, vx * step, vy * step, scy * rules.side + scx, tcy * rules.side + tcx};
+  if (state.irregular != 0 || !well_inside(rules, sx, sy) || !well_inside(rules, tx, ty)) {
+    return line.free(state, slot, 1, n - 1);
+  }
+
+  // Only samples near a disc can fail, so only those are looked at: first the units in the columns
+  // and rows that the line crosses, then those of them that are near the line.
+  std::uint64_t columns = 0;
+  std::uint64_t rows = 0;
+  for (int c = std::min(scx, tcx); c <= std::max(scx, tcx) + 2; ++c) columns |= state.column[c];
+  for (int r = std::min(scy, tcy); r <= std::max(scy, tcy) + 2; ++r) rows |= state.row[r];
+  std::uint64_t near = columns & rows & ~(std::uint64_t{1} << slot);
+  for (; near != 0; near &= near - 1) {
+    const int i = std::countr_zero(near);
+    const float dx = state.x[i] - sx;
+    const float dy = state.y[i] - sy;
+    if (std::abs(dx * vy - dy * vx) > kReach) continue;
+    const float along = dx * vx + dy * vy;
+    if (along < -kReach || along > dist + kReach) continue;
+    // A disc in the middle of the target cell touches no sample outside of that cell.
+    if (state.x[i] == tx && state.y[i] == ty && tx == static_cast<float>(tcx) &&
+        ty == static_cast<float>(tcy)) {
+      continue;
+    }
+    const int first = std::max(1, static_cast<int>((along - kReach) / step) - 1);
+    const int last = std::min(n - 1, static_cast<int>((along + kReach) / step) + 1);
+    if (first <= last && !line.free(state, slot, first, last)) return false;
   }
   return true;
 }
 
 namespace {
 
-std::uint32_t pair_key(const EngineRules& rules, int owner, int from, int to) {
-  // Cells outside the map (a unit may stand a little beyond its edge) stay distinct: the original
-  // keys by the same number, which may be negative or wrap.
-  const auto span = static_cast<std::uint32_t>(rules.cells() + 4 * kMaxSide);
-  const auto a = static_cast<std::uint32_t>(from + 2 * kMaxSide);
-  const auto b = static_cast<std::uint32_t>(to + 2 * kMaxSide);
-  return (static_cast<std::uint32_t>(owner) * span + a) * span + b + 1;
-}
+constexpr int wide(int cx, int cy) { return cy << kWideBits | cx; }
+constexpr int wide_x(int cell) { return cell & (kMaxSide - 1); }
+constexpr int wide_y(int cell) { return cell >> kWideBits; }
 
-const PathEntry* recall(const EngineRules& rules, State& state, std::uint32_t key, int now) {
+const PathEntry* recall(const EngineRules& rules, State& state, int slot, std::uint32_t key,
+                        int now) {
+  // The unit's last answer is most often still the one. A counter-attack's first run looks from
+  // the tick before, which might prefer an outdated one.
+  const bool current = now == static_cast<int>(state.tick);
+  const PathEntry& hinted = state.path[state.path_hint[slot]];
+  if (current && hinted.key == key && now - hinted.tick < rules.path_cache_ticks) return &hinted;
   // Entries age in order, except that a counter-attack's first run stamps the tick before.
   while (state.path_size > 0 &&
          static_cast<int>(state.tick) - state.path[state.path_head].tick > rules.path_cache_ticks) {
@@ -49,47 +110,125 @@ const PathEntry* recall(const EngineRules& rules, State& state, std::uint32_t ke
     --state.path_size;
   }
   for (int i = state.path_size - 1; i >= 0; --i) {
-    const PathEntry& entry = state.path[(state.path_head + i) % kPathEntries];
+    const int at = (state.path_head + i) % kPathEntries;
+    const PathEntry& entry = state.path[at];
     if (entry.key == key) {
-      return now - entry.tick < rules.path_cache_ticks ? &entry : nullptr;
+      if (now - entry.tick >= rules.path_cache_ticks) return nullptr;
+      state.path_hint[slot] = static_cast<std::uint8_t>(at);
+      return &entry;
     }
   }
   return nullptr;
 }
 
-void remember(State& state, std::uint32_t key, int now, int waypoint) {
+void remember(State& state, int slot, std::uint32_t key, int now, int waypoint) {
   if (state.path_size == kPathEntries) {
     state.path_head = static_cast<std::uint8_t>((state.path_head + 1) % kPathEntries);
     --state.path_size;
   }
-  state.path[(state.path_head + state.path_size) % kPathEntries] = {
-      key, static_cast<std::uint16_t>(now), static_cast<std::int16_t>(waypoint)};
+  const int at = (state.path_head + state.path_size) % kPathEntries;
+  state.path[at] = {key, static_cast<std::uint16_t>(now), static_cast<std::int16_t>(waypoint)};
+  state.path_hint[slot] = static_cast<std::uint8_t>(at);
   ++state.path_size;
 }
 
+// A*, four-connected, unit steps. Cells are reached once: the first way found to a cell stays.
 struct Search {
-  struct Item {
-    float cost, g;
-    int cell;
-  };
-  // True when a comes after b: larger cost, then larger g, then smaller cell.
-  static bool after(const Item& a, const Item& b) {
-    if (a.cost != b.cost) return a.cost > b.cost;
-    if (a.g != b.g) return a.g > b.g;
-    return a.cell < b.cell;
-  }
-
   static constexpr int kCells = kMaxSide * kMaxSide;
-  Item heap[kCells];
+  // (cost, g, cell) in one number that sorts as the search wants: smaller cost first (positive
+  // floats sort like their bits), then smaller g, then larger cell.
+  using Item = std::uint64_t;
+
+  std::array<Item, kCells> heap;
   int heap_size = 0;
-  float g[kCells];
-  std::int16_t from[kCells];
-  bool seen[kCells];
-  std::int16_t popped[kCells];
+  std::array<std::uint32_t, kMaxSide> seen{};  // bit x of row y
+  std::array<std::int16_t, kCells> g;
+  std::array<std::int16_t, kCells> from;
+  std::array<std::int16_t, kCells> popped;
   int pops = 0;
+
+  [[nodiscard]] bool was_seen(int cx, int cy) const { return (seen[cy] >> cx & 1) != 0; }
+
+  void push(int cell, int steps, float estimate, int parent) {
+    seen[wide_y(cell)] |= 1U << wide_x(cell);
+    g[cell] = static_cast<std::int16_t>(steps);
+    from[cell] = static_cast<std::int16_t>(parent);
+    const float cost = static_cast<float>(steps) + estimate;
+    heap[heap_size++] = static_cast<Item>(std::bit_cast<std::uint32_t>(cost)) << 32 |
+                        static_cast<Item>(steps) << 16 | static_cast<Item>(kCells - 1 - cell);
+    std::push_heap(heap.begin(), heap.begin() + heap_size, std::greater<>{});
+  }
+  Item pop() {
+    std::pop_heap(heap.begin(), heap.begin() + heap_size, std::greater<>{});
+    const Item item = heap[--heap_size];
+    popped[pops++] = static_cast<std::int16_t>(cell_of(item));
+    return item;
+  }
+  static int cell_of(Item item) { return kCells - 1 - static_cast<int>(item & 0xffff); }
+  static float cost_of(Item item) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(item >> 32));
+  }
 };
 
 constexpr int kMaxPops = 1000;
+
+// Searches from the unit's cell to the target's. Returns the last cell of the path, or -1 when
+// there is none, and teaches `learned` what it found.
+int search_path(const EngineRules& rules, const State& state, int slot, int start, int target,
+                Learned& learned, Search& search) {
+  const float sx = state.x[slot];
+  const float sy = state.y[slot];
+  const int side = rules.side;
+  const auto estimate = [&](int cell) { return learned.estimate(wide_x(cell), wide_y(cell)); };
+  search.push(start, 0, estimate(start), -1);
+  int end = -1;
+  float length = 0.0F;
+  for (int pop = 1; search.heap_size > 0; ++pop) {
+    const Search::Item item = search.pop();
+    const int cell = Search::cell_of(item);
+    if (cell == target || pop == kMaxPops) {
+      end = cell;
+      length = Search::cost_of(item);
+      break;
+    }
+    const int cx = wide_x(cell);
+    const int cy = wide_y(cell);
+    constexpr int kDx[4] = {1, 0, -1, 0};
+    constexpr int kDy[4] = {0, 1, 0, -1};
+    for (int d = 0; d < 4; ++d) {
+      int nx = cx + kDx[d];
+      int ny = cy + kDy[d];
+      if (!inside(rules, nx, ny)) {
+        // The original numbers cells row by row, so a step off a row's end is the next row's start;
+        // it only notices for cells other than the target.
+        if (!rules.quirks.wrapped_target || ny != cy) continue;
+        nx = nx < 0 ? side - 1 : 0;
+        ny = nx == 0 ? cy + 1 : cy - 1;
+        if (wide(nx, ny) != target) continue;
+      }
+      if (search.was_seen(nx, ny)) continue;
+      const int next = wide(nx, ny);
+      if (next != target) {
+        const auto fx = static_cast<float>(nx);
+        const auto fy = static_cast<float>(ny);
+        // Far cells are taken to be free: what stands there now will have moved.
+        if (distance2(sx, sy, fx, fy) < 4.0F && !disc_free(rules, state, fx, fy, slot)) continue;
+      }
+      search.push(next, search.g[cell] + 1, estimate(next), cell);
+    }
+  }
+  if (end < 0) return -1;
+  for (int cell = end; cell >= 0; cell = search.from[cell]) {
+    learned.on_path(wide_x(cell), wide_y(cell), length, static_cast<float>(search.g[cell]));
+    search.seen[wide_y(cell)] &= ~(1U << wide_x(cell));  // from here on: seen, but off the path
+  }
+  for (int i = 0; i < search.pops; ++i) {
+    const int cell = search.popped[i];
+    if (!search.was_seen(wide_x(cell), wide_y(cell))) continue;
+    learned.off_path(wide_x(cell), wide_y(cell), length, static_cast<float>(search.g[cell]));
+  }
+  return end;
+}
 
 }  // namespace
 
@@ -97,85 +236,29 @@ int plan_path(const EngineRules& rules, State& state, int slot, float tx, float 
   const float sx = state.x[slot];
   const float sy = state.y[slot];
   const int owner = rules.owner_of(slot);
-  const int start = cell_of(rules, sx, sy);
-  const int target = cell_of(rules, tx, ty);
-  const std::uint32_t key = pair_key(rules, owner, start, target);
-  if (const PathEntry* entry = recall(rules, state, key, now)) return entry->waypoint;
+  const auto coord = [](float v) { return std::clamp(cell_coord(v), 0, kMaxSide - 1); };
+  const int start = wide(coord(sx), coord(sy));
+  const int target = wide(coord(tx), coord(ty));
+  const std::uint32_t key = static_cast<std::uint32_t>(owner + 1) << 20 |
+                            static_cast<std::uint32_t>(start) << 10 |
+                            static_cast<std::uint32_t>(target);
+  if (const PathEntry* entry = recall(rules, state, slot, key, now)) return entry->waypoint;
   if (line_free(rules, state, slot, sx, sy, tx, ty)) {
-    remember(state, key, now, -1);
+    remember(state, slot, key, now, -1);
     return -1;
   }
-
-  const bool learning = Learned::fits(rules, owner);
-  Learned learned(rules, state, owner, target);
-  const auto heuristic = [&](int cell) {
-    return learning ? learned.estimate(cell) : straight_distance(rules, cell, target);
-  };
+  Learned learned(rules, state, owner, wide_x(target), wide_y(target));
   Search search;
-  std::fill_n(search.seen, rules.cells(), false);
-  const auto push = [&](int cell, float g, int from) {
-    search.seen[cell] = true;
-    search.g[cell] = g;
-    search.from[cell] = static_cast<std::int16_t>(from);
-    search.heap[search.heap_size++] = {g + heuristic(cell), g, cell};
-    std::push_heap(search.heap, search.heap + search.heap_size, Search::after);
-  };
-  push(start, 0.0F, -1);
-  int end = -1;
-  float length = 0.0F;
-  for (int pop = 1; search.heap_size > 0; ++pop) {
-    const Search::Item item = search.heap[0];
-    std::pop_heap(search.heap, search.heap + search.heap_size, Search::after);
-    --search.heap_size;
-    search.popped[search.pops++] = static_cast<std::int16_t>(item.cell);
-    if (item.cell == target || pop == kMaxPops) {
-      end = item.cell;
-      length = item.cost;
-      break;
-    }
-    const int cx = item.cell % rules.side;
-    const int cy = item.cell / rules.side;
-    constexpr int kDx[4] = {1, 0, -1, 0};
-    constexpr int kDy[4] = {0, 1, 0, -1};
-    for (int d = 0; d < 4; ++d) {
-      const int nx = cx + kDx[d];
-      const int ny = cy + kDy[d];
-      const int next = ny * rules.side + nx;
-      const bool within = inside(rules, nx, ny);
-      if (!within && (next != target || !rules.quirks.wrapped_target)) continue;
-      if (search.seen[next]) continue;
-      if (next != target) {
-        const auto fx = static_cast<float>(nx);
-        const auto fy = static_cast<float>(ny);
-        // Far cells are taken to be free: what stands there now will have moved.
-        if (distance2(sx, sy, fx, fy) < 4.0F && !disc_free(rules, state, fx, fy, slot)) continue;
-      }
-      push(next, item.g + 1.0F, item.cell);
-    }
+  int waypoint = search_path(rules, state, slot, start, target, learned, search);
+  if (waypoint < 0) return -1;  // unreachable: nothing is remembered
+  // The far end of the path that can be walked to straight.
+  while (waypoint >= 0 &&
+         !line_free(rules, state, slot, sx, sy, static_cast<float>(wide_x(waypoint)),
+                    static_cast<float>(wide_y(waypoint)))) {
+    waypoint = search.from[waypoint];
   }
-  if (end < 0) return -1;  // unreachable: nothing is remembered
-
-  std::int16_t path[Search::kCells];
-  int steps = 0;
-  for (int cell = end; cell >= 0; cell = search.from[cell]) {
-    path[steps++] = static_cast<std::int16_t>(cell);
-    if (learning) learned.on_path(cell, length, search.g[cell]);
-    search.seen[cell] = false;  // from here on: seen, but off the path
-  }
-  for (int i = 0; i < search.pops; ++i) {
-    const int cell = search.popped[i];
-    if (learning && search.seen[cell]) learned.off_path(cell, length, search.g[cell]);
-  }
-  for (int i = 0; i < steps; ++i) {
-    const int cell = path[i];
-    if (line_free(rules, state, slot, sx, sy, static_cast<float>(cell % rules.side),
-                  static_cast<float>(cell / rules.side))) {
-      remember(state, key, now, cell);
-      return cell;
-    }
-  }
-  remember(state, key, now, -1);
-  return -1;
+  remember(state, slot, key, now, waypoint);
+  return waypoint;
 }
 
 }  // namespace ludus::rts

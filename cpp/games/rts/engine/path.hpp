@@ -5,9 +5,9 @@
 
 namespace ludus::rts {
 
-// The cell to head for, or -1 for "straight to the target". Answers are remembered for
-// path_cache_ticks by (owner, start cell, target cell) and shared by the owner's units. `now` is
-// the tick that ages are measured with.
+// The wide number of the cell to head for, or -1 for "straight to the target". Answers are
+// remembered for path_cache_ticks by (owner, start cell, target cell) and shared by the owner's
+// units. `now` is the tick that ages are measured with.
 [[nodiscard]] int plan_path(const EngineRules& rules, State& state, int slot, float tx, float ty,
                             int now);
 

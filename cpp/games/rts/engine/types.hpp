@@ -12,8 +12,9 @@ namespace ludus::rts {
 inline constexpr int kSlots = 64;     // units alive at once, all owners together
 inline constexpr int kMaxOwners = 3;  // two seats, and a neutral owner where a game needs one
 inline constexpr int kMaxSide = 32;   // cells along one side of the map
+inline constexpr int kWideBits = 5;  // a wide cell number is y * kMaxSide + x
 inline constexpr int kMaxTypes = 8;
-inline constexpr int kMaxBullets = 64;
+inline constexpr int kMaxBullets = 48;
 inline constexpr int kMaxCounters = 32;      // counter-attacks waiting for the next tick
 inline constexpr std::uint8_t kNone = 255;   // no slot: absent, or gone
 inline constexpr float kParked = 1.0e9F;     // coordinates of an empty slot: collides with nothing
@@ -86,7 +87,7 @@ struct Counter {
 struct PathEntry {
   std::uint32_t key;      // owner, start cell, target cell
   std::uint16_t tick;     // when it was computed
-  std::int16_t waypoint;  // cell to head for, or -1: straight to the target
+  std::int16_t waypoint;  // cell (wide) to head for, or -1: straight to the target
 };
 inline constexpr int kPathEntries = 64;
 
@@ -111,6 +112,10 @@ struct State {
   std::uint8_t bullets = 0;
   std::uint8_t counters = 0;
   std::uint8_t path_head = 0, path_size = 0;  // ring of path entries, oldest first
+
+  // Who stands in which column and row of cells, a bit a slot; entry c + 1 is column or row c, so
+  // that the neighbours of an edge can be read. Kept in step with x and y.
+  std::array<std::uint64_t, kMaxSide + 2> column{}, row{};
 
   alignas(16) std::array<float, kSlots> x{}, y{};
   std::array<std::int16_t, kSlots> hp{};
@@ -137,6 +142,7 @@ struct State {
   std::array<Counter, kMaxCounters> counter{};
   std::array<std::uint8_t, 32> failed{};  // failed moves by tick mod 32
   std::array<PathEntry, kPathEntries> path{};
+  std::array<std::uint8_t, kSlots> path_hint{};  // where in the ring a unit last found its answer
   std::uint16_t learned_size = 0;
   std::array<std::uint32_t, kLearnedEntries> learned{};  // see learned.hpp
 };

@@ -5,6 +5,20 @@
 
 namespace ludus::rts {
 
+bool disc_free_irregular(const EngineRules& rules, const State& state, float x, float y,
+                         int except) {
+  const bool mine = regular(rules, x, y);
+  for (int owner = 0; owner < kMaxOwners; ++owner) {
+    const int begin = rules.first_slot[owner];
+    for (int i = begin; i < begin + state.units[owner]; ++i) {
+      const bool theirs = (state.irregular >> i & 1) == 0;
+      if (i == except || mine != theirs) continue;
+      if (distance2(x, y, state.x[i], state.y[i]) < kTouch2) return false;
+    }
+  }
+  return true;
+}
+
 void clear_state(const EngineRules&, State& state) {
   state = State{};
   state.x.fill(kParked);
@@ -33,6 +47,7 @@ int add_unit(const EngineRules& rules, State& state, int owner, int type, float 
   state.source[i] = 0;
   state.start[i] = 0;
   state.px[i] = state.py[i] = 0.0F;
+  enter_cell(state, i, x, y);
   if (type == rules.base_type) ++state.bases[owner];
   if (!regular(rules, x, y)) state.irregular |= std::uint64_t{1} << i;
   return i;
@@ -57,6 +72,7 @@ void move_slot(State& s, int from, int to) {
   s.start[to] = s.start[from];
   s.px[to] = s.px[from];
   s.py[to] = s.py[from];
+  s.path_hint[to] = s.path_hint[from];
 }
 
 // What is left in an empty slot must not depend on who stood there: states compare by bytes.
@@ -72,6 +88,7 @@ void blank_slot(State& s, int i) {
   s.target[i] = kNone;
   s.start[i] = 0;
   s.px[i] = s.py[i] = 0.0F;
+  s.path_hint[i] = 0;
 }
 
 }  // namespace
@@ -102,6 +119,11 @@ void remove_units(const EngineRules& rules, State& state, std::uint64_t gone) {
   }
   state.irregular = irregular;
   state.fresh = fresh;
+  state.column.fill(0);
+  state.row.fill(0);
+  for (int owner = 0; owner < kMaxOwners; ++owner) {
+    for_units(rules, state, owner, [&](int i) { enter_cell(state, i, state.x[i], state.y[i]); });
+  }
   for (int i = 0; i < kSlots; ++i) {
     state.damaged_by[i] = to[state.damaged_by[i]];
     if (state.cmd[i] == Cmd::attack || state.cmd[i] == Cmd::gather) {
