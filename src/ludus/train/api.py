@@ -22,7 +22,6 @@ from ludus.train.evaluator import Player, play_evaluation, scripted_player
 from ludus.train.observer import Observer, SilentObserver
 from ludus.train.preset_file import parse_preset, to_toml
 from ludus.train.preset_game import params_text
-from ludus.train.report import write_report
 from ludus.train.runner import Trainer
 from ludus.train.sinks import default_sinks
 from ludus.train.wiring import derive_seed, network_of, resolve_spec
@@ -102,7 +101,7 @@ def _carry_out(
         observer.on_start(run.path, preset, trainer.parts.spec)
         final = trainer.run()
         state = trainer.state
-        write_report(run, preset, trainer.reason)
+        trainer.write_report()
         return RunResult(
             run=str(run.path),
             reason=trainer.reason,

@@ -31,6 +31,7 @@ from ludus.train.gang import Gang
 from ludus.train.matches import RolloutSummary, running_win_rate
 from ludus.train.observer import EvaluationMetrics, Observer, Timing, UpdateMetrics
 from ludus.train.opponents import FIRST_PAST, PastWindow, bot_opponents, default_opponents, past_config
+from ludus.train.report import write_report
 from ludus.train.rounds import Round, Rounds, RoundTimes
 from ludus.train.sinks import Sink
 from ludus.train.state import TrainerState, decode_state, make_checkpoint, restore_parts
@@ -163,9 +164,8 @@ class Trainer:
         self.rounds.close()
         self.gang.close()
         self.parts.pool.close()
+        self._feed(lambda sink: sink.close())
         self.log.close()
-        for sink in self.sinks:
-            sink.close()
 
     def _progress(self) -> float:
         return progress(self.preset.run, self.state.budget)
@@ -232,8 +232,7 @@ class Trainer:
         metrics = self._metrics(update, summary, times)
         self.log.metrics(msgspec.to_builtins(metrics, str_keys=True))
         self._report_log_problem()
-        for sink in self.sinks:
-            sink.update(metrics)
+        self._feed(lambda sink: sink.update(metrics))
         self.observer.on_update(metrics)
 
     def _metrics(self, update: UpdateStats, summary: RolloutSummary, times: RoundTimes) -> UpdateMetrics:
@@ -357,9 +356,18 @@ class Trainer:
 
     def _tell(self, evaluation: EvaluationMetrics) -> None:
         self.log.metrics(msgspec.to_builtins(evaluation, str_keys=True))
-        for sink in self.sinks:
-            sink.evaluation(evaluation)
+        self._report_log_problem()
+        self._feed(lambda sink: sink.evaluation(evaluation))
         self.observer.on_evaluation(evaluation)
+
+    def _feed(self, give: Callable[[Sink], None]) -> None:
+        """A sink that fails is left out from then on; ``metrics.jsonl`` has it all."""
+        for sink in self.sinks:
+            try:
+                give(sink)
+            except Exception as error:
+                self.sinks = tuple(s for s in self.sinks if s is not sink)
+                self._problem(f"{type(sink).__name__} is left out from now on: {error}")
 
     def _final(self) -> tuple[EvalResult, ...]:
         """The last weights compete for ``best`` once more, then the best play their final matches."""
@@ -455,6 +463,13 @@ class Trainer:
             if past is not None:
                 kept |= past.needed()
         return kept
+
+    def write_report(self) -> None:
+        """``report.md``; where that fails the run is as good without it."""
+        try:
+            write_report(self.run_dir, self.preset, self.reason)
+        except OSError as error:
+            self._problem(f"{self.run_dir.report} was not written: {error.strerror or error}")
 
     def _report_log_problem(self) -> None:
         if self.log.problem and self.log.problem != self._reported_problem:

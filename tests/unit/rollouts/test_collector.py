@@ -1,0 +1,135 @@
+"""The collector against a pool that is played by hand: what lands where in the slab."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab
+from ludus.flow.slab import Array
+from ludus.games import spec
+from ludus.pool.native import NativePool
+from ludus.rollouts import Collector, Decision
+from ludus.rollouts.actor import Rows
+from ludus.rollouts.collector import as_index
+
+GAME = spec("tic_tac_toe")
+STEPS = 12
+
+
+class CountingActor:
+    """Takes the first legal cell; its memory counts the decisions since the match began."""
+
+    def __init__(self, version: int = 3) -> None:
+        self.version = version
+        self.memory_shape: tuple[int, ...] | None = (1,)
+        self.steps: list[int] = []
+
+    def act(
+        self,
+        obs: Mapping[str, Array],
+        mask: Array,
+        memory: Array | None,
+        first: Array,
+        step: int,
+        rows: Rows,
+    ) -> Decision:
+        assert memory is not None
+        before: npt.NDArray[np.float32] = np.where(np.asarray(first)[:, None] != 0, 0.0, memory).astype(
+            np.float32
+        )
+        self.steps.append(step)
+        count = before + np.float32(1.0)
+        chosen = np.asarray(mask).argmax(axis=1).astype(np.int32)[:, None]
+        return Decision(chosen, -count[:, 0], count[:, 0] * 10, count)
+
+    def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
+        assert memory is not None
+        return np.where(np.asarray(first) != 0, 0.0, memory[:, 0]).astype(np.float32)
+
+
+def play(threads: int, groups: int, opponent: Controller) -> tuple[Collector, Slab, list[MatchResult]]:
+    lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((opponent,))))
+    pool = NativePool("tic_tac_toe", {}, lineup, matches=8, groups=groups, threads=threads, seed=4)
+    actors = {0: CountingActor()} | ({1: CountingActor(1)} if opponent.policy == 1 else {})
+    collector = Collector(pool, actors)
+    slab = Slab(GAME, STEPS, pool.rows)
+    results: list[MatchResult] = []
+    for _ in range(3):
+        results += collector.collect(slab).results
+    return collector, slab, results
+
+
+def test_decisions_are_written_where_they_belong() -> None:
+    collector, slab, _ = play(0, 2, Controller(bot="random"))
+    active = slab.active[:-1] != 0
+    assert active.any()
+    assert (slab.version[active] == 3).all()
+    assert (slab.version[~active] == -1).all()
+    assert (slab.logp[active] < 0).all()
+    for t, row in zip(*np.nonzero(active), strict=True):
+        assert slab.mask[t, row, slab.actions[t, row, 0]] == 1
+    assert collector.moment == 3 * STEPS
+    collector.pool.close()
+
+
+def test_memory_counts_within_a_match_and_starts_over() -> None:
+    collector, slab, _ = play(1, 2, Controller(bot="random"))
+    assert slab.memory is not None
+    for row in range(slab.rows):
+        count = float(slab.memory[row, 0])
+        for t in range(STEPS):
+            if not slab.active[t, row]:
+                continue
+            count = 1.0 if slab.first[t, row] else count + 1.0
+            assert slab.logp[t, row] == -count
+            assert slab.value[t, row] == 10 * count
+        if slab.active[STEPS, row]:  # valued without being decided or remembered
+            expected = 0.0 if slab.first[STEPS, row] else count
+            assert slab.value[STEPS, row] == expected
+    collector.pool.close()
+
+
+@pytest.mark.parametrize("opponent", [Controller(bot="random"), Controller(policy=1)])
+def test_threads_and_groups_change_nothing(opponent: Controller) -> None:
+    first, slab, results = play(0, 1, opponent)
+    for threads, groups in ((1, 2), (3, 4)):
+        other, again, same = play(threads, groups, opponent)
+        assert sorted(results, key=lambda r: r.match) == sorted(same, key=lambda r: r.match)
+        for name, array in slab.fields().items():
+            assert np.array_equal(array, again.fields()[name]), name
+        other.pool.close()
+    first.pool.close()
+
+
+def test_every_policy_decides_for_its_own_rows() -> None:
+    collector, slab, _ = play(0, 2, Controller(policy=1))
+    for policy, version in ((0, 3), (1, 1)):
+        mine = (slab.policy[:-1] == policy) & (slab.active[:-1] != 0)
+        assert mine.any()
+        assert (slab.version[mine] == version).all()
+    collector.pool.close()
+
+
+def test_state_round_trip_and_refusal() -> None:
+    collector, _, _ = play(0, 2, Controller(bot="random"))
+    state = collector.state()
+    other, _, _ = play(0, 2, Controller(bot="random"))
+    other.moment = 0
+    other.restore(state)
+    assert other.moment == 3 * STEPS
+    with pytest.raises(ValueError, match="collector state has"):
+        other.restore({k: v for k, v in state.items() if k != "moment"})
+    with pytest.raises(ValueError, match=r"memory\.0"):
+        other.restore(state | {"memory.0": np.zeros((2, 1), np.float32)})
+    collector.pool.close()
+    other.pool.close()
+
+
+def test_contiguous_rows_are_views() -> None:
+    assert as_index(np.array([3, 4, 5], np.int32)) == slice(3, 6)
+    scattered = np.array([3, 5], np.int32)
+    assert as_index(scattered) is scattered
