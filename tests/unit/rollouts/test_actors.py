@@ -12,7 +12,7 @@ from ludus.rollouts.network_actor import NetworkActor, RandomActor
 GAME = spec("tic_tac_toe")
 
 
-def batch(rows: int) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def batch(rows: int) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
     rng = np.random.default_rng(3)
     obs = {
         t.name: rng.integers(0, 2, (rows, *t.packed_shape)).astype(t.packed_dtype) for t in GAME.observation
