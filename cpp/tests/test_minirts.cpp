@@ -14,6 +14,7 @@
 #include "games/rts/minirts/minirts.hpp"
 #include "games/rts/minirts/observe.hpp"
 #include "games/rts/minirts/strategy.hpp"
+#include "tests/allocations.hpp"
 #include "tests/doctest.hpp"
 #include "tests/rts/trace.hpp"
 
@@ -98,6 +99,26 @@ TEST_CASE("minirts: the state is small") {
         4608);  // the rest is only read by path search
 }
 
+TEST_CASE("minirts: playing allocates nothing") {
+  const M::Rules rules = M::make_rules({});
+  std::vector<std::uint16_t> cells(rts::kCellRows * rts::kCellCols);
+  std::vector<std::uint8_t> units(rts::kUnitRows * rts::kUnitCols);
+  std::vector<float> globals(rts::kGlobals);
+  const std::array<std::byte*, 3> out = {reinterpret_cast<std::byte*>(cells.data()),
+                                         reinterpret_cast<std::byte*>(units.data()),
+                                         reinterpret_cast<std::byte*>(globals.data())};
+  std::array<std::uint8_t, 9> mask{};
+  const std::uint64_t before = thread_allocations();
+  std::uint64_t sum = 0;
+  play(rules, kSimple, kHitAndRunBot, 10, 30000, [&](const M::State& s) {
+    M::observe(rules, s, 1, out);
+    M::legal(rules, s, 1, mask.data());
+    sum += M::hash(rules, s);
+  });
+  CHECK(thread_allocations() == before);
+  CHECK(sum != 0);
+}
+
 // The planes by the original's recipe, straight from the state: values are gathered by (plane,
 // cell) in rising unit id and averaged.
 std::vector<float> reference_planes(const M::Rules& rules, const rts::State& s, int seat) {
@@ -143,9 +164,9 @@ std::vector<float> reference_planes(const M::Rules& rules, const rts::State& s, 
 }
 
 struct Observed {
-  std::vector<std::uint16_t> cells = std::vector<std::uint16_t>(65 * 5);
-  std::vector<std::uint8_t> units = std::vector<std::uint8_t>(64 * 24);
-  std::vector<float> globals = std::vector<float>(36);
+  std::vector<std::uint16_t> cells = std::vector<std::uint16_t>(rts::kCellRows * rts::kCellCols);
+  std::vector<std::uint8_t> units = std::vector<std::uint8_t>(rts::kUnitRows * rts::kUnitCols);
+  std::vector<float> globals = std::vector<float>(rts::kGlobals);
 
   Observed(const M::Rules& rules, const M::State& s, int seat) {
     const std::array<std::byte*, 3> out = {reinterpret_cast<std::byte*>(cells.data()),
