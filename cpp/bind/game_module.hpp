@@ -6,12 +6,10 @@
 #pragma once
 
 #include "bind/bind.hpp"
+#include "bind/pool.hpp"
 #include "bind/replay.hpp"
 #include "bind/run.hpp"
 #include "bind/spec.hpp"
-#if __has_include("bind/pool.hpp")
-#include "bind/pool.hpp"
-#endif
 
 namespace ludus::bind {
 
@@ -42,9 +40,7 @@ void bind_game_module(nb::module_& m) {
   bind_spec<Games>(m);
   bind_replay<Games>(m);
   bind_run<Games>(m);
-#if __has_include("bind/pool.hpp")
   bind_pool<Games>(m);
-#endif
 }
 
 }  // namespace ludus::bind

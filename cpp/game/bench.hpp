@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -42,12 +43,22 @@ BenchResult bench_thread(const Params& params, const std::vector<SeatDriver>& dr
   MatchContext<G> c(params);
   std::vector<typename G::State> states(static_cast<std::size_t>(matches));
   std::vector<Rng> rngs(states.size());
+  std::vector<std::uint32_t> due(states.size());  // tick of the slot's next decision
   std::uint64_t next_match = first_match;
   const auto restart = [&](std::size_t i) {
     const MatchSeed s{seed, next_match};
     next_match += match_stride;
     rngs[i] = Rng(s, kUniformStream);
     G::reset(c.rules, states[i], s);
+    due[i] = 0;
+  };
+  const auto next_due = [&](std::uint32_t tick) {
+    std::uint32_t next = std::numeric_limits<std::uint32_t>::max();
+    for (const SeatDriver& d : drivers) {
+      const auto skip = static_cast<std::uint32_t>(d.frame_skip);
+      next = std::min(next, (tick / skip + 1) * skip);
+    }
+    return next;
   };
   for (std::size_t i = 0; i < states.size(); ++i) restart(i);
   waiting.fetch_sub(1);
@@ -61,7 +72,10 @@ BenchResult bench_thread(const Params& params, const std::vector<SeatDriver>& dr
     for (std::size_t i = 0; i < states.size(); ++i) {
       typename G::State& state = states[i];
       for (std::uint32_t t = 0; t < kTurn; ++t) {
-        r.decisions += static_cast<std::uint64_t>(decide<G>(c, state, drivers, rngs[i]));
+        if (const std::uint32_t tick = G::tick(state); tick >= due[i]) {
+          r.decisions += static_cast<std::uint64_t>(decide<G>(c, state, drivers, rngs[i]));
+          due[i] = next_due(tick);
+        }
         G::advance(c.rules, state);
         ++r.ticks;
         if (G::status(c.rules, state).over) {

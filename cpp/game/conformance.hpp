@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -154,7 +155,7 @@ class Conformance {
   // All checks over `matches` matches.
   const Findings& run(int matches) {
     detail::check_spec(f_, c_.spec, G::kName);
-    check_seats_of_spec();
+    for (const char* check : {"reset", "determinism", "clone"}) f_.checked(check);
     for (int m = 0; m < matches; ++m) {
       const MatchSeed seed{seed_, static_cast<std::uint64_t>(m)};
       const int bots = static_cast<int>(c_.spec.bots.size());
@@ -171,12 +172,6 @@ class Conformance {
 
  private:
   using State = typename G::State;
-
-  void check_seats_of_spec() {
-    f_.checked("reset");
-    f_.checked("determinism");
-    f_.checked("clone");
-  }
 
   static std::string at(const State& s, const char* what) {
     return "tick " + std::to_string(G::tick(s)) + ": " + what;
@@ -287,8 +282,9 @@ class Conformance {
       const std::int32_t good = action[h];
       std::vector<std::int32_t> bad = {-1, c_.spec.heads[h].size, 1 << 30};
       const auto off = std::ranges::find(head, 0);
-      if (off != head.end() && !c_.spec.heads[h].lenient)
+      if (off != head.end() && !c_.spec.heads[h].lenient) {
         bad.push_back(static_cast<std::int32_t>(off - head.begin()));
+      }
       for (const std::int32_t choice : bad) {
         action[h] = choice;
         State copy = s;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kMagic = "LUDUSREC";
 constexpr std::size_t kMaxName = 256;
-constexpr std::size_t kMaxText = 4096;
+constexpr std::size_t kMaxText = 1U << 16;
 constexpr std::size_t kMaxParams = 256;
 constexpr std::uint32_t kMaxTicks = 1U << 30;
 
@@ -26,6 +26,30 @@ std::uint64_t checksum(std::string_view bytes) {
 
 std::uint64_t zigzag(std::int32_t v) {
   return (static_cast<std::uint32_t>(v) << 1) ^ static_cast<std::uint32_t>(v >> 31);
+}
+
+// Whether a name can be that of a game: it may end up in commands and paths.
+bool is_name(std::string_view s) {
+  return !s.empty() && std::ranges::all_of(s, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+// UTF-8 without overlong forms, surrogates and what lies beyond U+10FFFF.
+bool is_utf8(std::string_view s) {
+  for (std::size_t i = 0; i < s.size();) {
+    const auto lead = static_cast<unsigned char>(s[i++]);
+    const int more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+    if (lead >= 0x80 && (lead < 0xc2 || lead > 0xf4)) return false;
+    std::uint32_t code = more == 0 ? lead : lead & (0x3fU >> more);
+    for (int k = 0; k < more; ++k) {
+      if (i == s.size() || (s[i] & 0xc0) != 0x80) return false;
+      code = code << 6 | (static_cast<unsigned char>(s[i++]) & 0x3fU);
+    }
+    if (more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) return false;
+    if (more == 3 && (code < 0x10000 || code > 0x10ffff)) return false;
+  }
+  return true;
 }
 
 class Writer {
@@ -86,6 +110,7 @@ class Reader {
     const std::size_t n = integer(max, what);
     if (left() < n) refuse(std::string("ends inside ") + what);
     std::string s(data_.substr(at_, n));
+    if (!is_utf8(s)) refuse(std::string(what) + " is not UTF-8 text");
     at_ += n;
     return s;
   }
@@ -147,6 +172,7 @@ void read_decisions(Reader& in, Replay& r) {
 
 void read_body(Reader& in, Replay& r) {
   r.game = in.text(kMaxName, "name of the game");
+  if (!is_name(r.game)) in.refuse("name of the game: expected lower case letters, digits and _");
   r.version = static_cast<int>(in.integer(1U << 30, "version of the game"));
   const std::uint64_t params = in.integer(kMaxParams, "number of parameters");
   std::string last;

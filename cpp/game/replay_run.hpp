@@ -88,8 +88,10 @@ ReplayCheck replay_verify(const Replay& r) {
     check.difference = what + " after tick " + std::to_string(check.ticks);
     return false;
   };
+  // Ticks are counted here: what the state says of them is what is being checked.
+  std::uint32_t seen = 0;
   replay_run<G>(r, [&](const auto& rules, const auto& state) {
-    check.ticks = G::tick(state);
+    check.ticks = seen++;
     const bool last = check.ticks == r.ticks;
     if (check.ticks % r.hash_every == 0) {
       if (G::hash(rules, state) != r.hashes[check.ticks / r.hash_every]) {

@@ -5,6 +5,7 @@
 //
 //   determinism        prints what it finds; exit code 3 if anything differs from kGolden
 #include <cstdio>
+#include <fstream>
 
 #include "base/hash.hpp"
 #include "game/match.hpp"
@@ -90,6 +91,15 @@ Digest through_pool(int threads, int matches) {
   return d;
 }
 
+// From the file that tools/golden.py writes: lines of a name and a number.
+std::string pinned_signature(const std::string& game) {
+  std::ifstream in(LUDUS_SOURCE_DIR "/tests/golden/games/signature.txt");
+  for (std::string name, number; in >> name >> number;) {
+    if (name == game) return number;
+  }
+  return "(none)";
+}
+
 int run() {
   bool good = true;
   const auto report = [&](const char* how, int threads, const Digest& d) {
@@ -103,6 +113,13 @@ int run() {
     report("pool, threads", threads, through_pool(threads, plain.matches()));
   }
   if (!good) std::printf("expected %s\n", kGolden);
+  BuiltinGames::for_each([&]<class G>() {
+    const std::string found = hex16(game_signature<G>());
+    const std::string pinned = pinned_signature(G::kName);
+    std::printf("signature of %s: %s%s\n", G::kName, found.c_str(),
+                found == pinned ? "" : ("  DIFFERS, pinned " + pinned).c_str());
+    good &= found == pinned;
+  });
   return good ? 0 : 3;
 }
 

@@ -86,6 +86,26 @@ TEST_CASE("replay: refusals say where and what") {
   CHECK(refusal(reseal(name)) != "");
 }
 
+TEST_CASE("replay: a name that could be a path, and text that is no text, are refused") {
+  const std::string good = encode_replay(sample());
+  const std::size_t game = good.find("tic_tac_toe");
+  const std::size_t player = good.find("perfect");
+  for (const char* path : {"./c_tac_toe", "tic/tac/toe", "TIC_tac_toe", "tic_tac_t.o"}) {
+    std::string bad = good;
+    bad.replace(game, 11, path);
+    CHECK(refusal(reseal(bad)).find("expected lower case letters") != std::string::npos);
+  }
+  // Lone continuation, overlong, surrogate, beyond the last code point, cut off.
+  for (const char* text : {"\x80", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"}) {
+    std::string bad = good;
+    bad.replace(player + 1, std::strlen(text), text);
+    CHECK(refusal(reseal(bad)).find("player is not UTF-8 text") != std::string::npos);
+  }
+  std::string euro = good;
+  euro.replace(player, 7, "\xe2\x82\xac\xf0\x9f\x8e\xb2");
+  CHECK(refusal(reseal(euro)) == "");
+}
+
 TEST_CASE("replay: verification finds the first difference") {
   Replay r = sample();
   r.hashes[1] ^= 1;

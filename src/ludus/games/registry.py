@@ -8,7 +8,7 @@ A game is named in presets and on command lines by a reference:
   (or a folder that holds one, also in its ``build/``), written with ``LUDUS_GAME_MODULE``.
 
 Loading a compiled module runs its code: a reference with a path is only ever taken from the user's
-own preset or command line, never from a replay or a checkpoint.
+own preset or command line. The names in replays are never paths: the decoder refuses other characters.
 """
 
 from __future__ import annotations

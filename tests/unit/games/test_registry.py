@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import importlib.metadata
+import sys
+import types
 from pathlib import Path
 
 import pytest
 
 from ludus.games import find, list_games, spec, text_params
-from ludus.native import ParamError
+from ludus.native import ParamError, core
 
 
 def test_the_skeleton_is_there_and_declares_itself() -> None:
@@ -60,3 +63,23 @@ def test_parameters_become_text() -> None:
     assert text_params({"a": 3, "b": 0.1, "c": "x"}) == {"a": "3", "b": "0.1", "c": "x"}
     with pytest.raises(ParamError, match="parameter flag = True"):
         text_params({"flag": True})
+
+
+def test_an_installed_package_declares_its_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("nim_module")
+    vars(module)["game_names"] = lambda: ["nim"]
+    vars(module)["spec_json"] = lambda game, params: core.spec_json("tic_tac_toe", params).replace(
+        '"tic_tac_toe"', f'"{game}"'
+    )
+    monkeypatch.setitem(sys.modules, "nim_module", module)
+    declared = [
+        importlib.metadata.EntryPoint(name, value, "ludus.games")
+        for name, value in (("nim", "nim_module"), ("gone", "no_such_module"), ("other", "nim_module"))
+    ]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: declared)
+    assert list_games()[-3:] == ["gone", "nim", "other"]
+    assert spec("nim", {"opens": "random"}).name == "nim"
+    with pytest.raises(ParamError, match="no_such_module cannot be used as a game module"):
+        find("gone")
+    with pytest.raises(ParamError, match="nim_module holds nim instead"):
+        find("other")
