@@ -12,4 +12,4 @@ def test_a_built_in_game_conforms(game: str) -> None:
     report = check_game(game, matches=6)
     assert [f for f in report.findings if not f.passed] == []
     assert len(report.findings) >= 14
-    assert report.state_bytes < 8192
+    assert report.state_bytes < 12 * 1024
