@@ -250,9 +250,11 @@ struct Game {
   void decide() {
     for (int seat = 0; seat < 2; ++seat) {
       if (state.tick % skip[seat] != 0) continue;
-      const ActionSet actions = bots[seat] == "simple" ? choose_simple(rules, state, seat)
-                                                       : choose_hit_and_run(rules, state, seat);
-      act_strategy(rules, state, seat, actions);
+      if (bots[seat] == "simple") {
+        play_simple(rules, state, seat);
+      } else {
+        play_hit_and_run(rules, state, seat);
+      }
     }
   }
   void advance_to(unsigned tick) {

@@ -10,10 +10,14 @@ namespace {
 
 void step(const EngineRules& rules, State& state, const EffectEntry& e) {
   if (!disc_free(rules, state, e.x, e.y, e.unit)) return;
-  leave_cell(state, e.unit, state.x[e.unit], state.y[e.unit]);
+  const float x = state.x[e.unit];
+  const float y = state.y[e.unit];
   state.x[e.unit] = e.x;
   state.y[e.unit] = e.y;
-  enter_cell(state, e.unit, e.x, e.y);
+  if (cell_coord(x) != cell_coord(e.x) || cell_coord(y) != cell_coord(e.y)) {
+    leave_cell(state, e.unit, x, y);
+    enter_cell(state, e.unit, e.x, e.y);
+  }
   state.last[kCdMove][e.unit] = static_cast<std::uint16_t>(state.tick);
   const std::uint64_t bit = std::uint64_t{1} << e.unit;
   if (!regular(rules, e.x, e.y)) [[unlikely]] {

@@ -92,17 +92,8 @@ bool line_free(const EngineRules& rules, const State& state, int slot, float sx,
 
 namespace {
 
-constexpr int wide(int cx, int cy) { return cy << kWideBits | cx; }
-constexpr int wide_x(int cell) { return cell & (kMaxSide - 1); }
-constexpr int wide_y(int cell) { return cell >> kWideBits; }
-
 const PathEntry* recall(const EngineRules& rules, State& state, int slot, std::uint32_t key,
                         int now) {
-  // The unit's last answer is most often still the one. A counter-attack's first run looks from
-  // the tick before, which might prefer an outdated one.
-  const bool current = now == static_cast<int>(state.tick);
-  const PathEntry& hinted = state.path[state.path_hint[slot]];
-  if (current && hinted.key == key && now - hinted.tick < rules.path_cache_ticks) return &hinted;
   // Entries age in order, except that a counter-attack's first run stamps the tick before.
   while (state.path_size > 0 &&
          static_cast<int>(state.tick) - state.path[state.path_head].tick > rules.path_cache_ticks) {
@@ -172,6 +163,33 @@ struct Search {
 
 constexpr int kMaxPops = 1000;
 
+// The cells near the unit, as bit x of row y, whose middle is taken by another disc. A disc covers
+// the middle of at most one cell: the one it stands in.
+std::array<std::uint32_t, kMaxSide> taken_cells(const EngineRules& rules, const State& state,
+                                                int slot, int start) {
+  constexpr int kNear = 2;  // middles within distance 2 of the unit are looked at
+  std::array<std::uint32_t, kMaxSide> taken{};
+  const int side = rules.side;
+  std::uint64_t columns = 0;
+  std::uint64_t rows = 0;
+  const int cx = wide_x(start);
+  const int cy = wide_y(start);
+  for (int c = std::max(0, cx - kNear); c <= std::min(side - 1, cx + kNear); ++c) {
+    columns |= state.column[c + 1];
+  }
+  for (int r = std::max(0, cy - kNear); r <= std::min(side - 1, cy + kNear); ++r) {
+    rows |= state.row[r + 1];
+  }
+  for_bits(columns & rows & ~(std::uint64_t{1} << slot), [&](int i) {
+    const int ux = cell_coord(state.x[i]);
+    const int uy = cell_coord(state.y[i]);
+    const float d2 =
+        distance2(static_cast<float>(ux), static_cast<float>(uy), state.x[i], state.y[i]);
+    if (d2 < kTouch2) taken[uy] |= 1U << ux;
+  });
+  return taken;
+}
+
 // Searches from the unit's cell to the target's. Returns the last cell of the path, or -1 when
 // there is none, and teaches `learned` what it found.
 int search_path(const EngineRules& rules, const State& state, int slot, int start, int target,
@@ -180,6 +198,8 @@ int search_path(const EngineRules& rules, const State& state, int slot, int star
   const float sy = state.y[slot];
   const int side = rules.side;
   const auto estimate = [&](int cell) { return learned.estimate(wide_x(cell), wide_y(cell)); };
+  const std::array<std::uint32_t, kMaxSide> taken = taken_cells(rules, state, slot, start);
+  const bool plain = state.irregular == 0;
   search.push(start, 0, estimate(start), -1);
   int end = -1;
   float length = 0.0F;
@@ -212,7 +232,11 @@ int search_path(const EngineRules& rules, const State& state, int slot, int star
         const auto fx = static_cast<float>(nx);
         const auto fy = static_cast<float>(ny);
         // Far cells are taken to be free: what stands there now will have moved.
-        if (distance2(sx, sy, fx, fy) < 4.0F && !disc_free(rules, state, fx, fy, slot)) continue;
+        if (distance2(sx, sy, fx, fy) < 4.0F) {
+          const bool blocked =
+              plain ? (taken[ny] >> nx & 1) != 0 : !disc_free(rules, state, fx, fy, slot);
+          if (blocked) continue;
+        }
       }
       search.push(next, search.g[cell] + 1, estimate(next), cell);
     }
@@ -232,22 +256,16 @@ int search_path(const EngineRules& rules, const State& state, int slot, int star
 
 }  // namespace
 
-int plan_path(const EngineRules& rules, State& state, int slot, float tx, float ty, int now) {
+int plan_path_afresh(const EngineRules& rules, State& state, int slot, float tx, float ty,
+                     int start, int target, std::uint32_t key, int now) {
+  if (const PathEntry* entry = recall(rules, state, slot, key, now)) return entry->waypoint;
   const float sx = state.x[slot];
   const float sy = state.y[slot];
-  const int owner = rules.owner_of(slot);
-  const auto coord = [](float v) { return std::clamp(cell_coord(v), 0, kMaxSide - 1); };
-  const int start = wide(coord(sx), coord(sy));
-  const int target = wide(coord(tx), coord(ty));
-  const std::uint32_t key = static_cast<std::uint32_t>(owner + 1) << 20 |
-                            static_cast<std::uint32_t>(start) << 10 |
-                            static_cast<std::uint32_t>(target);
-  if (const PathEntry* entry = recall(rules, state, slot, key, now)) return entry->waypoint;
   if (line_free(rules, state, slot, sx, sy, tx, ty)) {
     remember(state, slot, key, now, -1);
     return -1;
   }
-  Learned learned(rules, state, owner, wide_x(target), wide_y(target));
+  Learned learned(rules, state, rules.owner_of(slot), wide_x(target), wide_y(target));
   Search search;
   int waypoint = search_path(rules, state, slot, start, target, learned, search);
   if (waypoint < 0) return -1;  // unreachable: nothing is remembered

@@ -1,15 +1,40 @@
 // Path planning: where a unit that wants to reach a point should head for now.
 #pragma once
 
+#include <algorithm>
+
 #include "games/rts/engine/map.hpp"
 
 namespace ludus::rts {
 
+constexpr int wide(int cx, int cy) { return cy << kWideBits | cx; }
+constexpr int wide_x(int cell) { return cell & (kMaxSide - 1); }
+constexpr int wide_y(int cell) { return cell >> kWideBits; }
+
+// Looks further than the unit's last answer, and plans when nothing is remembered.
+[[nodiscard]] int plan_path_afresh(const EngineRules& rules, State& state, int slot, float tx,
+                                   float ty, int start, int target, std::uint32_t key, int now);
+
 // The wide number of the cell to head for, or -1 for "straight to the target". Answers are
 // remembered for path_cache_ticks by (owner, start cell, target cell) and shared by the owner's
 // units. `now` is the tick that ages are measured with.
-[[nodiscard]] int plan_path(const EngineRules& rules, State& state, int slot, float tx, float ty,
-                            int now);
+[[nodiscard]] inline int plan_path(const EngineRules& rules, State& state, int slot, float tx,
+                                   float ty, int now) {
+  const auto coord = [](float v) { return std::clamp(cell_coord(v), 0, kMaxSide - 1); };
+  const int start = wide(coord(state.x[slot]), coord(state.y[slot]));
+  const int target = wide(coord(tx), coord(ty));
+  const std::uint32_t key = static_cast<std::uint32_t>(rules.owner_of(slot) + 1) << 20 |
+                            static_cast<std::uint32_t>(start) << 10 |
+                            static_cast<std::uint32_t>(target);
+  // The unit's last answer is most often still the one. Only a counter-attack's first run looks
+  // from the tick before, which might prefer an outdated one.
+  const PathEntry& last = state.path[state.path_hint[slot]];
+  if (last.key == key && now - last.tick < rules.path_cache_ticks &&
+      now == static_cast<int>(state.tick)) {
+    return last.waypoint;
+  }
+  return plan_path_afresh(rules, state, slot, tx, ty, start, target, key, now);
+}
 
 // The straight line from s to t as a disc of `slot` would walk it, sampled ten times a cell; the
 // start cell and the target cell are not looked at.

@@ -12,7 +12,7 @@ namespace ludus::rts {
 inline constexpr int kSlots = 64;     // units alive at once, all owners together
 inline constexpr int kMaxOwners = 3;  // two seats, and a neutral owner where a game needs one
 inline constexpr int kMaxSide = 32;   // cells along one side of the map
-inline constexpr int kWideBits = 5;  // a wide cell number is y * kMaxSide + x
+inline constexpr int kWideBits = 5;   // a wide cell number is y * kMaxSide + x
 inline constexpr int kMaxTypes = 8;
 inline constexpr int kMaxBullets = 48;
 inline constexpr int kMaxCounters = 32;      // counter-attacks waiting for the next tick

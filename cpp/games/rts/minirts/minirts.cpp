@@ -75,10 +75,10 @@ void MiniRts::bot(const Rules& rules, State& s, int seat, int bot) {
   if ((to_act(rules, s) >> seat & 1U) == 0) return;
   switch (bot) {
     case kSimple:
-      rts::act_strategy(rules, s.world, seat, rts::choose_simple(rules, s.world, seat));
+      rts::play_simple(rules, s.world, seat);
       return;
     case kHitAndRunBot:
-      rts::act_strategy(rules, s.world, seat, rts::choose_hit_and_run(rules, s.world, seat));
+      rts::play_hit_and_run(rules, s.world, seat);
       return;
     case kRandom:
       rts::act_strategy(rules, s.world, seat,

@@ -182,11 +182,9 @@ void hit_and_run(const EngineRules& engine, const State& state, Plan& plan, int 
   }
 }
 
-}  // namespace
-
-void act_strategy(const MiniRules& rules, State& state, int seat, ActionSet actions) {
+void carry_out(const MiniRules& rules, State& state, int seat, ActionSet actions,
+               const Picture& view) {
   const EngineRules& engine = rules.engine;
-  const Picture view(rules, state, seat);
   if (view.own_count[kBase] == 0 || view.enemy_count[kBase] == 0) return;
   const auto wants = [&](Action a) { return (actions & action_bit(a)) != 0; };
   const auto own = [&](int type) { return of_type(engine, state, seat, type); };
@@ -262,6 +260,12 @@ void act_strategy(const MiniRules& rules, State& state, int seat, ActionSet acti
   for_bits(plan.given, [&](int i) { offer_order(engine, state, i, plan.order[i]); });
 }
 
+}  // namespace
+
+void act_strategy(const MiniRules& rules, State& state, int seat, ActionSet actions) {
+  carry_out(rules, state, seat, actions, Picture(rules, state, seat));
+}
+
 ActionSet useful_actions(const MiniRules& rules, const State& state, int seat) {
   const EngineRules& engine = rules.engine;
   ActionSet set = action_bit(kStart);
@@ -320,15 +324,15 @@ ActionSet choose_economy(const MiniRules& rules, const State& state, int seat, c
 
 }  // namespace
 
-ActionSet choose_simple(const MiniRules& rules, const State& state, int seat) {
+void play_simple(const MiniRules& rules, State& state, int seat) {
   const Picture view(rules, state, seat);
   ActionSet set = choose_economy(rules, state, seat, view, kMelee, kBuildMelee);
   if (view.own_count[kMelee] >= 5 && view.enemy_count[kBase] != 0) set |= action_bit(kAttack);
   if (view.threatened()) set |= action_bit(kAttackInRange) | action_bit(kDefend);
-  return set;
+  carry_out(rules, state, seat, set, view);
 }
 
-ActionSet choose_hit_and_run(const MiniRules& rules, const State& state, int seat) {
+void play_hit_and_run(const MiniRules& rules, State& state, int seat) {
   const Picture view(rules, state, seat);
   ActionSet set = choose_economy(rules, state, seat, view, kRange, kBuildRange);
   if (view.own_count[kRange] >= 2) {
@@ -337,7 +341,7 @@ ActionSet choose_hit_and_run(const MiniRules& rules, const State& state, int sea
     set |= action_bit(alone ? kAttack : kHitAndRun);
   }
   if (view.threatened()) set |= action_bit(kDefend);
-  return set;
+  carry_out(rules, state, seat, set, view);
 }
 
 }  // namespace ludus::rts

@@ -39,8 +39,8 @@ void act_strategy(const MiniRules& rules, State& state, int seat, ActionSet acti
 // seat may know: its own side, what it sees, and who hit it.
 [[nodiscard]] ActionSet useful_actions(const MiniRules& rules, const State& state, int seat);
 
-// What the scripted bots choose. They know every unit of both sides, as in the original.
-[[nodiscard]] ActionSet choose_simple(const MiniRules& rules, const State& state, int seat);
-[[nodiscard]] ActionSet choose_hit_and_run(const MiniRules& rules, const State& state, int seat);
+// A decision of a scripted bot. They know every unit of both sides, as in the original.
+void play_simple(const MiniRules& rules, State& state, int seat);
+void play_hit_and_run(const MiniRules& rules, State& state, int seat);
 
 }  // namespace ludus::rts
