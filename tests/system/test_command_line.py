@@ -42,7 +42,13 @@ max_steps = 1000
 threads = 1
 """
 LONG = ("--run.max-steps", "100000000", "--run.checkpoint-every-minutes", "0.0005")
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+SEARCHED = [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+ENVIRONMENT = {
+    **os.environ,
+    "OMP_NUM_THREADS": "1",
+    "PYTHONUNBUFFERED": "1",
+    "PYTHONPATH": os.pathsep.join(SEARCHED),  # commands run in other folders
+}
 COMMAND = [sys.executable, "-m", "ludus.cli"]
 
 
@@ -332,6 +338,19 @@ def test_bench_sim_has_the_keys_that_scripts_read(tmp_path: Path) -> None:
     assert result["bots"] == ["simple", "simple"]
     assert result["frame_skip"] == 50
     assert result["pool_ticks_per_s"] > 0
+
+
+def test_bench_train_has_the_keys_that_scripts_read(folder: Path) -> None:
+    done = ludus(
+        "bench", "train", "small.toml", "--seconds", "0.5", "--pool.steps", "4", "--json", cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    for key in ("frames_per_s", "steps_per_s", "share_of_pure_simulation", "share_of_learner_limit"):
+        assert result[key] > 0
+    assert result["lag_versions"] == pytest.approx(1.0)  # pipelined
+    assert result["sample_reuse"] > 0
+    assert not (folder / "runs").exists()
 
 
 def test_replays_from_record_to_page(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ COMMANDS: dict[str, Entry] = {
     "replay verify": Entry("replay:ReplayVerify", "whether it plays out the same again"),
     "replay to-html": Entry("replay:ReplayToHtml", "one page that shows it, offline"),
     "bench sim": Entry("bench:BenchSim", "how fast a game simulates"),
+    "bench train": Entry("bench:BenchTrain", "how fast a preset trains, against what its parts allow"),
     "doctor": Entry("doctor:Doctor", "what a bug report needs"),
     "signature": Entry("signature:Signature", "one number for the behaviour of all games"),
     "completion": Entry("completion:Completion", "a completion script for the shell"),

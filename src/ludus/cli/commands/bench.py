@@ -120,6 +120,54 @@ class BenchSim(msgspec.Struct, frozen=True):
         return names
 
 
+class BenchTrain(msgspec.Struct, frozen=True):
+    """How fast a preset trains, against what its parts allow on this machine, measured in turns.
+
+    The limits are the pool alone with random actions, and the network alone (inference and learning) on
+    the same batches; both together give what no arrangement of the same work can exceed. Settings can be
+    given as for train. Nothing is written."""
+
+    preset: Annotated[str, positional("a TOML file, or the name of a preset that comes with ludus")]
+    seconds: Annotated[Seconds, option("how long to measure, about", "S")] = 20.0
+    json: Annotated[bool, JSON] = False
+    overrides: dict[str, str] = {}
+
+    def run(self) -> int:
+        from ludus.train.preset_file import load_preset
+        from ludus.train.preset_game import check_game
+
+        loaded = load_preset(self.preset, self.overrides)
+        check_game(loaded)
+        from ludus.train.bench import bench_train
+
+        b = bench_train(loaded.preset, self.seconds, name=loaded.name)
+        if self.json:
+            console.document(b)
+            return DONE
+        si, percent = console.si, console.percent
+        of_pool = percent(b.share_of_pure_simulation)
+        rows = [
+            ("", "ticks/s", "decisions/s", "share"),
+            ("training", si(b.frames_per_s), si(b.steps_per_s), ""),
+            ("simulation alone", si(b.pure_frames_per_s), si(b.pure_steps_per_s), of_pool),
+            ("network alone", "", si(b.network_steps_per_s), percent(b.share_of_learner_limit)),
+            ("  inference", "", si(b.inference_steps_per_s), ""),
+            ("  learning", "", si(b.learning_steps_per_s), ""),
+            ("both together", "", si(b.combined_limit_steps_per_s), percent(b.share_of_combined_limit)),
+        ]
+        console.result(
+            f"{b.preset}: {b.game}, {b.lag}, {b.threads} threads, {b.precision}, {b.parameters:,} parameters, "
+            f"{b.matches} matches at once"
+        )
+        console.result(console.table(rows, indent="  "))
+        console.result(
+            f"lag {b.lag_versions:.2f} versions, sample reuse {b.sample_reuse:.2f}; waiting: sampler "
+            f"{percent(b.sampler_wait_share)}, learner {percent(b.learner_wait_share)}"
+        )
+        console.result(b.advice)
+        return DONE
+
+
 def pool_ticks_per_s(
     game: str,
     spec: GameSpec,
