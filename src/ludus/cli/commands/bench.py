@@ -145,11 +145,11 @@ class BenchTrain(msgspec.Struct, frozen=True):
             console.document(b)
             return DONE
         si, percent = console.si, console.percent
-        of_pool = percent(b.share_of_pure_simulation)
+        alone, of_pool = si(b.pure_steps_per_s), percent(b.share_of_pure_simulation)
         rows = [
             ("", "ticks/s", "decisions/s", "share"),
             ("training", si(b.frames_per_s), si(b.steps_per_s), ""),
-            ("simulation alone", si(b.pure_frames_per_s), si(b.pure_steps_per_s), of_pool),
+            ("simulation alone", si(b.pure_frames_per_s), alone, of_pool),
             ("network alone", "", si(b.network_steps_per_s), percent(b.share_of_learner_limit)),
             ("  inference", "", si(b.inference_steps_per_s), ""),
             ("  learning", "", si(b.learning_steps_per_s), ""),
