@@ -22,9 +22,9 @@ from ludus.train.evaluator import Player, play_evaluation, scripted_player
 from ludus.train.observer import Observer, SilentObserver
 from ludus.train.preset_file import parse_preset, to_toml
 from ludus.train.preset_game import params_text
-from ludus.train.runner import Trainer
+from ludus.train.runner import Trainer, build_parts
 from ludus.train.sinks import default_sinks
-from ludus.train.wiring import derive_seed, network_of, resolve_spec
+from ludus.train.wiring import Parts, derive_seed, network_of, resolve_spec
 
 RUN_SCHEMA = 1
 
@@ -61,8 +61,13 @@ def start_run(preset: Preset, run_dir: Path, *, observer: Observer | None = None
         host=hardware.host(),
         versions=hardware.versions(),
     )
-    run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
-    return _carry_out(preset, run, observer or SilentObserver(), None)
+    parts = build_parts(preset)  # a preset that cannot be put together leaves no directory behind
+    try:
+        run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
+    except BaseException:
+        parts.pool.close()
+        raise
+    return _carry_out(preset, parts, run, observer or SilentObserver(), None)
 
 
 def resume_run(
@@ -90,13 +95,13 @@ def resume_run(
         observer.on_message("no checkpoint was saved yet: starting from the beginning")
         for path in (run.metrics, run.matches):
             path.unlink(missing_ok=True)
-    return _carry_out(preset, run, observer, checkpoint)
+    return _carry_out(preset, build_parts(preset), run, observer, checkpoint)
 
 
 def _carry_out(
-    preset: Preset, run: RunDirectory, observer: Observer, checkpoint: Checkpoint | None
+    preset: Preset, parts: Parts, run: RunDirectory, observer: Observer, checkpoint: Checkpoint | None
 ) -> RunResult:
-    trainer = Trainer(preset, run, observer, default_sinks(run.path), checkpoint)
+    trainer = Trainer(preset, parts, run, observer, default_sinks(run.path), checkpoint)
     try:
         observer.on_start(run.path, preset, trainer.parts.spec)
         final = trainer.run()

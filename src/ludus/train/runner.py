@@ -51,20 +51,26 @@ RECORDED = 32  # matches of a final evaluation that keep a replay
 REPLAYS_PER_OPPONENT = 2  # of them stay on disk, won ones first
 
 
+def build_parts(preset: Preset) -> Parts:
+    """The parts of a run in the number that its lag mode needs. Raises ``ConfigError``."""
+    return build(preset, slabs_needed(preset.run) if preset.run.lag == "async" else 2)
+
+
 class Trainer:
     """Owns the parts of a run and its files while it runs. Made, run once, closed."""
 
     def __init__(
         self,
         preset: Preset,
+        parts: Parts,
         run: RunDirectory,
         observer: Observer,
         sinks: tuple[Sink, ...] = (),
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self.preset, self.run_dir, self.observer, self.sinks = preset, run, observer, sinks
+        self.parts = parts
         side_by_side = preset.run.lag == "async"
-        self.parts: Parts = build(preset, slabs_needed(preset.run) if side_by_side else 2)
         own = 2 if side_by_side else 1  # threads that are not the gang's
         self.gang = Gang(max(0, self.parts.threads - own), first=own)
         self.rounds: Rounds | AsyncRounds
@@ -246,7 +252,7 @@ class Trainer:
             received=state.received,
             ticks=state.budget.ticks,
             matches=state.matches,
-            progress=self._progress() if self.preset.run.max_steps > 0 else 0.0,
+            progress=self._progress(),
             loss=loss_numbers(update),
             lag_mean=sum(lag * n for lag, n in update.lag.items()) / decisions,
             lag_max=max(update.lag, default=0),
@@ -257,7 +263,7 @@ class Trainer:
             win_rate=state.win_rate,
             mean_return=summary.sum_returns / matches,
             mean_ticks=summary.sum_ticks / matches,
-            handover_ticks=self._handover() if self.preset.run.max_steps > 0 else 0,
+            handover_ticks=self._handover(),
             time=self._timing(summary, times),
         )
 

@@ -225,3 +225,9 @@ def test_async_goes_on_after_an_interrupt(tmp_path: Path) -> None:
     result = resume_run(tmp_path / "run", observer=recorder)
     assert recorder.updates[0].update >= 5
     assert result.steps >= 1600
+
+
+def test_a_preset_that_cannot_be_leaves_no_directory(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="policy"):
+        start_run(small_preset(policy__inputs="nothing"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
