@@ -46,7 +46,7 @@ class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     matches: Count = 256
     groups: Count = 2
-    threads: Natural = 0  # workers of the core; 0 = the calling thread plays
+    threads: Natural = 0  # workers of the core; 0 = as many as run.threads, none beside a single thread
     steps: Count = 32  # T of a slab
 
 

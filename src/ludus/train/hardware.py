@@ -10,7 +10,7 @@ from importlib import metadata
 
 import torch
 
-from ludus.train.config import RunConfig
+from ludus.train.config import Preset, RunConfig
 from ludus.train.errors import ConfigError
 
 
@@ -21,6 +21,14 @@ def thread_count(config: RunConfig) -> int:
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return max(1, os.cpu_count() or 1)  # pragma: no cover - depends on the system
+
+
+def pool_thread_count(preset: Preset) -> int:
+    """Workers of the core. Without any the calling thread plays: right where the run has no other."""
+    if preset.pool.threads > 0:
+        return preset.pool.threads
+    threads = thread_count(preset.run)
+    return threads if threads > 1 else 0
 
 
 def device_name(config: RunConfig) -> str:

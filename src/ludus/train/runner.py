@@ -28,6 +28,7 @@ from ludus.train.errors import Interrupted, RunFailed
 from ludus.train.evaluation import EvalResult, summarise
 from ludus.train.evaluator import RANDOM, Player, play_matches, scripted_player
 from ludus.train.gang import Gang
+from ludus.train.hardware import pool_thread_count
 from ludus.train.matches import RolloutSummary, running_win_rate
 from ludus.train.observer import EvaluationMetrics, Observer, Timing, UpdateMetrics
 from ludus.train.opponents import FIRST_PAST, PastWindow, bot_opponents, default_opponents, past_config
@@ -339,7 +340,7 @@ class Trainer:
                 opponent,
                 matches=matches,
                 seed=seed,
-                threads=preset.pool.threads,
+                threads=pool_thread_count(preset),
                 record=record,
                 should_stop=lambda: self._interrupted,
             )

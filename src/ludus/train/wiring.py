@@ -16,7 +16,7 @@ from ludus.rollouts import Collector
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.train.config import Preset
 from ludus.train.errors import ConfigError
-from ludus.train.hardware import device_name, precision_name, thread_count
+from ludus.train.hardware import device_name, pool_thread_count, precision_name, thread_count
 from ludus.train.opponents import FIRST_PAST, LEARNER, build_lineup, default_opponents, past_config
 from ludus.train.preset_game import params_text
 
@@ -112,7 +112,7 @@ def build(preset: Preset, slabs: int = 2) -> Parts:
         lineup,
         matches=preset.pool.matches,
         groups=preset.pool.groups,
-        threads=preset.pool.threads,
+        threads=pool_thread_count(preset),
         seed=derive_seed(run.seed, SEED_POOL),
         on_error="truncate",
     )

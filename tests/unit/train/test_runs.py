@@ -70,7 +70,7 @@ def test_run_leaves_everything_and_repeats(tmp_path: Path, lag: str) -> None:
 
 def test_threads_do_not_change_the_result(tmp_path: Path) -> None:
     for threads in (1, 3):
-        preset = small_preset(run__threads=threads, pool__threads=threads - 1, evaluation__every_steps=0)
+        preset = small_preset(run__threads=threads, evaluation__every_steps=0)
         start_run(preset, tmp_path / str(threads))
     assert same_weights(last_weights(tmp_path / "1"), last_weights(tmp_path / "3"))
 
