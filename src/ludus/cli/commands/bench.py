@@ -156,8 +156,8 @@ class BenchTrain(msgspec.Struct, frozen=True):
             ("both together", "", si(b.combined_limit_steps_per_s), percent(b.share_of_combined_limit)),
         ]
         console.result(
-            f"{b.preset}: {b.game}, {b.lag}, {b.threads} threads, {b.precision}, {b.parameters:,} parameters, "
-            f"{b.matches} matches at once"
+            f"{b.preset}: {b.game}, {b.lag}, {b.threads} threads, {b.precision}, "
+            f"{b.parameters:,} parameters, {b.matches} matches at once"
         )
         console.result(console.table(rows, indent="  "))
         console.result(
