@@ -7,8 +7,9 @@
 into the slab, and keeps the books. ``python_us_per_step`` is one recv + send from Python with a single
 match: the fixed price of a step whatever its size. Both in processor time of the caller's thread
 (``threads=0``), so that other programs on the machine do not count. ``bots``: MiniRTS, SIMPLE against
-SIMPLE at frame skip 50, processor time a tick of the bare loop over that of the pool, and wall-clock
-ticks/s of two workers over one (only meaningful on two idle cores). Medians of the rounds.
+SIMPLE at frame skip 50: processor time a tick of the bare loop over that of the pool, of two workers
+over none (what sharing costs), and wall-clock ticks/s of two workers over one (only meaningful on two
+idle cores). Medians of the rounds.
 """
 
 from __future__ import annotations
@@ -103,8 +104,8 @@ def play_out(pool: NativePool) -> int:
     return pool.stats().ticks
 
 
-def bots_ns_per_tick(matches: int) -> float:
-    with bots_pool(0, matches) as pool:
+def bots_ns_per_tick(threads: int, matches: int) -> float:
+    with bots_pool(threads, matches) as pool:
         return cpu_ns(lambda: play_out(pool))
 
 
@@ -129,7 +130,8 @@ def main() -> None:
     bare = median(args.rounds, lambda: bare_ns_per_tick("tic_tac_toe", "uniform", 1, 400_000))
     pool = median(args.rounds, lambda: ns_per_decision(512, 1024))
     loop = median(args.rounds, lambda: bare_ns_per_tick("minirts", "simple", 50, 200_000))
-    bots = median(args.rounds, lambda: bots_ns_per_tick(args.bot_matches))
+    bots = median(args.rounds, lambda: bots_ns_per_tick(0, args.bot_matches))
+    shared = median(args.rounds, lambda: bots_ns_per_tick(2, args.bot_matches))
     one = median(args.rounds, lambda: bots_ticks_per_s(1, args.bot_matches))
     two = median(args.rounds, lambda: bots_ticks_per_s(2, args.bot_matches))
     report = {
@@ -144,6 +146,7 @@ def main() -> None:
             "bare_ns_per_tick": round(loop, 1),
             "pool_ns_per_tick": round(bots, 1),
             "bare_over_pool": round(loop / bots, 3),
+            "two_workers_cpu_over_serial": round(shared / bots, 3),
             "two_workers_over_one": round(two / one, 2),
         },
     }

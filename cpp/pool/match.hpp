@@ -205,9 +205,14 @@ class MatchPlayer {
       const auto s = static_cast<std::size_t>(seat);
       const auto p = static_cast<std::size_t>(layout_.plan(index, seat));
       const SeatPlan& plan = options_.lineup.plans[p];
-      Rng rng(seed, kPoolStream + p);  // a stream a plan: changing one leaves the others' draws
-      const Controller& drawn = plan.controllers[draw(settings.weights[p], rng.uniform())];
-      const std::uint32_t handover = rng.below(settings.handover[p] + 1);
+      std::size_t pick = 0;
+      std::uint32_t handover = 0;
+      if (plan.controllers.size() > 1 || settings.handover[p] > 0) {
+        Rng rng(seed, kPoolStream + p);  // a stream a plan: changing one leaves the others' draws
+        pick = draw(settings.weights[p], rng.uniform());
+        handover = rng.below(settings.handover[p] + 1);
+      }
+      const Controller& drawn = plan.controllers[pick];
       c.policy[s] = static_cast<std::int16_t>(drawn.policy);
       c.bot[s] = static_cast<std::int16_t>(drawn.policy >= 0 ? plan.handover_bot : drawn.bot);
       if (drawn.policy >= 0) {
