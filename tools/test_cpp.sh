@@ -13,8 +13,10 @@ fi
 echo "== C++ tests ($preset)"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# A compiler that is newer than CI's may warn of more; only CI makes that a failure.
+strict=$([ "${CI:-}" = true ] && echo ON || echo OFF)
 build() {
-  cmake --preset "$preset" -DLUDUS_PYTHON=OFF -Wno-dev && cmake --build "build/$preset" -j "$(getconf _NPROCESSORS_ONLN)"
+  cmake --preset "$preset" -DLUDUS_PYTHON=OFF -DLUDUS_WERROR="$strict" -Wno-dev && cmake --build "build/$preset" -j "$(getconf _NPROCESSORS_ONLN)"
 }
 build >"$log" 2>&1 || { cat "$log"; exit 1; }
 ctest --test-dir "build/$preset" --output-on-failure --no-tests=error
