@@ -9,7 +9,6 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, CheckError
-from ludus.cli.params import game_spec, read_params
 from ludus.flow.spec import GameSpec, ParamSpec, TensorSpec
 
 JSON = option("one JSON document on stdout")
@@ -52,6 +51,8 @@ class GamesShow(msgspec.Struct, frozen=True):
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        from ludus.cli.params import game_spec, read_params
+
         spec = game_spec(self.game, read_params(self.param))
         if self.json:
             console.document({**msgspec.to_builtins(spec), "spec_hash": spec.spec_hash})
@@ -72,6 +73,7 @@ class GamesCheck(msgspec.Struct, frozen=True):
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        from ludus.cli.params import game_spec, read_params
         from ludus.games import check_game
 
         params = read_params(self.param)
