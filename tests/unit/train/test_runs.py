@@ -111,11 +111,19 @@ def start_and_kill(preset: Preset, run: Path, update: int) -> None:
 
 @pytest.mark.parametrize(
     ("lag", "memory", "opponent"),
-    [("sync", "none", "random"), ("pipelined", "none", "past"), ("pipelined", "gru", "random")],
+    [
+        ("sync", "none", "random"),
+        ("pipelined", "none", "past"),
+        ("pipelined", "gru", "random"),
+        ("pipelined", "lstm", "simple"),  # MiniRTS, with its curriculum
+    ],
 )
 def test_resume_after_kill_is_bit_equal(tmp_path: Path, lag: str, memory: str, opponent: str) -> None:
     overrides: dict[str, object] = {"run__lag": lag, "policy__memory": memory, "policy__memory_size": 8}
     overrides |= {"opponents__0__name": opponent, "run__max_steps": 900, "evaluation__every_steps": 250}
+    if opponent == "simple":
+        overrides |= {"game__name": "minirts", "curriculum__bot": "simple", "policy__inputs": "globals,units"}
+        overrides |= {"evaluation__matches": 4, "evaluation__final_matches": 4}
     if opponent == "past":
         overrides |= {"opponents__0__past_every": 3}
     preset = small_preset(**overrides)
