@@ -3,7 +3,8 @@
 #   make demo   from a clone to a trained MiniRTS player, with a live view and a replay to watch
 #   make test   every test that CI runs
 #
-# Settings: PYTHON=python3.12 (>= 3.10), VENV=.venv, EXTRAS=train,cli,dev, PYTEST_ARGS="-k pool -x".
+# Settings: PYTHON=python3.12 (>= 3.10), VENV=.venv, EXTRAS=train,cli,dev, PYTEST_ARGS="-k pool -x",
+# PRESETS="debug clang" (make determinism).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -15,6 +16,7 @@ PYTHON ?= python3
 VENV ?= .venv
 EXTRAS ?= train,cli,dev
 PYTEST_ARGS ?=
+PRESETS ?=
 BIN := $(VENV)/bin
 # Tools of the environment (cmake and ninja among them) come before the machine's.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -93,7 +95,8 @@ sanitize: $(VENV)/installed ## C++ tests under address, undefined-behaviour and 
 
 .PHONY: determinism
 determinism: $(VENV)/installed ## the pinned hash of MiniRTS with GCC -O3 and -O0, Clang, and the sanitizers
-	@tools/determinism.sh
+	@tools/system_packages.sh clang
+	@tools/determinism.sh $(PRESETS)
 
 .PHONY: structure
 structure: $(VENV)/installed

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# system_packages.sh [compiler] [doctest] [chromium]   (none named: all)
+# system_packages.sh [compiler] [doctest] [chromium] [clang]   (none named: all)
 #
 # Makes sure that what pip cannot bring is there. As root on a Debian-like machine it installs what is
 # missing (LUDUS_NO_APT=1: never); anyone else is told what to install. Exit code 3: something is missing.
@@ -10,16 +10,18 @@ have_compiler() {
     "${CXX:-c++}" -std=c++20 -x c++ -fsyntax-only - 2>/dev/null
 }
 have_doctest() { printf '#include <doctest/doctest.h>\n' | "${CXX:-c++}" -x c++ -E - >/dev/null 2>&1; }
+have_clang() { command -v clang++ >/dev/null; }
 have_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 
-declare -A package=([compiler]=g++ [doctest]=doctest-dev [chromium]=chromium)
+declare -A package=([compiler]=g++ [doctest]=doctest-dev [chromium]=chromium [clang]=clang)
 declare -A purpose=(
   [compiler]="a C++20 compiler (GCC >= 11 or Clang >= 14), which builds the core"
   [doctest]="the doctest header, which the C++ tests need"
+  [clang]="Clang, with which the hashes of the games are compared (make determinism)"
   [chromium]="a Chromium or Chrome, which the browser tests need"
 )
 
-[ $# -gt 0 ] || set -- compiler doctest chromium
+[ $# -gt 0 ] || set -- compiler doctest chromium clang
 missing=()
 for name in "$@"; do
   [ -n "${package[$name]:-}" ] || { echo "system_packages.sh: unknown name $name (${!package[*]})" >&2; exit 2; }
