@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -52,7 +53,8 @@ def make_view(quiet: bool) -> View:
     if quiet:
         return SilentView()
     if sys.stderr.isatty():
-        return LiveView()
+        with suppress(ImportError):  # without rich, lines have to do
+            return LiveView()
     return LineView()
 
 

@@ -1,0 +1,141 @@
+"""What a run shows: lines where there is no terminal, a board where there is one."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from ludus.cli import live
+from ludus.games import spec
+from ludus.train.evaluation import EvalResult
+from ludus.train.observer import EvaluationMetrics, Timing, UpdateMetrics
+from ludus.train.preset_file import load_preset
+
+
+def update(minutes_left: float | None = 2.5) -> UpdateMetrics:
+    return UpdateMetrics(
+        update=12,
+        version=12,
+        steps=345_678,
+        received=400_000,
+        ticks=17_000_000,
+        matches=4321,
+        progress=0.25,
+        loss={"entropy": 1.25, "samples": 8192.0},
+        lag_mean=1.0,
+        lag_max=2,
+        lag={1: 100},
+        sample_reuse=0.98,
+        dropped=0,
+        outcomes={},
+        win_rate={"simple": 0.5},
+        mean_return=0.1,
+        mean_ticks=4012.0,
+        handover_ticks=0,
+        time=Timing(
+            minutes=1.5, minutes_left=minutes_left, update_s=0.5, frames_per_s=1.2e6, steps_per_s=24_000
+        ),
+    )
+
+
+def evaluation() -> EvaluationMetrics:
+    result = EvalResult(
+        player="version 12",
+        against="simple",
+        game="minirts",
+        matches=200,
+        win_rate=0.684,
+        ci_low=0.617,
+        ci_high=0.745,
+        wins=137,
+        draws=0,
+        losses=63,
+        score=0.684,
+        mean_ticks=4000.0,
+        mean_return=0.3,
+        errors=0,
+        seed=1,
+    )
+    return EvaluationMetrics(12, 345_678, 0.617, True, (result,))
+
+
+def test_lines_come_every_ten_seconds_and_whenever_something_happens(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    view = live.LineView()
+    for passed in (0.0, 3.0, 6.9, 0.2):  # at 100, 103, 109.9 and 110.1 s
+        now[0] += passed
+        view.on_update(update())
+    view.on_evaluation(evaluation())
+    view.on_message("problem: the disk is full")
+    out, err = capsys.readouterr()
+    assert out == ""
+    lines = err.splitlines()
+    assert len(lines) == 4
+    assert (
+        lines[0]
+        == lines[1]
+        == (
+            "[1:30 min, 2:30 min left] version 12, 346 k decisions, 1.2 M ticks/s, 24 k decisions/s, "
+            "2.00 updates/s, lag 1.00, reuse 0.98, won simple 50.0%"
+        )
+    )
+    assert lines[2] == "evaluation of version 12: simple 68.4% [61.7, 74.5] of 200 (best so far)"
+    assert lines[3] == "problem: the disk is full"
+
+
+def test_quiet_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with live.make_view(quiet=True) as view:
+        view.on_start(Path("r"), load_preset("minirts").preset, spec("minirts"))
+        view.on_update(update())
+        view.on_evaluation(evaluation())
+        view.on_message("anything")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_no_terminal_means_lines() -> None:
+    assert isinstance(live.make_view(quiet=False), live.LineView)
+
+
+def board(view: live.LiveView) -> str:
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), width=120, force_terminal=False)
+    console.print(view.render())
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue()
+
+
+def test_the_board_has_everything_that_a_person_waits_for() -> None:
+    pytest.importorskip("rich")
+    view = live.LiveView()
+    assert "the first matches are being played" in board(view)
+    view.on_start(Path("runs/r"), load_preset("minirts").preset, spec("minirts"))
+    view.on_update(update())
+    text = board(view)
+    shown_always = (
+        "runs/r|1.2 M ticks/s|24 k decisions/s|2.00 updates/s|lag 1.00 (max 2)|reuse 0.98|2:30 min left"
+    )
+    for shown in [
+        *shown_always.split("|"),
+        "simple",
+        "50.0%",
+        "not yet",
+        "entropy 1.25",
+        "no checkpoint yet",
+    ]:
+        assert shown in text
+    assert "samples" not in text
+    view.on_evaluation(evaluation())
+    view.on_checkpoint(Path("c"), 12)
+    view.on_message("something was decided")
+    text = board(view)
+    for shown in ("68.4% [61.7, 74.5] of 200", "best 12", "checkpoint 12", "something was decided"):
+        assert shown in text
+    view.on_update(update(minutes_left=None))
+    assert "Ctrl-C saves and ends" in board(view)
