@@ -86,7 +86,7 @@ class Learned {
 
   void note(int i) {
     const std::uint32_t entry = state_.learned[static_cast<std::size_t>(i)];
-    if (entry >> 22 == prefix_) place_[entry >> 13 & 511U] = static_cast<std::uint16_t>(i);
+    place_[entry >> 13 & 511U] = static_cast<std::uint16_t>(i);
   }
   // Finds the entries of this search, eight at a time.
   void index() {
@@ -98,12 +98,18 @@ class Learned {
       U4 b;
       std::memcpy(&a, &state_.learned[static_cast<std::size_t>(i)], sizeof a);
       std::memcpy(&b, &state_.learned[static_cast<std::size_t>(i) + 4], sizeof b);
-      const auto hit = ((a >> 22) == want) | ((b >> 22) == want);
+      const auto hit_a = (a >> 22) == want;
+      const auto hit_b = (b >> 22) == want;
+      const auto hit = hit_a | hit_b;
       std::uint64_t half[2];
       std::memcpy(half, &hit, sizeof half);
       if ((half[0] | half[1]) == 0) continue;
-      for (int k = i; k < std::min<int>(i + 8, state_.learned_size); ++k) note(k);
+      for (int k = 0; k < 4; ++k) {  // what is past the last entry is 0 and taken back below
+        if (hit_a[k] != 0) note(i + k);
+        if (hit_b[k] != 0) note(i + k + 4);
+      }
     }
+    if (prefix_ == 0 && place_[0] >= state_.learned_size) place_[0] = kNowhere;
   }
 
   void put(int x, int y, float value, std::uint32_t binade) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <functional>
 
 #include "games/rts/engine/learned.hpp"
 
@@ -48,29 +47,40 @@ bool well_inside(const EngineRules& rules, float x, float y) {
 
 bool line_free(const EngineRules& rules, const State& state, int slot, float sx, float sy, float tx,
                float ty) {
+  const int scx = cell_coord(sx);
+  const int scy = cell_coord(sy);
+  const int tcx = cell_coord(tx);
+  const int tcy = cell_coord(ty);
+  const bool plain =
+      state.irregular == 0 && well_inside(rules, sx, sy) && well_inside(rules, tx, ty);
+
+  // Only samples near a disc can fail, so only those are looked at: first the units in the columns
+  // and rows that the line crosses, then those of them that are near the line.
+  std::uint64_t near = 0;
+  if (plain) {
+    std::uint64_t columns = 0;
+    std::uint64_t rows = 0;
+    for (int c = std::min(scx, tcx); c <= std::max(scx, tcx) + 2; ++c) columns |= state.column[c];
+    for (int r = std::min(scy, tcy); r <= std::max(scy, tcy) + 2; ++r) rows |= state.row[r];
+    near = columns & rows & ~(std::uint64_t{1} << slot);
+    // A disc in the middle of the target cell touches no sample outside of that cell.
+    if (tx == static_cast<float>(tcx) && ty == static_cast<float>(tcy)) {
+      for_bits(near & state.column[tcx + 1] & state.row[tcy + 1], [&](int i) {
+        if (state.x[i] == tx && state.y[i] == ty) near &= ~(std::uint64_t{1} << i);
+      });
+    }
+    if (near == 0) return true;
+  }
+
   const float dist = std::sqrt(distance2(sx, sy, tx, ty));
   const int n = static_cast<int>(static_cast<double>(dist * 10.0F) + 0.5);
   if (n < 2) return true;
   const float vx = (tx - sx) / dist;
   const float vy = (ty - sy) / dist;
   const float step = dist / static_cast<float>(n);
-  const int scx = cell_coord(sx);
-  const int scy = cell_coord(sy);
-  const int tcx = cell_coord(tx);
-  const int tcy = cell_coord(ty);
   const Line line{
       rules, sx, sy, vx * step, vy * step, scy * rules.side + scx, tcy * rules.side + tcx};
-  if (state.irregular != 0 || !well_inside(rules, sx, sy) || !well_inside(rules, tx, ty)) {
-    return line.free(state, slot, 1, n - 1);
-  }
-
-  // Only samples near a disc can fail, so only those are looked at: first the units in the columns
-  // and rows that the line crosses, then those of them that are near the line.
-  std::uint64_t columns = 0;
-  std::uint64_t rows = 0;
-  for (int c = std::min(scx, tcx); c <= std::max(scx, tcx) + 2; ++c) columns |= state.column[c];
-  for (int r = std::min(scy, tcy); r <= std::max(scy, tcy) + 2; ++r) rows |= state.row[r];
-  std::uint64_t near = columns & rows & ~(std::uint64_t{1} << slot);
+  if (!plain) return line.free(state, slot, 1, n - 1);
   for (; near != 0; near &= near - 1) {
     const int i = std::countr_zero(near);
     const float dx = state.x[i] - sx;
@@ -78,11 +88,6 @@ bool line_free(const EngineRules& rules, const State& state, int slot, float sx,
     if (std::abs(dx * vy - dy * vx) > kReach) continue;
     const float along = dx * vx + dy * vy;
     if (along < -kReach || along > dist + kReach) continue;
-    // A disc in the middle of the target cell touches no sample outside of that cell.
-    if (state.x[i] == tx && state.y[i] == ty && tx == static_cast<float>(tcx) &&
-        ty == static_cast<float>(tcy)) {
-      continue;
-    }
     const int first = std::max(1, static_cast<int>((along - kReach) / step) - 1);
     const int last = std::min(n - 1, static_cast<int>((along + kReach) / step) + 1);
     if (first <= last && !line.free(state, slot, first, last)) return false;
@@ -130,8 +135,10 @@ struct Search {
   // floats sort like their bits), then smaller g, then larger cell.
   using Item = std::uint64_t;
 
-  std::array<Item, kCells> heap;
-  int heap_size = 0;
+  // What is to be looked at, best last. New cells are most often among the best, so that inserting
+  // moves few: faster than a heap at the two dozen cells of a usual search.
+  std::array<Item, kCells> open;
+  int open_size = 0;
   std::array<std::uint32_t, kMaxSide> seen{};  // bit x of row y
   std::array<std::int16_t, kCells> g;
   std::array<std::int16_t, kCells> from;
@@ -145,13 +152,14 @@ struct Search {
     g[cell] = static_cast<std::int16_t>(steps);
     from[cell] = static_cast<std::int16_t>(parent);
     const float cost = static_cast<float>(steps) + estimate;
-    heap[heap_size++] = static_cast<Item>(std::bit_cast<std::uint32_t>(cost)) << 32 |
-                        static_cast<Item>(steps) << 16 | static_cast<Item>(kCells - 1 - cell);
-    std::push_heap(heap.begin(), heap.begin() + heap_size, std::greater<>{});
+    const Item item = static_cast<Item>(std::bit_cast<std::uint32_t>(cost)) << 32 |
+                      static_cast<Item>(steps) << 16 | static_cast<Item>(kCells - 1 - cell);
+    int at = open_size++;
+    for (; at > 0 && open[at - 1] < item; --at) open[at] = open[at - 1];
+    open[at] = item;
   }
   Item pop() {
-    std::pop_heap(heap.begin(), heap.begin() + heap_size, std::greater<>{});
-    const Item item = heap[--heap_size];
+    const Item item = open[--open_size];
     popped[pops++] = static_cast<std::int16_t>(cell_of(item));
     return item;
   }
@@ -203,7 +211,7 @@ int search_path(const EngineRules& rules, const State& state, int slot, int star
   search.push(start, 0, estimate(start), -1);
   int end = -1;
   float length = 0.0F;
-  for (int pop = 1; search.heap_size > 0; ++pop) {
+  for (int pop = 1; search.open_size > 0; ++pop) {
     const Search::Item item = search.pop();
     const int cell = Search::cell_of(item);
     if (cell == target || pop == kMaxPops) {
