@@ -18,27 +18,26 @@ import msgspec
 import numpy as np
 
 from ludus.algorithms.appo.learner import UpdateStats
-from ludus.flow import MatchResult, Weights
+from ludus.flow import Weights
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint, Pointer, RunDirectory, RunLog, StorageError
 from ludus.train.async_rounds import AsyncRounds, slabs_needed
 from ludus.train.config import Preset
 from ludus.train.curriculum import handover_ticks
 from ludus.train.errors import Interrupted, RunFailed
-from ludus.train.evaluation import EvalResult, summarise
-from ludus.train.evaluator import RANDOM, Player, play_matches, scripted_player
+from ludus.train.evaluation import EvalResult
+from ludus.train.evaluator import RANDOM
 from ludus.train.gang import Gang
-from ludus.train.hardware import pool_thread_count
 from ludus.train.matches import RolloutSummary, running_win_rate
 from ludus.train.observer import EvaluationMetrics, Observer, Timing, UpdateMetrics
 from ludus.train.opponents import FIRST_PAST, PastWindow, bot_opponents, default_opponents, past_config
+from ludus.train.referee import FINAL, Referee
 from ludus.train.report import write_report
 from ludus.train.rounds import Round, Rounds, RoundTimes
 from ludus.train.sinks import Sink
 from ludus.train.state import TrainerState, decode_state, make_checkpoint, restore_parts
 from ludus.train.stopping import minutes_left, progress, reason_to_stop
 from ludus.train.wiring import (
-    SEED_EVALUATION,
     SEED_PAST,
     Parts,
     acting_copy,
@@ -47,9 +46,7 @@ from ludus.train.wiring import (
     network_of,
 )
 
-FINAL = 1 << 20  # number of the final evaluation, apart from those inside training
 RECORDED = 32  # matches of a final evaluation that keep a replay
-REPLAYS_PER_OPPONENT = 2  # of them stay on disk, won ones first
 
 
 def build_parts(preset: Preset) -> Parts:
@@ -84,14 +81,19 @@ class Trainer:
         self.frozen: dict[int, Weights] = {}
         opponents = preset.opponents or default_opponents(self.parts.spec)
         self.past = past_config(opponents)
-        self.against = preset.evaluation.against or bot_opponents(opponents) or self._stand_ins()
+        self.referee = Referee(
+            preset,
+            self.parts,
+            preset.evaluation.against or bot_opponents(opponents) or self._stand_ins(),
+            self.log,
+            should_stop=lambda: self._interrupted,
+        )
         self.reason = ""
         self._interrupted = False
         self._saved_at = time.perf_counter()
         self._saved_moment = 0
         self._mark = time.perf_counter()
         self._reported_problem = ""
-        self._replays: dict[str, list[MatchResult]] = {}
         with self.rounds.paused():
             if checkpoint is None:
                 self._begin()
@@ -164,7 +166,9 @@ class Trainer:
             self.reason = reason
             self._say(f"training ends: {reason}")
             self._save()
-            return self._final()
+            final = self._final()
+            self.log.event("finished", reason=reason, best=max(self.state.best_version, 0))
+            return final
 
     def close(self) -> None:
         """Stops threads and closes files. Idempotent."""
@@ -186,7 +190,7 @@ class Trainer:
                 self._freeze(parts.learner.weights())
         if self.preset.curriculum.bot:
             self.rounds.set_handover(self._handover())
-        every = self.preset.evaluation.every_steps
+        every = self.preset.evaluation.every_steps if self.preset.evaluation.matches > 0 else 0
         if every > 0 and state.budget.steps - state.evaluated_steps >= every:
             state.evaluated_steps = state.budget.steps
             state.evaluation_due = True
@@ -295,7 +299,7 @@ class Trainer:
         state = self.state
         version = self.parts.actor.version
         number = state.evaluations
-        results = self._evaluate_network(self.parts.actor, number, self.preset.evaluation.matches)
+        results = self.referee.rate(self.parts.actor, number, self.preset.evaluation.matches)
         if results is None:  # interrupted: it is made again after the run is resumed
             return
         state.evaluations += 1
@@ -317,49 +321,6 @@ class Trainer:
         self._tell(
             EvaluationMetrics(version, state.budget.steps, score, best, results, final=number == FINAL)
         )
-
-    def _evaluate_network(
-        self, actor: NetworkActor, number: int, matches: int, record: int = 0
-    ) -> tuple[EvalResult, ...] | None:
-        """Against every opponent, on matches that no training and no other evaluation plays."""
-        preset, parts = self.preset, self.parts
-        results: list[EvalResult] = []
-        opponent_skip = next((o.frame_skip for o in preset.opponents), 0)
-        for index, name in enumerate(self.against):
-            seed = derive_seed(preset.run.seed, SEED_EVALUATION, number, index)
-            player = Player(
-                f"version {actor.version}",
-                actor=NetworkActor(actor.network, seed, actor.version, preset.evaluation.greedy),
-                frame_skip=preset.game.frame_skip,
-            )
-            opponent = scripted_player(name, parts.spec, seed ^ 1, opponent_skip)
-            played = play_matches(
-                parts.spec,
-                parts.params,
-                player,
-                opponent,
-                matches=matches,
-                seed=seed,
-                threads=pool_thread_count(preset),
-                record=record,
-                should_stop=lambda: self._interrupted,
-            )
-            if self._interrupted:
-                return None
-            if record:
-                self._replays[name] = played
-            self.log.matches([match_row(r, number, actor.version) for r in played])
-            results.append(
-                summarise(
-                    played,
-                    player=player.name,
-                    against=name,
-                    game=parts.spec.name,
-                    seed=seed,
-                    params=parts.params,
-                )
-            )
-        return tuple(results)
 
     def _tell(self, evaluation: EvaluationMetrics) -> None:
         self.log.metrics(msgspec.to_builtins(evaluation, str_keys=True))
@@ -400,28 +361,16 @@ class Trainer:
         self._say(
             f"final evaluation of version {actor.version}: {evaluation.final_matches} matches an opponent"
         )
-        results = self._evaluate_network(actor, FINAL, evaluation.final_matches, RECORDED)
+        results = self.referee.rate(actor, FINAL, evaluation.final_matches, record=RECORDED)
         self._stop_if_interrupted()
         assert results is not None
         score = sum(r.ci_low for r in results) / len(results)
         self._tell(
             EvaluationMetrics(actor.version, self.state.budget.steps, score, True, results, final=True)
         )
-        self._keep_replays()
-        self.log.event("finished", reason=self.reason, best=actor.version)
+        for problem in self.referee.keep_replays(self.run_dir.replays):
+            self._problem(problem)
         return results
-
-    def _keep_replays(self) -> None:
-        """A few recorded matches of the final evaluation, won ones first."""
-        for name, played in self._replays.items():
-            whole = [r for r in played if r.replay and not r.error]
-            won_first = sorted(whole, key=lambda r: (r.outcome[r.plan_of_seat.index(0)] <= 0, r.match))
-            for index, result in enumerate(won_first[:REPLAYS_PER_OPPONENT]):
-                path = self.run_dir.replays / f"final-{name}-{index + 1}.replay.ludus"
-                try:
-                    path.write_bytes(result.replay)
-                except OSError as error:
-                    self._problem(f"{path} was not written: {error.strerror or error}")
 
     def _stop_if_interrupted(self) -> None:
         if self._interrupted:
@@ -518,19 +467,3 @@ def loss_numbers(update: UpdateStats) -> dict[str, float]:
         "reward_mean target_mean samples"
     )
     return {name: float(getattr(update, name)) for name in names.split()}
-
-
-def match_row(result: MatchResult, evaluation: int, version: int) -> dict[str, object]:
-    """A line of ``matches.jsonl``."""
-    return {
-        "evaluation": "final" if evaluation == FINAL else evaluation,
-        "version": version,
-        "match": result.match,
-        "seed": result.seed,
-        "ticks": result.ticks,
-        "seat": result.plan_of_seat.index(0),
-        "outcome": result.outcome,
-        "players": result.players,
-        "truncated": result.truncated,
-        "error": result.error,
-    }

@@ -1,0 +1,109 @@
+"""The matches in which a run's weights are rated, apart from those that they are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ludus.flow import MatchResult
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.storage import RunLog
+from ludus.train.config import Preset
+from ludus.train.evaluation import EvalResult, seat_of_plan, summarise
+from ludus.train.evaluator import Player, play_matches, scripted_player
+from ludus.train.hardware import pool_thread_count
+from ludus.train.wiring import SEED_EVALUATION, Parts, derive_seed
+
+FINAL = 1 << 20  # number of the final evaluation, apart from those inside training
+REPLAYS_PER_OPPONENT = 2
+
+
+class Referee:
+    """Plays evaluation ``number`` on matches that neither training nor another evaluation meets.
+
+    ``matches.jsonl`` gets its rows opponent by opponent. ``should_stop`` is asked between slabs.
+    """
+
+    def __init__(
+        self,
+        preset: Preset,
+        parts: Parts,
+        against: tuple[str, ...],
+        log: RunLog,
+        should_stop: Callable[[], bool],
+    ) -> None:
+        self.preset, self.parts, self.against, self.log = preset, parts, against, log
+        self.should_stop = should_stop
+        self._recorded: dict[str, list[MatchResult]] = {}
+
+    def rate(
+        self, actor: NetworkActor, number: int, matches: int, record: int = 0
+    ) -> tuple[EvalResult, ...] | None:
+        """Against every opponent in turn; None when it was told to stop before the end."""
+        preset, parts = self.preset, self.parts
+        results: list[EvalResult] = []
+        opponent_skip = next((o.frame_skip for o in preset.opponents), 0)
+        for index, name in enumerate(self.against):
+            seed = derive_seed(preset.run.seed, SEED_EVALUATION, number, index)
+            player = Player(
+                f"version {actor.version}",
+                actor=NetworkActor(actor.network, seed, actor.version, preset.evaluation.greedy),
+                frame_skip=preset.game.frame_skip,
+            )
+            played = play_matches(
+                parts.spec,
+                parts.params,
+                player,
+                scripted_player(name, parts.spec, seed ^ 1, opponent_skip),
+                matches=matches,
+                seed=seed,
+                threads=pool_thread_count(preset),
+                record=record,
+                should_stop=self.should_stop,
+            )
+            if self.should_stop():
+                return None
+            if record:
+                self._recorded[name] = played
+            self.log.matches([match_row(r, number, actor.version) for r in played])
+            results.append(
+                summarise(
+                    played,
+                    player=player.name,
+                    against=name,
+                    game=parts.spec.name,
+                    seed=seed,
+                    params=parts.params,
+                )
+            )
+        return tuple(results)
+
+    def keep_replays(self, folder: Path) -> list[str]:
+        """Writes a few of the recorded matches, won ones first. Returns what could not be written."""
+        problems: list[str] = []
+        for name, played in self._recorded.items():
+            whole = [r for r in played if r.replay and not r.error]
+            won_first = sorted(whole, key=lambda r: (r.outcome[seat_of_plan(r, 0)] <= 0, r.match))
+            for index, result in enumerate(won_first[:REPLAYS_PER_OPPONENT]):
+                path = folder / f"final-{name}-{index + 1}.replay.ludus"
+                try:
+                    path.write_bytes(result.replay)
+                except OSError as error:
+                    problems.append(f"{path} was not written: {error.strerror or error}")
+        return problems
+
+
+def match_row(result: MatchResult, evaluation: int, version: int) -> dict[str, object]:
+    """A line of ``matches.jsonl``."""
+    return {
+        "evaluation": "final" if evaluation == FINAL else evaluation,
+        "version": version,
+        "match": result.match,
+        "seed": result.seed,
+        "ticks": result.ticks,
+        "seat": seat_of_plan(result, 0),
+        "outcome": result.outcome,
+        "players": result.players,
+        "truncated": result.truncated,
+        "error": result.error,
+    }
