@@ -4,6 +4,7 @@
 set -eu
 preset=${1:?usage: tools/test_cpp.sh PRESET}
 cd "$(dirname "$0")/.."
+folder=build/test-$preset
 
 if ! tools/system_packages.sh doctest; then
   [ "${CI:-}" = true ] && exit 3
@@ -19,4 +20,4 @@ build() {
   cmake --preset "$preset" -DLUDUS_PYTHON=OFF -DLUDUS_WERROR="$strict" -Wno-dev && cmake --build "build/$preset" -j "$(getconf _NPROCESSORS_ONLN)"
 }
 build >"$log" 2>&1 || { cat "$log"; exit 1; }
-ctest --test-dir "build/$preset" --output-on-failure --no-tests=error
+ctest --test-dir "$folder" --output-on-failure --no-tests=error
