@@ -52,7 +52,7 @@ ENVIRONMENT = {
 COMMAND = [sys.executable, "-m", "ludus.cli"]
 
 
-def ludus(*words: str, cwd: Path, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+def ludus(*words: str, cwd: Path, timeout_s: float = 250) -> subprocess.CompletedProcess[str]:
     """One finished command. Nobody sees a traceback for a mistake of their own."""
     done = subprocess.run(
         [*COMMAND, *words],
@@ -217,10 +217,10 @@ def start_long_run(folder: Path, run: str) -> subprocess.Popen[str]:
         text=True,
     )
     last = folder / run / "checkpoints" / "last.json"
-    limit = time.monotonic() + 90
+    limit = time.monotonic() + 200
     while not last.exists():
         assert process.poll() is None, process.stderr.read() if process.stderr else ""
-        assert time.monotonic() < limit, "no checkpoint within 90 s"
+        assert time.monotonic() < limit, "no checkpoint within 200 s"
         time.sleep(0.02)
     return process
 
