@@ -58,6 +58,7 @@ class AsyncRounds:
         self._paused, self._parked, self._closing = False, False, False
         self._error: BaseException | None = None
         self._sampler_wait_s = 0.0
+        self._paused_s = 0.0  # not the sampler's own waiting
         self._thread = threading.Thread(target=self._sample, name="sampler", daemon=True)
         self._thread.start()
 
@@ -74,6 +75,7 @@ class AsyncRounds:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """The sampler rests between two slabs, and the newest weights act."""
+        begin = time.perf_counter()
         with self._changed:
             self._paused = True
             self._changed.notify_all()
@@ -85,6 +87,7 @@ class AsyncRounds:
         finally:
             with self._changed:
                 self._paused = False
+                self._paused_s += time.perf_counter() - begin
                 self._changed.notify_all()
 
     def run(self, progress: float, meanwhile: Callable[[], None] | None = None) -> Round:
@@ -174,7 +177,7 @@ class AsyncRounds:
 
     def _next_slab(self) -> Slab | None:
         """A free slab as soon as the lag allows one; helps the learner until then. None at the end."""
-        begin = time.perf_counter()
+        begin = time.perf_counter() - self._paused_s
         helped_s = 0.0
         helped: UpdatePlan | None = None
         while True:
@@ -189,7 +192,8 @@ class AsyncRounds:
                 if self._closing:
                     return None
                 if not self._paused and self._may_begin():
-                    self._sampler_wait_s += time.perf_counter() - begin - helped_s
+                    waited = time.perf_counter() - self._paused_s - begin - helped_s
+                    self._sampler_wait_s += max(0.0, waited)  # a pause may begin while it still samples
                     return self._free.popleft()
                 plan = helped = self._plan
             if plan is not None:

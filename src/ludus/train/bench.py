@@ -28,6 +28,7 @@ from ludus.train.async_rounds import AsyncRounds, slabs_needed
 from ludus.train.config import Preset
 from ludus.train.errors import ConfigError
 from ludus.train.gang import Gang
+from ludus.train.hardware import pool_thread_count
 from ludus.train.rounds import Round, Rounds
 from ludus.train.wiring import SEED_POOL, Parts, acting_copy, build, derive_seed
 
@@ -116,7 +117,9 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
         turn = seconds / TURNS
         for _ in range(TURNS):
             _repeat(turn * 0.5, lambda: _train(rounds, preset, training))
-            with rounds.paused():
+            begin = time.perf_counter()
+            with rounds.paused():  # a sampler of its own finishes its slab first: training's time
+                training.seconds += time.perf_counter() - begin
                 _repeat(turn * 0.2, lambda: _simulate(alone, slab, simulation))
                 _repeat(turn * 0.1, lambda: _infer(parts, rounds.filled or parts.slabs[0], inference))
                 _repeat(
@@ -272,11 +275,11 @@ def _result(
         sample_reuse=training.learned / max(1, training.received),
         sampler_wait_share=min(1.0, sampler_wait),
         learner_wait_share=min(1.0, learner_wait),
-        advice=_advice(pure, infer, learn, sampler_wait, learner_wait),
+        advice=_advice(pure, infer, learn, few_pool_threads=pool_thread_count(preset) < parts.threads),
     )
 
 
-def _advice(pure: float, infer: float, learn: float, sampler_wait: float, learner_wait: float) -> str:
+def _advice(pure: float, infer: float, learn: float, *, few_pool_threads: bool) -> str:
     """One line: which stage costs most, and what to change."""
     cost = {"simulation": 1.0 / max(pure, 1e-9), "inference": 1.0 / max(infer, 1e-9), "learning": 1.0 / learn}
     total = sum(cost.values())
@@ -287,6 +290,6 @@ def _advice(pure: float, infer: float, learn: float, sampler_wait: float, learne
         "learning": "a smaller policy, fewer epochs or another micro_batch would help",
     }[stage]
     idle = ""
-    if learner_wait > 0.2 and sampler_wait < 0.05:
-        idle = "; the learner waits for data: give the pool a thread (pool.threads)"
+    if stage == "simulation" and few_pool_threads:
+        idle = "; the pool has fewer threads than the run (pool.threads, 0 = as many)"
     return f"{stage} takes {cost[stage] / total:.0%} of the work: {hint}{idle}"
