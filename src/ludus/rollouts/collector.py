@@ -144,10 +144,10 @@ class Collector:
         stats.wait_s += time.perf_counter() - begin
         if batch.t != t:
             raise RuntimeError(f"group {group} is at t={batch.t}, expected {t}")
-        if t > 0:
-            stats.results += batch.results
-            if len(batch.final_rows):
-                self._value_last(batch, stats)
+        # At the very first moment too: a match can end before any of its rows had to decide.
+        stats.results += batch.results
+        if t > 0 and len(batch.final_rows):
+            self._value_last(batch, stats)
         return batch
 
     def _decide(self, batch: StepBatch, stats: RolloutStats) -> None:
