@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ludus.games import check_game, find, replays, spec
+from ludus.games import check_game, find, registry, replays, spec
 from ludus.native import ParamError, cmake_dir
 from tests.conftest import require_program
 
@@ -18,8 +19,21 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "custom_game"
 
 
 @pytest.fixture(scope="module")
-def foragers(tmp_path_factory: pytest.TempPathFactory, cxx: str) -> Path:
-    """Folder with the compiled module, built as a user would build it."""
+def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
+    """Patches that end with this file."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+@pytest.fixture(scope="module")
+def foragers(
+    tmp_path_factory: pytest.TempPathFactory, cxx: str, monkeypatch_module: pytest.MonkeyPatch
+) -> Path:
+    """Folder with the compiled module, built as a user would build it.
+
+    A process knows a game by its name once it has loaded it; other tests must not see this one.
+    """
+    monkeypatch_module.setattr(registry, "_loaded", {})
     build = tmp_path_factory.mktemp("foragers") / "build"
     cmake = require_program(("cmake",), "cmake")
     settings = {

@@ -8,6 +8,7 @@ flight) and ``state.json`` (counters, and size and SHA-256 of the other three). 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
 from dataclasses import dataclass
@@ -19,7 +20,13 @@ import msgspec
 from ludus.flow.slab import Array
 from ludus.flow.weights import Weights
 from ludus.storage.errors import CorruptFile, RunNotFound
-from ludus.storage.files import TEMPORARY, write_atomic, write_directory_atomic, write_synced
+from ludus.storage.files import (
+    TEMPORARY,
+    remove_directory,
+    write_atomic,
+    write_directory_atomic,
+    write_synced,
+)
 from ludus.storage.tensors import decode_file, encode_tensors, encode_weights, read_weights
 
 SCHEMA = 1
@@ -217,7 +224,8 @@ class CheckpointStore:
         kept = self.versions()[-self.keep :] + ([best.version] if best else [])
         for version in self.versions():
             if version not in kept:
-                shutil.rmtree(self.path(version), ignore_errors=True)
+                with contextlib.suppress(OSError):  # a folder too many is better than an ended run
+                    remove_directory(self.path(version))
 
 
 def _check_file(path: Path, record: FileRecord) -> None:

@@ -49,6 +49,14 @@ def write_atomic(path: Path, data: bytes) -> None:
     fsync_directory(path.parent)
 
 
+def remove_directory(path: Path) -> None:
+    """Removes directory ``path`` so that a kill never leaves a part of it under its name."""
+    aside = path.with_name(path.name + ".old" + TEMPORARY)
+    shutil.rmtree(aside, ignore_errors=True)
+    os.replace(path, aside)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
 def write_directory_atomic(path: Path, fill: Callable[[Path], None]) -> None:
     """Makes directory ``path``, filled by ``fill(temporary_directory)``, appear all at once.
 
@@ -62,7 +70,7 @@ def write_directory_atomic(path: Path, fill: Callable[[Path], None]) -> None:
         fill(aside)
         fsync_directory(aside)
         if path.exists():
-            shutil.rmtree(path)
+            remove_directory(path)
         os.replace(aside, path)
     except OSError:
         shutil.rmtree(aside, ignore_errors=True)
