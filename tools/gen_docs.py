@@ -38,6 +38,10 @@ def _number(value: float) -> str:
     return f"{value:g}" if abs(value) < 1e6 else f"{value:.0f}"
 
 
+MANY_LABELS = 64  # beyond this a table of a head's choices helps nobody
+SYMMETRIES = {"none": "none", "mirror": "left to right", "dihedral": "the eight of the square"}
+
+
 def facts(s: GameSpec) -> str:
     """Seats, turns, information, frame skip, versions."""
     return _table(
@@ -48,6 +52,7 @@ def facts(s: GameSpec) -> str:
             ("seats", str(s.seats)),
             ("turns", "one seat at a time" if s.turn_based else "all seats at once"),
             ("information", "perfect" if s.perfect_information else "each seat sees its own part"),
+            ("symmetry of the board", SYMMETRIES[s.symmetry]),
             ("default frame skip", f"{s.default_frame_skip} ticks between two decisions"),
             ("longest match", f"{s.max_ticks} ticks" if s.max_ticks else "unbounded"),
             ("observation, packed", f"{sum(_packed_bytes(t) for t in s.observation)} bytes"),
@@ -95,7 +100,10 @@ def actions(s: GameSpec) -> str:
     ]
     text = _table(("head", "choices", "mask depends on", "meaning"), rows)
     for h in s.heads:
-        if h.labels:
+        if len(h.labels) > MANY_LABELS:
+            first, last = (", ".join(map(_code, part)) for part in (h.labels[:3], h.labels[-3:]))
+            text += f"\nChoices of `{h.name}`: {first}, ..., {last}\n"
+        elif h.labels:
             numbered = _table(("", h.name), [(str(n), label) for n, label in enumerate(h.labels)])
             text += f"\nChoices of `{h.name}`:\n\n{numbered}"
     return text

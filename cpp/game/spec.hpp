@@ -76,6 +76,16 @@ struct BotSpec {
   std::string meaning;
 };
 
+// Under which transformations of the board the rules do not change. Each maps tensors of three axes
+// [C, H, W] by their last two, and head 0 likewise: its first H * W choices are the cells, row by
+// row, and what follows them (a pass) stays; with exactly W choices they are the columns.
+// MiniRTS and the like declare none: their tensors are not boards of the head's cells.
+enum class Symmetry : std::uint8_t {
+  none,
+  mirror,    // left to right
+  dihedral,  // the eight of the square, H = W
+};
+
 struct GameSpec {
   std::string name;   // "minirts"
   std::string title;  // "MiniRTS"
@@ -84,7 +94,8 @@ struct GameSpec {
   bool turn_based = false;  // at most one seat acts at a time
   bool perfect_information = false;
   int default_frame_skip = 1;  // ticks between two decisions of a seat
-  int max_ticks = 0;           // longest possible match under these parameters; 0 = unbounded
+  Symmetry symmetry = Symmetry::none;
+  int max_ticks = 0;  // longest possible match under these parameters; 0 = unbounded
   std::vector<TensorSpec> observation;
   std::vector<HeadSpec> heads;
   std::vector<ParamSpec> params;

@@ -71,12 +71,25 @@ const char* kind_name(ParamKind kind) {
   return "";
 }
 
+const char* symmetry_name(Symmetry symmetry) {
+  switch (symmetry) {
+    case Symmetry::none:
+      return "none";
+    case Symmetry::mirror:
+      return "mirror";
+    case Symmetry::dihedral:
+      return "dihedral";
+  }
+  return "";
+}
+
 std::string spec_json(const GameSpec& s) {
   JsonWriter j;
   j.open('{').field("name", s.name).field("title", s.title).field("version", s.version);
   j.field("seats", s.seats).field("turn_based", s.turn_based);
   j.field("perfect_information", s.perfect_information);
   j.field("default_frame_skip", s.default_frame_skip).field("max_ticks", s.max_ticks);
+  j.field("symmetry", symmetry_name(s.symmetry));
   j.key("observation").open('[');
   for (const TensorSpec& t : s.observation) tensor(j, t);
   j.close(']').key("heads").open('[');

@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "game/game_list.hpp"
+#include "games/connect_four/connect_four.hpp"
+#include "games/gomoku/gomoku.hpp"
 #include "games/rts/minirts/minirts.hpp"
 #include "games/tic_tac_toe/tic_tac_toe.hpp"
 
 namespace ludus {
 
-using BuiltinGames = GameList<MiniRts, TicTacToe>;
+using BuiltinGames = GameList<ConnectFour, Gomoku, MiniRts, TicTacToe>;
 
 [[nodiscard]] std::vector<std::string> game_names();
 

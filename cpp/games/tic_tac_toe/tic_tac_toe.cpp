@@ -89,6 +89,7 @@ GameSpec T::spec(const Rules&) {
   s.turn_based = true;
   s.perfect_information = true;
   s.default_frame_skip = 1;
+  s.symmetry = Symmetry::dihedral;
   s.max_ticks = kCells;
   s.observation = {{.name = "board",
                     .dtype = DType::bits,

@@ -103,6 +103,10 @@ class GameSpec(msgspec.Struct, frozen=True):
     params: tuple[ParamSpec, ...]
     bots: tuple[BotSpec, ...]
     meaning: str = ""
+    #: Transformations that leave the rules as they are: of tensors ``[C, H, W]`` by their last two axes,
+    #: and of head 0, whose first ``H * W`` choices are the cells row by row (with ``W`` choices: the columns).
+    #: ``mirror`` is left to right, ``dihedral`` the eight of the square.
+    symmetry: Literal["none", "mirror", "dihedral"] = "none"
 
     @property
     def mask_size(self) -> int:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ludus.games import list_games
 from ludus.train.config import GameConfig, OpponentConfig, Preset
 from ludus.train.preset_file import (
     MAX_BYTES,
@@ -181,7 +182,8 @@ def test_overrides_and_their_origins() -> None:
         (
             "game.name",
             "chess",
-            "--game.name: game.name: unknown game chess (games: minirts, tic_tac_toe); see: ludus games list",
+            f"--game.name: game.name: unknown game chess (games: {', '.join(list_games())}); "
+            "see: ludus games list",
         ),
     ],
 )

@@ -1,0 +1,230 @@
+#include "games/connect_four/connect_four.hpp"
+
+#include <bit>
+#include <vector>
+
+#include "base/bit_writer.hpp"
+#include "base/hash.hpp"
+#include "base/json.hpp"
+
+namespace ludus {
+namespace {
+
+using C = ConnectFour;
+
+enum Bot : int { kRandom, kTactical };
+
+const std::vector<ParamSpec>& declared() {
+  static const std::vector<ParamSpec> params = {
+      {.name = "opens",
+       .kind = ParamKind::text,
+       .default_value = "seat0",
+       .choices = {"seat0", "seat1", "random"},
+       .meaning = "the seat that moves first; random draws it from the match's seed"},
+  };
+  return params;
+}
+
+// Cells of one row as seven bits, column 0 lowest. The product moves bit 7c to bit 42 + c; no two
+// of its terms meet, since 7a - 6b takes 49 different values for a, b in 0..6.
+std::uint64_t row_bits(std::uint64_t stones, int row_from_below) {
+  constexpr std::uint64_t kGather = [] {
+    std::uint64_t m = 0;
+    for (int c = 0; c < C::kColumns; ++c) m |= std::uint64_t{1} << (42 - 6 * c);
+    return m;
+  }();
+  return ((stones >> row_from_below & C::kBottom) * kGather) >> 42 & 0x7f;
+}
+
+// The playable cells in which one of `stones` would complete four, or 0.
+std::uint64_t completing(std::uint64_t stones, std::uint64_t landing) {
+  std::uint64_t found = 0;
+  for (std::uint64_t left = landing; left != 0; left &= left - 1) {
+    const std::uint64_t cell = left & -left;
+    if (C::four(stones | cell)) found |= cell;
+  }
+  return found;
+}
+
+}  // namespace
+
+C::Rules C::make_rules(const Params& params) {
+  params.check(kName, declared());
+  const std::string opens = params.text("opens", declared());
+  Rules rules;
+  rules.opens = opens == "seat0"   ? Rules::Opens::seat0
+                : opens == "seat1" ? Rules::Opens::seat1
+                                   : Rules::Opens::random;
+  return rules;
+}
+
+GameSpec C::spec(const Rules&) {
+  GameSpec s;
+  s.name = kName;
+  s.title = "Connect Four";
+  s.version = 1;
+  s.seats = 2;
+  s.turn_based = true;
+  s.perfect_information = true;
+  s.default_frame_skip = 1;
+  s.symmetry = Symmetry::mirror;
+  s.max_ticks = kCells;
+  s.observation = {{.name = "board",
+                    .dtype = DType::bits,
+                    .shape = {2, kRows, kColumns},
+                    .low = 0.0,
+                    .high = 1.0,
+                    .meaning = "stones of the observing seat, then of its opponent; the highest "
+                               "row comes first",
+                    .labels = {"own", "opponent"}}};
+  s.heads = {{.name = "column",
+              .size = kColumns,
+              .labels = {"a", "b", "c", "d", "e", "f", "g"},
+              .depends_on = {},
+              .meaning = "where to drop the stone, from the left; legal while the column is not "
+                         "full"}};
+  s.params = declared();
+  s.bots = {{"random", "a uniformly random column that is not full"},
+            {"tactical",
+             "completes its own four, else stops the opponent's, else drops where the opponent "
+             "cannot complete four on top of it, at random among equals"}};
+  s.meaning =
+      "Stones fall to the lowest free cell of a column; four in a row of one's own, across, "
+      "up or diagonally, wins; a full board without them is a draw.";
+  return s;
+}
+
+void C::reset(const Rules& rules, State& s, MatchSeed seed) {
+  s = State{};
+  s.rng = Rng(seed, 0);
+  switch (rules.opens) {
+    case Rules::Opens::seat0:
+      break;
+    case Rules::Opens::seat1:
+      s.to_move = 1;
+      break;
+    case Rules::Opens::random:
+      s.to_move = s.rng.coin() ? 1 : 0;
+      break;
+  }
+}
+
+SeatMask C::to_act(const Rules& rules, const State& s) {
+  return status(rules, s).over ? 0 : SeatMask{1} << s.to_move;
+}
+
+void C::act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action) {
+  if (status(rules, s).over || seat != s.to_move) {
+    throw GameError("connect_four: seat " + std::to_string(seat) + " is not to move");
+  }
+  const std::int32_t column = action.empty() ? -1 : action[0];
+  if (column < 0 || column >= kColumns) {
+    throw GameError("connect_four: column " + std::to_string(column) + " is not in [0, 7)");
+  }
+  if ((landing(s.stones[0] | s.stones[1]) & column_mask(column)) == 0) {
+    throw GameError("connect_four: column " + std::to_string(column) + " is full");
+  }
+  s.chosen = static_cast<std::int8_t>(column);
+}
+
+void C::bot(const Rules& rules, State& s, int seat, int bot) {
+  if (status(rules, s).over || seat != s.to_move) return;
+  const std::uint64_t own = s.stones[static_cast<std::size_t>(seat)];
+  const std::uint64_t other = s.stones[static_cast<std::size_t>(1 - seat)];
+  std::uint64_t choices = landing(own | other);
+  if (bot == kTactical) {
+    if (const std::uint64_t wins = completing(own, choices); wins != 0) {
+      choices = wins;
+    } else if (const std::uint64_t threats = completing(other, choices); threats != 0) {
+      choices = threats;
+    } else {
+      std::uint64_t safe = 0;
+      for (std::uint64_t left = choices; left != 0; left &= left - 1) {
+        const std::uint64_t cell = left & -left;
+        const std::uint64_t above = cell << 1 & kBoard;
+        if (above == 0 || !four(other | above)) safe |= cell;
+      }
+      if (safe != 0) choices = safe;
+    }
+  }
+  auto pick = s.rng.below(static_cast<std::uint32_t>(std::popcount(choices)));
+  for (; pick > 0; --pick) choices &= choices - 1;
+  s.chosen = static_cast<std::int8_t>(std::countr_zero(choices) / kStride);
+}
+
+void C::advance(const Rules& rules, State& s) {
+  if (status(rules, s).over) return;
+  if (s.chosen < 0) {
+    throw GameError("connect_four: seat " + std::to_string(s.to_move) + " has not decided");
+  }
+  std::uint64_t& own = s.stones[s.to_move];
+  own |= landing(s.stones[0] | s.stones[1]) & column_mask(s.chosen);
+  if (four(own)) s.winner = static_cast<std::int8_t>(s.to_move);
+  s.last = s.chosen;
+  s.chosen = -1;
+  s.to_move ^= 1;
+  ++s.tick;
+}
+
+Status C::status(const Rules&, const State& s) {
+  return {.over = s.winner >= 0 || s.tick == kCells, .truncated = false};
+}
+
+void C::rewards(const Rules& rules, const State& s, std::span<float> out) {
+  outcome(rules, s, out);
+}
+
+void C::outcome(const Rules&, const State& s, std::span<float> out) {
+  for (int seat = 0; seat < 2; ++seat) {
+    out[static_cast<std::size_t>(seat)] = s.winner < 0 ? 0.0F : (s.winner == seat ? 1.0F : -1.0F);
+  }
+}
+
+void C::observe(const Rules&, const State& s, int seat, std::span<std::byte* const> tensors) {
+  BitWriter out(tensors[0]);
+  for (const std::uint64_t stones :
+       {s.stones[static_cast<std::size_t>(seat)], s.stones[static_cast<std::size_t>(1 - seat)]}) {
+    for (int row = kRows - 1; row >= 0; --row) out.put(row_bits(stones, row), kColumns);
+  }
+  out.finish();
+}
+
+void C::legal(const Rules& rules, const State& s, int, std::uint8_t* mask) {
+  const bool over = status(rules, s).over;
+  const std::uint64_t free = landing(s.stones[0] | s.stones[1]);
+  for (int c = 0; c < kColumns; ++c) mask[c] = over || (free & column_mask(c)) != 0 ? 1 : 0;
+}
+
+std::uint64_t C::hash(const Rules&, const State& s) {
+  Hash64 h;
+  h.add(s.stones[0]);
+  h.add(s.stones[1]);
+  h.add(s.to_move);
+  h.add(static_cast<std::uint64_t>(s.chosen + 1));
+  h.add(s.tick);
+  Rng rng = s.rng;
+  h.add(rng.next());
+  return h.value();
+}
+
+std::string C::view(const Rules& rules, const State& s) {
+  JsonWriter j;
+  j.open('{').field("tick", s.tick).field("to_move", s.to_move).field("winner", s.winner);
+  j.field("over", status(rules, s).over).field("width", kColumns).field("height", kRows);
+  int last = -1;
+  if (s.last >= 0) {
+    const std::uint64_t column = (s.stones[0] | s.stones[1]) & column_mask(s.last);
+    last = (kRows - std::popcount(column)) * kColumns + s.last;
+  }
+  j.field("last", last).key("cells").open('[');
+  for (int row = kRows - 1; row >= 0; --row) {
+    for (int c = 0; c < kColumns; ++c) {
+      const int bit = c * kStride + row;
+      j.value((s.stones[0] >> bit & 1) != 0 ? 0 : (s.stones[1] >> bit & 1) != 0 ? 1 : -1);
+    }
+  }
+  j.close(']').close('}');
+  return std::move(j).text();
+}
+
+}  // namespace ludus

@@ -1,0 +1,73 @@
+// Connect Four on the standard board of seven columns and six rows, as two bitboards.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "game/game.hpp"
+
+namespace ludus {
+
+struct ConnectFour {
+  static constexpr const char* kName = "connect_four";
+  static constexpr int kColumns = 7;
+  static constexpr int kRows = 6;
+  static constexpr int kCells = kColumns * kRows;
+  // A column is kRows bits, the lowest row first, and one bit that stays empty, so that no line of
+  // four runs from the top of one column into the next: bit = column * kStride + row from below.
+  static constexpr int kStride = kRows + 1;
+
+  struct Rules {
+    enum class Opens : std::uint8_t { seat0, seat1, random };
+    Opens opens = Opens::seat0;
+  };
+
+  struct State {
+    Rng rng;                                // the match's own stream, for bots that draw
+    std::array<std::uint64_t, 2> stones{};  // one bitboard a seat
+    std::uint32_t tick = 0;
+    std::uint8_t to_move = 0;
+    std::int8_t winner = -1;  // seat, or -1 while nobody has four in a row
+    std::int8_t chosen = -1;  // column queued by act/bot, played by advance
+    std::int8_t last = -1;    // column of the last move, or -1; for viewers
+  };
+
+  // Whether a bitboard holds four in a row.
+  static bool four(std::uint64_t stones) {
+    for (const int step : {1, kStride - 1, kStride, kStride + 1}) {
+      const std::uint64_t pairs = stones & stones >> step;
+      if ((pairs & pairs >> 2 * step) != 0) return true;
+    }
+    return false;
+  }
+  static constexpr std::uint64_t kBottom = 0x0000040810204081;  // the lowest cell of each column
+  static constexpr std::uint64_t kBoard = kBottom * ((1U << kRows) - 1);
+  static constexpr std::uint64_t column_mask(int column) {
+    return std::uint64_t{(1U << kRows) - 1} << column * kStride;
+  }
+  // The cells that a stone dropped now would come to rest in, one a column that is not full.
+  static std::uint64_t landing(std::uint64_t occupied) { return (occupied + kBottom) & kBoard; }
+
+  static Rules make_rules(const Params& params);
+  static GameSpec spec(const Rules& rules);
+  static void reset(const Rules& rules, State& s, MatchSeed seed);
+  static SeatMask to_act(const Rules& rules, const State& s);
+  static void act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action);
+  static void bot(const Rules& rules, State& s, int seat, int bot);
+  static void advance(const Rules& rules, State& s);
+  static std::uint32_t tick(const State& s) { return s.tick; }
+  static Status status(const Rules& rules, const State& s);
+  static void rewards(const Rules& rules, const State& s, std::span<float> out);
+  static void outcome(const Rules& rules, const State& s, std::span<float> out);
+  static void observe(const Rules& rules, const State& s, int seat,
+                      std::span<std::byte* const> tensors);
+  static void legal(const Rules& rules, const State& s, int seat, std::uint8_t* mask);
+  static std::uint64_t hash(const Rules& rules, const State& s);
+  static std::string view(const Rules& rules, const State& s);
+};
+
+static_assert(Game<ConnectFour>);
+
+}  // namespace ludus

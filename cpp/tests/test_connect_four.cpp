@@ -1,0 +1,112 @@
+#include "game/match.hpp"
+#include "game/perft.hpp"
+#include "games/connect_four/connect_four.hpp"
+#include "tests/doctest.hpp"
+
+namespace ludus {
+namespace {
+
+using C = ConnectFour;
+
+struct Match {
+  C::Rules rules = C::make_rules({});
+  C::State s{};
+  explicit Match(const char* columns = "", MatchSeed seed = {}) {
+    C::reset(rules, s, seed);
+    for (; *columns != 0; ++columns) play(*columns - 'a');
+  }
+  void play(std::int32_t column) {
+    C::act(rules, s, s.to_move, {&column, 1});
+    C::advance(rules, s);
+  }
+  [[nodiscard]] float result(int seat) const {
+    std::array<float, 2> out{};
+    C::outcome(rules, s, out);
+    return out[static_cast<std::size_t>(seat)];
+  }
+};
+
+TEST_CASE("connect_four: four across, up and along both diagonals win") {
+  for (const char* columns : {"aabbccd", "gagagag", "abbccdcddgd", "gffeededdad", "ddeeffg"}) {
+    INFO(std::string(columns));
+    Match m(columns);
+    CHECK(C::status(m.rules, m.s).over);
+    CHECK(m.result(0) == 1.0F);
+    CHECK(m.result(1) == -1.0F);
+    CHECK(C::to_act(m.rules, m.s) == 0);
+  }
+}
+
+TEST_CASE("connect_four: no line runs over the edge of the board") {
+  // Three at the top of column a and the lowest cell of column b would be neighbours without the
+  // free bit above each column; so would row ends one row apart.
+  const auto bit = [](int column, int row) {
+    return std::uint64_t{1} << (column * C::kStride + row);
+  };
+  CHECK_FALSE(C::four(bit(0, 3) | bit(0, 4) | bit(0, 5) | bit(1, 0)));
+  CHECK_FALSE(C::four(bit(0, 5) | bit(2, 0) | bit(3, 1) | bit(4, 2)));
+  CHECK_FALSE(C::four(bit(0, 2) | bit(1, 1) | bit(2, 0) | bit(2, 5)));
+  CHECK(C::four(bit(3, 2) | bit(4, 3) | bit(5, 4) | bit(6, 5)));
+}
+
+TEST_CASE("connect_four: a full board without four is a draw") {
+  Match m("abababbababacdcdcddcdcdcefefeffefefegggggg");
+  CHECK(m.s.tick == C::kCells);
+  CHECK(C::status(m.rules, m.s).over);
+  CHECK(m.result(0) == 0.0F);
+}
+
+TEST_CASE("connect_four: full columns are masked and refused") {
+  Match m("aaaaaa");
+  std::array<std::uint8_t, 7> mask{};
+  C::legal(m.rules, m.s, 0, mask.data());
+  CHECK(mask == std::array<std::uint8_t, 7>{0, 1, 1, 1, 1, 1, 1});
+  const std::int32_t full = 0;
+  CHECK_THROWS_WITH_AS(C::act(m.rules, m.s, 0, {&full, 1}), "connect_four: column 0 is full",
+                       GameError);
+}
+
+TEST_CASE("connect_four: planes hold the highest row first, own stones first") {
+  Match m("dcdg");
+  std::array<std::byte, 11> bytes{};
+  std::byte* tensors[] = {bytes.data()};
+  C::observe(m.rules, m.s, 1, tensors);  // seat 1 has c1, g1; seat 0 has d1, d2
+  for (int i = 0; i < 84; ++i) {
+    const bool set =
+        (std::to_integer<unsigned>(bytes[static_cast<std::size_t>(i) / 8]) >> i % 8 & 1U) != 0;
+    const bool expected =
+        i == 5 * 7 + 2 || i == 5 * 7 + 6 || i == 42 + 5 * 7 + 3 || i == 42 + 4 * 7 + 3;
+    INFO(i);
+    CHECK(set == expected);
+  }
+}
+
+TEST_CASE("connect_four: perft") {
+  // 7^n until a column is full: of 7^7 paths seven have seven stones in one. The eighth number is
+  // OpenSpiel's (benchmarks/cross_checks/open_spiel_games.py).
+  constexpr std::uint64_t kPaths[] = {7, 49, 343, 2401, 16807, 117649, 823536};
+  for (int d = 1; d <= 7; ++d) CHECK(perft<C>({}, {}, 0, d) == kPaths[d - 1]);
+}
+
+TEST_CASE("connect_four: tactical wins, blocks, and beats random") {
+  Match win("aabbcc");
+  C::bot(win.rules, win.s, 0, 1);
+  CHECK(win.s.chosen == 3);
+  Match block("aabbc");
+  C::bot(block.rules, block.s, 1, 1);
+  CHECK(block.s.chosen == 3);
+  MatchContext<C> c{Params{}};
+  int wins = 0;
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    const int tactical = static_cast<int>(i % 2);
+    std::vector<SeatDriver> drivers(2);
+    drivers[static_cast<std::size_t>(tactical)].bot = 1;
+    drivers[static_cast<std::size_t>(1 - tactical)].bot = 0;
+    const Replay r = record_match<C>(c, {}, {3, i}, drivers, 16);
+    wins += r.outcome[static_cast<std::size_t>(tactical)] > 0 ? 1 : 0;
+  }
+  CHECK(wins > 380);
+}
+
+}  // namespace
+}  // namespace ludus
