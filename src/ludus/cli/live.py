@@ -99,9 +99,18 @@ class Rates:
 
 
 def interval_text(result: EvalResult) -> str:
-    """``68.4% [65.4, 71.2] of 1000``."""
+    """``68.4% [65.4, 71.2] of 1000``, or the mean return alike where nobody plays against."""
+    if result.alone:
+        bounds = f"[{result.return_low:.1f}, {result.return_high:.1f}]"
+        return f"{result.mean_return:.1f} {bounds} of {result.matches}"
     low, high = 100 * result.ci_low, 100 * result.ci_high
     return f"{percent(result.win_rate)} [{low:.1f}, {high:.1f}] of {result.matches}"
+
+
+def return_text(metrics: UpdateMetrics) -> str:
+    """The training matches of a game without opponents."""
+    mean = metrics.running_return
+    return "return -" if mean is None else f"return {mean:.1f}"
 
 
 class LineView(SilentView):
@@ -128,12 +137,14 @@ class LineView(SilentView):
             f"[{duration(t.minutes)}{left}] version {metrics.version}, {si(metrics.steps)} decisions, "
             f"{si(r.frames_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, "
             f"{r.updates_per_s:.2f} updates/s, lag {metrics.lag_mean:.2f}, "
-            f"reuse {metrics.sample_reuse:.2f}, won {wins or '-'}"
+            f"reuse {metrics.sample_reuse:.2f}, {f'won {wins}' if wins else return_text(metrics)}"
         )
 
     def on_evaluation(self, evaluation: EvaluationMetrics) -> None:
         what = "final matches" if evaluation.final else "evaluation"
-        results = "; ".join(f"{r.against} {interval_text(r)}" for r in evaluation.results)
+        results = "; ".join(
+            f"{'mean return' if r.alone else r.against} {interval_text(r)}" for r in evaluation.results
+        )
         mark = " (best so far)" if evaluation.best and not evaluation.final else ""
         console.note(f"{what} of version {evaluation.version}: {results}{mark}")
 
@@ -263,12 +274,18 @@ class LiveView(SilentView):
         from rich.table import Table
 
         table = Table(box=None, padding=(0, 3), pad_edge=False)
-        table.add_column("against")
+        alone = not metrics.win_rate and metrics.running_return is not None
+        table.add_column("" if alone else "against")
         table.add_column("training matches", justify="right")
         best = f", best {self.best}" if self.best >= 0 else ""
         table.add_column(
             f"evaluation of version {self.evaluated}{best}" if self.evaluated >= 0 else "evaluation"
         )
+        if alone:
+            mean = f"{metrics.running_return:.1f}"
+            results = list(self.evaluations.values())
+            table.add_row("mean return", mean, interval_text(results[0]) if results else "not yet")
+            return table
         for name in sorted({*metrics.win_rate, *self.evaluations}):
             rate = percent(metrics.win_rate[name]) if name in metrics.win_rate else "-"
             result = self.evaluations.get(name)

@@ -59,13 +59,21 @@ class TensorSpec(msgspec.Struct, frozen=True):
 
 
 class HeadSpec(msgspec.Struct, frozen=True):
-    """One factor of a decision: an integer in ``[0, size)``."""
+    """One factor of a decision: an integer in ``[0, size)``, or a number.
+
+    A ``continuous`` head has size 2: a policy says mean and log-deviation of ``u``, and the slab keeps ``u``
+    as the bits of a float32. The game is given ``low + (tanh(u) + 1) / 2 * (high - low)``, or ``u`` itself
+    where ``low == high``. Both of its mask bytes are always 1.
+    """
 
     name: str
     size: int
     labels: tuple[str, ...] = ()
     depends_on: tuple[int, ...] = ()
     meaning: str = ""
+    kind: Literal["discrete", "continuous"] = "discrete"
+    low: float = 0.0
+    high: float = 0.0
 
 
 class ParamSpec(msgspec.Struct, frozen=True):
@@ -122,7 +130,12 @@ class GameSpec(msgspec.Struct, frozen=True):
             "name": self.name,
             "version": self.version,
             "observation": [(t.name, t.dtype, t.shape, t.codec, t.scale) for t in self.observation],
-            "heads": [(h.name, h.size, h.depends_on) for h in self.heads],
+            "heads": [
+                (h.name, h.size, h.depends_on)
+                if h.kind == "discrete"
+                else (h.name, h.size, h.depends_on, h.kind, h.low, h.high)
+                for h in self.heads
+            ],
         }
         return hashlib.sha256(msgspec.json.encode(material)).hexdigest()[:16]
 

@@ -4,6 +4,8 @@ A game is named in presets and on command lines by a reference:
 
 - ``minirts``: a built-in game, or one of an installed package that declares the entry point
   ``my_game = "my_package.my_module"`` in the group ``ludus.games``;
+- ``gymnasium/CartPole-v1``, ``./my_game.py`` and the other references of :mod:`ludus.games.hosted`: games
+  written in Python, played by processes of their own;
 - ``./path/to/my_game`` or ``path/to/my_game.cpython-311-x86_64-linux-gnu.so``: a compiled module
   (or a folder that holds one, also in its ``build/``), written with ``LUDUS_GAME_MODULE``.
 
@@ -22,10 +24,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ludus.flow.spec import GameSpec, decode_spec
+from ludus.games.hosted import hosted_maker, is_hosted, resolved
 from ludus.native import NativeGames, ParamError, core
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+    from ludus.games.python_game import GameMaker
 
 ENTRY_POINTS = "ludus.games"
 
@@ -59,6 +64,8 @@ def find(reference: str) -> GameRef:
     Raises ``ParamError`` (a ``ValueError``): unknown name (with the nearest one), no such module, or a
     module that holds no game.
     """
+    if is_python(reference):
+        raise ParamError(f"{reference} is written in Python; this works with compiled games alone")
     if "/" in reference or reference.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):
         return load(Path(reference))
     if reference in core.game_names():
@@ -140,15 +147,37 @@ def spec(reference: str, params: Mapping[str, object] | None = None) -> GameSpec
     Raises ``ParamError`` (a ``ValueError``) on an unknown game, parameter or value, naming the nearest valid
     one.
     """
+    if is_python(reference):
+        return maker(reference, params).spec
     game = find(reference)
     return decode_spec(game.native.spec_json(game.name, text_params(params or {})))
+
+
+def is_python(reference: str) -> bool:
+    """Whether a game is written in Python: such games are played by processes, not by the core's threads."""
+    if is_hosted(reference):
+        return True
+    if "/" in reference or reference in core.game_names() or reference in _loaded:
+        return False
+    entry = _entry_points().get(reference)
+    return entry is not None and ":" in entry.value
+
+
+def python_reference(reference: str) -> str:
+    """What names a Python game in another process too."""
+    return resolved(reference if is_hosted(reference) else _entry_points()[reference].value)
+
+
+def maker(reference: str, params: Mapping[str, object] | None = None) -> GameMaker:
+    """A game written in Python, ready to be made. Raises ``ParamError``."""
+    return hosted_maker(python_reference(reference), text_params(params or {}))
 
 
 def text_params(params: Mapping[str, object]) -> dict[str, str]:
     """Parameters as the core takes them, from the values that TOML knows: integers, floats, text."""
     out: dict[str, str] = {}
     for name, value in params.items():
-        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        if not isinstance(value, (str, int, float)):
             raise ParamError(f"parameter {name} = {value!r}: expected a number or text")
-        out[name] = value if isinstance(value, str) else repr(value)
+        out[name] = value if isinstance(value, str) else repr(value).lower()
     return out

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 
+class PoolError(RuntimeError):
+    """A pool cannot go on: its workers do not start, or one is lost again and again."""
+
+
 class MatchError(RuntimeError):
     """A game threw. The match has ended truncated; the pool itself goes on and can be received again.
 

@@ -169,6 +169,10 @@ class NativePool:
         """Whether the whole schedule is played and received."""
         return all(self._core.group_finished(g) for g in range(self._groups))
 
+    def slab(self, steps: int) -> Slab:
+        """A slab of ``steps`` steps; the core writes into any memory of this process."""
+        return Slab(self._spec, steps, max(1, self._rows))
+
     def attach(self, group: int, slab: Slab) -> None:
         """The group writes into ``slab`` from t = 0 on; the first attach starts its matches."""
         if self._rows == 0:

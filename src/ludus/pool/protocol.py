@@ -60,6 +60,15 @@ class Pool(Protocol):
         """The contiguous rows of a group."""
         ...
 
+    @property
+    def finished(self) -> bool:
+        """Whether the whole schedule is played and received."""
+        ...
+
+    def slab(self, steps: int) -> Slab:
+        """Memory of ``steps`` steps that this pool's workers can write into."""
+        ...
+
     def attach(self, group: int, slab: Slab) -> None:
         """The group writes into ``slab`` from t = 0 on; its present moment is copied there."""
         ...
@@ -84,10 +93,15 @@ class Pool(Protocol):
         """Weights of a plan's controllers for matches that start from now on."""
         ...
 
+    def random_actions(self, group: int, seed: int = 0) -> None:
+        """Fills ``slab.actions[t]`` of a received group with uniformly random legal choices."""
+        ...
+
     def stats(self) -> PoolStats: ...
 
     def snapshot(self) -> bytes:
-        """The exact state of every match and stream. Call between recv and send of all groups."""
+        """The exact state of every match and stream; Python games cannot give theirs and go on with their
+        next matches. Call between recv and send of all groups."""
         ...
 
     def restore(self, data: bytes) -> None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ludus.ratings.interval import Interval, wilson_interval
+from ludus.ratings.interval import Interval, MeanInterval, mean_interval, wilson_interval
 
-__all__ = ["Interval", "wilson_interval"]
+__all__ = ["Interval", "MeanInterval", "mean_interval", "wilson_interval"]

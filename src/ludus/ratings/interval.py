@@ -1,4 +1,4 @@
-"""Confidence intervals of win rates."""
+"""Confidence intervals of win rates and of mean returns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from statistics import NormalDist
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 
 class Interval(msgspec.Struct, frozen=True):
@@ -37,3 +39,40 @@ def wilson_interval(wins: int, matches: int, confidence: float = 0.95) -> Interv
     low = 0.0 if wins == 0 else max(0.0, centre - half)
     high = 1.0 if wins == matches else min(1.0, centre + half)
     return Interval(p, low, high)
+
+
+class MeanInterval(msgspec.Struct, frozen=True):
+    """A mean with its bounds, and the standard deviation of single values."""
+
+    mean: float
+    low: float
+    high: float
+    deviation: float
+
+
+_T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)  # Student's t, 97.5 %
+
+
+def mean_interval(values: npt.ArrayLike, confidence: float = 0.95) -> MeanInterval:
+    """Interval of the mean of independent ``values: [N]``: Student's for few at 95 %, else the normal one.
+
+    Bounds of fewer than two values are the value itself; without any, everything is 0. Raises ``ValueError``
+    unless ``0 < confidence < 1``.
+    """
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}")
+    array = np.asarray(values, np.float64)
+    if array.size == 0:
+        return MeanInterval(0.0, 0.0, 0.0, 0.0)
+    mean = float(array.mean())
+    if array.size == 1:
+        return MeanInterval(mean, mean, mean, 0.0)
+    deviation = float(array.std(ddof=1))
+    z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
+    freedom = array.size - 1
+    if abs(confidence - 0.95) < 1e-9 and freedom <= len(_T95):
+        z = _T95[freedom - 1]
+    else:
+        z += (z**3 + z) / (4.0 * freedom)  # Student's t by its first correction (Abramowitz, Stegun 26.7.5)
+    half = z * deviation / math.sqrt(array.size)
+    return MeanInterval(mean, mean - half, mean + half, deviation)

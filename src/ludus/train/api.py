@@ -17,7 +17,7 @@ from ludus.storage import Checkpoint, RunDirectory, RunInfo, is_reference, resol
 from ludus.train import hardware
 from ludus.train.config import ParamValue, Preset
 from ludus.train.errors import ConfigError
-from ludus.train.evaluation import EvalResult
+from ludus.train.evaluation import ALONE, EvalResult
 from ludus.train.evaluator import Player, play_evaluation, scripted_player
 from ludus.train.observer import Observer, SilentObserver
 from ludus.train.preset_file import parse_preset, to_toml
@@ -130,7 +130,7 @@ def resolve_player(
     Weights play at the frame skip that they were trained with unless ``frame_skip`` says otherwise.
     Raises ``ConfigError`` or ``StorageError``.
     """
-    if text in {b.name for b in spec.bots} or not is_reference(text):
+    if text in {b.name for b in spec.bots} or text == ALONE or not is_reference(text):
         return scripted_player(text, spec, seed, frame_skip)
     path = resolve_weights(text)
     try:
@@ -153,12 +153,14 @@ def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
     if not config.is_file():
         return game, {}
     preset = parse_preset(config.read_bytes(), str(config)).preset
+    if preset.game.name.endswith(".py"):
+        game = preset.game.name
     return game, params_text(preset.game.params)
 
 
 def evaluate(
     player: str,
-    against: str,
+    against: str = "",
     *,
     game: str = "",
     params: dict[str, ParamValue] | None = None,
@@ -173,6 +175,7 @@ def evaluate(
 ) -> EvalResult:
     """``player`` against ``against`` over ``matches`` whole matches, seats in turn; :func:`resolve_player`.
 
+    In a game of one seat ``against`` stays empty: the player's return is what counts.
     ``game`` may stay empty where one of the two names weights of a run; its parameters are then the
     run's unless ``params`` says otherwise. Frame skips of 0 are the player's own, or the game's default.
     The first ``record`` matches have a replay; ``keep`` is given every match.
@@ -181,9 +184,9 @@ def evaluate(
         raise ConfigError(f"matches = {matches}: expected at least 1")
     torch.set_num_threads(1)
     text_params = params_text(params or {})
-    trained_on = game_of_player(player) or game_of_player(against)
+    trained_on = game_of_player(player) or (game_of_player(against) if against else None)
     if trained_on is not None:
-        if game and game != trained_on[0]:
+        if game and game_spec(game, text_params).name != game_spec(trained_on[0], trained_on[1]).name:
             raise ConfigError(
                 f"{player} against {against}: weights of {trained_on[0]}, the game asked for is {game}"
             )
@@ -194,6 +197,12 @@ def evaluate(
         raise ConfigError(f"{player} against {against}: say which game (two bots do not tell)")
     spec = game_spec(game, text_params)
     first = resolve_player(player, spec, seed=derive_seed(seed, 0), frame_skip=frame_skip, greedy=greedy)
+    if spec.seats == 1:
+        if against not in ("", ALONE):
+            raise ConfigError(f"against {against}: {spec.name} has one seat, nobody plays against it")
+        against = ALONE
+    elif not against:
+        raise ConfigError(f"{player}: say against whom; {spec.name} has {spec.seats} seats")
     second = resolve_player(
         against, spec, seed=derive_seed(seed, 1), frame_skip=against_frame_skip or frame_skip, greedy=greedy
     )

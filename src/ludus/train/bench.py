@@ -21,7 +21,8 @@ import msgspec
 import numpy as np
 
 from ludus.flow import PoolStats, Slab
-from ludus.pool.native import NativePool
+from ludus.pool import Pool
+from ludus.pool.factory import make_pool
 from ludus.rollouts import LEARNER
 from ludus.rollouts.collector import as_index
 from ludus.train.async_rounds import AsyncRounds, slabs_needed
@@ -109,7 +110,7 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
     else:
         rounds = Rounds(parts, gang, pipelined=preset.run.lag == "pipelined")
     alone = _pool_alone(preset, parts)
-    slab = Slab(parts.spec, preset.pool.steps, alone.rows)
+    slab = alone.slab(preset.pool.steps)
     training, simulation, inference, learning = _Tally(), _Tally(), _Tally(), _Tally()
     try:
         for _ in range(WARM_ROUNDS):
@@ -142,16 +143,15 @@ def _repeat(seconds: float, work: Callable[[], None]) -> None:
         work()
 
 
-def _pool_alone(preset: Preset, parts: Parts) -> NativePool:
-    return NativePool(
-        parts.spec.name,
+def _pool_alone(preset: Preset, parts: Parts) -> Pool:
+    return make_pool(
+        preset.game.name,
         parts.params,
         parts.lineup,
         matches=preset.pool.matches,
         groups=preset.pool.groups,
         threads=parts.threads if parts.threads > 1 else 0,
         seed=derive_seed(preset.run.seed, SEED_POOL, 1),
-        on_error="truncate",
     )
 
 
@@ -173,7 +173,7 @@ def _train(rounds: Rounds | AsyncRounds, preset: Preset, tally: _Tally) -> None:
         tally.learner_wait_s += times.total_s * times.threads - (times.learn_s - times.learn_wait_s)
 
 
-def _simulate(pool: NativePool, slab: Slab, tally: _Tally) -> None:
+def _simulate(pool: Pool, slab: Slab, tally: _Tally) -> None:
     """One slab of random choices."""
     before: PoolStats = pool.stats()
     begin = time.perf_counter()

@@ -42,11 +42,17 @@ class OpponentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many matches are played at once and by how many threads."""
+    """How many matches are played at once and by how many threads.
+
+    ``on_error``: what a match that failed means - a game that raised, hung, or gave what its spec does not
+    allow. ``go_on`` reports it and begins the slot's next match; ``stop`` ends the run.
+    """
 
     matches: Count = 256
     groups: Count = 2
     threads: Natural = 0  # workers of the core; 0 = as many as run.threads, none beside a single thread
+    timeout_s: NonNegative = 60.0  # of one step of a Python game, then its process is replaced; 0 = never
+    on_error: Literal["go_on", "stop"] = "go_on"
     steps: Count = 32  # T of a slab
 
 
@@ -73,14 +79,14 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Budget, lag mode and files. The first budget that is reached ends the run; 0 = unbounded.
 
     ``target``: the run also ends once the lower bound of the win rate reaches it against every
-    opponent of an evaluation (0 = off). Schedules run over ``max_steps`` if that is set, else over
-    ``max_minutes``.
+    opponent of an evaluation; in a game of one seat, that of the mean return (0 = off). Schedules run
+    over ``max_steps`` if that is set, else over ``max_minutes``.
     """
 
     seed: Natural = 1
     max_steps: Natural = 0
     max_minutes: NonNegative = 0.0
-    target: Share = 0.0
+    target: float = 0.0
     lag: Literal["sync", "pipelined", "async"] = "pipelined"
     max_lag: Natural = 4  # versions, in async
     over_lag: Literal["wait", "drop"] = "wait"  # what async does rather than exceed max_lag

@@ -1,19 +1,23 @@
-"""Who wins how often, with the interval that belongs to it."""
+"""Who wins how often, or how much a single seat earns, with the interval that belongs to it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
 from ludus.flow import MatchResult
-from ludus.ratings import wilson_interval
+from ludus.ratings import mean_interval, wilson_interval
+
+ALONE = "alone"  # ``against`` of a game with one seat
 
 
 class EvalResult(msgspec.Struct, frozen=True):
     """Player A against player B over whole matches; seats alternate. Rates are in 0..1.
 
-    ``win_rate`` counts a draw as not won; ``score`` counts it as half.
+    ``win_rate`` counts a draw as not won; ``score`` counts it as half. A game of one seat has no opponent:
+    ``alone`` is true, nobody wins, and ``mean_return`` with its interval is what counts.
     """
 
     player: str
@@ -34,6 +38,25 @@ class EvalResult(msgspec.Struct, frozen=True):
     params: dict[str, str] = {}
     confidence: float = 0.95
     win_rate_by_seat: tuple[float, ...] = ()
+    alone: bool = False
+    return_low: float = 0.0  # interval of the mean return
+    return_high: float = 0.0
+    return_deviation: float = 0.0  # of single matches
+
+    @property
+    def measure(self) -> float:
+        """What runs are compared by: the win rate, or the mean return of a game of one seat."""
+        return self.mean_return if self.alone else self.win_rate
+
+    @property
+    def measure_low(self) -> float:
+        """Lower bound of :attr:`measure`."""
+        return self.return_low if self.alone else self.ci_low
+
+    @property
+    def measure_high(self) -> float:
+        """Upper bound of :attr:`measure`."""
+        return self.return_high if self.alone else self.ci_high
 
 
 def seat_of_plan(result: MatchResult, plan: int) -> int:
@@ -60,6 +83,8 @@ def summarise(
     draws = len(whole) - wins - losses
     interval = wilson_interval(wins, len(whole), confidence)
     count = max(1, len(whole))
+    earned = np.array([r.returns[s] for r, s in zip(whole, seats, strict=True)], np.float64)
+    returns = mean_interval(earned, confidence)
     by_seat: list[float] = []
     for seat in sorted(set(seats)):
         there = [o > 0 for o, s in zip(outcomes, seats, strict=True) if s == seat]
@@ -77,10 +102,14 @@ def summarise(
         losses=losses,
         score=(wins + 0.5 * draws) / count,
         mean_ticks=sum(r.ticks for r in whole) / count,
-        mean_return=sum(r.returns[s] for r, s in zip(whole, seats, strict=True)) / count,
+        mean_return=returns.mean,
         errors=len(results) - len(whole),
         seed=seed,
         params=dict(params or {}),
         confidence=confidence,
         win_rate_by_seat=tuple(by_seat),
+        alone=against == ALONE,
+        return_low=returns.low,
+        return_high=returns.high,
+        return_deviation=returns.deviation,
     )

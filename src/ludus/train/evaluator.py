@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 
-from ludus.flow import Controller, GameSpec, Lineup, MatchResult, SeatPlan, Slab
-from ludus.pool.native import NativePool
+from ludus.flow import Controller, GameSpec, Lineup, MatchResult, SeatPlan
+from ludus.pool import Pool
+from ludus.pool.factory import make_pool
 from ludus.rollouts import Actor, Collector
 from ludus.rollouts.network_actor import RandomActor
 from ludus.train.errors import ConfigError
-from ludus.train.evaluation import EvalResult, summarise
+from ludus.train.evaluation import ALONE, EvalResult, summarise
 from ludus.train.schema import did_you_mean
 
 RANDOM = "random"
@@ -34,6 +36,8 @@ def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -
     Raises ``ConfigError`` for any other name.
     """
     bots = [b.name for b in spec.bots]
+    if name == ALONE and spec.seats == 1:
+        return Player(name)
     if name in bots:
         return Player(name, bot=name, frame_skip=frame_skip)
     if name == RANDOM:
@@ -59,7 +63,8 @@ def play_matches(
     """Results of exactly ``matches`` matches, in the order of their numbers (fewer after ``should_stop``).
 
     Match m has the same seed and seats whatever the players are, and every match that was begun is
-    counted: long ones are not left out. The first ``record`` matches keep a replay in their result.
+    counted: long ones are not left out. The first ``record`` matches keep a replay in their result. In a game
+    of one seat ``against`` does not play.
     """
     actors: dict[int, Actor] = {}
 
@@ -70,33 +75,36 @@ def play_matches(
         actors[policy] = side.actor
         return SeatPlan((Controller(policy=policy),), side.frame_skip)
 
-    first, second = plan(player), plan(against)
-    lineup = Lineup((first, *(second for _ in range(spec.seats - 1))), rotate=True)
+    plans = [plan(player)]
+    if spec.seats > 1:
+        plans += [plan(against)] * (spec.seats - 1)
+    lineup = Lineup(tuple(plans), rotate=True)
     slots = max(2, min(SLOTS, matches))
     slots += slots % 2
-    with NativePool(
-        spec.name,
-        params,
-        lineup,
-        matches=slots,
-        groups=2 if threads else 1,
-        threads=threads,
-        seed=seed,
-        schedule=matches,
-        on_error="truncate",
-        record=range(min(record, matches)),
+    with closing(
+        make_pool(
+            spec.name,
+            params,
+            lineup,
+            matches=slots,
+            groups=2 if threads else 1,
+            threads=threads,
+            seed=seed,
+            schedule=matches,
+            record=range(min(record, matches)),
+        )
     ) as pool:
         results: list[MatchResult] = []
         if not actors:
             return sorted(_bots_only(pool, should_stop), key=lambda r: r.match)
         collector = Collector(pool, actors)
-        slab = Slab(spec, STEPS, pool.rows)
+        slab = pool.slab(STEPS)
         while not pool.finished and not (should_stop and should_stop()):
             results += collector.collect(slab).results
         return sorted(results, key=lambda r: r.match)
 
 
-def _bots_only(pool: NativePool, should_stop: Callable[[], bool] | None) -> list[MatchResult]:
+def _bots_only(pool: Pool, should_stop: Callable[[], bool] | None) -> list[MatchResult]:
     """Bots play inside the core; the caller only collects what came of it."""
     results: list[MatchResult] = []
     while True:

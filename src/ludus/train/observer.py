@@ -50,10 +50,11 @@ class UpdateMetrics(msgspec.Struct, frozen=True):
     dropped: int  # steps thrown away because they were too old (asynchronous runs)
     outcomes: dict[str, tuple[int, int, int]]  # opponent -> won, drawn, lost in this slab
     win_rate: dict[str, float]  # opponent -> running average of the training matches
-    mean_return: float  # of the matches finished in this slab
+    mean_return: float  # of the matches finished in this slab, 0 without any
     mean_ticks: float
     handover_ticks: int
     time: Timing
+    running_return: float | None = None  # average of the training matches, None before the first
     kind: str = "update"
 
 
@@ -62,7 +63,9 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
 
     version: int
     steps: int
-    score: float  # mean lower bound over the opponents; the highest makes ``best``
+    score: (
+        float  # mean lower bound over the opponents (of the return without any); the highest makes ``best``
+    )
     best: bool
     results: tuple[EvalResult, ...]
     final: bool = False

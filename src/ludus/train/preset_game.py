@@ -74,9 +74,9 @@ def param_problems(
 
 
 def _param_fits(value: ParamValue, param: ParamSpec) -> bool:
-    if isinstance(value, bool):
+    if isinstance(value, bool) and param.choices != ("false", "true"):
         return False
-    text = value if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) else repr(value).lower()
     if param.kind == "text":
         return not param.choices or text in param.choices
     try:
@@ -87,6 +87,8 @@ def _param_fits(value: ParamValue, param: ParamSpec) -> bool:
 
 
 def _param_expected(param: ParamSpec) -> str:
+    if param.choices == ("false", "true"):
+        return "true or false"
     if param.kind == "text":
         return "one of " + ", ".join(param.choices) if param.choices else "a text"
     noun = "a whole number" if param.kind == "integer" else "a number"

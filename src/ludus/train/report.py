@@ -59,7 +59,8 @@ def report_text(run: RunDirectory, preset: Preset, reason: str) -> str:
         ]
     inside = [e for e in evaluations if not e.final]
     if inside:
-        lines += ["## Win rate while training", "", *_curve_plot(inside), "", *_curve_table(inside), ""]
+        title = "Mean return" if inside[0].results[0].alone else "Win rate"
+        lines += [f"## {title} while training", "", *_curve_plot(inside), "", *_curve_table(inside), ""]
     if updates:
         lines += ["## Learning", "", *_learning_table(updates), ""]
     lines += ["## How to get it again", "", "```", " ".join(info.command), "```", ""]
@@ -70,7 +71,26 @@ def report_text(run: RunDirectory, preset: Preset, reason: str) -> str:
     return "\n".join(lines)
 
 
+def _measure(value: float, alone: bool) -> str:
+    return f"{value:,.1f}" if alone else f"{value:.1%}"
+
+
+def _return_table(results: Sequence[EvalResult]) -> list[str]:
+    lines = [
+        "| matches | mean return | 95% interval | deviation | mean ticks |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {r.matches} | {r.mean_return:,.2f} | {r.return_low:,.2f} to {r.return_high:,.2f} "
+        f"| {r.return_deviation:,.2f} | {r.mean_ticks:,.0f} |"
+        for r in results
+    ]
+    return lines
+
+
 def _result_table(results: Sequence[EvalResult]) -> list[str]:
+    if results[0].alone:
+        return _return_table(results)
     lines = [
         "| against | matches | won | drawn | lost | win rate | 95% interval | mean ticks | by seat |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -95,7 +115,11 @@ def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
         "|---|---|" + "---|" * len(names),
     ]
     for e in thinned(evaluations, CURVE_ROWS):
-        rates = {r.against: f"{r.win_rate:.1%} ({r.ci_low:.1%} to {r.ci_high:.1%})" for r in e.results}
+        rates = {
+            r.against: f"{_measure(r.measure, r.alone)} "
+            f"({_measure(r.measure_low, r.alone)} to {_measure(r.measure_high, r.alone)})"
+            for r in e.results
+        }
         mark = " *" if e.best else ""
         lines.append(
             f"| {e.steps:,} | {e.version}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
@@ -104,7 +128,13 @@ def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
 
 
 def _curve_plot(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
-    """Win rates over steps as inline SVG: a line for each opponent, its interval as a band."""
+    """Win rates (or returns) over steps as inline SVG: a line for each opponent, its interval as a band."""
+    alone = evaluations[0].results[0].alone
+    lowest, highest = 0.0, 1.0
+    if alone:
+        lowest = min(r.measure_low for e in evaluations for r in e.results)
+        highest = max(r.measure_high for e in evaluations for r in e.results)
+        highest = max(highest, lowest + 1e-9)
     top = max(1, max(e.steps for e in evaluations))
     left, bottom = 40, 20
     width, height = PLOT_WIDTH - left - 10, PLOT_HEIGHT - bottom - 10
@@ -112,23 +142,24 @@ def _curve_plot(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
     def x(steps: int) -> str:
         return f"{left + width * steps / top:.1f}"
 
-    def y(rate: float) -> str:
-        return f"{10 + height * (1.0 - rate):.1f}"
+    def y(value: float) -> str:
+        return f"{10 + height * (highest - value) / (highest - lowest):.1f}"
 
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" '
         f'width="{PLOT_WIDTH}" font-family="sans-serif" font-size="11">'
     ]
     for tenth in range(0, 11, 2):
-        rate = tenth / 10
-        out.append(f'<path d="M{left} {y(rate)}h{width}" stroke="#ccc"/>')
-        out.append(f'<text x="{left - 4}" y="{y(rate)}" text-anchor="end">{rate:.0%}</text>')
+        level = lowest + (highest - lowest) * tenth / 10
+        label = f"{level:,.0f}" if alone else f"{level:.0%}"
+        out.append(f'<path d="M{left} {y(level)}h{width}" stroke="#ccc"/>')
+        out.append(f'<text x="{left - 4}" y="{y(level)}" text-anchor="end">{label}</text>')
     for index, name in enumerate(_names(evaluations)):
         colour = COLOURS[index % len(COLOURS)]
         points = [(e.steps, r) for e in evaluations for r in e.results if r.against == name]
-        upper = " ".join(f"{x(s)},{y(r.ci_high)}" for s, r in points)
-        lower = " ".join(f"{x(s)},{y(r.ci_low)}" for s, r in reversed(points))
-        line = " ".join(f"{x(s)},{y(r.win_rate)}" for s, r in points)
+        upper = " ".join(f"{x(s)},{y(r.measure_high)}" for s, r in points)
+        lower = " ".join(f"{x(s)},{y(r.measure_low)}" for s, r in reversed(points))
+        line = " ".join(f"{x(s)},{y(r.measure)}" for s, r in points)
         out.append(f'<polygon points="{upper} {lower}" fill="{colour}" opacity="0.2"/>')
         out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
         out.append(f'<text x="{left + 6}" y="{24 + 14 * index}" fill="{colour}">{name}</text>')

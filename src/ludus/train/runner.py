@@ -19,16 +19,17 @@ import numpy as np
 
 from ludus.algorithms.appo.learner import UpdateStats
 from ludus.flow import Weights
+from ludus.pool import MatchError, PoolError
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint, Pointer, RunDirectory, RunLog, StorageError
 from ludus.train.async_rounds import AsyncRounds, slabs_needed
-from ludus.train.config import Preset
+from ludus.train.config import OpponentConfig, Preset
 from ludus.train.curriculum import handover_ticks
 from ludus.train.errors import Interrupted, RunFailed
-from ludus.train.evaluation import EvalResult
+from ludus.train.evaluation import ALONE, EvalResult
 from ludus.train.evaluator import RANDOM
 from ludus.train.gang import Gang
-from ludus.train.matches import RolloutSummary, running_win_rate
+from ludus.train.matches import RolloutSummary, running_return, running_win_rate
 from ludus.train.observer import EvaluationMetrics, Observer, Timing, UpdateMetrics
 from ludus.train.opponents import FIRST_PAST, PastWindow, bot_opponents, default_opponents, past_config
 from ludus.train.referee import FINAL, Referee
@@ -46,6 +47,7 @@ from ludus.train.wiring import (
     network_of,
 )
 
+FAILING_UPDATES = 5  # in which every match failed, until the run is given up
 RECORDED = 32  # matches of a final evaluation that keep a replay
 
 
@@ -84,12 +86,13 @@ class Trainer:
         self.referee = Referee(
             preset,
             self.parts,
-            preset.evaluation.against or bot_opponents(opponents) or self._stand_ins(),
+            self._against(opponents),
             self.log,
             should_stop=lambda: self._interrupted,
         )
         self.reason = ""
         self._interrupted = False
+        self._failing = 0  # updates in a row whose matches all failed
         self._saved_at = time.perf_counter()
         self._saved_moment = 0
         self._mark = time.perf_counter()
@@ -100,9 +103,12 @@ class Trainer:
             else:
                 self._resume(checkpoint)
 
-    def _stand_ins(self) -> tuple[str, ...]:
-        """Whom to be measured against where training meets no bots."""
-        return tuple(b.name for b in self.parts.spec.bots) or (RANDOM,)
+    def _against(self, opponents: tuple[OpponentConfig, ...]) -> tuple[str, ...]:
+        """Whom to be measured against: as told, else the bots of training, of the game, or chance."""
+        if self.parts.spec.seats == 1:
+            return (ALONE,)
+        named = self.preset.evaluation.against or bot_opponents(opponents)
+        return named or tuple(b.name for b in self.parts.spec.bots) or (RANDOM,)
 
     # ---- beginning and going on ------------------------------------------------------------------
 
@@ -162,7 +168,11 @@ class Trainer:
         with self._signals():
             while not (reason := reason_to_stop(self.preset.run, self.state.budget)):
                 self._between_rounds()
-                self._finished_round(self.rounds.run(self._progress(), self._meanwhile()))
+                try:
+                    done = self.rounds.run(self._progress(), self._meanwhile())
+                except (MatchError, PoolError) as error:
+                    raise RunFailed(f"{error}; the newest checkpoint stands") from error
+                self._finished_round(done)
             self.reason = reason
             self._say(f"training ends: {reason}")
             self._save()
@@ -236,10 +246,15 @@ class Trainer:
         state.matches += summary.matches
         state.errors += summary.errors
         state.win_rate = running_win_rate(state.win_rate, summary.outcomes)
+        state.mean_return = running_return(state.mean_return, summary)
         if summary.errors:
             self._problem(
-                f"{summary.errors} matches ended by an error of the game (version {update.version})"
+                f"{summary.errors} matches ended by an error of the game (version {update.version}); "
+                f"the first: {summary.first_error}"
             )
+        self._failing = self._failing + 1 if summary.errors and not summary.matches else 0
+        if self._failing >= FAILING_UPDATES:
+            raise RunFailed(f"no match was played to its end any more: {summary.first_error}")
         metrics = self._metrics(update, summary, times)
         self.log.metrics(msgspec.to_builtins(metrics, str_keys=True))
         self._report_log_problem()
@@ -267,6 +282,7 @@ class Trainer:
             outcomes=summary.outcomes,
             win_rate=state.win_rate,
             mean_return=summary.sum_returns / matches,
+            running_return=state.mean_return,
             mean_ticks=summary.sum_ticks / matches,
             handover_ticks=self._handover(),
             time=self._timing(summary, times),
@@ -308,8 +324,8 @@ class Trainer:
 
     def _judge(self, version: int, results: tuple[EvalResult, ...], number: int) -> None:
         state = self.state
-        score = sum(r.ci_low for r in results) / len(results)
-        best = score > state.best_score
+        score = sum(r.measure_low for r in results) / len(results)
+        best = state.best_score is None or score > state.best_score
         if best:
             state.best_score, state.best_version = score, version
             if version in self.run_dir.checkpoints.versions():
@@ -317,7 +333,9 @@ class Trainer:
                     self.run_dir.checkpoints.point("best", Pointer(version, score))
                 except OSError as error:
                     self._problem(f"best.json was not written: {error.strerror or error}")
-        state.budget.best_lower_bound = max(state.budget.best_lower_bound, min(r.ci_low for r in results))
+        lowest = min(r.measure_low for r in results)
+        known = state.budget.best_lower_bound
+        state.budget.best_lower_bound = lowest if known is None else max(known, lowest)
         self._tell(
             EvaluationMetrics(version, state.budget.steps, score, best, results, final=number == FINAL)
         )
@@ -359,12 +377,13 @@ class Trainer:
             except StorageError as error:
                 self._problem(f"the best weights cannot be read, the last ones are rated instead: {error}")
         self._say(
-            f"final evaluation of version {actor.version}: {evaluation.final_matches} matches an opponent"
+            f"final evaluation of version {actor.version}: {evaluation.final_matches} matches"
+            + (" an opponent" if self.parts.spec.seats > 1 else "")
         )
         results = self.referee.rate(actor, FINAL, evaluation.final_matches, record=RECORDED)
         self._stop_if_interrupted()
         assert results is not None
-        score = sum(r.ci_low for r in results) / len(results)
+        score = sum(r.measure_low for r in results) / len(results)
         self._tell(
             EvaluationMetrics(actor.version, self.state.budget.steps, score, True, results, final=True)
         )

@@ -25,6 +25,12 @@ class Sink(Protocol):
     def close(self) -> None: ...
 
 
+_MEASURES = {
+    False: ("win_rate", "ci_low", "ci_high"),
+    True: ("mean_return", "return_low", "return_high"),
+}
+
+
 class TensorBoardSink:
     """Scalars over trained steps, in ``RUN/tensorboard``.
 
@@ -59,6 +65,8 @@ class TensorBoardSink:
                 "learner_wait_share": metrics.time.learner_wait_share,
             },
         }
+        if metrics.running_return is not None:
+            groups["rollout"]["running_return"] = metrics.running_return
         scalars = {f"{group}/{name}": v for group, values in groups.items() for name, v in values.items()}
         self._scalars(scalars, metrics.steps)
 
@@ -67,7 +75,7 @@ class TensorBoardSink:
         scalars = {
             f"{kind}_{result.against}/{name}": float(getattr(result, name))
             for result in evaluation.results
-            for name in ("win_rate", "ci_low", "ci_high", "mean_ticks")
+            for name in (*_MEASURES[result.alone], "mean_ticks")
         }
         self._scalars(scalars, evaluation.steps)
 

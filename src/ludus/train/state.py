@@ -31,7 +31,8 @@ class TrainerState(msgspec.Struct):
     evaluations: int = 0  # made so far
     evaluated_steps: int = 0  # budget.steps of the last one
     evaluation_due: bool = False  # one that was decided on but not made when the checkpoint was written
-    best_score: float = -1.0
+    mean_return: float | None = None  # running average of the training matches, None before the first
+    best_score: float | None = None
     best_version: int = -1
     acting_version: int = 0
     filled: RolloutSummary | None = None  # of the slab that waits for the learner

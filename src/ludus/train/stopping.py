@@ -13,7 +13,8 @@ class Budget(msgspec.Struct):
     steps: int = 0  # trained decisions of the learner's rows
     ticks: int = 0
     minutes: float = 0.0
-    best_lower_bound: float = 0.0  # of the worst opponent, at the evaluation where it was highest
+    # Of the worst opponent, at the evaluation where it was highest; None before the first.
+    best_lower_bound: float | None = None
 
 
 def progress(config: RunConfig, used: Budget) -> float:
@@ -31,8 +32,9 @@ def reason_to_stop(config: RunConfig, used: Budget) -> str:
         return f"max_steps = {config.max_steps} reached"
     if config.max_minutes > 0 and used.minutes >= config.max_minutes:
         return f"max_minutes = {config.max_minutes:g} reached"
-    if config.target > 0 and used.best_lower_bound >= config.target:
-        return f"target = {config.target:g} reached (lower bound {used.best_lower_bound:.3f})"
+    best = used.best_lower_bound
+    if config.target != 0 and best is not None and best >= config.target:
+        return f"target = {config.target:g} reached (lower bound {best:.3f})"
     return ""
 
 

@@ -11,7 +11,8 @@ from ludus.flow import GameSpec, Lineup, Slab, Weights, decode_spec
 from ludus.games import spec as game_spec
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.weights import WeightsError, build_policy
-from ludus.pool.native import NativePool
+from ludus.pool import Pool, PoolError
+from ludus.pool.factory import make_pool
 from ludus.rollouts import Collector
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.train.config import Preset
@@ -43,7 +44,7 @@ class Parts:
     spec: GameSpec
     params: dict[str, str]
     lineup: Lineup
-    pool: NativePool
+    pool: Pool
     learner: AppoLearner
     acting: PolicyNetwork
     actor: NetworkActor
@@ -106,16 +107,20 @@ def build(preset: Preset, slabs: int = 2) -> Parts:
     for slot in range(entry.past_slots if entry else 0):
         policy = FIRST_PAST + slot
         past[policy] = NetworkActor(network(), derive_seed(run.seed, SEED_PAST, policy))
-    pool = NativePool(
-        spec.name,
-        params,
-        lineup,
-        matches=preset.pool.matches,
-        groups=preset.pool.groups,
-        threads=pool_thread_count(preset),
-        seed=derive_seed(run.seed, SEED_POOL),
-        on_error="truncate",
-    )
+    try:
+        pool = make_pool(
+            preset.game.name,
+            params,
+            lineup,
+            matches=preset.pool.matches,
+            groups=preset.pool.groups,
+            threads=pool_thread_count(preset),
+            seed=derive_seed(run.seed, SEED_POOL),
+            on_error="raise" if preset.pool.on_error == "stop" else "truncate",
+            timeout_s=preset.pool.timeout_s,
+        )
+    except (PoolError, ValueError) as error:
+        raise ConfigError(f"pool: {error}") from error
     return Parts(
         spec=spec,
         params=params,
@@ -126,7 +131,7 @@ def build(preset: Preset, slabs: int = 2) -> Parts:
         actor=actor,
         past=past,
         collector=Collector(pool, {LEARNER: actor, **past}),
-        slabs=[Slab(spec, preset.pool.steps, pool.rows) for _ in range(slabs)],
+        slabs=[pool.slab(preset.pool.steps) for _ in range(slabs)],
         threads=threads,
     )
 

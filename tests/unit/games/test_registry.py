@@ -60,9 +60,14 @@ def test_a_file_that_is_no_module_is_refused(tmp_path: Path) -> None:
 
 
 def test_parameters_become_text() -> None:
-    assert text_params({"a": 3, "b": 0.1, "c": "x"}) == {"a": "3", "b": "0.1", "c": "x"}
-    with pytest.raises(ParamError, match="parameter flag = True"):
-        text_params({"flag": True})
+    assert text_params({"a": 3, "b": 0.1, "c": "x", "d": True}) == {
+        "a": "3",
+        "b": "0.1",
+        "c": "x",
+        "d": "true",
+    }
+    with pytest.raises(ParamError, match=r"parameter list = \[1\]"):
+        text_params({"list": [1]})
 
 
 def test_an_installed_package_declares_its_games(monkeypatch: pytest.MonkeyPatch) -> None:

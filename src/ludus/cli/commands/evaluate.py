@@ -20,13 +20,14 @@ Natural = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Eval(msgspec.Struct, frozen=True):
-    """One player against another over whole matches, seats in turn, with the 95% Wilson interval.
+    """One player against another over whole matches, seats in turn, with the 95% Wilson interval; or the mean
+    return of one player in a game of one seat.
 
     A player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION or a weights file. A draw counts as
     not won; rates are in 0..1."""
 
     player: Annotated[str, positional("who is rated")]
-    against: Annotated[str, option("who sits at the other seats", "PLAYER")]
+    against: Annotated[str, option("who sits at the other seats (none in a game of one seat)", "PLAYER")] = ""
     game: Annotated[str, option("which game (default: the one the weights were trained on)", "GAME")] = ""
     matches: Annotated[Count, option("how many", "N")] = 400
     frame_skip: Annotated[Natural, option("ticks between decisions (default: each player's own)", "N")] = 0
@@ -70,6 +71,17 @@ class Eval(msgspec.Struct, frozen=True):
         )
         if self.json:
             console.document({**msgspec.to_builtins(result), "replays": replays})
+        elif result.alone:
+            console.result(
+                f"{result.player} at {result.game}: mean return {result.mean_return:.2f} over "
+                f"{result.matches} matches ({100 * result.confidence:.0f}% interval "
+                f"{result.return_low:.2f} to {result.return_high:.2f})"
+            )
+            rows = [
+                ("deviation", f"{result.return_deviation:.2f} of single matches"),
+                ("mean length", f"{result.mean_ticks:.0f} ticks"),
+            ]
+            console.result(console.table(rows, indent="  "))
         else:
             low, high = 100 * result.ci_low, 100 * result.ci_high
             console.result(

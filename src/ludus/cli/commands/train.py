@@ -141,13 +141,15 @@ def tell(result: RunResult, as_json: bool) -> None:
             f"{result.steps:,} decisions, {result.ticks:,} ticks in {console.duration(result.minutes)}",
         ),
         ("weights", f"version {result.best_version} is the best, {result.version} the last"),
-        *((f"against {r.against}", interval_text(r)) for r in result.final),
+        *(("mean return" if r.alone else f"against {r.against}", interval_text(r)) for r in result.final),
         ("report", result.report),
     ]
     console.result(console.table(rows))
     console.result("\ngo on with")
-    against = result.final[0].against if result.final else "random"
-    console.result(f"  ludus eval {result.run}@best --against {against} --matches 1000")
+    against = " --against random"
+    if result.final:
+        against = "" if result.final[0].alone else f" --against {result.final[0].against}"
+    console.result(f"  ludus eval {result.run}@best{against} --matches 1000")
     replays = sorted(Path(result.run, "replays").glob("*.ludus"))
     if replays:
         console.result(f"  ludus replay to-html {replays[0]}")

@@ -1,0 +1,239 @@
+"""Environments of Gymnasium: ``gymnasium/CartPole-v1``, or ``gymnasium/my_package:MyEnv-v0``.
+
+What an environment's constructor takes with a plain default is a parameter of the game. Where the
+library can step many matches by one call (``vector_entry_point``) it is used unless ``vectorise = "no"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ludus.flow.slab import Array
+from ludus.flow.spec import GameSpec, ParamSpec
+from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
+from ludus.games.python_game import (
+    MAX_TICKS,
+    Bytes,
+    Floats,
+    Ints,
+    PythonGame,
+    VectorGame,
+    declare,
+    declared_params,
+    typed_params,
+)
+
+if TYPE_CHECKING:
+    import gymnasium
+
+MASK = "action_mask"  # where environments put legality: in info, as Gymnasium's own Taxi does
+
+
+class GymnasiumGame:
+    """One environment as a game of one seat. ``reset`` and ``step`` pass everything on as it is."""
+
+    def __init__(
+        self, env: gymnasium.Env[Any, Any], spec: GameSpec, observation: Observation, actions: Actions
+    ):
+        self.spec = spec
+        self.truncated = False
+        self._env, self._observation, self._actions = env, observation, actions
+        self._value: Any = None
+        self._reward: Any = 0.0
+        self._mask: Any = None
+        self._step = env.step
+
+    def reset(self, seed: int) -> None:
+        self._value, info = self._env.reset(seed=seed)
+        self._mask = info.get(MASK) if info else None
+
+    def to_act(self) -> Sequence[int]:
+        return (0,)
+
+    def step(self, actions: Ints) -> bool:
+        self._value, self._reward, terminated, truncated, info = self._step(self._actions.decode(actions[0]))
+        if info:
+            self._mask = info.get(MASK)
+        self.truncated = bool(truncated) and not terminated
+        return bool(terminated) or bool(truncated)
+
+    def rewards(self, out: Floats) -> None:
+        out[0] = self._reward
+
+    def outcome(self, out: Floats) -> None:
+        out[0] = 0.0
+
+    def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        self._observation.write(self._value, out)
+
+    def legal(self, seat: int, out: Bytes) -> None:
+        if self._mask is None or not self._actions.discrete:
+            out[...] = 1
+            return
+        mask = np.asarray(self._mask)
+        if mask.shape != out.shape:
+            raise ValueError(f"info[{MASK!r}]: shape {mask.shape}, the action space has {out.shape}")
+        out[...] = mask != 0
+
+    def close(self) -> None:
+        self._env.close()
+
+
+class GymnasiumVector:
+    """Many matches by one call. The library begins the next match itself, one step after the end."""
+
+    def __init__(
+        self, env: gymnasium.vector.VectorEnv[Any, Any, Any], spec: GameSpec, actions: Actions
+    ) -> None:
+        self._env, self._name, self._actions = env, spec.observation[0].name, actions
+        self._value: Array = np.zeros(0)
+        self._shape = (env.num_envs, *env.single_observation_space.shape)  # type: ignore[misc]
+
+    def reset(self, seed: int) -> None:
+        self._value, _ = self._env.reset(seed=seed)
+
+    def step(self, actions: Ints) -> tuple[Floats, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        self._value, reward, terminated, truncated, _ = self._env.step(self._actions.decode_many(actions))
+        return np.asarray(reward, np.float32), np.asarray(terminated), np.asarray(truncated)
+
+    def observe(self, out: Mapping[str, Array]) -> None:
+        if self._value.shape != self._shape:
+            raise ValueError(f"observation {self._name}: shape {self._value.shape}, expected {self._shape}")
+        out[self._name][...] = self._value
+
+    def close(self) -> None:
+        self._env.close()
+
+
+class GymnasiumMaker:
+    """``id`` under parameters. Raises ``ValueError`` for what Gymnasium does not know."""
+
+    def __init__(self, environment: str, params: Mapping[str, str]) -> None:
+        import gymnasium
+
+        self._id = environment
+        try:
+            if ":" in environment:
+                gymnasium.make(environment, disable_env_checker=True).close()
+            registered = gymnasium.spec(environment)
+        except gymnasium.error.Error as error:
+            raise ValueError(f"gymnasium/{environment}: {error}{_near(environment)}") from None
+        except ModuleNotFoundError as error:
+            raise ValueError(f"gymnasium/{environment}: {error}") from None
+        self._vectorised = registered.vector_entry_point is not None
+        limit = registered.max_episode_steps or 0
+        declared = _declared(registered, limit)
+        values = typed_params(declared, params)
+        self._vectorise = values.pop("vectorise", "auto") == "auto"
+        if values.get("max_episode_steps") in (0, None):
+            values.pop("max_episode_steps", None)
+        self._kwargs: dict[str, Any] = dict(values)
+        env = self._environment()
+        try:
+            try:
+                self._observation = Observation(env.observation_space)
+                self._actions = Actions(env.action_space)
+            except UnsupportedSpace as error:
+                raise ValueError(f"gymnasium/{environment}: {error}") from None
+            labels = _labels(env)
+        finally:
+            env.close()
+        heads = self._actions.heads
+        if len(heads) == 1 and len(labels) == heads[0].size:
+            heads = [msgspec.structs.replace(heads[0], labels=labels)]
+        self.spec = declare(
+            f"gymnasium/{environment}",
+            title=f"{environment} of Gymnasium",
+            observation=self._observation.tensors,
+            heads=heads,
+            max_ticks=int(values.get("max_episode_steps", limit) or MAX_TICKS),
+            params=declared,
+        )
+
+    def _environment(self) -> gymnasium.Env[Any, Any]:
+        import gymnasium
+
+        try:
+            return gymnasium.make(self._id, disable_env_checker=True, **self._kwargs)
+        except gymnasium.error.DependencyNotInstalled as error:
+            raise ValueError(f"gymnasium/{self._id}: {error}") from None
+        except (TypeError, gymnasium.error.Error) as error:
+            raise ValueError(f"gymnasium/{self._id}: cannot be made with {self._kwargs}: {error}") from None
+
+    def make(self) -> PythonGame:
+        return GymnasiumGame(self._environment(), self.spec, self._observation, self._actions)
+
+    def make_vector(self, matches: int) -> VectorGame | None:
+        import gymnasium
+        from gymnasium.vector import AutoresetMode
+
+        one_tensor = len(self.spec.observation) == 1 and self.spec.observation[0].dtype == "f32"
+        if not (self._vectorised and self._vectorise and one_tensor and self._actions.single):
+            return None
+        try:
+            env = gymnasium.make_vec(
+                self._id, num_envs=matches, vectorization_mode="vector_entry_point", **self._kwargs
+            )
+        except (gymnasium.error.Error, ImportError, TypeError):
+            return None
+        flat = len(env.single_observation_space.shape or ()) == 1
+        if env.metadata.get("autoreset_mode") != AutoresetMode.NEXT_STEP or not flat:
+            env.close()
+            return None
+        return GymnasiumVector(env, self.spec, self._actions)
+
+
+def _declared(registered: Any, limit: int) -> list[ParamSpec]:
+    """Parameters of the environment's constructor, then ours."""
+    from gymnasium.envs.registration import load_env_creator
+
+    creator = registered.entry_point
+    if isinstance(creator, str):
+        creator = load_env_creator(creator)
+    out = []
+    for param in declared_params(creator, skip=("render_mode", "vectorise", "max_episode_steps")):
+        given = registered.kwargs.get(param.name)
+        if isinstance(given, (bool, int, float, str)):
+            text = str(given).lower() if isinstance(given, bool) else str(given)
+            param = msgspec.structs.replace(param, default_value=text)
+        out.append(param)
+    out.append(
+        ParamSpec(
+            "max_episode_steps", "integer", str(limit), 0, MAX_TICKS, meaning="a match is cut off there"
+        )
+    )
+    out.append(
+        ParamSpec(
+            "vectorise",
+            "text",
+            "auto",
+            choices=("auto", "no"),
+            meaning="use the library's own batched environment where there is one",
+        )
+    )
+    return out
+
+
+def _labels(env: gymnasium.Env[Any, Any]) -> tuple[str, ...]:
+    """Names of the actions, where the environment has them (Atari's)."""
+    meanings = getattr(env.unwrapped, "get_action_meanings", None)
+    return tuple(str(m).lower() for m in meanings()) if callable(meanings) else ()
+
+
+def _near(environment: str) -> str:
+    import difflib
+
+    import gymnasium
+
+    near = difflib.get_close_matches(environment, list(gymnasium.registry), n=1, cutoff=0.6)
+    return f" (did you mean gymnasium/{near[0]}?)" if near else ""
+
+
+def maker(name: str, params: Mapping[str, str]) -> GymnasiumMaker:
+    """See :class:`GymnasiumMaker`."""
+    return GymnasiumMaker(name, params)

@@ -1,0 +1,285 @@
+"""Gymnasium's spaces as tensors and heads. Dict and Tuple are entered; every leaf is a tensor or some heads.
+
+Box of bytes, 2 or 3 axes   planes [C, H, W], as bytes, read as x / 255
+other Box                   float32 vector (int8, uint8, int16, uint16, int32 keep their type)
+Discrete, MultiDiscrete     one-hot bits
+MultiBinary                 bits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ludus.flow.slab import Array
+from ludus.flow.spec import DType, HeadSpec, TensorSpec
+from ludus.games.python_game import Ints, tensor
+
+if TYPE_CHECKING:
+    from gymnasium import Space
+
+_KEPT: dict[str, DType] = {"uint8": "u8", "int8": "i8", "uint16": "u16", "int16": "i16", "int32": "i32"}
+MAX_ONE_HOT = 1 << 16
+MAX_HEADS = 64
+MIN_SIDE = 8  # of a picture, pixels
+
+Path = tuple[str | int, ...]
+Write = Callable[[Any, Array], None]
+
+
+class UnsupportedSpace(ValueError):
+    """A space that no tensor or head can stand for; the message names it."""
+
+
+def leaves(space: Space[Any], path: Path = ()) -> list[tuple[Path, Space[Any]]]:
+    """Every leaf with its path. Spaces without a fixed size (Graph, Text, Sequence, OneOf) are refused."""
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Dict):
+        return [leaf for key, part in space.spaces.items() for leaf in leaves(part, (*path, key))]
+    if isinstance(space, spaces.Tuple):
+        return [leaf for i, part in enumerate(space.spaces) for leaf in leaves(part, (*path, i))]
+    known = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
+    if not isinstance(space, known):
+        where = ".".join(map(str, path)) or "the space"
+        raise UnsupportedSpace(
+            f"{where} is {space}: only Box, Discrete, MultiDiscrete, MultiBinary, Tuple and Dict have a "
+            "fixed size; wrap the environment so that it gives one of them"
+        )
+    return [(path, space)]
+
+
+def _name(path: Path, alone: str) -> str:
+    return "_".join(str(p) for p in path) or alone
+
+
+def at(value: Any, path: Path) -> Any:
+    """The part of a sample that ``path`` leads to."""
+    for part in path:
+        value = value[part]
+    return value
+
+
+# ---- observations --------------------------------------------------------------------------------
+
+
+class Observation:
+    """Tensors of an observation space, and how a sample is written into them."""
+
+    def __init__(self, space: Space[Any], skip: Sequence[str] = ()) -> None:
+        found = [(p, s) for p, s in leaves(space) if not (p and p[0] in skip)]
+        if not found:
+            raise UnsupportedSpace(f"the observation space {space} is empty")
+        self.tensors: list[TensorSpec] = []
+        self._writers: list[tuple[str, Path, Write]] = []
+        for path, leaf in found:
+            spec, write = _observed(_name(path, "observation"), leaf)
+            self.tensors.append(spec)
+            self._writers.append((spec.name, path, write))
+        names = [t.name for t in self.tensors]
+        if len(set(names)) != len(names):
+            raise UnsupportedSpace(f"the observation space {space} has two parts called the same: {names}")
+        self._single = self._writers[0] if len(found) == 1 and not found[0][0] else None
+
+    def write(self, value: Any, out: Mapping[str, Array]) -> None:
+        """``value`` into one row. ``ValueError`` naming the tensor where it does not belong to the space."""
+        if self._single is not None:
+            name, _, write = self._single
+            write(value, out[name])
+            return
+        for name, path, write in self._writers:
+            try:
+                part = at(value, path)
+            except (KeyError, IndexError, TypeError):
+                raise ValueError(f"observation {name}: missing in {_short(value)}") from None
+            write(part, out[name])
+
+
+def _short(value: object) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _observed(name: str, space: Space[Any]) -> tuple[TensorSpec, Write]:
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Box):
+        return _observed_box(name, space)
+    if isinstance(space, spaces.MultiBinary):
+        count = int(np.prod(space.shape))
+        return tensor(name, (count,), "bits", low=0, high=1), _bits_writer(name, count)
+    if isinstance(space, spaces.Discrete):
+        sizes: tuple[int, ...] = (int(space.n),)
+        starts: tuple[int, ...] = (int(space.start),)
+    else:
+        discrete = cast("spaces.MultiDiscrete", space)
+        sizes = tuple(int(n) for n in np.ravel(discrete.nvec))
+        starts = tuple(int(n) for n in np.ravel(discrete.start))
+    if sum(sizes) > MAX_ONE_HOT:
+        raise UnsupportedSpace(f"observation {name}: {space} has {sum(sizes)} choices, at most {MAX_ONE_HOT}")
+    return tensor(name, (sum(sizes),), "bits", low=0, high=1), _one_hot_writer(name, sizes, starts)
+
+
+def _observed_box(name: str, space: Any) -> tuple[TensorSpec, Write]:
+    shape = tuple(int(n) for n in space.shape)
+    low, high = float(np.min(space.low)), float(np.max(space.high))
+    dtype: str = _KEPT.get(str(space.dtype), "f32")
+    image = _image(shape) if dtype == "u8" else None
+    if image is not None:
+        planes, axes = image
+        return tensor(name, planes, "u8", low=0, high=255, scale=1 / 255), _array_writer(name, shape, axes)
+    size = (int(np.prod(shape, dtype=np.int64)),)
+    return tensor(name, size, dtype, low=low, high=high), _array_writer(name, shape, None)
+
+
+def _image(shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None] | None:
+    """Planes and the order of axes that gives them, where bytes of ``shape`` look like a picture."""
+    if len(shape) == 2 and min(shape) >= MIN_SIDE:
+        return (1, *shape), None
+    if len(shape) != 3:
+        return None
+    if min(shape[:2]) >= MIN_SIDE and shape[2] <= min(shape[:2]):
+        return (shape[2], *shape[:2]), (2, 0, 1)
+    return (shape, None) if min(shape[1:]) >= MIN_SIDE else None
+
+
+def _array_writer(name: str, shape: tuple[int, ...], axes: tuple[int, ...] | None) -> Write:
+    def write(value: Any, out: Array) -> None:
+        array = np.asarray(value)
+        if array.shape != shape:
+            raise ValueError(f"observation {name}: shape {array.shape}, the space has {shape}")
+        if axes is not None:
+            array = array.transpose(axes)
+        out[...] = array if array.shape == out.shape else array.reshape(out.shape)
+
+    def write_same(value: Any, out: Array) -> None:
+        if getattr(value, "shape", None) != shape:
+            value = np.asarray(value)
+            if value.shape != shape:
+                raise ValueError(f"observation {name}: shape {value.shape}, the space has {shape}")
+        out[...] = value
+
+    return write_same if axes is None and len(shape) == 1 else write
+
+
+def _bits_writer(name: str, count: int) -> Write:
+    def write(value: Any, out: Array) -> None:
+        bits = np.ravel(np.asarray(value))
+        if bits.shape != (count,):
+            raise ValueError(f"observation {name}: {bits.size} bits, the space has {count}")
+        out[...] = np.packbits(bits != 0, bitorder="little")
+
+    return write
+
+
+def _one_hot_writer(name: str, sizes: tuple[int, ...], starts: tuple[int, ...]) -> Write:
+    offsets = np.cumsum((0, *sizes[:-1])).tolist()
+
+    def write(value: Any, out: Array) -> None:
+        out[...] = 0
+        given = [int(value)] if len(sizes) == 1 and np.ndim(value) == 0 else np.ravel(value).tolist()
+        if len(given) != len(sizes):
+            raise ValueError(f"observation {name}: {len(given)} numbers, the space has {len(sizes)}")
+        for number, size, start, offset in zip(given, sizes, starts, offsets, strict=True):
+            if not start <= number < start + size:
+                raise ValueError(f"observation {name}: {number} is not in [{start}, {start + size})")
+            bit = offset + int(number) - start
+            out[bit >> 3] |= np.uint8(1 << (bit & 7))
+
+    return write
+
+
+# ---- actions -------------------------------------------------------------------------------------
+
+
+class Actions:
+    """Heads of an action space, and the action that a decision stands for."""
+
+    def __init__(self, space: Space[Any]) -> None:
+        from gymnasium import spaces
+
+        self.space = space
+        self.heads: list[HeadSpec] = []
+        self._parts: list[tuple[Path, Space[Any], int, int]] = []
+        for path, leaf in leaves(space):
+            begin = len(self.heads)
+            self.heads += _heads(_name(path, "action"), leaf)
+            self._parts.append((path, leaf, begin, len(self.heads)))
+        if not self.heads or len(self.heads) > MAX_HEADS:
+            count = len(self.heads)
+            raise UnsupportedSpace(f"the action space {space} has {count} heads, expected 1 to {MAX_HEADS}")
+        self._plain = isinstance(space, spaces.Discrete) and int(space.start) == 0
+
+    @property
+    def discrete(self) -> bool:
+        """Whether the whole space is one Discrete."""
+        return len(self.heads) == 1 and not self._parts[0][0] and self.heads[0].kind == "discrete"
+
+    @property
+    def single(self) -> bool:
+        """Whether the space has no parts, so that :meth:`decode_many` can be used."""
+        return len(self._parts) == 1 and not self._parts[0][0]
+
+    def decode(self, decision: Ints) -> Any:
+        """``int32[K]`` -> a member of the space."""
+        if self._plain:
+            return int(decision[0])
+        return self._build(self.space, iter(self._parts), decision)
+
+    def _build(self, space: Any, parts: Any, decision: Ints) -> Any:
+        from gymnasium import spaces
+
+        if isinstance(space, spaces.Dict):
+            return {key: self._build(part, parts, decision) for key, part in space.spaces.items()}
+        if isinstance(space, spaces.Tuple):
+            return tuple(self._build(part, parts, decision) for part in space.spaces)
+        _, leaf, begin, end = next(parts)
+        numbers = decision[begin:end]
+        if isinstance(leaf, spaces.Discrete):
+            return int(leaf.start) + int(numbers[0])
+        if isinstance(leaf, spaces.MultiDiscrete):
+            return (numbers.reshape(leaf.shape) + leaf.start).astype(leaf.dtype)
+        if isinstance(leaf, spaces.MultiBinary):
+            return numbers.reshape(leaf.shape).astype(leaf.dtype)
+        return continuous(numbers, self.heads[begin:end]).reshape(leaf.shape).astype(leaf.dtype)
+
+    def decode_many(self, decisions: Ints) -> Array:
+        """``int32[k, K]`` -> a batch of a Discrete, MultiDiscrete or Box space, in its own dtype."""
+        leaf: Any = self._parts[0][1]
+        if self.heads[0].kind == "continuous":
+            numbers: Array = continuous(decisions, self.heads).reshape(-1, *leaf.shape).astype(leaf.dtype)
+            return numbers
+        start = np.asarray(getattr(leaf, "start", 0))
+        many = decisions[:, 0] if self.discrete else decisions.reshape(-1, *leaf.shape)
+        batch: Array = (many + start).astype(leaf.dtype)
+        return batch
+
+
+def continuous(bits: Ints, heads: Sequence[HeadSpec]) -> Array:
+    """``int32[..., K]`` bits of float32 ``u`` -> the numbers that a game is given (see :class:`HeadSpec`)."""
+    u = np.ascontiguousarray(bits).view(np.float32)
+    low = np.array([h.low for h in heads], np.float32)
+    high = np.array([h.high for h in heads], np.float32)
+    squashed = low + (np.tanh(u) + np.float32(1.0)) * np.float32(0.5) * (high - low)
+    value: Array = np.where(low == high, u, np.clip(squashed, low, high)).astype(np.float32)
+    return value
+
+
+def _heads(name: str, space: Space[Any]) -> list[HeadSpec]:
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
+        return [HeadSpec(name, int(space.n))]
+    if isinstance(space, spaces.MultiDiscrete):
+        return [HeadSpec(f"{name}_{i}", int(n)) for i, n in enumerate(np.ravel(space.nvec))]
+    if isinstance(space, spaces.MultiBinary):
+        return [HeadSpec(f"{name}_{i}", 2) for i in range(int(np.prod(space.shape)))]
+    box = cast("spaces.Box", space)
+    out = []
+    for i, (low, high) in enumerate(zip(np.ravel(box.low), np.ravel(box.high), strict=True)):
+        bounded = bool(np.isfinite(low) and np.isfinite(high))
+        bounds = (float(low), float(high)) if bounded else (0.0, 0.0)
+        out.append(HeadSpec(f"{name}_{i}", 2, kind="continuous", low=bounds[0], high=bounds[1]))
+    return out

@@ -1,0 +1,152 @@
+"""Games written in Python by their references.
+
+- ``gymnasium/CartPole-v1``: hosted by an adapter (``ludus.games.adapters``);
+- ``./my_game.py``: a file whose ``GAME`` is a class, or a function, that makes a ``PythonGame``;
+- ``my_package.my_module:MyGame``: the same, importable;
+- a name that an installed package declares: an entry point ``name = "module:MyGame"`` in the group
+  ``ludus.games``.
+
+A game's parameters are the arguments of that class that have a plain default. Loading a file runs its
+code: references are only ever taken from the user's own preset or command line.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ludus.flow.spec import GameSpec
+from ludus.games.adapters import ADAPTERS
+from ludus.native import ParamError
+
+if TYPE_CHECKING:
+    from ludus.games.python_game import GameMaker, PythonGame, VectorGame
+
+ATTRIBUTE = "GAME"
+
+#: Games loaded from files in this process: name -> reference.
+_loaded: dict[str, str] = {}
+
+
+def is_hosted(reference: str) -> bool:
+    """Whether the reference means a game written in Python. Entry points are the registry's business."""
+    head, slash, rest = reference.partition("/")
+    if slash and rest and head in ADAPTERS:
+        return True
+    return reference in _loaded or reference.endswith(".py") or (":" in reference and "/" not in reference)
+
+
+def resolved(reference: str) -> str:
+    """The reference by which another process finds the game: names of loaded files become their paths."""
+    reference = _loaded.get(reference, reference)
+    return str(Path(reference).resolve()) if reference.endswith(".py") else reference
+
+
+def hosted_maker(reference: str, params: Mapping[str, str]) -> GameMaker:
+    """The game under ``params``. Raises ``ParamError`` for anything that cannot be found or made."""
+    return _maker(_loaded.get(reference, reference), tuple(sorted(params.items())))
+
+
+@lru_cache(maxsize=64)
+def _maker(reference: str, params: tuple[tuple[str, str], ...]) -> GameMaker:
+    head, slash, rest = reference.partition("/")
+    try:
+        if slash and head in ADAPTERS:
+            return _adapted(head, rest, dict(params))
+        return _OwnGame(reference, dict(params))
+    except ParamError:
+        raise
+    except ValueError as error:
+        raise ParamError(str(error)) from error
+
+
+def _adapted(family: str, name: str, params: Mapping[str, str]) -> GameMaker:
+    module, extra, _ = ADAPTERS[family]
+    try:
+        maker: Callable[[str, Mapping[str, str]], GameMaker] = importlib.import_module(module).maker
+        return maker(name, params)
+    except ModuleNotFoundError as error:
+        raise ParamError(f"{family}/{name}: {error}; install it: pip install 'ludus[{extra}]'") from error
+
+
+class _OwnGame:
+    """A user's own class, by file or by module."""
+
+    def __init__(self, reference: str, params: Mapping[str, str]) -> None:
+        from ludus.games.python_game import declared_params, typed_params  # numpy: not for games list
+
+        self._reference = reference
+        self._factory = _factory(reference)
+        declared = declared_params(self._factory)
+        try:
+            self._values = typed_params(declared, params)
+        except ValueError as error:
+            raise ParamError(f"{reference}: {error}") from None
+        game = self.make()
+        spec = getattr(game, "spec", None)
+        if not isinstance(spec, GameSpec):
+            raise ParamError(f"{reference}: spec is {type(spec).__name__}, expected a GameSpec")
+        missing = [n for n in _NEEDED if not callable(getattr(game, n, None))]
+        if missing:
+            raise ParamError(
+                f"{reference}: {type(game).__name__} has no {missing[0]}(); needed: {', '.join(_NEEDED)}"
+            )
+        self.spec = msgspec.structs.replace(spec, params=spec.params or tuple(declared))
+        if reference.endswith(".py"):
+            _loaded[self.spec.name] = reference
+
+    def make(self) -> PythonGame:
+        try:
+            return self._factory(**self._values)
+        except Exception as error:
+            raise ParamError(f"{self._reference}: cannot be made: {type(error).__name__}: {error}") from error
+
+    def make_vector(self, matches: int) -> VectorGame | None:
+        return None
+
+
+_NEEDED = ("reset", "to_act", "step", "rewards", "outcome", "observe")
+
+
+def _factory(reference: str) -> Callable[..., PythonGame]:
+    name = ATTRIBUTE
+    if reference.endswith(".py"):
+        module = _load_file(Path(reference))
+    else:
+        module_name, _, name = reference.partition(":")
+        try:
+            module = importlib.import_module(module_name)
+        except ImportError as error:
+            raise ParamError(f"{reference}: {error}") from error
+    factory: Callable[..., PythonGame] | None = getattr(module, name, None)
+    if not callable(factory):
+        hint = f"end the file with {ATTRIBUTE} = MyGame" if name == ATTRIBUTE else "name a class in it"
+        raise ParamError(f"{reference}: has no {name}; {hint}")
+    return factory
+
+
+def _load_file(path: Path) -> object:
+    if not path.is_file():
+        raise ParamError(f"{path}: no such file; expected a Python file with a game")
+    qualified = f"ludus_game_file_{path.stem}"
+    module = sys.modules.get(qualified)
+    if module is not None and Path(module.__file__ or "").resolve() == path.resolve():
+        return module
+    spec = importlib.util.spec_from_file_location(qualified, path)
+    if spec is None or spec.loader is None:
+        raise ParamError(f"{path}: not a module that this Python can load")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[qualified] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[qualified]
+        raise ParamError(f"{path}: {type(error).__name__}: {error}") from error
+    return module

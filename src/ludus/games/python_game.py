@@ -1,0 +1,232 @@
+"""Games written in Python: what one must be able to do, and how one is found.
+
+The protocol has the shape of the C++ contract (``cpp/game/game.hpp``): a game is rules and nothing
+else. One object plays one match after another at one place of a pool; one thread at a time uses it.
+
+    game.reset(seed)
+    while True:
+        seats = game.to_act()              # who decides now
+        over = game.step(actions)          # actions: int32[S, K]; rows of other seats mean nothing
+        game.rewards(out)                  # what that step earned each seat
+        if over: game.truncated, game.outcome(out)
+
+``S`` seats, ``K`` heads, ``A`` choices of all heads together.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from ludus.flow.slab import Array
+from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
+Bytes = npt.NDArray[np.uint8]
+MAX_TICKS = 1 << 30
+
+
+@runtime_checkable
+class PythonGame(Protocol):
+    """One match at a time. Anything raised in here ends the match, not the run.
+
+    Optional: ``legal(seat, out)`` where choices can be illegal, ``close()`` where something must be
+    given back, ``hash() -> int`` and ``clone() -> PythonGame`` where the state can be had.
+    """
+
+    @property
+    def spec(self) -> GameSpec: ...
+
+    @property
+    def truncated(self) -> bool:
+        """Of a match that is over: it was cut off, and its last observation still has a value."""
+        ...
+
+    def reset(self, seed: int) -> None:
+        """Begins a match that depends on ``seed`` (0 <= seed < 2**31) and on the decisions alone."""
+        ...
+
+    def to_act(self) -> Sequence[int]:
+        """Seats that decide now, rising; at least one."""
+        ...
+
+    def step(self, actions: Ints) -> bool:
+        """Plays the decisions ``int32[S, K]`` of those seats. True when the match is over."""
+        ...
+
+    def rewards(self, out: Floats) -> None:
+        """``float32[S]``: what the last step earned."""
+        ...
+
+    def outcome(self, out: Floats) -> None:
+        """``float32[S]`` of a match that is over: +1 won, 0 drawn, -1 lost. Zero where nobody can win."""
+        ...
+
+    def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        """Writes what the seat sees: every tensor of the spec, packed."""
+        ...
+
+
+class VectorGame(Protocol):
+    """``k`` matches of one seat, stepped by one call. Where a library can do this it is many times faster.
+
+    A match that ended is begun anew by the next step, whose action is ignored and earns nothing. What
+    happens in one match may depend on how many are played beside it.
+    """
+
+    def reset(self, seed: int) -> None:
+        """Begins all matches."""
+        ...
+
+    def step(self, actions: Ints) -> tuple[Floats, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """``int32[k, K]`` -> reward, terminated, truncated, ``[k]`` each."""
+        ...
+
+    def observe(self, out: Mapping[str, Array]) -> None:
+        """``packed[k, ...]`` of every tensor."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class GameMaker(Protocol):
+    """A game under fixed parameters, before it is played. Made in every process that plays it."""
+
+    @property
+    def spec(self) -> GameSpec: ...
+
+    def make(self) -> PythonGame:
+        """One place where matches are played."""
+        ...
+
+    def make_vector(self, matches: int) -> VectorGame | None:
+        """Many places at once, None where the library has no such thing."""
+        ...
+
+
+def declare(
+    name: str,
+    *,
+    observation: Sequence[TensorSpec],
+    heads: Sequence[HeadSpec],
+    title: str = "",
+    version: int = 1,
+    seats: int = 1,
+    turn_based: bool = False,
+    perfect_information: bool = False,
+    max_ticks: int = MAX_TICKS,
+    params: Sequence[ParamSpec] = (),
+    bots: Sequence[BotSpec] = (),
+    meaning: str = "",
+) -> GameSpec:
+    """A spec with what most Python games leave as it is."""
+    return GameSpec(
+        name=name,
+        title=title or name,
+        version=version,
+        seats=seats,
+        turn_based=turn_based,
+        perfect_information=perfect_information,
+        default_frame_skip=1,
+        max_ticks=max_ticks,
+        observation=tuple(observation),
+        heads=tuple(heads),
+        params=tuple(params),
+        bots=tuple(bots),
+        meaning=meaning,
+    )
+
+
+def tensor(
+    name: str,
+    shape: Sequence[int],
+    dtype: str = "f32",
+    *,
+    low: float = float("-inf"),
+    high: float = float("inf"),
+    scale: float = 1.0,
+    meaning: str = "",
+) -> TensorSpec:
+    """An observation tensor; bounds that are infinite are given as the largest float32."""
+    top = float(np.finfo(np.float32).max)
+    return TensorSpec(
+        name=name,
+        dtype=dtype,  # type: ignore[arg-type]
+        shape=tuple(int(n) for n in shape),
+        low=max(low, -top),
+        high=min(high, top),
+        codec="bits" if dtype == "bits" else "identity",
+        scale=scale,
+        meaning=meaning,
+    )
+
+
+# ---- parameters ----------------------------------------------------------------------------------
+
+Value = bool | int | float | str
+
+
+def declared_params(
+    function: Callable[..., object], skip: Sequence[str] = (), meaning: str = ""
+) -> list[ParamSpec]:
+    """Parameters of a function that have a plain default: they can be set in presets and on command lines."""
+    out: list[ParamSpec] = []
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return out
+    for p in signature.parameters.values():
+        value = p.default
+        if p.name in skip or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.POSITIONAL_ONLY):
+            continue
+        if isinstance(value, bool):
+            out.append(
+                ParamSpec(p.name, "text", str(value).lower(), choices=("false", "true"), meaning=meaning)
+            )
+        elif isinstance(value, int):
+            out.append(ParamSpec(p.name, "integer", str(value), -(2.0**53), 2.0**53, meaning=meaning))
+        elif isinstance(value, float):
+            top = float(np.finfo(np.float64).max)
+            out.append(ParamSpec(p.name, "real", repr(value), -top, top, meaning=meaning))
+        elif isinstance(value, str):
+            out.append(ParamSpec(p.name, "text", value, meaning=meaning))
+    return out
+
+
+def typed_params(declared: Sequence[ParamSpec], text: Mapping[str, str]) -> dict[str, Value]:
+    """The values of ``text`` in the types that ``declared`` gives them. Raises ``ValueError``."""
+    known = {p.name: p for p in declared}
+    out: dict[str, Value] = {}
+    for name, value in text.items():
+        if name not in known:
+            raise ValueError(_unknown(name, list(known)))
+        out[name] = _typed(known[name], value)
+    return out
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]}?" if near else "valid: " + (", ".join(known) or "none")
+    return f"unknown parameter {name} ({hint})"
+
+
+def _typed(param: ParamSpec, text: str) -> Value:
+    if param.kind == "text":
+        if param.choices and text not in param.choices:
+            raise ValueError(f"parameter {param.name} = {text}: expected one of {', '.join(param.choices)}")
+        return text == "true" if param.choices == ("false", "true") else text
+    try:
+        number: Value = int(text) if param.kind == "integer" else float(text)
+    except ValueError:
+        noun = "a whole number" if param.kind == "integer" else "a number"
+        raise ValueError(f"parameter {param.name} = {text}: expected {noun}") from None
+    if not param.low <= float(number) <= param.high:
+        raise ValueError(f"parameter {param.name} = {text}: expected {param.low:g} to {param.high:g}")
+    return number

@@ -1,0 +1,60 @@
+"""The pool that fits a game; nobody above needs to know which it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from ludus.flow import Lineup
+from ludus.games import registry
+from ludus.pool.protocol import Pool
+
+
+def make_pool(
+    game: str,
+    params: Mapping[str, object],
+    lineup: Lineup,
+    *,
+    matches: int,
+    groups: int,
+    threads: int,
+    seed: int,
+    schedule: int | None = None,
+    on_error: Literal["raise", "truncate"] = "truncate",
+    timeout_s: float = 60.0,
+    record: Sequence[int] = (),
+) -> Pool:
+    """Threads of the core, or as many processes of a Python game (0 = the calling thread plays).
+
+    ``timeout_s`` is for Python games, ``record`` (matches that keep a replay) for compiled ones. Raises what
+    the pools raise.
+    """
+    if registry.is_python(game):
+        from ludus.pool.process import ProcessPool
+
+        return ProcessPool(
+            game,
+            params,
+            lineup,
+            matches=matches,
+            groups=groups,
+            workers=threads,
+            seed=seed,
+            schedule=schedule,
+            on_error=on_error,
+            timeout_s=timeout_s,
+        )
+    from ludus.pool.native import NativePool
+
+    return NativePool(
+        game,
+        params,
+        lineup,
+        matches=matches,
+        groups=groups,
+        threads=threads,
+        seed=seed,
+        schedule=schedule,
+        on_error=on_error,
+        record=record,
+    )

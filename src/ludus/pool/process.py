@@ -1,0 +1,702 @@
+"""The pool of games written in Python: worker processes, observations written in place.
+
+Each worker plays a share of every group, so that it steps one group while the policy decides for the
+other. Slabs and cells lie in memory that all of them map; on the step path nothing is sent but a
+number in a cell and a ring of a bell. A worker that dies or hangs is killed and replaced: its matches
+end with an error, those of the others go on undisturbed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, final
+
+import msgspec
+import numpy as np
+
+from ludus.flow import GameSpec, Lineup, MatchResult, PoolStats, Slab, StepBatch
+from ludus.flow.slab import Array
+from ludus.games import registry
+from ludus.pool.cells import (
+    BEFORE,
+    IDLE,
+    KIND,
+    MAX_ERROR,
+    NUMBER,
+    PLAY,
+    PLAY_AFTER_LOSS,
+    PLAYS,
+    SLAB,
+    SLOT,
+    UNBEGUN,
+    Cells,
+    Longs,
+    share,
+)
+from ludus.pool.errors import MatchError, PoolError
+from ludus.pool.shard import Plan, Shard, make_shard, match_seed
+from ludus.pool.shared import Bell, Segment, Sizes, shared_slab, wait_for
+from ludus.pool.worker import NewSlab, Start, receive_message, send_message
+
+CLOSE_S = 2.0  # for games to give back what they hold
+MAX_LOSSES = 3  # of one worker in a row without a step in between
+_SNAPSHOT = b"ludus.process.1\n"
+
+
+class _Snapshot(msgspec.Struct):
+    game: str
+    seed: int
+    slots: int
+    matches: list[int]
+
+
+@dataclass(slots=True)
+class _Hand:
+    """What the parent holds of one worker."""
+
+    process: subprocess.Popen[bytes]
+    channel: socket.socket
+    lifeline: socket.socket
+    bell: Bell
+    slabs: set[int]  # those it has been given
+    losses: int = 0
+
+
+class _Group:
+    """One group as the parent sees it."""
+
+    def __init__(self, number: int, slots: range, seats: int) -> None:
+        self.number, self.slots = number, slots
+        self.rows = slice(slots.start * seats, slots.stop * seats)
+        self.all_rows = np.arange(self.rows.start, self.rows.stop, dtype=np.int32)
+        self.slab: Slab | None = None
+        self.t = -1
+        self.playing = False
+        self.given = False  # results of the last step were handed out
+        self.bell = Bell()
+        self.sent = 0  # number of the last command
+
+
+@final
+class ProcessPool:
+    """``matches`` slots of a Python game, in ``groups`` contiguous groups, on ``workers`` processes.
+
+    Implements :class:`ludus.pool.protocol.Pool`; slabs must come from :meth:`slab`. Slot s plays matches s,
+    s + N, ...; match m is reset with a seed of ``(seed, m)``, so its course depends on the actions alone
+    (vectorised games apart: theirs depends on who plays beside it too).
+
+    ``workers=0`` plays inside :meth:`recv` in the calling process, for debugging and for small games: then
+    a game that hangs hangs the caller. ``timeout_s``: a worker that has been in one game's ``step`` or
+    ``reset`` for longer is killed and replaced (0 = never); ``start_timeout_s`` is for making the games.
+    ``on_error``, ``schedule`` and ``truncate_ticks`` are those of ``NativePool``.
+
+    Raises ``ValueError`` for arguments that make no sense and :class:`PoolError` when workers cannot start.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        params: Mapping[str, object] | None = None,
+        lineup: Lineup | None = None,
+        *,
+        matches: int,
+        groups: int = 2,
+        workers: int = 1,
+        seed: int = 0,
+        schedule: int | None = None,
+        truncate_ticks: int = 0,
+        on_error: Literal["raise", "truncate"] = "raise",
+        timeout_s: float = 60.0,
+        start_timeout_s: float = 180.0,
+    ) -> None:
+        if lineup is None:
+            raise ValueError(f"{game} pool: lineup is missing")
+        if matches < 1 or groups < 1 or matches % groups:
+            raise ValueError(f"matches={matches}, groups={groups}: expected a multiple of groups")
+        if workers < 0:
+            raise ValueError(f"workers={workers}, expected >= 0")
+        if on_error not in ("raise", "truncate"):
+            raise ValueError(f"on_error={on_error!r}, expected 'raise' or 'truncate'")
+        self._params = registry.text_params(params or {})
+        maker = registry.maker(game, self._params)
+        self._game = registry.python_reference(game)
+        self._spec, self._lineup, self._seed = maker.spec, lineup, seed
+        _check_lineup(self._spec, lineup)
+        self._matches, self._raise, self._timeout_s = matches, on_error == "raise", timeout_s
+        self._start_timeout_s = start_timeout_s
+        self._plan = Plan(self._spec, lineup, seed, matches, schedule, truncate_ticks)
+        size = matches // groups
+        workers = min(workers, size)
+        self._groups = [_Group(g, range(g * size, (g + 1) * size), self._spec.seats) for g in range(groups)]
+        self._segment = _control_segment(self._spec, lineup, max(workers, 1), groups, matches)
+        self._cells = Cells.allocate(
+            self._segment.allocate, self._spec, lineup, max(workers, 1), groups, matches
+        )
+        self._cells.match[...] = UNBEGUN
+        for p, plan in enumerate(lineup.plans):
+            self._cells.mixture[p, : len(plan.controllers)] = [c.weight for c in plan.controllers]
+        rows = np.arange(matches * self._spec.seats, dtype=np.int32)
+        self._row_slot, self._row_seat = rows // self._spec.seats, rows % self._spec.seats
+        self._policies = sorted({c.policy for p in lineup.plans for c in p.controllers})
+        self._slabs: list[tuple[Slab, Segment]] = []
+        self._recv_wait_ns = 0
+        self._command = 0
+        self._lost: set[tuple[int, int]] = set()  # (worker, group) whose matches died before their next step
+        self._checked_at = 0.0
+        self._watch = _Watch(self._cells.beat)
+        self._hands: list[_Hand] = []
+        self._owner = os.getpid()
+        self._closer = weakref.finalize(
+            self, _close, self._hands, self._groups, self._segment, self._slabs, self._owner
+        )
+        self._serial: list[Shard] = []
+        if workers == 0:
+            self._serial = [make_shard(maker, self._plan, self._cells, g.slots, 0) for g in self._groups]
+        try:
+            self._hands += [_spawn() for _ in range(workers)]
+            for number, hand in enumerate(self._hands):
+                self._introduce(number, hand)
+            for hand in self._hands:
+                self._greet(hand)
+        except BaseException:
+            self._closer()
+            raise
+
+    # ---- what there is ---------------------------------------------------------------------------
+
+    @property
+    def spec(self) -> GameSpec:
+        return self._spec
+
+    @property
+    def lineup(self) -> Lineup:
+        return self._lineup
+
+    @property
+    def matches(self) -> int:
+        """Slots."""
+        return self._matches
+
+    @property
+    def rows(self) -> int:
+        """``R``: slots times seats."""
+        return self._matches * self._spec.seats
+
+    @property
+    def groups(self) -> int:
+        return len(self._groups)
+
+    @property
+    def row_slot(self) -> Array:
+        """int32[R]: slot of each row."""
+        return self._row_slot
+
+    @property
+    def row_seat(self) -> Array:
+        """int32[R]: seat of each row."""
+        return self._row_seat
+
+    @property
+    def worker_pids(self) -> list[int]:
+        """Process ids of the workers that play now."""
+        return [h.process.pid for h in self._hands]
+
+    def group_rows(self, group: int) -> slice:
+        """The contiguous rows of a group."""
+        return self._groups[group].rows
+
+    def group_finished(self, group: int) -> bool:
+        """Whether the group has played its part of the schedule and all of it has been received."""
+        g = self._groups[group]
+        idle = bool((self._cells.match[g.slots.start : g.slots.stop] == IDLE).all())
+        return g.slab is not None and not g.playing and g.given and idle
+
+    @property
+    def finished(self) -> bool:
+        """Whether the whole schedule is played and received."""
+        return all(self.group_finished(g.number) for g in self._groups)
+
+    def slab(self, steps: int) -> Slab:
+        """Memory of ``steps`` steps that every worker can write into."""
+        made = shared_slab(self._spec, steps, self.rows)
+        self._slabs.append(made)
+        return made[0]
+
+    # ---- play ------------------------------------------------------------------------------------
+
+    def attach(self, group: int, slab: Slab) -> None:
+        """The group writes into ``slab`` from t = 0 on; the first attach starts its matches."""
+        g = self._groups[group]
+        number = next((i for i, (known, _) in enumerate(self._slabs) if known is slab), None)
+        if number is None:
+            raise ValueError("attach: workers cannot write into this slab; make it with pool.slab(steps)")
+        if g.playing:
+            raise ValueError(f"attach: group {group} is playing; receive it first")
+        for hand in self._hands:
+            if number not in hand.slabs:
+                _give_slab(hand, number, slab, self._slabs[number][1])
+        before = g.slab
+        g.slab = slab
+        if before is None:
+            self._order(g, number, -1)
+            return
+        if before is not slab or g.t != 0:
+            for name, array in before.obs.items():
+                slab.obs[name][0, g.rows] = array[g.t, g.rows]
+            for name in ("mask", "active", "first", "policy"):
+                getattr(slab, name)[0, g.rows] = getattr(before, name)[g.t, g.rows]
+        g.t = 0
+
+    def send(self, group: int) -> None:
+        """Takes ``slab.actions[t]`` of the group's active rows and starts playing. Never blocks."""
+        g = self._groups[group]
+        if g.slab is None or g.playing:
+            raise ValueError(f"send: receive group {group} first")
+        if g.t >= g.slab.steps:
+            raise ValueError(f"send: the slab of group {group} is full; attach one")
+        number = next(i for i, (known, _) in enumerate(self._slabs) if known is g.slab)
+        self._order(g, number, g.t)
+
+    def _order(self, g: _Group, slab: int, before: int) -> None:
+        self._command += 1
+        g.sent = self._command
+        g.playing, g.given = True, False
+        g.t = before + 1
+        if not self._hands:
+            return
+        for number, hand in enumerate(self._hands):
+            cell = self._cells.command[number, g.number]
+            lost = (number, g.number) in self._lost
+            self._lost.discard((number, g.number))
+            cell[SLAB], cell[BEFORE], cell[KIND] = slab, before, PLAY_AFTER_LOSS if lost else PLAY
+            cell[NUMBER] = g.sent  # last: from here on the worker may read the cell
+            hand.bell.ring()
+
+    def recv(self, group: int | None = None) -> StepBatch:
+        """Waits for ``group``, or for the first of those that play. Releases the GIL.
+
+        Receiving a group again before its send gives the same moment, without the results that were
+        already given. Raises :class:`MatchError` as the pool's ``on_error`` says, and :class:`PoolError`
+        when a worker cannot be replaced.
+        """
+        begin = time.perf_counter_ns()
+        g = self._groups[group] if group is not None else self._first_ready()
+        if g.slab is None:
+            raise ValueError(f"recv: attach a slab to group {g.number} first")
+        if g.playing:
+            if self._hands:
+                self._wait(g)
+                for number, hand in enumerate(self._hands):
+                    if hand.losses and self._cells.command[number, g.number, KIND] == PLAY:
+                        hand.losses = 0  # it can play after all
+            else:
+                self._serial[g.number].play(g.slab, g.t - 1, False)
+            g.playing = False
+        self._recv_wait_ns += time.perf_counter_ns() - begin
+        return self._batch(g)
+
+    def _batch(self, g: _Group) -> StepBatch:
+        assert g.slab is not None
+        slab, rows, cells = g.slab, g.rows, self._cells
+        ended = np.flatnonzero(cells.ended[g.slots.start : g.slots.stop]) + g.slots.start
+        results: list[MatchResult] = []
+        final_rows = np.empty(0, np.int32)
+        final_obs = {name: a[:0] for name, a in cells.final.items()}
+        if len(ended):
+            if not g.given:
+                results = [self._result(int(slot)) for slot in ended]
+            if g.t > 0:
+                over = slab.terminated[g.t - 1, rows] | slab.truncated[g.t - 1, rows]
+                final_rows = g.all_rows[over != 0]
+                final_obs = {name: a[final_rows] for name, a in cells.final.items()}
+        g.given = True
+        active = slab.active[g.t, rows]
+        if len(self._policies) == 1 and bool(active.all()):
+            policy_rows = {self._policies[0]: g.all_rows}
+        else:
+            who = slab.policy[g.t, rows]
+            policy_rows = {p: g.all_rows[who == p] for p in self._policies}
+        if self._raise:
+            for r in results:
+                if r.error:
+                    raise MatchError(self._spec.name, r.slot, self._seed, r.match, r.ticks, r.error)
+        return StepBatch(
+            group=g.number,
+            t=g.t,
+            slab=slab,
+            rows=rows,
+            policy_rows=policy_rows,
+            final_rows=final_rows,
+            final_obs=final_obs,
+            results=results,
+        )
+
+    def _result(self, slot: int) -> MatchResult:
+        cells, seats = self._cells, self._spec.seats
+        return MatchResult(
+            match=int(cells.last_match[slot]),
+            slot=slot,
+            seed=self._seed,
+            ticks=int(cells.last_ticks[slot]),
+            decisions=int(cells.last_decisions[slot]),
+            outcome=tuple(cells.last_outcome[slot].tolist()),
+            returns=tuple(cells.last_returns[slot].tolist()),
+            players=tuple(f"policy:{p}" for p in cells.last_policy[slot].tolist()),
+            plan_of_seat=tuple(self._plan.plan_of(slot, seat) for seat in range(seats)),
+            truncated=bool(cells.last_truncated[slot]),
+            error=cells.error[slot].decode(errors="replace"),
+        )
+
+    # ---- waiting, and what can go wrong then ---------------------------------------------------------
+
+    def _ready(self, g: _Group) -> bool:
+        return bool((self._cells.done[: len(self._hands), g.number] >= g.sent).all())
+
+    def _first_ready(self) -> _Group:
+        playing = [g for g in self._groups if g.playing]
+        if not playing:
+            raise ValueError("recv: no group is playing; attach or send one first")
+        playing.sort(key=lambda g: g.sent)
+        if not self._hands:
+            return playing[0]
+        poll = self._poll(playing)
+        while True:
+            for g in playing:
+                if self._ready(g):
+                    return g
+            self._sleep(poll, playing)
+
+    def _wait(self, g: _Group) -> None:
+        if self._ready(g):
+            g.bell.silence()
+            return
+        poll = self._poll([g])
+        while not self._ready(g):
+            self._sleep(poll, [g])
+
+    def _poll(self, groups: Sequence[_Group]) -> select.poll:
+        poll = select.poll()
+        for g in groups:
+            poll.register(g.bell.wait_descriptor, select.POLLIN)
+        for hand in self._hands:
+            poll.register(hand.channel, select.POLLHUP)
+        return poll
+
+    def _sleep(self, poll: select.poll, groups: Sequence[_Group]) -> None:
+        """Until something happens; replaces workers that died, and those that have hung for too long."""
+        pause = min(1.0, self._timeout_s / 4) if self._timeout_s > 0 else 1.0
+        news = {descriptor for descriptor, _ in wait_for(poll, pause)}
+        for g in groups:
+            g.bell.silence()
+        gone = {n: _how_it_died(h.process) for n, h in enumerate(self._hands) if h.channel.fileno() in news}
+        now = time.monotonic()
+        if self._timeout_s > 0 and now - self._checked_at >= pause:
+            self._checked_at = now
+            for number in self._watch.hanging(self._timeout_s):
+                gone.setdefault(number, f"took longer than {self._timeout_s:g} s (pool.timeout_s)")
+        for number, why in gone.items():
+            poll.unregister(self._hands[number].channel)
+            self._replace(number, why)
+            poll.register(self._hands[number].channel, select.POLLHUP)
+            self._watch.see(number)
+
+    def _replace(self, number: int, why: str) -> None:
+        """Kills a worker and starts another, which ends the matches that were lost."""
+        old = self._hands[number]
+        _kill(old)
+        losses = old.losses + 1
+        slot = int(self._cells.beat[number, SLOT])
+        culprit = self._culprit(slot)
+        if losses > MAX_LOSSES:
+            raise PoolError(
+                f"{self._spec.name}: worker {number} was lost {losses} times in a row: {culprit}{why}"
+            )
+        for g in self._groups:
+            for lost in self._share(g, number):
+                mine = lost == slot or slot < 0
+                text = why if mine else f"lost with another match of its worker: {culprit}{why}"
+                self._cells.loss[lost] = text.encode()[:MAX_ERROR]
+            if g.playing and self._cells.done[number, g.number] < g.sent:
+                self._cells.command[number, g.number, KIND] = PLAY_AFTER_LOSS
+            elif g.slab is not None:
+                self._lost.add((number, g.number))
+        self._cells.beat[number, SLOT] = -1
+        hand = _spawn()
+        hand.losses = losses
+        self._hands[number] = hand
+        self._introduce(number, hand)
+        self._greet(hand)
+        for i, (slab, segment) in enumerate(self._slabs):
+            _give_slab(hand, i, slab, segment)
+        hand.bell.ring()
+
+    def _culprit(self, slot: int) -> str:
+        if slot < 0:
+            return ""
+        match = int(self._cells.match[slot])
+        tick = int(self._cells.tick[slot])
+        return f"slot {slot}, match {match}, seed {match_seed(self._seed, match)}, tick {tick}: "
+
+    def _share(self, g: _Group, number: int) -> range:
+        return share(g.slots.start, g.slots.stop, max(1, len(self._hands)), number)
+
+    def _introduce(self, number: int, hand: _Hand) -> None:
+        spans = [self._share(g, number) for g in self._groups]
+        start = Start(
+            reference=self._game,
+            params=self._params,
+            spec=self._spec,
+            lineup=self._lineup,
+            seed=self._seed,
+            slots=self._matches,
+            schedule=self._plan.schedule,
+            truncate_ticks=self._plan.truncate_ticks,
+            groups=[(s.start, s.stop) for s in spans],
+            worker=number,
+            workers=len(self._hands),
+            control_bytes=self._segment.size,
+            bell_descriptors=len(hand.bell.descriptors),
+        )
+        descriptors = [self._segment.descriptor, *hand.bell.descriptors]
+        for g in self._groups:
+            descriptors += g.bell.descriptors
+        with contextlib.suppress(BrokenPipeError):  # its death is found out by _greet
+            send_message(hand.channel, msgspec.json.encode(start), descriptors)
+
+    def _greet(self, hand: _Hand) -> None:
+        """Waits until a worker has made its games."""
+        hand.channel.settimeout(self._start_timeout_s)
+        try:
+            told, _ = receive_message(hand.channel)
+        except TimeoutError:
+            raise PoolError(
+                f"{self._spec.name}: a worker did not make its games within {self._start_timeout_s:g} s"
+            ) from None
+        except (EOFError, OSError):
+            raise PoolError(
+                f"{self._spec.name}: a worker died while it made its games ({_how_it_died(hand.process)})"
+            ) from None
+        finally:
+            hand.channel.settimeout(None)
+        if told:
+            raise PoolError(f"{self._spec.name}: {told.decode(errors='replace')}")
+
+    # ---- settings and state ----------------------------------------------------------------------
+
+    def set_handover(self, plan: int, ticks: int) -> None:
+        """Python games have no bots that could play before a policy."""
+        if ticks:
+            raise ValueError(f"{self._spec.name} has no bots; a handover needs one")
+
+    def set_mixture(self, plan: int, weights: list[float]) -> None:
+        """Weights of a plan's controllers for matches that start from now on."""
+        count = len(self._lineup.plans[plan].controllers)
+        if len(weights) != count or not sum(weights) > 0 or min(weights) < 0:
+            raise ValueError(f"set_mixture: {weights}, expected {count} numbers >= 0 that do not sum to 0")
+        self._cells.mixture[plan, :count] = weights
+
+    def random_actions(self, group: int, seed: int = 0) -> None:
+        """Fills ``slab.actions[t]`` with uniformly random legal choices of every head."""
+        g = self._groups[group]
+        assert g.slab is not None
+        generator = np.random.Generator(np.random.Philox(key=[seed, self._command]))
+        mask, actions = g.slab.mask[g.t, g.rows], g.slab.actions[g.t, g.rows]
+        offset = 0
+        for k, head in enumerate(self._spec.heads):
+            if head.kind == "continuous":
+                actions[:, k] = generator.standard_normal(len(actions), np.float32).view(np.int32)
+            else:
+                legal = mask[:, offset : offset + head.size] != 0
+                draws = generator.random(legal.shape, np.float32) * legal
+                actions[:, k] = draws.argmax(axis=1)
+            offset += head.size
+
+    def stats(self) -> PoolStats:
+        total = [int(x) for x in self._cells.counters.sum(axis=0)]
+        ticks, decisions, matches, errors, busy, wait = total
+        return PoolStats(ticks, decisions, 0, matches, errors, busy, wait, self._recv_wait_ns)
+
+    def snapshot(self) -> bytes:
+        """How far every slot is. Python games cannot be stored: :meth:`restore` begins their next matches."""
+        taken = _Snapshot(self._game, self._seed, self._matches, self._cells.match.tolist())
+        return _SNAPSHOT + msgspec.json.encode(taken)
+
+    def restore(self, data: bytes) -> None:
+        """The next attach goes on with the matches after those that were under way."""
+        if not data.startswith(_SNAPSHOT):
+            raise ValueError("snapshot: not one of a pool of Python games")
+        try:
+            stored = msgspec.json.decode(data[len(_SNAPSHOT) :], type=_Snapshot)
+        except msgspec.DecodeError as error:
+            raise ValueError(f"snapshot: {error}") from None
+        if (stored.game, stored.seed, stored.slots) != (self._game, self._seed, self._matches):
+            raise ValueError(f"snapshot: of {stored.game}, seed {stored.seed}, {stored.slots} slots")
+        if len(stored.matches) != self._matches or any(g.playing for g in self._groups):
+            raise ValueError("snapshot: receive every group first")
+        for g in self._groups:  # the next attach begins matches
+            g.slab = None
+        self._cells.match[...] = stored.matches
+        self._cells.resumed[0] = 1
+
+    def close(self) -> None:
+        """Ends the workers, matches in flight included. Idempotent."""
+        for shard in self._serial:
+            shard.close()
+        self._serial = []
+        self._closer()
+
+    def __enter__(self) -> ProcessPool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Watch:
+    """Since when each worker has been in the step that it is in."""
+
+    def __init__(self, beat: Longs) -> None:
+        self._beat = beat
+        self._since: dict[int, tuple[int, int, float]] = {}
+
+    def see(self, number: int) -> None:
+        beat = self._beat[number]
+        self._since[number] = (int(beat[PLAYS]), int(beat[SLOT]), time.monotonic())
+
+    def hanging(self, timeout_s: float) -> list[int]:
+        """Workers that have been seen in one step for longer than ``timeout_s``."""
+        out = []
+        for number, beat in enumerate(self._beat):
+            plays, slot, since = self._since.get(number, (-1, -1, 0.0))
+            if (int(beat[PLAYS]), int(beat[SLOT])) != (plays, slot):
+                self.see(number)
+            elif slot >= 0 and time.monotonic() - since > timeout_s:
+                out.append(number)
+        return out
+
+
+def _control_segment(spec: GameSpec, lineup: Lineup, workers: int, groups: int, slots: int) -> Segment:
+    sizes = Sizes()
+    Cells.allocate(sizes, spec, lineup, workers, groups, slots)
+    return Segment(sizes.total)
+
+
+def _check_lineup(spec: GameSpec, lineup: Lineup) -> None:
+    """Python games have no bots inside the pool: every seat is a policy's."""
+    if len(lineup.plans) != spec.seats:
+        raise ValueError(f"{spec.name} has {spec.seats} seats, the lineup {len(lineup.plans)} plans")
+    for i, plan in enumerate(lineup.plans):
+        if plan.frame_skip not in (0, 1):
+            raise ValueError(
+                f"plan {i}: frame_skip={plan.frame_skip}; a Python game is asked at every step: "
+                "use a parameter of the game, or a wrapper"
+            )
+        if plan.handover_bot or plan.handover_ticks:
+            raise ValueError(f"plan {i}: {spec.name} has no bots, so no handover")
+        if not plan.controllers or not sum(c.weight for c in plan.controllers) > 0:
+            raise ValueError(f"plan {i}: no controller with a weight above 0")
+        for c in plan.controllers:
+            if c.bot or c.policy < 0 or not c.weight >= 0:
+                raise ValueError(f"plan {i}: {c}: every seat of a Python game is a policy's")
+
+
+# ---- processes -----------------------------------------------------------------------------------
+
+_RUN = "import sys; from ludus.pool.worker import main; sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))"
+_QUIET = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def _spawn() -> _Hand:
+    """A worker in a session of its own, so that Ctrl-C at the terminal reaches the parent alone."""
+    ours, theirs = socket.socketpair()
+    lifeline, their_lifeline = socket.socketpair()
+    environment = {**_QUIET, **os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
+    environment["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _RUN, str(theirs.fileno()), str(their_lifeline.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=2,  # what games print is no result of ours
+            pass_fds=(theirs.fileno(), their_lifeline.fileno()),
+            env=environment,
+            start_new_session=True,
+        )
+    except BaseException:
+        ours.close()
+        lifeline.close()
+        raise
+    finally:
+        theirs.close()
+        their_lifeline.close()
+    return _Hand(process, ours, lifeline, Bell(), set())
+
+
+def _give_slab(hand: _Hand, number: int, slab: Slab, segment: Segment) -> None:
+    hand.slabs.add(number)
+    told = NewSlab(number=number, steps=slab.steps, rows=slab.rows)
+    with contextlib.suppress(BrokenPipeError):
+        send_message(hand.channel, msgspec.json.encode(told), [segment.descriptor])
+
+
+def _how_it_died(process: subprocess.Popen[bytes]) -> str:
+    try:
+        code = process.wait(5.0)
+    except subprocess.TimeoutExpired:
+        return "the worker closed its channel"
+    if code < 0:
+        try:
+            return f"the worker was ended by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"the worker was ended by signal {-code}"
+    return f"the worker exited with code {code}"
+
+
+def _kill(hand: _Hand) -> None:
+    """A worker and everything that it started, by its own process group."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(hand.process.pid, signal.SIGKILL)
+    hand.process.wait()
+    hand.channel.close()
+    hand.lifeline.close()
+    hand.bell.close()
+
+
+def _close(
+    hands: list[_Hand],
+    groups: Sequence[_Group],
+    control: Segment,
+    slabs: list[tuple[Slab, Segment]],
+    owner: int,
+) -> None:
+    """Workers end by themselves when their channel closes; those that do not are killed."""
+    if os.getpid() != owner:  # a fork of the parent: the workers are not its own
+        return
+    for hand in hands:
+        with contextlib.suppress(OSError):
+            hand.channel.shutdown(socket.SHUT_RDWR)
+    deadline = time.monotonic() + CLOSE_S
+    for hand in hands:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            hand.process.wait(max(0.0, deadline - time.monotonic()))
+        _kill(hand)
+    hands.clear()
+    for g in groups:
+        g.bell.close()
+    control.close()
+    for _, segment in slabs:
+        segment.close()
+    slabs.clear()

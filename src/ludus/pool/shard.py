@@ -1,0 +1,505 @@
+"""The slots of one group that one worker plays, and what it writes about them into slab and cells.
+
+The same code runs in a worker process and, without workers, inside the caller's ``recv``. What a row is
+told is what the native pool tells (``cpp/pool/match.hpp``): rewards count from its first decision in a
+match on, and the last observation of a match goes to the side buffer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ludus.flow import GameSpec, Lineup, Slab
+from ludus.flow.slab import Array
+from ludus.games.python_game import GameMaker, PythonGame, VectorGame
+from ludus.pool.cells import (
+    DECISIONS,
+    ERRORS,
+    IDLE,
+    MATCHES,
+    MAX_ERROR,
+    PLAYS,
+    SLOT,
+    TICKS,
+    UNBEGUN,
+    Bytes,
+    Cells,
+    Floats,
+    Longs,
+)
+
+Bools = npt.NDArray[np.bool_]
+
+_MASK64 = (1 << 64) - 1
+_MATCH, _CONTROLLER = 0x6D61, 0x636F  # streams
+
+
+def _mix(*parts: int) -> int:
+    """64 bits that depend on every part: SplitMix64's finaliser over them in turn."""
+    z = 0x9E3779B97F4A7C15
+    for part in parts:
+        z = (z ^ (part & _MASK64)) * 0xBF58476D1CE4E5B9 & _MASK64
+        z = ((z ^ (z >> 30)) * 0x94D049BB133111EB + 0x9E3779B97F4A7C15) & _MASK64
+        z ^= z >> 31
+    return z
+
+
+def match_seed(seed: int, match: int) -> int:
+    """What a Python game is reset with: 31 bits of (pool's seed, match number)."""
+    return _mix(seed, _MATCH, match) >> 33
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What every shard of a pool is told when it is made."""
+
+    spec: GameSpec
+    lineup: Lineup
+    seed: int
+    slots: int  # of the whole pool
+    schedule: int | None
+    truncate_ticks: int
+
+    def plan_of(self, slot: int, seat: int) -> int:
+        """The plan that fills a seat of a slot."""
+        return (seat - slot) % self.spec.seats if self.lineup.rotate else seat
+
+
+class Shard:
+    """State that single matches and vectorised ones have in common."""
+
+    def __init__(self, plan: Plan, cells: Cells, slots: range, worker: int) -> None:
+        self.plan, self.cells, self.slots = plan, cells, slots
+        self.seats = plan.spec.seats
+        self.span = slice(slots.start, slots.stop)
+        self.rows = slice(slots.start * self.seats, slots.stop * self.seats)
+        self.counters = cells.counters[worker]
+        self.beat = cells.beat[worker]
+        self.policies = {c.policy for p in plan.lineup.plans for c in p.controllers}
+        self.floats = [t.name for t in plan.spec.observation if t.dtype == "f32"]
+
+    def play(self, slab: Slab, before: int, lost: bool) -> None:
+        """From the decisions at ``before`` (-1: from nothing) to the moment after it.
+
+        ``lost``: whoever played these slots is gone; their matches end with the error in the cells.
+        """
+        self.beat[PLAYS] += 1
+        cells = self.cells
+        cells.ended[self.span] = 0
+        if before >= 0:
+            slab.reward[before, self.rows] = 0.0
+            slab.terminated[before, self.rows] = 0
+            slab.truncated[before, self.rows] = 0
+        self._play(slab, before, lost)
+        self.beat[SLOT] = -1
+
+    def _play(self, slab: Slab, before: int, lost: bool) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def _next_match(self, slot: int, first: bool) -> bool:
+        """Moves a slot on to its next match; False when the schedule has none for it."""
+        cells, plan = self.cells, self.plan
+        if first and cells.resumed[0]:
+            if cells.match[slot] == IDLE:
+                return False
+            first = bool(cells.match[slot] == UNBEGUN)
+        match = slot if first else int(cells.match[slot]) + plan.slots
+        if plan.schedule is not None and match >= plan.schedule:
+            cells.match[slot] = IDLE
+            return False
+        cells.match[slot] = match
+        cells.tick[slot] = 0
+        cells.decisions[slot] = 0
+        cells.returns[slot] = 0.0
+        cells.decided[slot] = 0
+        for seat in range(self.seats):
+            cells.policy[slot, seat] = self._draw(match, plan.plan_of(slot, seat))
+        return True
+
+    def _draw(self, match: int, plan: int) -> int:
+        """The policy of a plan in a match, by the weights of the mixture."""
+        controllers = self.plan.lineup.plans[plan].controllers
+        if len(controllers) == 1:
+            return controllers[0].policy
+        weights = self.cells.mixture[plan, : len(controllers)]
+        point = _mix(self.plan.seed, _CONTROLLER, match, plan) / 2.0**64 * float(weights.sum())
+        index = int(np.searchsorted(weights.cumsum(), point, side="right"))
+        return controllers[min(index, len(controllers) - 1)].policy
+
+    def _record(self, slot: int, truncated: bool, error: str) -> None:
+        """The match of a slot is over: its result goes to the cells. Outcomes are the caller's."""
+        cells = self.cells
+        cells.ended[slot] = 1
+        cells.last_match[slot] = cells.match[slot]
+        cells.last_ticks[slot] = cells.tick[slot]
+        cells.last_decisions[slot] = cells.decisions[slot]
+        cells.last_truncated[slot] = truncated
+        cells.last_returns[slot] = cells.returns[slot]
+        cells.last_outcome[slot] = 0.0
+        cells.last_policy[slot] = cells.policy[slot]
+        cells.error[slot] = error.encode()[:MAX_ERROR]
+        self.counters[MATCHES] += 1
+        self.counters[ERRORS] += bool(error)
+
+    def _lost_text(self, slot: int) -> str:
+        """What the parent wrote about the loss of this slot's match."""
+        return self.cells.loss[slot].decode(errors="replace") or "the worker died"
+
+
+class Slots(Shard):
+    """A game object a slot."""
+
+    def __init__(
+        self, plan: Plan, cells: Cells, slots: range, worker: int, make: Callable[[], PythonGame]
+    ) -> None:
+        super().__init__(plan, cells, slots, worker)
+        self.games = [make() for _ in slots]
+        self.legal: list[Callable[[int, Array], None] | None] = [
+            getattr(g, "legal", None) for g in self.games
+        ]
+        self.broken: dict[int, str] = {}  # slots whose next match could not begin, with the error
+        self.single = self.seats == 1
+
+    def close(self) -> None:
+        for game in self.games:
+            closing = getattr(game, "close", None)
+            if closing is not None:
+                with contextlib.suppress(Exception):
+                    closing()
+
+    def _play(self, slab: Slab, before: int, lost: bool) -> None:
+        now, count, seats, cells = before + 1, len(self.slots), self.seats, self.cells
+        names = list(slab.obs)
+        views = {n: slab.obs[n][now, self.rows].reshape(count, seats, *slab.obs[n].shape[2:]) for n in names}
+        masks = slab.mask[now, self.rows].reshape(count, seats, -1)
+        slab.active[now, self.rows] = 0
+        slab.first[now, self.rows] = 0
+        slab.policy[now, self.rows] = -1
+        show = _Show(slab, now, views, masks)
+        if before < 0:
+            for i, slot in enumerate(self.slots):
+                begun = lost and cells.match[slot] >= 0  # and took its worker along
+                if begun:
+                    self._record(slot, True, self._lost_text(slot))
+                self._begin(i, not begun, show)
+            return
+        over: list[tuple[int, bool]] = []
+        errors: dict[int, str] = {}
+        playing = [i for i in range(count) if cells.match[self.slots[i]] >= 0]
+        if lost:
+            errors = {i: self._lost_text(self.slots[i]) for i in playing}
+        else:
+            waiting = self.broken
+            self.broken = {}
+            errors.update(waiting)
+            playing = [i for i in playing if i not in waiting]
+            self._step(slab, before, playing, over, errors, show)
+        for i, truncated in over:
+            if i not in errors:
+                self._finish(i, truncated, "", slab, before, show)
+        for i, text in errors.items():
+            self._finish(i, True, text, slab, before, show)
+
+    def _step(
+        self,
+        slab: Slab,
+        before: int,
+        playing: list[int],
+        over: list[tuple[int, bool]],
+        errors: dict[int, str],
+        show: _Show,
+    ) -> None:
+        """Every match of ``playing`` moves on by its decisions."""
+        count, cells, beat, games = len(self.slots), self.cells, self.beat, self.games
+        actions = slab.actions[before, self.rows].reshape(count, self.seats, -1)
+        earned = np.zeros((count, self.seats), np.float32)
+        decided = cells.decided[self.span].copy()
+        first, cut = self.slots.start, self.plan.truncate_ticks
+        for i in playing:
+            beat[SLOT] = first + i
+            game = games[i]
+            field = "step"
+            try:
+                ended = game.step(actions[i])
+                field = "rewards"
+                game.rewards(earned[i])
+                if ended:
+                    over.append((i, game.truncated))
+                    if not self.single:
+                        continue
+                field = "observe"
+                self._show(i, show)
+            except Exception as error:
+                errors[i] = f"{field}: {type(error).__name__}: {error}"
+        inside = np.zeros(count, np.bool_)
+        inside[playing] = True
+        self._pay(slab, before, earned, decided, inside, errors)
+        self.counters[TICKS] += len(playing)
+        if cut:
+            done = {i for i, _ in over}
+            late = np.flatnonzero(inside & (cells.tick[self.span] >= cut)).tolist()
+            over += [(i, True) for i in late if i not in done and i not in errors]
+        self._check_finite(playing, errors, show)
+
+    def _pay(
+        self,
+        slab: Slab,
+        before: int,
+        earned: Floats,
+        decided: Bytes,
+        inside: Bools,
+        errors: dict[int, str],
+    ) -> None:
+        """Rewards of the step, for rows that had decided by then; ticks of every match that was stepped."""
+        cells, span = self.cells, self.span
+        if not np.isfinite(earned).all():
+            for i in np.flatnonzero(~np.isfinite(earned).all(axis=1)).tolist():
+                errors.setdefault(i, f"rewards: {earned[i].tolist()}, expected finite numbers")
+                earned[i] = 0.0
+        cells.tick[span] += inside
+        cells.returns[span] += earned
+        slab.reward[before, self.rows] = (earned * decided).reshape(-1)
+
+    def _check_finite(self, playing: Sequence[int], errors: dict[int, str], show: _Show) -> None:
+        """No observation may hold NaN or infinity: a network would spread them to every weight."""
+        for name in self.floats:
+            view = show.views[name]
+            if np.isfinite(view).all():
+                continue
+            flat = ~np.isfinite(view.reshape(len(self.slots), -1)).all(axis=1)
+            for i in np.flatnonzero(flat).tolist():
+                if i in playing:
+                    errors.setdefault(i, f"observation {name}: holds values that are not finite")
+                view[i] = 0
+
+    def _show(self, i: int, show: _Show) -> None:
+        """The moment as every seat that must act sees it."""
+        slot, cells, game, legal = self.slots[i], self.cells, self.games[i], self.legal[i]
+        slab, now = show.slab, show.now
+        row = slot * self.seats
+        for seat in game.to_act():
+            if not 0 <= seat < self.seats:
+                raise ValueError(f"to_act: seat {seat} is not in [0, {self.seats})")
+            game.observe(seat, {n: v[i, seat] for n, v in show.views.items()})
+            if legal is not None:
+                legal(seat, show.masks[i, seat])
+            else:
+                show.masks[i, seat] = 1
+            at = row + seat
+            slab.active[now, at] = 1
+            slab.policy[now, at] = cells.policy[slot, seat]
+            if not cells.decided[slot, seat]:
+                slab.first[now, at] = 1
+                cells.decided[slot, seat] = 1
+            cells.decisions[slot] += 1
+            self.counters[DECISIONS] += 1
+
+    def _hide(self, i: int, show: _Show) -> None:
+        row = self.slots[i] * self.seats
+        at = slice(row, row + self.seats)
+        show.slab.active[show.now, at] = 0
+        show.slab.first[show.now, at] = 0
+        show.slab.policy[show.now, at] = -1
+
+    def _withdraw(self, i: int, show: _Show) -> None:
+        """Nobody decides at a moment that was shown and turned out to be the last."""
+        slot = self.slots[i]
+        at = slice(slot * self.seats, (slot + 1) * self.seats)
+        asked = int(np.count_nonzero(show.slab.active[show.now, at]))
+        self.cells.decisions[slot] -= asked
+        self.counters[DECISIONS] -= asked
+        if not self.single:
+            self.cells.decided[slot] &= 1 - show.slab.first[show.now, at]
+        self._hide(i, show)
+
+    def _begin(self, i: int, first: bool, show: _Show) -> None:
+        """The next match of a slot, if the schedule has one. A failure shows in the next step's results."""
+        slot = self.slots[i]
+        self.beat[SLOT] = slot
+        if not self._next_match(slot, first):
+            return
+        try:
+            self.games[i].reset(match_seed(self.plan.seed, int(self.cells.match[slot])))
+            self._show(i, show)
+            for name in self.floats:
+                if not np.isfinite(show.views[name][i]).all():
+                    show.views[name][i] = 0
+                    raise ValueError(f"observation {name}: holds values that are not finite")
+        except Exception as error:
+            self._hide(i, show)
+            self.broken[i] = f"reset: {type(error).__name__}: {error}"
+
+    def _finish(self, i: int, truncated: bool, error: str, slab: Slab, before: int, show: _Show) -> None:
+        """The match is over: its rows are marked and keep their last observation; the next one begins."""
+        slot, cells, game = self.slots[i], self.cells, self.games[i]
+        row = slot * self.seats
+        shown = self.single and bool(slab.active[show.now, row]) and not error
+        self._withdraw(i, show)
+        for seat in range(self.seats):
+            if not cells.decided[slot, seat]:
+                continue
+            at = row + seat
+            (slab.truncated if truncated else slab.terminated)[before, at] = 1
+            out = {n: f[at] for n, f in cells.final.items()}
+            if shown:
+                for n, view in show.views.items():
+                    out[n][...] = view[i, seat]
+                continue
+            try:
+                if error:
+                    raise RuntimeError(error)
+                game.observe(seat, out)
+            except Exception:  # what the row saw before is the best that is known of a match that failed
+                for n, target in out.items():
+                    target[...] = slab.obs[n][before, at]
+        self._record(slot, truncated, error)
+        if not error:
+            try:
+                game.outcome(cells.last_outcome[slot])
+            except Exception as e:
+                cells.last_outcome[slot] = 0.0
+                cells.error[slot] = f"outcome: {type(e).__name__}: {e}".encode()[:MAX_ERROR]
+                self.counters[ERRORS] += 1
+        self._begin(i, False, show)
+
+
+@dataclass(slots=True)
+class _Show:
+    """Where the moment ``now`` of a shard is written.
+
+    ``views[name]: packed[k, S, ...]``, ``masks: uint8[k, S, A]``.
+    """
+
+    slab: Slab
+    now: int
+    views: dict[str, Array]
+    masks: Array
+
+
+class Vector(Shard):
+    """All slots stepped by one call of the library. A match that ended shows its last observation, inactive,
+    for one step: the one in which the library begins the next."""
+
+    def __init__(
+        self, plan: Plan, cells: Cells, slots: range, worker: int, make: Callable[[], VectorGame]
+    ) -> None:
+        super().__init__(plan, cells, slots, worker)
+        self.make = make
+        self.game = make()
+        self.done = np.zeros(len(slots), np.bool_)
+
+    def close(self) -> None:
+        with contextlib.suppress(Exception):
+            self.game.close()
+
+    def _play(self, slab: Slab, before: int, lost: bool) -> None:
+        cells, span, now, rows = self.cells, self.span, before + 1, self.rows
+        self.beat[SLOT] = self.slots.start
+        if before < 0:
+            for slot in self.slots:
+                self._next_match(slot, True)
+            self._restart(slab, now, cells.match[span] >= 0)
+            return
+        playing = cells.match[span] >= 0
+        acted = playing & ~self.done
+        text = ""
+        if lost:
+            self._fail(slab, before, acted, "")
+            return
+        try:
+            reward, terminated, truncated = self.game.step(slab.actions[before, rows])
+            if not np.isfinite(reward[acted]).all():
+                raise ValueError("rewards: hold values that are not finite")
+            self._observe(slab, now)
+        except Exception as error:
+            text = f"step: {type(error).__name__}: {error}"
+        if text:
+            self._fail(slab, before, acted, text)
+            return
+        terminated, truncated = terminated & acted, truncated & acted
+        ended = terminated | truncated
+        cells.tick[span] += acted
+        cells.returns[span, 0] += np.where(acted, reward, np.float32(0.0))
+        slab.reward[before, rows] = np.where(acted, reward, np.float32(0.0))
+        slab.terminated[before, rows] = terminated
+        slab.truncated[before, rows] = truncated & ~terminated
+        fresh = self.done
+        self.counters[TICKS] += int(acted.sum())
+        if ended.any():
+            self._finish(slab, now, np.flatnonzero(ended), terminated)
+        self.done = ended
+        playing = cells.match[span] >= 0
+        self._activate(slab, now, playing & ~ended, fresh & playing)
+
+    def _activate(self, slab: Slab, now: int, active: Bools, first: Bools) -> None:
+        """Which rows decide at ``now``; a mask that was never written is opened."""
+        cells, span, rows = self.cells, self.span, self.rows
+        slab.active[now, rows] = active
+        slab.first[now, rows] = first
+        slab.policy[now, rows] = np.where(active, cells.policy[span, 0], np.int16(-1))
+        slab.mask[now, rows] = 1
+        cells.decisions[span] += active
+        cells.decided[span, 0] |= np.asarray(active, np.uint8)
+        self.counters[DECISIONS] += int(np.count_nonzero(active))
+
+    def _observe(self, slab: Slab, now: int) -> None:
+        views = {n: a[now, self.rows] for n, a in slab.obs.items()}
+        self.game.observe(views)
+        for name in self.floats:
+            if not np.isfinite(views[name]).all():
+                views[name][...] = 0
+                raise ValueError(f"observation {name}: holds values that are not finite")
+
+    def _finish(self, slab: Slab, now: int, ended: Longs, terminated: Bools) -> None:
+        for i in ended.tolist():
+            slot = self.slots[i]
+            for n, f in self.cells.final.items():
+                f[slot] = slab.obs[n][now, slot]
+            self._record(slot, not terminated[i], "")
+            self._next_match(slot, False)
+
+    def _fail(self, slab: Slab, before: int, acted: Bools, text: str) -> None:
+        """Every match of the shard ends with it: the library cannot begin just one anew."""
+        cells = self.cells
+        for i in np.flatnonzero(acted).tolist():
+            slot = self.slots[i]
+            for n, f in cells.final.items():
+                f[slot] = slab.obs[n][before, slot]
+            slab.truncated[before, slot] = 1
+            self._record(slot, True, text or self._lost_text(slot))
+            self._next_match(slot, False)
+        with contextlib.suppress(Exception):
+            self.game.close()
+        self.game = self.make()
+        self._restart(slab, before + 1, cells.match[self.span] >= 0)
+
+    def _restart(self, slab: Slab, now: int, playing: Bools) -> None:
+        """All matches begin. What is drawn depends on the slots of the shard and on how far they are."""
+        self.game.reset(match_seed(self.plan.seed, int(self.cells.match[self.span].max())))
+        self.done = np.zeros(len(self.slots), np.bool_)
+        self._observe(slab, now)
+        self._activate(slab, now, playing, playing)
+
+
+def make_shard(maker: GameMaker, plan: Plan, cells: Cells, slots: range, worker: int) -> Shard:
+    """Vectorised where the game can be, else an object a slot."""
+    if plan.spec.seats == 1 and not plan.truncate_ticks and len(slots) > 0:
+        first = maker.make_vector(len(slots))
+        if first is not None:
+            first.close()
+
+            def make() -> VectorGame:
+                made = maker.make_vector(len(slots))
+                assert made is not None
+                return made
+
+            return Vector(plan, cells, slots, worker, make)
+    return Slots(plan, cells, slots, worker, maker.make)

@@ -1,0 +1,125 @@
+"""Memory and bells that several processes share, and that leave nothing behind.
+
+A :class:`Segment` has no name in any file system: it exists as long as some process holds it, so a
+killed program leaks nothing. A :class:`Bell` wakes a process that sleeps in ``poll``; what is meant is
+always read from shared memory.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import select
+import tempfile
+from collections.abc import Sequence
+
+import numpy as np
+
+from ludus.flow import GameSpec, Slab
+from ludus.flow.slab import Array, zeros
+
+ALIGN = 64  # a cache line: neighbours of different processes never share one
+
+
+def _aligned(size: int) -> int:
+    return (size + ALIGN - 1) // ALIGN * ALIGN
+
+
+class Segment:
+    """``size`` bytes of anonymous memory behind a descriptor that may be passed on, zero at first."""
+
+    def __init__(self, size: int, descriptor: int | None = None) -> None:
+        self.size = max(_aligned(size), ALIGN)
+        self.descriptor = _anonymous_file(self.size) if descriptor is None else descriptor
+        self._map = mmap.mmap(self.descriptor, self.size)
+        self._used = 0
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
+        """The next array; whoever asks for the same arrays in the same order gets the same ones."""
+        count = int(np.prod(shape, dtype=np.int64))
+        begin, self._used = self._used, self._used + _aligned(count * dtype.itemsize)
+        if self._used > self.size:
+            raise ValueError(f"segment of {self.size} bytes has no room for {dtype}{shape}")
+        array: Array = np.frombuffer(self._map, dtype, count, begin).reshape(shape)
+        return array
+
+    def close(self) -> None:
+        """Gives the descriptor back; arrays keep the memory until they are gone."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+
+def _anonymous_file(size: int) -> int:
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("ludus", os.MFD_CLOEXEC)
+    else:  # pragma: no cover - other systems: a file that loses its name at once
+        file = tempfile.TemporaryFile()  # noqa: SIM115
+        descriptor = os.dup(file.fileno())
+        file.close()
+    os.ftruncate(descriptor, size)
+    return descriptor
+
+
+class Sizes:
+    """An allocator that only adds up."""
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    def __call__(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
+        self.total += _aligned(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
+        return zeros((1,) * len(shape), dtype)
+
+
+def slab_bytes(spec: GameSpec, steps: int, rows: int) -> int:
+    """Size of the segment that holds a slab."""
+    sizes = Sizes()
+    Slab(spec, steps, rows, sizes)
+    return sizes.total
+
+
+def shared_slab(spec: GameSpec, steps: int, rows: int, descriptor: int | None = None) -> tuple[Slab, Segment]:
+    """A slab in a new segment, or in the one behind ``descriptor``."""
+    segment = Segment(slab_bytes(spec, steps, rows), descriptor)
+    return Slab(spec, steps, rows, segment.allocate), segment
+
+
+class Bell:
+    """Rings in another process. ``descriptors`` are what that process needs to have the same bell."""
+
+    def __init__(self, descriptors: Sequence[int] | None = None) -> None:
+        if descriptors is not None:
+            self.descriptors = tuple(descriptors)
+        elif hasattr(os, "eventfd"):
+            self.descriptors = (os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK),)
+        else:  # pragma: no cover - other systems
+            self.descriptors = os.pipe()
+            for descriptor in self.descriptors:
+                os.set_blocking(descriptor, False)
+        self.wait_descriptor = self.descriptors[0]
+
+    def ring(self) -> None:
+        if len(self.descriptors) == 1:
+            os.eventfd_write(self.descriptors[0], 1)
+        else:  # pragma: no cover - other systems
+            os.write(self.descriptors[1], b"\0")
+
+    def silence(self) -> int:
+        """How often it has rung since the last call."""
+        try:
+            if len(self.descriptors) == 1:
+                return os.eventfd_read(self.descriptors[0])
+            return len(os.read(self.descriptors[0], 4096))  # pragma: no cover - other systems
+        except BlockingIOError:
+            return 0
+
+    def close(self) -> None:
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+        self.descriptors = ()
+
+
+def wait_for(poll: select.poll, seconds: float) -> list[tuple[int, int]]:
+    """Descriptors that have news; none after ``seconds``."""
+    return poll.poll(max(0, int(seconds * 1000)))

@@ -1,0 +1,212 @@
+"""A process that plays a share of every group's slots. Started by :class:`ludus.pool.process.ProcessPool`.
+
+It sleeps until its bell rings, carries out the commands that it finds in the cells, oldest first, and
+rings the group's bell. What it is told beside that - which game, which slabs - comes as JSON with
+descriptors over a socket, before play or while none of its groups plays. When the parent is gone, in whatever
+way, the kernel ends this process and its children.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import struct
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from ludus.flow import GameSpec, Lineup, Slab
+
+_HEADER = struct.Struct("<I")
+_MAX_DESCRIPTORS = 64
+
+
+class Start(msgspec.Struct):
+    """The first message. Descriptors with it: control segment, own bell, then every group's bell."""
+
+    reference: str
+    params: dict[str, str]
+    spec: GameSpec  # as the parent knows it; the game made here must declare the same
+    lineup: Lineup
+    seed: int
+    slots: int
+    schedule: int | None
+    truncate_ticks: int
+    groups: list[tuple[int, int]]  # this worker's slots of each group
+    worker: int
+    workers: int
+    control_bytes: int
+    bell_descriptors: int  # of one bell
+
+
+class NewSlab(msgspec.Struct):
+    """A slab to write into; its descriptor comes with it."""
+
+    number: int
+    steps: int
+    rows: int
+
+
+def send_message(channel: socket.socket, data: bytes, descriptors: Sequence[int] = ()) -> None:
+    """A whole message with its descriptors."""
+    socket.send_fds(channel, [_HEADER.pack(len(data))], list(descriptors))
+    channel.sendall(data)
+
+
+def receive_message(channel: socket.socket) -> tuple[bytes, list[int]]:
+    """The next whole message. ``EOFError`` when the other side is gone."""
+    head, descriptors, _, _ = socket.recv_fds(channel, _HEADER.size, _MAX_DESCRIPTORS)
+    while 0 < len(head) < _HEADER.size:
+        head += channel.recv(_HEADER.size - len(head))
+    if len(head) < _HEADER.size:
+        raise EOFError
+    (size,) = _HEADER.unpack(head)
+    data = bytearray()
+    while len(data) < size:
+        part = channel.recv(size - len(data))
+        if not part:
+            raise EOFError
+        data += part
+    return bytes(data), list(descriptors)
+
+
+def die_with_parent(lifeline: int) -> None:
+    """Ends this process group when the other end of ``lifeline`` closes, even while a game hangs."""
+    import fcntl
+
+    set_signal = getattr(fcntl, "F_SETSIG", None)
+    if set_signal is not None:
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
+        fcntl.fcntl(lifeline, set_signal, signal.SIGKILL)
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+    else:  # pragma: no cover - other systems
+        import threading
+
+        def watch() -> None:
+            with contextlib.suppress(OSError):
+                os.read(lifeline, 1)
+            os.killpg(os.getpgrp(), signal.SIGKILL)
+
+        threading.Thread(target=watch, daemon=True).start()
+
+
+class Worker:
+    """Owns the shards of one worker process."""
+
+    def __init__(self, channel: socket.socket, start: Start, descriptors: list[int]) -> None:
+        from ludus.games.registry import maker
+        from ludus.pool.cells import Cells
+        from ludus.pool.shard import Plan, make_shard
+        from ludus.pool.shared import Bell, Segment
+
+        self.channel = channel
+        self.start = start
+        self.spec = start.spec
+        segment = Segment(start.control_bytes, descriptors[0])
+        groups = len(start.groups)
+        self.cells = Cells.allocate(
+            segment.allocate, start.spec, start.lineup, start.workers, groups, start.slots
+        )
+        n = start.bell_descriptors
+        bells = [Bell(descriptors[1 + n * i : 1 + n * (i + 1)]) for i in range(groups + 1)]
+        self.bell, self.group_bells = bells[0], bells[1:]
+        made = maker(start.reference, start.params)
+        if made.spec.spec_hash != start.spec.spec_hash:
+            raise ValueError(
+                f"{start.reference} declares spec {made.spec.spec_hash} in the worker and "
+                f"{start.spec.spec_hash} in the parent; a game must declare the same everywhere"
+            )
+        plan = Plan(start.spec, start.lineup, start.seed, start.slots, start.schedule, start.truncate_ticks)
+        self.shards = [
+            make_shard(made, plan, self.cells, range(*span), start.worker) for span in start.groups
+        ]
+        self.slabs: dict[int, Slab] = {}
+        self.seen = [int(self.cells.done[start.worker, g]) for g in range(groups)]
+
+    def run(self) -> None:
+        """Until told to end, or until the parent is gone."""
+        from ludus.pool.cells import BUSY_NS, WAIT_NS
+
+        poll = select.poll()
+        poll.register(self.bell.wait_descriptor, select.POLLIN)
+        poll.register(self.channel, select.POLLHUP)
+        counters = self.cells.counters[self.start.worker]
+        clock = time.perf_counter_ns
+        at = clock()
+        while True:
+            group = self._next()
+            if group is None:
+                for descriptor, event in poll.poll():
+                    if descriptor == self.channel.fileno() and event & (select.POLLHUP | select.POLLERR):
+                        return
+                self.bell.silence()
+                now = clock()
+                counters[WAIT_NS] += now - at
+                at = now
+                continue
+            self._carry_out(group)
+            now = clock()
+            counters[BUSY_NS] += now - at
+            at = now
+
+    def _next(self) -> int | None:
+        """The group with the oldest command that has not been carried out."""
+        from ludus.pool.cells import NUMBER
+
+        best, number = None, 0
+        mine = self.cells.command[self.start.worker]
+        for group, seen in enumerate(self.seen):
+            given = int(mine[group, NUMBER])
+            if given > seen and (best is None or given < number):
+                best, number = group, given
+        return best
+
+    def _carry_out(self, group: int) -> None:
+        from ludus.pool.cells import PLAY_AFTER_LOSS
+
+        worker = self.start.worker
+        number, slab, before, kind = (int(x) for x in self.cells.command[worker, group])
+        self.shards[group].play(self._slab(slab), before, kind == PLAY_AFTER_LOSS)
+        self.seen[group] = number
+        self.cells.done[worker, group] = number
+        self.group_bells[group].ring()
+
+    def _slab(self, number: int) -> Slab:
+        from ludus.pool.shared import shared_slab
+
+        while number not in self.slabs:
+            data, descriptors = receive_message(self.channel)
+            told = msgspec.json.decode(data, type=NewSlab)
+            self.slabs[told.number], segment = shared_slab(self.spec, told.steps, told.rows, descriptors[0])
+            segment.close()
+        return self.slabs[number]
+
+    def close(self) -> None:
+        for shard in self.shards:
+            shard.close()
+
+
+def main(channel_descriptor: int, lifeline: int) -> int:
+    """The whole life of a worker process."""
+    die_with_parent(lifeline)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    channel = socket.socket(fileno=channel_descriptor)
+    try:
+        data, descriptors = receive_message(channel)
+        worker = Worker(channel, msgspec.json.decode(data, type=Start), descriptors)
+    except EOFError:
+        return 0
+    except Exception as error:
+        with contextlib.suppress(OSError):
+            send_message(channel, f"{type(error).__name__}: {error}".encode())
+        return 1
+    send_message(channel, b"")
+    try:
+        worker.run()
+    finally:
+        worker.close()
+    return 0

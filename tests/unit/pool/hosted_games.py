@@ -1,0 +1,137 @@
+"""Games for the tests of the process pool."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ludus.flow import GameSpec, HeadSpec
+from ludus.flow.slab import Array
+from ludus.games.python_game import Floats, Ints, declare, tensor
+
+
+class Walk:
+    """Over after ``length`` ticks; earns the sum of its actions at every step.
+
+    ``trouble`` happens at tick ``at``, in the match with that ``seed`` alone unless it is -1.
+    """
+
+    def __init__(
+        self, length: int = 5, trouble: str = "", at: int = 2, seed: int = -1, late: bool = False
+    ) -> None:
+        self.length, self.trouble, self.at, self.only, self.late = length, trouble, at, seed, late
+        self.truncated = False
+        if trouble == "start":
+            raise RuntimeError("no such level")
+
+    @property
+    def spec(self) -> GameSpec:
+        return declare(
+            "walk",
+            observation=[tensor("numbers", (3,)), tensor("flags", (11,), "bits", low=0, high=1)],
+            heads=[HeadSpec("move", 3)],
+        )
+
+    def reset(self, seed: int) -> None:
+        self.seed, self.tick, self.total = seed, 0, 0
+        self.rng = np.random.default_rng(seed)
+        self.noise = float(self.rng.random())
+        self._maybe("reset", 0)
+
+    def to_act(self) -> Sequence[int]:
+        return (3,) if self._now("seat") else (0,)
+
+    def step(self, actions: Ints) -> bool:
+        self.tick += 1
+        self.total += int(actions[0, 0])
+        self._maybe("step", self.at)
+        self.truncated = self.late
+        return self.tick >= self.length
+
+    def rewards(self, out: Floats) -> None:
+        out[0] = np.nan if self._now("reward") else self.total
+
+    def outcome(self, out: Floats) -> None:
+        out[0] = 0.0
+
+    def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        shape = 4 if self._now("shape") else 3
+        values = np.zeros(shape, np.float32)
+        values[:3] = self.noise, self.tick, self.total
+        if self._now("nan"):
+            values[1] = np.nan
+        out["numbers"][...] = values
+        out["flags"][...] = self.tick
+
+    def _now(self, what: str) -> bool:
+        return self.trouble == what and self.tick == self.at and self.only in (-1, self.seed)
+
+    def _maybe(self, where: str, at: int) -> None:
+        if self.tick != at or self.only not in (-1, self.seed):
+            return
+        if self.trouble == f"{where}-raise":
+            raise ValueError("the rules broke")
+        if self.trouble == f"{where}-hang":
+            time.sleep(1000)
+        if self.trouble == f"{where}-exit":
+            os._exit(7)
+
+
+class Duel:
+    """Two seats, turn by turn: whoever adds up to ten first wins. Choice 0 is illegal after a choice 2."""
+
+    def __init__(self) -> None:
+        self.truncated = False
+
+    @property
+    def spec(self) -> GameSpec:
+        return declare(
+            "duel",
+            observation=[tensor("sums", (2,), "u8", low=0, high=20)],
+            heads=[HeadSpec("add", 3)],
+            seats=2,
+            turn_based=True,
+        )
+
+    def reset(self, seed: int) -> None:
+        self.sums = [0, 0]
+        self.turn = seed & 1
+        self.last = 0
+        self.won = -1
+
+    def to_act(self) -> Sequence[int]:
+        return (self.turn,)
+
+    def step(self, actions: Ints) -> bool:
+        move = int(actions[self.turn, 0])
+        if move == 0 and self.last == 2:
+            raise ValueError("choice 0 is illegal after a 2")
+        self.sums[self.turn] += move
+        self.last = move
+        if self.sums[self.turn] >= 10:
+            self.won = self.turn
+        self.turn = 1 - self.turn
+        return self.won >= 0
+
+    def rewards(self, out: Floats) -> None:
+        out[...] = 0.0
+        if self.won >= 0:
+            self.outcome(out)
+
+    def outcome(self, out: Floats) -> None:
+        out[...] = -1.0
+        out[self.won] = 1.0
+
+    def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        out["sums"][...] = self.sums[seat], self.sums[1 - seat]
+
+    def legal(self, seat: int, out: Array) -> None:
+        out[...] = 1
+        if self.last == 2:
+            out[0] = 0
+
+
+GAME = Walk
