@@ -112,7 +112,7 @@ class GameSpec(msgspec.Struct, frozen=True):
     bots: tuple[BotSpec, ...]
     meaning: str = ""
     #: Transformations that leave the rules as they are: of tensors ``[C, H, W]`` by their last two axes,
-    #: and of head 0, whose first ``H * W`` choices are the cells row by row (with ``W`` choices: the columns).
+    #: and of head 0, whose first ``H * W`` choices are cells row by row (with ``W`` choices: the columns).
     #: ``mirror`` is left to right, ``dihedral`` the eight of the square.
     symmetry: Literal["none", "mirror", "dihedral"] = "none"
 

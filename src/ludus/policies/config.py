@@ -17,8 +17,11 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     inputs: tuple[str, ...] = ()
-    channels: tuple[Count, ...] = (32, 64)  # of each convolution, 3x3
+    channels: tuple[Count, ...] = (32, 64)  # of each convolution
     strides: tuple[Count, ...] = (2, 2)  # one a convolution
+    kernels: tuple[Count, ...] = ()  # one a convolution, without padding; empty = 3x3 with padding 1
+    # plain, or residual: IMPALA's stages, each convolution, 3x3 maximum at its stride, two residual blocks
+    convolution: Literal["plain", "residual"] = "plain"
     dense: tuple[Count, ...] = (128,)  # torso of the tensors that are not planes
     hidden: tuple[Count, ...] = (256,)  # after joining
     activation: Literal["leaky_relu", "relu", "tanh", "gelu"] = "leaky_relu"

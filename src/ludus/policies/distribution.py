@@ -46,7 +46,7 @@ def uniforms(seed: int, step: int, rows: npt.NDArray[np.integer], heads: int) ->
     return uniform
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Heads:
     """Sizes of the factors of a decision, in the spec's order.
 
@@ -66,7 +66,13 @@ class Heads:
                     f"{spec.name}: head {head.name!r} depends on other heads; "
                     "the policies of this version sample all heads at once"
                 )
-        return Heads(tuple(h.size for h in spec.heads), tuple(h.depends_on for h in spec.heads))
+        sizes, depends = tuple(h.size for h in spec.heads), tuple(h.depends_on for h in spec.heads)
+        continuous = tuple(h.kind == "continuous" for h in spec.heads)
+        if any(continuous):
+            from ludus.policies.continuous import MixedHeads
+
+            return MixedHeads(sizes, depends, continuous, tuple(h.low < h.high for h in spec.heads))
+        return Heads(sizes, depends)
 
     @property
     def choices(self) -> int:

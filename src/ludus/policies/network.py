@@ -20,7 +20,7 @@ from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
 from ludus.policies.memory import Recurrent
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
-from ludus.policies.torso import Dense, Planes, Rows
+from ludus.policies.torso import Dense, Rows, make_planes
 from ludus.policies.unfolded import Unfolded
 
 Observation = Mapping[str, Tensor]
@@ -77,7 +77,7 @@ class PolicyNetwork(nn.Module):
             layout = self.layouts[tensor.name]
             if layout.kind == "planes":
                 channels, height, width = layout.shape
-                planes = Planes(config, (channels, height, width))
+                planes = make_planes(config, (channels, height, width))
                 self.planes[tensor.name] = planes
                 joined += planes.size
             elif layout.kind == "rows":
@@ -153,7 +153,8 @@ class PolicyNetwork(nn.Module):
             kind = self.layouts[tensor.name].kind
             if kind == "planes":
                 packed = obs[tensor.name]
-                planes = sparse_planes(tensor, packed) if self.config.channels else None
+                sparse = self.config.channels and self.planes[tensor.name].sparse
+                planes = sparse_planes(tensor, packed) if sparse else None
                 if planes is None:
                     parts.append(self.planes[tensor.name](codec_of(tensor).unfold(tensor, packed)))
                 else:

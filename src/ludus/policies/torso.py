@@ -49,8 +49,13 @@ class Dense(nn.Module):
         return x
 
 
+def after_convolution(size: int, kernel: int, stride: int, padding: int) -> int:
+    """Height or width of what a convolution gives."""
+    return (size + 2 * padding - kernel) // stride + 1
+
+
 class Planes(nn.Module):
-    """3x3 convolutions with padding 1, ``[N, C, H, W] -> [N, size]``.
+    """Convolutions, ``[N, C, H, W] -> [N, size]``: 3x3 with padding 1, or of given kernels without padding.
 
     ``norm="layer"`` normalises each sample over all channels and positions, ``"group"`` over groups
     of 8 channels; both act the same in training and in acting, unlike batch statistics.
@@ -58,21 +63,24 @@ class Planes(nn.Module):
 
     def __init__(self, config: PolicyConfig, shape: tuple[int, int, int]) -> None:
         super().__init__()
-        if len(config.channels) != len(config.strides):
-            raise ValueError(
-                f"policy.channels has {len(config.channels)} entries and policy.strides "
-                f"{len(config.strides)}; one stride a convolution is expected"
-            )
+        _check_lengths(config)
         channels, height, width = shape
         self.convolutions = nn.ModuleList()
         self.norms = nn.ModuleList() if config.norm != "none" else None
-        for out, stride in zip(config.channels, config.strides, strict=True):
-            self.convolutions.append(nn.Conv2d(channels, out, 3, stride, padding=1))
+        #: whether :class:`SparsePlanes` can be read
+        self.sparse = not config.kernels
+        kernels = config.kernels or (3,) * len(config.channels)
+        padding = 0 if config.kernels else 1
+        for out, stride, kernel in zip(config.channels, config.strides, kernels, strict=True):
+            self.convolutions.append(nn.Conv2d(channels, out, kernel, stride, padding=padding))
             if self.norms is not None:
                 groups = out // 8 if config.norm == "group" and out % 8 == 0 else 1
                 self.norms.append(nn.GroupNorm(groups, out))
             channels = out
-            height, width = (height - 1) // stride + 1, (width - 1) // stride + 1
+            height = after_convolution(height, kernel, stride, padding)
+            width = after_convolution(width, kernel, stride, padding)
+            if min(height, width) < 1:
+                raise ValueError(f"planes of {shape[1]}x{shape[2]} are too small for kernels {kernels}")
         self.activation = activation_of(config)
         self.size = channels * height * width
         self.shape = shape
@@ -91,6 +99,61 @@ class Planes(nn.Module):
             x = self.activation(x)
         assert isinstance(x, Tensor)
         return x.flatten(1)
+
+
+def _check_lengths(config: PolicyConfig) -> None:
+    for name, given in (("strides", config.strides), ("kernels", config.kernels)):
+        if len(given) != len(config.channels) and not (name == "kernels" and not given):
+            raise ValueError(
+                f"policy.channels has {len(config.channels)} entries and policy.{name} "
+                f"{len(given)}; one a convolution is expected"
+            )
+
+
+class Residual(nn.Module):
+    """IMPALA's torso (Espeholt et al. 2018, figure 3, right): ``[N, C, H, W] -> [N, size]``.
+
+    A stage for each of ``policy.channels``: 3x3 convolution, 3x3 maximum at its stride, two residual blocks.
+    """
+
+    def __init__(self, config: PolicyConfig, shape: tuple[int, int, int]) -> None:
+        super().__init__()
+        _check_lengths(config)
+        if config.kernels:
+            raise ValueError("policy.kernels: a residual torso has 3x3 convolutions alone")
+        channels, height, width = shape
+        self.sparse = False
+        self.strides = config.strides
+        self.convolutions = nn.ModuleList()
+        self.norms: nn.ModuleList | None = nn.ModuleList() if config.norm != "none" else None
+        for out, stride in zip(config.channels, config.strides, strict=True):
+            self.convolutions.append(nn.Conv2d(channels, out, 3, padding=1))
+            self.convolutions.extend(nn.Conv2d(out, out, 3, padding=1) for _ in range(4))
+            if self.norms is not None:
+                groups = out // 8 if config.norm == "group" and out % 8 == 0 else 1
+                self.norms.append(nn.GroupNorm(groups, out))
+            channels = out
+            height, width = after_convolution(height, 3, stride, 1), after_convolution(width, 3, stride, 1)
+        self.activation = activation_of(config)
+        self.size = channels * height * width
+        self.shape = shape
+
+    def forward(self, planes: Tensor) -> Tensor:
+        """Dense planes."""
+        x = planes
+        for stage, stride in enumerate(self.strides):
+            first, *blocks = list(self.convolutions)[5 * stage : 5 * stage + 5]
+            x = functional.max_pool2d(first(x), 3, stride, padding=1)
+            for a, b in (blocks[:2], blocks[2:]):
+                x = x + b(self.activation(a(self.activation(x))))
+            if self.norms is not None:
+                x = self.norms[stage](x)
+        return self.activation(x).flatten(1)
+
+
+def make_planes(config: PolicyConfig, shape: tuple[int, int, int]) -> Planes | Residual:
+    """The torso that a configuration names."""
+    return Residual(config, shape) if config.convolution == "residual" else Planes(config, shape)
 
 
 class Rows(nn.Module):

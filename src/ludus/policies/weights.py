@@ -134,6 +134,7 @@ def _check_bounds(config: PolicyConfig, spec: GameSpec) -> None:
         "policy.inputs": config.inputs,
         "policy.channels": config.channels,
         "policy.strides": config.strides,
+        "policy.kernels": config.kernels,
         "policy.dense": config.dense,
         "policy.hidden": config.hidden,
         "spec.observation": spec.observation,
@@ -142,7 +143,14 @@ def _check_bounds(config: PolicyConfig, spec: GameSpec) -> None:
     for name, items in lengths.items():
         if len(items) > _MAX_PARTS:
             raise ValueError(f"{name} has {len(items)} entries; at most {_MAX_PARTS}")
-    widths = (*config.channels, *config.strides, *config.dense, *config.hidden, config.memory_size)
+    widths = (
+        *config.channels,
+        *config.strides,
+        *config.kernels,
+        *config.dense,
+        *config.hidden,
+        config.memory_size,
+    )
     sizes = [n for t in spec.observation for n in t.shape] + [h.size for h in spec.heads]
     for size in (*widths, *sizes):
         if not 1 <= size <= 1 << 20:

@@ -83,10 +83,11 @@ class NetworkActor:
 
 
 class RandomActor:
-    """Uniform among the legal choices of each head."""
+    """Uniform among the legal choices of each head, and between the bounds of continuous ones."""
 
-    def __init__(self, sizes: tuple[int, ...], seed: int) -> None:
+    def __init__(self, sizes: tuple[int, ...], seed: int, continuous: tuple[bool, ...] = ()) -> None:
         self.sizes, self.seed = sizes, seed
+        self.continuous = continuous or (False,) * len(sizes)
         self.version = 0
         self.memory_shape: tuple[int, ...] | None = None
 
@@ -105,6 +106,11 @@ class RandomActor:
         logp = np.zeros(len(rows), np.float32)
         offset = 0
         for k, size in enumerate(self.sizes):
+            if self.continuous[k]:  # tanh(u) is uniform in (-1, 1)
+                u = np.arctanh((2.0 * draws[:, k].astype(np.float64) - 1.0) * (1.0 - 1e-7))
+                actions[:, k] = u.astype(np.float32).view(np.int32)
+                offset += size
+                continue
             legal = np.asarray(mask[:, offset : offset + size] != 0)
             count = legal.sum(axis=1)
             nth = np.minimum((draws[:, k] * count).astype(np.int64), np.maximum(count - 1, 0))

@@ -41,7 +41,9 @@ def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -
     if name in bots:
         return Player(name, bot=name, frame_skip=frame_skip)
     if name == RANDOM:
-        return Player(name, actor=RandomActor(tuple(h.size for h in spec.heads), seed), frame_skip=frame_skip)
+        continuous = tuple(h.kind == "continuous" for h in spec.heads)
+        actor = RandomActor(tuple(h.size for h in spec.heads), seed, continuous)
+        return Player(name, actor=actor, frame_skip=frame_skip)
     raise ConfigError(
         f"{name}: {spec.name} has no such bot{did_you_mean(name, [*bots, RANDOM])}; "
         "a player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION or a weights file"

@@ -205,6 +205,12 @@ def _together(preset: Preset) -> Iterator[Problem]:
             f"policy.strides has {len(policy.strides)} values: expected {len(policy.channels)}, "
             "one for each of policy.channels",
         )
+    if policy.kernels and len(policy.kernels) != len(policy.channels):
+        yield Problem(
+            "policy.kernels",
+            f"policy.kernels has {len(policy.kernels)} values: expected {len(policy.channels)}, "
+            "one for each of policy.channels, or none",
+        )
     if preset.opponents and not any(o.weight > 0 for o in preset.opponents):
         yield Problem("opponents.0.weight", "opponents: all weights are 0; expected one above 0")
 

@@ -1,0 +1,143 @@
+"""Decisions with continuous factors: Gaussians, squashed by tanh where the game bounds the number.
+
+The slab keeps ``u``, the number before squashing, as the bits of a float32
+(:class:`ludus.flow.spec.HeadSpec`), so that nothing has to be inverted: ``a = low + (tanh(u) + 1) / 2 *
+(high - low)`` has the density of ``u`` divided by a Jacobian that depends on ``u`` alone, which cancels in
+every probability ratio and divergence. Log-probabilities here are therefore those of ``u``; entropies are
+those of ``tanh(u)`` (Haarnoja et al. 2018, appendix C).
+
+A continuous head has two outputs among the ``A``: mean and log-deviation.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from ludus.policies.distribution import Heads
+
+LOG_DEVIATION = (-5.0, 2.0)  # bounds of what a network may say
+_HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(8)  # expectations under a normal distribution
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+
+
+def to_bits(u: Tensor) -> Tensor:
+    """``float32`` -> ``int64`` with the bits of an int32."""
+    return u.float().contiguous().view(torch.int32).long()
+
+
+def from_bits(bits: Tensor) -> Tensor:
+    """What :func:`to_bits` took."""
+    return bits.to(torch.int32).contiguous().view(torch.float32)
+
+
+def gaussian_log_prob(mean: Tensor, log_deviation: Tensor, u: Tensor) -> Tensor:
+    """Of ``u``, elementwise, in nats."""
+    z = (u - mean) * torch.exp(-log_deviation)
+    return -0.5 * z.square() - log_deviation - _HALF_LOG_2PI
+
+
+def squashed_entropy(mean: Tensor, log_deviation: Tensor, bounded: bool) -> Tensor:
+    """Of ``u``, or of ``tanh(u)``: H(u) + E[log(1 - tanh(u)^2)] by Gauss-Hermite quadrature.
+
+    Elementwise, in nats.
+    """
+    entropy = log_deviation + 0.5 + _HALF_LOG_2PI
+    if not bounded:
+        return entropy
+    nodes = torch.as_tensor(_NODES, dtype=mean.dtype, device=mean.device)
+    weights = torch.as_tensor(_WEIGHTS, dtype=mean.dtype, device=mean.device)
+    u = mean.unsqueeze(-1) + log_deviation.exp().unsqueeze(-1) * nodes
+    slope = 2.0 * (math.log(2.0) - u - functional.softplus(-2.0 * u))
+    return entropy + (slope * weights).sum(dim=-1)
+
+
+@dataclass(frozen=True)
+class MixedHeads(Heads):
+    """Heads of which some are continuous; ``log_probs`` holds their mean and log-deviation."""
+
+    continuous: tuple[bool, ...] = ()
+    bounded: tuple[bool, ...] = ()
+
+    def _spans(self) -> list[tuple[int, slice, bool, bool]]:
+        ends = np.cumsum(self.sizes).tolist()
+        return [
+            (k, slice(end - size, end), self.continuous[k], self.bounded[k])
+            for k, (size, end) in enumerate(zip(self.sizes, ends, strict=True))
+        ]
+
+    def _one(self, span: slice) -> Heads:
+        return Heads((span.stop - span.start,))
+
+    def log_probs(self, logits: Tensor, mask: Tensor) -> Tensor:
+        """See :meth:`Heads.log_probs`."""
+        parts = []
+        for _, span, continuous, _ in self._spans():
+            if continuous:
+                mean, log_deviation = logits[:, span].float().unbind(dim=1)
+                parts.append(torch.stack([mean, log_deviation.clamp(*LOG_DEVIATION)], dim=1))
+            else:
+                parts.append(self._one(span).log_probs(logits[:, span], mask[:, span]))
+        return torch.cat(parts, dim=1)
+
+    def log_prob_of(self, log_probs: Tensor, actions: Tensor) -> Tensor:
+        """See :meth:`Heads.log_prob_of`."""
+        total = log_probs.new_zeros(log_probs.shape[0])
+        for k, span, continuous, _ in self._spans():
+            part = log_probs[:, span]
+            if continuous:
+                total = total + gaussian_log_prob(part[:, 0], part[:, 1], from_bits(actions[:, k]))
+            else:
+                total = total + self._one(span).log_prob_of(part, actions[:, k : k + 1])
+        return total
+
+    def entropy(self, log_probs: Tensor) -> Tensor:
+        """See :meth:`Heads.entropy`."""
+        total = log_probs.new_zeros(log_probs.shape[0])
+        for _, span, continuous, bounded in self._spans():
+            part = log_probs[:, span]
+            if continuous:
+                total = total + squashed_entropy(part[:, 0], part[:, 1], bounded)
+            else:
+                total = total + self._one(span).entropy(part)
+        return total
+
+    def kl(self, log_p: Tensor, log_q: Tensor) -> Tensor:
+        """See :meth:`Heads.kl`."""
+        total = log_p.new_zeros(log_p.shape[0])
+        for _, span, continuous, _ in self._spans():
+            p, q = log_p[:, span], log_q[:, span]
+            if continuous:
+                ratio = torch.exp(2.0 * (p[:, 1] - q[:, 1]))
+                distance = (p[:, 0] - q[:, 0]).square() * torch.exp(-2.0 * q[:, 1])
+                total = total + 0.5 * (ratio + distance - 1.0) - (p[:, 1] - q[:, 1])
+            else:
+                total = total + self._one(span).kl(p, q)
+        return total
+
+    def sample(self, log_probs: Tensor, uniform: Tensor) -> Tensor:
+        """See :meth:`Heads.sample`; continuous heads by inversion too."""
+        chosen = []
+        for k, span, continuous, _ in self._spans():
+            part = log_probs[:, span]
+            if continuous:
+                # Uniforms lie on multiples of 2^-24 below 1; the middle of each step is never 0 or 1.
+                z = torch.special.ndtri(uniform[:, k].double() + 2.0**-25)
+                chosen.append(to_bits(part[:, 0] + part[:, 1].exp() * z.float()))
+            else:
+                chosen.append(self._one(span).sample(part, uniform[:, k : k + 1])[:, 0])
+        return torch.stack(chosen, dim=1)
+
+    def greedy(self, log_probs: Tensor) -> Tensor:
+        """See :meth:`Heads.greedy`; the mean of continuous heads."""
+        chosen = []
+        for _, span, continuous, _ in self._spans():
+            part = log_probs[:, span]
+            chosen.append(to_bits(part[:, 0]) if continuous else self._one(span).greedy(part)[:, 0])
+        return torch.stack(chosen, dim=1)

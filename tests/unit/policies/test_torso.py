@@ -1,0 +1,53 @@
+"""Convolution torsos for pictures."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from ludus.flow import HeadSpec
+from ludus.games.python_game import declare, tensor
+from ludus.policies.config import PolicyConfig
+from ludus.policies.network import PolicyNetwork
+from ludus.policies.torso import Planes, Residual
+
+SPEC = declare(
+    "frames",
+    observation=[tensor("screen", (4, 84, 84), "u8", low=0, high=255, scale=1 / 255)],
+    heads=[HeadSpec("move", 6)],
+)
+NATURE = PolicyConfig(channels=(32, 64, 64), strides=(4, 2, 1), kernels=(8, 4, 3), hidden=(512,), norm="none")
+
+
+def test_the_usual_atari_network_has_its_usual_size() -> None:
+    network = PolicyNetwork(NATURE, SPEC, 1)
+    torso = network.planes["screen"]
+    assert isinstance(torso, Planes)
+    assert torso.size == 64 * 7 * 7  # Mnih et al. 2015
+    assert sum(p.numel() for p in network.parameters()) == 1_687_719
+    screen = torch.randint(0, 256, (2, 4, 84, 84), dtype=torch.uint8)
+    reference = screen.float() / 255
+    for layer in torso.convolutions:
+        reference = torch.nn.functional.leaky_relu(layer(reference), 0.01)
+    unfolded = torso(screen.float() * (1 / 255))
+    assert torch.allclose(unfolded, reference.flatten(1), atol=1e-5)
+    assert network.step({"screen": screen}).logits.shape == (2, 6)
+
+
+def test_residual_stages_are_impalas() -> None:
+    config = PolicyConfig(channels=(16, 32, 32), strides=(2, 2, 2), convolution="residual", norm="none")
+    torso = PolicyNetwork(config, SPEC, 1).planes["screen"]
+    assert isinstance(torso, Residual)
+    assert torso.size == 32 * 11 * 11  # Espeholt et al. 2018: 3872 numbers before the dense layer
+    assert len(torso.convolutions) == 15
+    assert torso(torch.rand(2, 4, 84, 84)).shape == (2, torso.size)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"policy\.kernels 1; one a convolution is expected"):
+        PolicyNetwork(PolicyConfig(channels=(8, 8), strides=(1, 1), kernels=(3,)), SPEC)
+    with pytest.raises(ValueError, match="too small for kernels"):
+        PolicyNetwork(PolicyConfig(channels=(8, 8), strides=(8, 8), kernels=(8, 12)), SPEC)
+    config = PolicyConfig(channels=(8,), strides=(1,), kernels=(3,), convolution="residual")
+    with pytest.raises(ValueError, match="3x3 convolutions alone"):
+        PolicyNetwork(config, SPEC)
