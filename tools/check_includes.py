@@ -1,4 +1,4 @@
-"""Checks the direction of the C++ includes: ``base <- game <- {games | pool | search} <- {bind | tools}``.
+"""Checks the direction of the C++ includes: ``base <- game <- {games | pool | search} <- host <- {bind | tools}``.
 
 Games never include each other; inside ``games/rts``: ``engine <- bots <- {minirts | ctf | ...}``.
 Python's headers stay in ``bind/``. ``tests/`` and ``bench/`` may include everything. Prints one line a
@@ -22,10 +22,11 @@ LAYERS: dict[str, frozenset[str]] = {
     "games": frozenset({"base", "game"}),
     "pool": frozenset({"base", "game"}),
     "search": frozenset({"base", "game"}),
-    "bind": frozenset({"base", "game", "games", "pool", "search"}),
-    "tools": frozenset({"base", "game", "games", "pool", "search"}),
-    "tests": frozenset({"base", "game", "games", "pool", "search", "bind", "tools", "bench"}),
-    "bench": frozenset({"base", "game", "games", "pool", "search", "tests"}),
+    "host": frozenset({"base", "game", "games", "pool", "search"}),
+    "bind": frozenset({"base", "game", "games", "pool", "search", "host"}),
+    "tools": frozenset({"base", "game", "games", "pool", "search", "host"}),
+    "tests": frozenset({"base", "game", "games", "pool", "search", "host", "bind", "tools", "bench"}),
+    "bench": frozenset({"base", "game", "games", "pool", "search", "host", "tests"}),
 }
 
 #: folders of games/rts that its games share, lowest first

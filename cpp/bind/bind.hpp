@@ -1,7 +1,7 @@
 // What every binding file shares. A subject X has bind/X.hpp with
-//   template <class Games> void bind_X(nanobind::module_& m);
-// and bind/X.cpp that instantiates it for BuiltinGames. A game outside this tree instantiates the
-// same templates for its own GameList (bind/game_module.hpp).
+//   inline void bind_X(nanobind::module_& m, const GameSet& games);
+// for the built-in games (bind/module.cpp) and for those of a module outside this tree
+// (bind/game_module.hpp) alike. `games` outlives the module.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,8 +12,7 @@
 #include <map>
 #include <string>
 
-#include "game/game_list.hpp"
-#include "game/replay.hpp"
+#include "host/any_game.hpp"
 
 namespace ludus::bind {
 

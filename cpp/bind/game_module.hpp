@@ -10,6 +10,7 @@
 #include "bind/replay.hpp"
 #include "bind/run.hpp"
 #include "bind/spec.hpp"
+#include "host/game_host.hpp"
 
 namespace ludus::bind {
 
@@ -37,10 +38,11 @@ inline void use_core_errors() {
 template <class Games>
 void bind_game_module(nb::module_& m) {
   use_core_errors();
-  bind_spec<Games>(m);
-  bind_replay<Games>(m);
-  bind_run<Games>(m);
-  bind_pool<Games>(m);
+  static const GameSet games = GameSet::of<Games>();
+  bind_spec(m, games);
+  bind_replay(m, games);
+  bind_run(m, games);
+  bind_pool(m, games);
 }
 
 }  // namespace ludus::bind

@@ -4,16 +4,7 @@
 #include "bind/replay.hpp"
 #include "bind/run.hpp"
 #include "bind/spec.hpp"
-#include "games/registry.hpp"
-
-namespace ludus::bind {
-
-extern template void bind_spec<BuiltinGames>(nb::module_& m);
-extern template void bind_replay<BuiltinGames>(nb::module_& m);
-extern template void bind_run<BuiltinGames>(nb::module_& m);
-extern template void bind_pool<BuiltinGames>(nb::module_& m);
-
-}  // namespace ludus::bind
+#include "host/builtin.hpp"
 
 namespace {
 
@@ -46,10 +37,11 @@ std::map<std::string, std::string> build_info() {
 NB_MODULE(_core, m) {
   using namespace ludus;
   m.doc() = "The compiled core of Ludus. Import it through ludus.native only.";
+  const GameSet& games = builtin_games();
   bind::bind_errors(m);
   m.def("build_info", &build_info, "How this module was built, for bug reports.");
-  bind::bind_spec<BuiltinGames>(m);
-  bind::bind_replay<BuiltinGames>(m);
-  bind::bind_run<BuiltinGames>(m);
-  bind::bind_pool<BuiltinGames>(m);
+  bind::bind_spec(m, games);
+  bind::bind_replay(m, games);
+  bind::bind_run(m, games);
+  bind::bind_pool(m, games);
 }

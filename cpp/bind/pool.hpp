@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bind/bind.hpp"
-#include "pool/pool.hpp"
+#include "host/any_game.hpp"
 
 namespace ludus::bind {
 
@@ -276,16 +276,16 @@ inline void bind_pool_handle(nb::module_& m) {
       .def("close", &PoolHandle::close);
 }
 
-template <class Games>
-void bind_pool(nb::module_& m) {
+inline void bind_pool(nb::module_& m, const GameSet& games) {
   bind_pool_handle(m);
   m.def(
       "make_pool",
-      [](const std::string& game, const ParamDict& params, const std::vector<PlanTuple>& plans,
-         bool rotate, int matches, int groups, int threads, std::uint64_t seed,
-         std::optional<std::uint64_t> schedule, const std::string& autoreset,
-         std::uint32_t truncate_ticks, bool raise_errors, bool record_all,
-         const std::vector<std::uint64_t>& record_matches, std::uint32_t hash_every) {
+      [&games](const std::string& game, const ParamDict& params,
+               const std::vector<PlanTuple>& plans, bool rotate, int matches, int groups,
+               int threads, std::uint64_t seed, std::optional<std::uint64_t> schedule,
+               const std::string& autoreset, std::uint32_t truncate_ticks, bool raise_errors,
+               bool record_all, const std::vector<std::uint64_t>& record_matches,
+               std::uint32_t hash_every) {
         PoolOptions o;
         o.lineup = to_lineup(plans, rotate);
         o.matches = matches;
@@ -298,10 +298,7 @@ void bind_pool(nb::module_& m) {
         o.raise_errors = raise_errors;
         o.record = {record_all, record_matches, hash_every};
         std::sort(o.record.matches.begin(), o.record.matches.end());
-        auto pool = Games::with_game(game, [&]<class G>() -> std::unique_ptr<AnyPool> {
-          return std::make_unique<Pool<G>>(Params(params), o);
-        });
-        return new PoolHandle(std::move(pool));
+        return new PoolHandle(games.at(game).pool(Params(params), o));
       },
       nb::arg("game"), nb::arg("params"), nb::arg("plans"), nb::arg("rotate"), nb::arg("matches"),
       nb::arg("groups"), nb::arg("threads"), nb::arg("seed"), nb::arg("schedule").none(),

@@ -3,8 +3,6 @@
 
 #include "base/json.hpp"
 #include "bind/bind.hpp"
-#include "game/match.hpp"
-#include "game/replay_run.hpp"
 
 namespace ludus::bind {
 
@@ -12,8 +10,7 @@ inline Replay replay_of(const nb::bytes& data) {
   return decode_replay({static_cast<const std::byte*>(data.data()), data.size()});
 }
 
-template <class Games>
-void bind_replay(nb::module_& m) {
+inline void bind_replay(nb::module_& m, const GameSet& games) {
   m.def(
       "replay_info", [](const nb::bytes& data) { return replay_info_json(replay_of(data)); },
       nb::arg("data"),
@@ -26,11 +23,10 @@ void bind_replay(nb::module_& m) {
       "of every action in turn). Raises ReplayError.");
   m.def(
       "replay_verify",
-      [](const nb::bytes& data) {
+      [&games](const nb::bytes& data) {
         const Replay r = replay_of(data);
         nb::gil_scoped_release release;
-        const ReplayCheck check =
-            Games::with_game(r.game, [&]<class G>() { return replay_verify<G>(r); });
+        const ReplayCheck check = games.at(r.game).verify(r);
         JsonWriter j;
         j.open('{').field("same", check.same).field("ticks", check.ticks);
         j.field("last_same", check.last_same).field("difference", check.difference).close('}');
@@ -41,25 +37,25 @@ void bind_replay(nb::module_& m) {
       "(last tick whose hash agreed) and difference. Raises ReplayError.");
   m.def(
       "replay_frames",
-      [](const nb::bytes& data, std::uint32_t every) {
+      [&games](const nb::bytes& data, std::uint32_t every) {
         const Replay r = replay_of(data);
         nb::gil_scoped_release release;
-        return Games::with_game(r.game, [&]<class G>() { return replay_frames<G>(r, every); });
+        return games.at(r.game).frames(r, every);
       },
       nb::arg("data"), nb::arg("every") = 1,
       "The game's view (JSON) at the start, after every `every` ticks and at the end.");
   m.def(
       "replay_record",
-      [](const std::string& game, const ParamDict& params, std::uint64_t seed, std::uint64_t match,
-         const std::vector<std::string>& bots, const std::vector<int>& frame_skip,
-         std::uint32_t hash_every) {
-        const std::string data = Games::with_game(game, [&]<class G>() {
-          MatchContext<G> c{Params(params)};
-          const auto drivers = seat_drivers(c.spec, bots, frame_skip);
+      [&games](const std::string& game, const ParamDict& params, std::uint64_t seed,
+               std::uint64_t match, const std::vector<std::string>& bots,
+               const std::vector<int>& frame_skip, std::uint32_t hash_every) {
+        const AnyGame& g = games.at(game);
+        const auto drivers = seat_drivers(g.spec(Params(params)), bots, frame_skip);
+        std::string data;
+        {
           nb::gil_scoped_release release;
-          return encode_replay(
-              record_match<G>(c, Params(params), {seed, match}, drivers, hash_every));
-        });
+          data = encode_replay(g.record(Params(params), {seed, match}, drivers, hash_every));
+        }
         return nb::bytes(data.data(), data.size());
       },
       nb::arg("game"), nb::arg("params"), nb::arg("seed"), nb::arg("match"), nb::arg("bots"),

@@ -183,16 +183,4 @@ std::uint64_t game_signature() {
   return h.value();
 }
 
-// One number for the behaviour of all games of a list, names and versions included.
-template <class Games>
-std::uint64_t signature() {
-  Hash64 h;
-  Games::for_each([&]<class G>() {
-    const std::string name = G::kName;
-    h.add_bytes(name.data(), name.size());
-    h.add(game_signature<G>());
-  });
-  return h.value();
-}
-
 }  // namespace ludus

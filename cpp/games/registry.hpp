@@ -1,10 +1,6 @@
-// The games that ship with Ludus: one explicit line each. No static initialisers register anything.
+// The games that ship with Ludus: one explicit line each, and a file in host/games/. No static
+// initialisers register anything. Whoever wants games by name asks host/builtin.hpp instead.
 #pragma once
-
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "game/game_list.hpp"
 #include "games/connect_four/connect_four.hpp"
@@ -15,13 +11,5 @@
 namespace ludus {
 
 using BuiltinGames = GameList<ConnectFour, Gomoku, MiniRts, TicTacToe>;
-
-[[nodiscard]] std::vector<std::string> game_names();
-
-// with_game("minirts", [&]<class G>() { ... }): see GameList::with_game.
-template <class Fn>
-decltype(auto) with_game(std::string_view name, Fn&& fn) {
-  return BuiltinGames::with_game(name, std::forward<Fn>(fn));
-}
 
 }  // namespace ludus

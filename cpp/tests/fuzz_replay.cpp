@@ -6,9 +6,7 @@
 #include <cstdlib>
 
 #include "base/hash.hpp"
-#include "game/match.hpp"
-#include "game/replay_run.hpp"
-#include "games/registry.hpp"
+#include "host/builtin.hpp"
 
 namespace ludus {
 namespace {
@@ -17,22 +15,21 @@ std::span<const std::byte> bytes(const std::string& s) {
   return std::as_bytes(std::span(s.data(), s.size()));
 }
 
-template <Game G>
-std::vector<std::string> seeds_of() {
-  MatchContext<G> c{Params{}};
+std::vector<std::string> seeds_of(const AnyGame& game) {
+  const GameSpec spec = game.spec({});
   std::vector<std::string> out;
   for (std::uint64_t m = 0; m < 4; ++m) {
     Params params;
     if (m == 3) {
-      for (const ParamSpec& p : c.spec.params) params.set(p.name, p.default_value);
+      for (const ParamSpec& p : spec.params) params.set(p.name, p.default_value);
     }
-    const int bots = static_cast<int>(c.spec.bots.size());
+    const int bots = static_cast<int>(spec.bots.size());
     std::vector<SeatDriver> drivers;
-    for (int s = 0; s < c.spec.seats; ++s) {
-      drivers.push_back({static_cast<int>(m) % (bots + 1) - 1, c.spec.default_frame_skip});
+    for (int s = 0; s < spec.seats; ++s) {
+      drivers.push_back({static_cast<int>(m) % (bots + 1) - 1, spec.default_frame_skip});
     }
     const std::uint32_t max_ticks = m == 0 ? 0 : 300;
-    out.push_back(encode_replay(record_match<G>(c, params, {3, m}, drivers, 50, max_ticks)));
+    out.push_back(encode_replay(game.record(params, {3, m}, drivers, 50, max_ticks)));
   }
   return out;
 }
@@ -83,7 +80,7 @@ std::string mutate(const std::string& good, const std::string& other, Rng& rng) 
   return s;
 }
 
-struct Counts {
+struct Answers {
   std::uint64_t refused = 0;
   std::uint64_t played = 0;
   std::uint64_t refused_by_rules = 0;
@@ -96,11 +93,10 @@ struct Counts {
   std::exit(1);
 }
 
-template <Game G>
-Counts fuzz(std::uint64_t mutations, std::uint64_t seed) {
-  const std::vector<std::string> seeds = seeds_of<G>();
+Answers fuzz(const AnyGame& game, std::uint64_t mutations, std::uint64_t seed) {
+  const std::vector<std::string> seeds = seeds_of(game);
   Rng rng({seed, 0}, 1);
-  Counts counts;
+  Answers counts;
   for (std::uint64_t i = 0; i < mutations; ++i) {
     const auto n = static_cast<std::uint32_t>(seeds.size());
     const std::string& good = seeds[rng.below(n)];
@@ -119,7 +115,7 @@ Counts fuzz(std::uint64_t mutations, std::uint64_t seed) {
     // Playing to the end is slow for long matches: the rules see all short ones and some long ones.
     if (r.ticks > 400 && rng.below(64) != 0) continue;
     try {
-      (void)replay_verify<G>(r);
+      (void)game.verify(r);
       (void)replay_info_json(r);
       ++counts.played;
     } catch (const ReplayError&) {
@@ -136,16 +132,17 @@ int main(int argc, char** argv) {
   using namespace ludus;
   const std::uint64_t mutations = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 20000;
   const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
-  BuiltinGames::for_each([&]<class G>() {
-    const Counts c = fuzz<G>(mutations / BuiltinGames::names().size() + 1, seed);
-    std::printf("%s: %llu refused, %llu refused by the rules, %llu played\n", G::kName,
+  const auto games = builtin_games().all();
+  for (const AnyGame* game : games) {
+    const Answers c = fuzz(*game, mutations / games.size() + 1, seed);
+    std::printf("%s: %llu refused, %llu refused by the rules, %llu played\n", game->name().c_str(),
                 static_cast<unsigned long long>(c.refused),
                 static_cast<unsigned long long>(c.refused_by_rules),
                 static_cast<unsigned long long>(c.played));
     if (c.refused == 0 || c.played == 0 || c.refused_by_rules == 0) {
-      std::fprintf(stderr, "fuzz_replay: %s: a kind of answer never came\n", G::kName);
+      std::fprintf(stderr, "fuzz_replay: %s: a kind of answer never came\n", game->name().c_str());
       std::exit(1);
     }
-  });
+  }
   return 0;
 }

@@ -6,11 +6,8 @@
 #include <iostream>
 #include <iterator>
 
-#include "game/bench.hpp"
-#include "game/conformance.hpp"
-#include "game/perft.hpp"
-#include "game/playthrough.hpp"
-#include "games/registry.hpp"
+#include "game/spec_json.hpp"
+#include "host/builtin.hpp"
 #include "tools/arguments.hpp"
 
 namespace ludus {
@@ -82,10 +79,10 @@ Replay load(const std::string& path) {
   }
 }
 
+const AnyGame& game(const Arguments& args) { return builtin_games().at(args.word(1, "GAME")); }
+
 int show(const Arguments& args) {
-  with_game(args.word(1, "GAME"), [&]<class G>() {
-    std::puts(spec_json(G::spec(G::make_rules(Params(args.params())))).c_str());
-  });
+  std::puts(spec_json(game(args).spec(Params(args.params()))).c_str());
   return 0;
 }
 
@@ -93,22 +90,18 @@ int run_perft(const Arguments& args) {
   const Common c = common(args);
   const auto depth = static_cast<int>(parse_integer("DEPTH", args.word(2, "DEPTH"), 1, 64));
   const int skip = c.frame_skip.empty() ? 0 : c.frame_skip[0];
-  with_game(args.word(1, "GAME"), [&]<class G>() {
-    for (int d = 1; d <= depth; ++d) {
-      std::printf("%d %llu\n", d,
-                  static_cast<unsigned long long>(perft<G>(c.params, c.seed, skip, d)));
-    }
-  });
+  for (int d = 1; d <= depth; ++d) {
+    const std::uint64_t paths = game(args).perft(c.params, c.seed, skip, d);
+    std::printf("%d %llu\n", d, static_cast<unsigned long long>(paths));
+  }
   return 0;
 }
 
 int run_playthrough(const Arguments& args) {
   const Common c = common(args);
   const auto moments = static_cast<int>(args.integer("moments", 20, 1, 1'000'000));
-  with_game(args.word(1, "GAME"), [&]<class G>() {
-    const auto seats = drivers(MatchContext<G>(c.params).spec, c, true);
-    std::fputs(playthrough<G>(c.params, c.seed, seats, moments).c_str(), stdout);
-  });
+  const auto seats = drivers(game(args).spec(c.params), c, true);
+  std::fputs(game(args).playthrough(c.params, c.seed, seats, moments).c_str(), stdout);
   return 0;
 }
 
@@ -117,11 +110,10 @@ int run_bench(const Arguments& args) {
   const auto threads = static_cast<int>(args.integer("threads", 1, 1, 1024));
   const auto matches = static_cast<int>(args.integer("matches", 16, 1, 1 << 20));
   const auto ticks = static_cast<std::uint64_t>(args.integer("ticks", 2'000'000, 1, kBig));
-  with_game(args.word(1, "GAME"), [&]<class G>() {
-    const auto seats = drivers(MatchContext<G>(c.params).spec, c);
-    const BenchResult r = bench_sim<G>(c.params, seats, threads, matches, ticks, c.seed.seed);
-    std::puts(bench_json(G::kName, r).c_str());
-  });
+  const AnyGame& g = game(args);
+  const auto seats = drivers(g.spec(c.params), c);
+  const BenchResult r = g.bench(c.params, seats, threads, matches, ticks, c.seed.seed);
+  std::puts(bench_json(g.name(), r).c_str());
   return 0;
 }
 
@@ -129,22 +121,18 @@ int record(const Arguments& args) {
   const Common c = common(args);
   const auto every = static_cast<std::uint32_t>(args.integer("hash-every", 100, 1, 1 << 30));
   const std::string& path = args.word(2, "FILE");
-  with_game(args.word(1, "GAME"), [&]<class G>() {
-    MatchContext<G> context(c.params);
-    const auto seats = drivers(context.spec, c);
-    const std::string data =
-        encode_replay(record_match<G>(context, c.params, c.seed, seats, every));
-    std::ofstream out(path, std::ios::binary);
-    out.write(data.data(), static_cast<std::streamsize>(data.size()));
-    out.close();
-    if (!out) throw std::runtime_error(path + ": cannot be written");
-  });
+  const auto seats = drivers(game(args).spec(c.params), c);
+  const std::string data = encode_replay(game(args).record(c.params, c.seed, seats, every));
+  std::ofstream out(path, std::ios::binary);
+  out.write(data.data(), static_cast<std::streamsize>(data.size()));
+  out.close();
+  if (!out) throw std::runtime_error(path + ": cannot be written");
   return 0;
 }
 
 int verify(const Arguments& args) {
   const Replay r = load(args.word(1, "FILE"));
-  const ReplayCheck check = with_game(r.game, [&]<class G>() { return replay_verify<G>(r); });
+  const ReplayCheck check = builtin_games().at(r.game).verify(r);
   if (check.same) {
     std::printf("same: %u ticks\n", check.ticks);
     return 0;
@@ -158,36 +146,31 @@ int check(const Arguments& args) {
   const Common c = common(args);
   const auto matches = static_cast<int>(args.integer("matches", 20, 1, 1 << 30));
   const auto ticks = static_cast<std::uint32_t>(args.integer("ticks", 0, 0, 1 << 30));
-  return with_game(args.word(1, "GAME"), [&]<class G>() {
-    Conformance<G> conformance(c.params, c.seed.seed, ticks);
-    const Findings& f = conformance.run(matches);
-    std::puts(f.json().c_str());
-    return f.clean() ? 0 : 3;
-  });
+  const Findings f = game(args).conformance(c.params, c.seed.seed, matches, ticks);
+  std::puts(f.json().c_str());
+  return f.clean() ? 0 : 3;
 }
 
 int soak(const Arguments& args) {
   const Common c = common(args);
   const auto seconds = args.integer("seconds", 60, 1, kBig);
-  return with_game(args.word(1, "GAME"), [&]<class G>() {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-    std::uint64_t rounds = 0;
-    while (std::chrono::steady_clock::now() < end) {
-      const std::uint64_t seed = c.seed.seed + rounds++;
-      Conformance<G> conformance(c.params, seed, 0);
-      const Findings& f = conformance.run(4);
-      if (!f.clean()) {
-        std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), f.json().c_str());
-        return 3;
-      }
+  const AnyGame& g = game(args);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  std::uint64_t rounds = 0;
+  while (std::chrono::steady_clock::now() < end) {
+    const std::uint64_t seed = c.seed.seed + rounds++;
+    const Findings f = g.conformance(c.params, seed, 4, 0);
+    if (!f.clean()) {
+      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), f.json().c_str());
+      return 3;
     }
-    std::printf("clean: %llu rounds of 4 matches\n", static_cast<unsigned long long>(rounds));
-    return 0;
-  });
+  }
+  std::printf("clean: %llu rounds of 4 matches\n", static_cast<unsigned long long>(rounds));
+  return 0;
 }
 
 int list() {
-  for (const std::string& name : game_names()) std::puts(name.c_str());
+  for (const std::string& name : builtin_games().names()) std::puts(name.c_str());
   return 0;
 }
 
@@ -207,7 +190,7 @@ int run(const Arguments& args) {
   if (command == "check") return check(args);
   if (command == "soak") return soak(args);
   if (command == "signature") {
-    std::puts(hex16(signature<BuiltinGames>()).c_str());
+    std::puts(hex16(builtin_games().signature()).c_str());
     return 0;
   }
   throw UsageError(command.empty() ? "no command" : "unknown command '" + command + "'");

@@ -1,0 +1,58 @@
+// AnyGame for one game type. Include it in exactly one file a game (host/games/NAME.cpp, or the one
+// source of a module outside this tree): everything that is a template over games is compiled
+// there.
+#pragma once
+
+#include "game/perft.hpp"
+#include "game/playthrough.hpp"
+#include "host/any_game.hpp"
+#include "pool/pool.hpp"
+
+namespace ludus {
+
+template <Game G>
+class GameHost final : public AnyGame {
+ public:
+  std::string name() const override { return G::kName; }
+  GameSpec spec(const Params& params) const override { return G::spec(G::make_rules(params)); }
+
+  std::uint64_t perft(const Params& params, MatchSeed seed, int frame_skip,
+                      int depth) const override {
+    return ludus::perft<G>(params, seed, frame_skip, depth);
+  }
+  std::string playthrough(const Params& params, MatchSeed seed, std::span<const SeatDriver> drivers,
+                          int moments) const override {
+    return ludus::playthrough<G>(params, seed, drivers, moments);
+  }
+  std::uint64_t signature() const override { return game_signature<G>(); }
+  Findings conformance(const Params& params, std::uint64_t seed, int matches,
+                       std::uint32_t max_ticks) const override {
+    return Conformance<G>(params, seed, max_ticks).run(matches);
+  }
+  BenchResult bench(const Params& params, const std::vector<SeatDriver>& drivers, int threads,
+                    int matches, std::uint64_t ticks, std::uint64_t seed) const override {
+    return bench_sim<G>(params, drivers, threads, matches, ticks, seed);
+  }
+
+  Replay record(const Params& params, MatchSeed seed, std::span<const SeatDriver> drivers,
+                std::uint32_t hash_every, std::uint32_t max_ticks) const override {
+    MatchContext<G> context(params);
+    return record_match<G>(context, params, seed, drivers, hash_every, max_ticks);
+  }
+  ReplayCheck verify(const Replay& replay) const override { return replay_verify<G>(replay); }
+  std::vector<std::string> frames(const Replay& replay, std::uint32_t every) const override {
+    return replay_frames<G>(replay, every);
+  }
+
+  std::unique_ptr<AnyPool> pool(const Params& params, const PoolOptions& options) const override {
+    return std::make_unique<Pool<G>>(params, options);
+  }
+};
+
+template <Game G>
+const AnyGame& host_of() {
+  static const GameHost<G> host;
+  return host;
+}
+
+}  // namespace ludus
