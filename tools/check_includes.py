@@ -1,4 +1,4 @@
-"""Checks the direction of the C++ includes: ``base <- game <- {games | pool | search} <- host <- {bind | tools}``.
+"""Checks C++ includes: ``base <- game <- {games | pool | search} <- host <- {bind | tools}``.
 
 Games never include each other; inside ``games/rts``: ``engine <- bots <- {minirts | ctf | ...}``.
 Python's headers stay in ``bind/``. ``tests/`` and ``bench/`` may include everything. Prints one line a
