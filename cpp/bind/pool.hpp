@@ -21,8 +21,8 @@ namespace ludus::bind {
 
 using HostArray = nb::ndarray<nb::device::cpu, nb::c_contig>;
 
-// (bot index, policy id, weight) and (controllers, frame skip, handover bot, handover ticks).
-using ControllerTuple = std::tuple<int, int, double>;
+// (bot index, policy id, weight, name) and (controllers, frame skip, handover bot, handover ticks).
+using ControllerTuple = std::tuple<int, int, double, std::string>;
 using PlanTuple = std::tuple<std::vector<ControllerTuple>, int, int, std::uint32_t>;
 
 inline Lineup to_lineup(const std::vector<PlanTuple>& plans, bool rotate) {
@@ -30,8 +30,8 @@ inline Lineup to_lineup(const std::vector<PlanTuple>& plans, bool rotate) {
   lineup.rotate = rotate;
   for (const auto& [controllers, frame_skip, handover_bot, handover_ticks] : plans) {
     SeatPlan plan{{}, frame_skip, handover_bot, handover_ticks};
-    for (const auto& [bot, policy, weight] : controllers)
-      plan.controllers.push_back({bot, policy, weight});
+    for (const auto& [bot, policy, weight, name] : controllers)
+      plan.controllers.push_back({bot, policy, weight, name});
     lineup.plans.push_back(std::move(plan));
   }
   return lineup;

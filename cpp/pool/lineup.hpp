@@ -23,6 +23,7 @@ struct Controller {
   int bot = -1;
   int policy = -1;
   double weight = 1.0;
+  std::string name = {};  // of a policy, for replays; empty = "policy:N"
 };
 
 struct SeatPlan {

@@ -79,6 +79,14 @@ class MatchPlayer {
     mask_bytes_ = spec.mask_bytes();
     for (const HeadSpec& h : spec.heads) head_sizes_.push_back(h.size);
     for (const BotSpec& b : spec.bots) bot_names_.push_back(b.name);
+    for (int p = 0; p < layout.policies; ++p)
+      policy_names_.push_back("policy:" + std::to_string(p));
+    for (const SeatPlan& plan : options.lineup.plans) {
+      for (const Controller& c : plan.controllers) {
+        if (c.policy >= 0 && !c.name.empty())
+          policy_names_[static_cast<std::size_t>(c.policy)] = c.name;
+      }
+    }
     const int usual = spec.default_frame_skip > 0 ? spec.default_frame_skip : 1;
     for (const SeatPlan& p : options.lineup.plans) {
       const int skip = spec.turn_based ? 1 : p.frame_skip > 0 ? p.frame_skip : usual;
@@ -449,7 +457,7 @@ class MatchPlayer {
     std::vector<std::string> names;
     for (int seat = 0; seat < layout_.seats; ++seat) {
       const std::int32_t p = players[static_cast<std::size_t>(seat)];
-      names.push_back(p >= 0 ? "policy:" + std::to_string(p)
+      names.push_back(p >= 0 ? policy_names_[static_cast<std::size_t>(p)]
                              : bot_names_[static_cast<std::size_t>(-1 - p)]);
     }
     return names;
@@ -517,6 +525,7 @@ class MatchPlayer {
   std::size_t mask_bytes_ = 0;
   std::vector<int> head_sizes_;
   std::vector<std::string> bot_names_;
+  std::vector<std::string> policy_names_;  // as replays call them
   std::vector<std::uint32_t> frame_skip_;  // [plan]
   bool every_tick_ = true;
   SeatMask seat_bits_ = 0;

@@ -8,12 +8,14 @@ import msgspec
 class Controller(msgspec.Struct, frozen=True):
     """Who decides for a seat: a bot of the core by name, or a learned policy by id.
 
-    ``policy`` counts from 0 (0 = the learner's latest weights); it is -1 for a bot.
+    ``policy`` counts from 0 (0 = the learner's latest weights); it is -1 for a bot. ``name`` is what
+    replays call a policy (empty = ``"policy:N"``).
     """
 
     bot: str = ""
     policy: int = -1
     weight: float = 1.0
+    name: str = ""
 
 
 class SeatPlan(msgspec.Struct, frozen=True):

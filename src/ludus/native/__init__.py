@@ -88,7 +88,7 @@ class NativeGames(Protocol):
         self,
         game: str,
         params: Mapping[str, str],
-        plans: Sequence[tuple[Sequence[tuple[int, int, float]], int, int, int]],
+        plans: Sequence[tuple[Sequence[tuple[int, int, float, str]], int, int, int]],
         rotate: bool,
         matches: int,
         groups: int,

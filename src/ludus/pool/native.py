@@ -283,7 +283,7 @@ class NativePool:
         self.close()
 
 
-EncodedController = tuple[int, int, float]
+EncodedController = tuple[int, int, float, str]
 EncodedPlan = tuple[list[EncodedController], int, int, int]
 
 
@@ -319,7 +319,7 @@ def encode_lineup(spec: GameSpec, lineup: Lineup) -> list[EncodedPlan]:
             if not c.weight >= 0:
                 raise ValueError(f"{where}: weight={c.weight} of a controller, expected >= 0")
             bot = bot_index(c.bot, where) if c.bot else -1
-            controllers.append((bot, -1 if c.bot else c.policy, c.weight))
+            controllers.append((bot, -1 if c.bot else c.policy, c.weight, c.name))
         if not sum(c.weight for c in plan.controllers) > 0:
             raise ValueError(f"{where}: the weights of the controllers sum to 0")
         plans.append((controllers, plan.frame_skip, handover, plan.handover_ticks))

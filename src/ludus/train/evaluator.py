@@ -75,7 +75,7 @@ def play_matches(
             return SeatPlan((Controller(bot=side.bot),), side.frame_skip)
         policy = len(actors)
         actors[policy] = side.actor
-        return SeatPlan((Controller(policy=policy),), side.frame_skip)
+        return SeatPlan((Controller(policy=policy, name=side.name),), side.frame_skip)
 
     plans = [plan(player)]
     if spec.seats > 1:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ludus.games.replays import info as replay_info
 from ludus.storage import RunDirectory, RunExists, read_jsonl, read_weights
 from ludus.train.api import evaluate, resume_run, start_run
 from ludus.train.config import Preset
@@ -62,7 +63,10 @@ def test_run_leaves_everything_and_repeats(tmp_path: Path, lag: str) -> None:
     assert "Final matches" in text
     assert "seed 1" in text
     assert "<svg" in text
-    assert list(run.replays.glob("final-random-*.replay.ludus"))
+    replays = list(run.replays.glob("final-random-*.replay.ludus"))
+    assert replays
+    players = replay_info(replays[0].read_bytes()).players
+    assert any(p.startswith("version ") for p in players), players  # whoever watches it is told who learned
 
     assert reproducible_rows(run.metrics) == reproducible_rows(tmp_path / "b" / "metrics.jsonl")
     assert same_weights(last_weights(run.path), last_weights(tmp_path / "b"))
