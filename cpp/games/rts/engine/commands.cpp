@@ -69,10 +69,11 @@ struct Run {
     if (!in_range) {
       approach(slot, tx, ty, now);
     } else if (ready(slot, kCdAttack, now)) {
+      const int damage = rules.damage(state.type[slot], state.type[target]);
       if (t.attack_range <= 1) {
-        queue.push(Effect::hit, slot, target, t.attack);
+        queue.push(Effect::hit, slot, target, damage);
       } else {
-        queue.push(Effect::shoot, slot, target, t.attack, state.x[slot], state.y[slot]);
+        queue.push(Effect::shoot, slot, target, damage, state.x[slot], state.y[slot]);
       }
       queue.push(Effect::start_cd, slot, kNone, kCdAttack);
     }

@@ -40,6 +40,7 @@ void hit(const EngineRules& rules, State& state, EffectQueue& queue, const Effec
   }
   state.damaged_by[e.target] = e.unit;
   if (state.cmd[e.target] != Cmd::idle || !type.takes(Cmd::attack)) return;
+  if (e.unit != kNone && !rules.may_attack(state.type[e.target], state.type[e.unit])) return;
   if (!rules.quirks.repeated_counters) {
     for (int i = 0; i < state.counters; ++i) {
       if (state.counter[i].unit == e.target) return;

@@ -3,6 +3,7 @@
 // data in EngineRules; a game adds its start position, decisions and end of match.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -13,7 +14,7 @@ inline constexpr int kSlots = 64;     // units alive at once, all owners togethe
 inline constexpr int kMaxOwners = 3;  // two seats, and a neutral owner where a game needs one
 inline constexpr int kMaxSide = 32;   // cells along one side of the map
 inline constexpr int kWideBits = 5;   // a wide cell number is y * kMaxSide + x
-inline constexpr int kMaxTypes = 8;
+inline constexpr int kMaxTypes = 16;
 inline constexpr int kMaxBullets = 48;
 inline constexpr int kMaxCounters = 32;      // counter-attacks waiting for the next tick
 inline constexpr std::uint8_t kNone = 255;   // no slot: absent, or gone
@@ -37,8 +38,8 @@ struct UnitType {
   std::array<std::int32_t, kCooldowns> cooldown{};
   bool building = false;      // ignores orders while it has one
   bool invulnerable = false;  // honoured by the ruleset "clean" only
-  std::uint8_t accepts = 0;   // bit c: takes orders of kind Cmd(c)
-  std::uint8_t builds = 0;    // bit t: may build type t (ruleset "clean" checks it)
+  std::uint16_t accepts = 0;  // bit c: takes orders of kind Cmd(c)
+  std::uint16_t builds = 0;   // bit t: may build type t (ruleset "clean" checks it)
 
   [[nodiscard]] bool takes(Cmd c) const { return (accepts >> static_cast<int>(c) & 1) != 0; }
 };
@@ -56,11 +57,35 @@ struct Quirks {
   bool baseless_play = true;     // when both last bases fall in one tick the match goes on
 };
 
+// The ruleset "clean": none of them.
+[[nodiscard]] constexpr Quirks clean_quirks() {
+  return {.integer_range = false,
+          .repeated_counters = false,
+          .learned_paths = false,
+          .wrapped_target = false,
+          .loose_builds = false,
+          .hurts_invulnerable = false,
+          .congestion_guard = false,
+          .loose_edges = false,
+          .baseless_play = false};
+}
+
+// What an attack of one type does to another, in percent of its attack; 0: it cannot attack it.
+struct AttackTable {
+  std::array<std::array<std::uint16_t, kMaxTypes>, kMaxTypes> percent;
+
+  AttackTable() {
+    for (auto& row : percent) row.fill(100);
+  }
+};
+
 struct EngineRules {
   int side = 20;  // cells along one side of the square map
   int types = 0;
   std::array<UnitType, kMaxTypes> type{};
-  int base_type = 0;  // owning the last one wins
+  int base_type = 0;        // who alone still owns units of this type has won
+  std::uint16_t vital = 0;  // bit t: further types that count as this one
+  AttackTable attacks;
   std::uint32_t tick_limit = 30000;
   float bullet_speed = 0.2F;
   float bullet_hit = 0.3F;  // distance at which a bullet hits
@@ -74,6 +99,14 @@ struct EngineRules {
     return slot < first_slot[1] ? 0 : (slot < first_slot[2] ? 1 : 2);
   }
   [[nodiscard]] int capacity(int owner) const { return first_slot[owner + 1] - first_slot[owner]; }
+  [[nodiscard]] bool is_vital(int t) const { return t == base_type || (vital >> t & 1) != 0; }
+  // Before the target's defence.
+  [[nodiscard]] int damage(int attacker, int victim) const {
+    return std::min(30000, type[attacker].attack * attacks.percent[attacker][victim] / 100);
+  }
+  [[nodiscard]] bool may_attack(int attacker, int victim) const {
+    return attacks.percent[attacker][victim] != 0;
+  }
 };
 
 enum class BulletState : std::uint8_t { ready, explode1, explode2, explode3, done };
@@ -107,8 +140,8 @@ struct State {
   std::int8_t winner = -1;
   bool over = false, congested = false;
   std::array<std::uint8_t, kMaxOwners> units{};  // alive, by owner
-  std::array<std::uint8_t, kMaxOwners> bases{};
-  std::uint8_t running = 0;  // entries of run_order
+  std::array<std::uint8_t, kMaxOwners> bases{};  // of vital types
+  std::uint8_t running = 0;                      // entries of run_order
   std::uint8_t bullets = 0;
   std::uint8_t counters = 0;
   std::uint8_t path_head = 0, path_size = 0;  // ring of path entries, oldest first

@@ -48,7 +48,7 @@ int add_unit(const EngineRules& rules, State& state, int owner, int type, float 
   state.start[i] = 0;
   state.px[i] = state.py[i] = 0.0F;
   enter_cell(state, i, x, y);
-  if (type == rules.base_type) ++state.bases[owner];
+  if (rules.is_vital(type)) ++state.bases[owner];
   if (!regular(rules, x, y)) state.irregular |= std::uint64_t{1} << i;
   return i;
 }
@@ -105,7 +105,7 @@ void remove_units(const EngineRules& rules, State& state, std::uint64_t gone) {
     int next = begin;
     for (int i = begin; i < end; ++i) {
       if ((gone >> i & 1) != 0) {
-        if (state.type[i] == rules.base_type) --state.bases[owner];
+        if (rules.is_vital(state.type[i])) --state.bases[owner];
         continue;
       }
       to[i] = static_cast<std::uint8_t>(next);
@@ -166,6 +166,10 @@ bool offer_order(const EngineRules& rules, State& state, int slot, const Order& 
   const UnitType& type = rules.type[state.type[slot]];
   if (!type.takes(order.cmd)) return false;
   if (type.building && state.cmd[slot] != Cmd::idle) return false;
+  if (order.cmd == Cmd::attack && order.target != kNone &&
+      !rules.may_attack(state.type[slot], state.type[order.target])) {
+    return false;
+  }
   if (!rules.quirks.loose_builds && order.cmd == Cmd::build &&
       (type.builds >> order.target & 1) == 0) {
     return false;

@@ -15,14 +15,9 @@ namespace ludus::rts {
 namespace {
 
 constexpr std::array<int, 6> kAgeBins = {200, 500, 1000, 2000, 5000, 10000};
+constexpr int kEnemy = 8;  // added to the type in `cells`
 constexpr int kMoneyBins = 5;
 constexpr int kMoneyBin = 50;
-
-float hp_ratio(int hp, int max_hp) { return static_cast<float>(hp / (max_hp + 1.0e-6)); }
-
-int age_of(const State& s, int i) {
-  return std::max(0, static_cast<int>(s.tick) - static_cast<int>(s.built[i]));
-}
 
 // What both compact tensors look at.
 struct Scene {
@@ -47,44 +42,6 @@ struct Scene {
   }
   [[nodiscard]] bool own(int i) const { return rules.engine.owner_of(i) == seat; }
 };
-
-void write_cells(const Scene& scene, std::uint16_t* out) {
-  const State& s = scene.state;
-  const int side = scene.rules.engine.side;
-  std::fill_n(out, kCellRows * kCellCols, std::uint16_t{0});
-  std::uint16_t* row = out;
-  int last_base = kNone;
-  for_bits(scene.seen, [&](int i) {
-    const int x = std::clamp(static_cast<int>(s.x[i]), 0, side - 1);
-    const int y = std::clamp(static_cast<int>(s.y[i]), 0, side - 1);
-    row[0] = static_cast<std::uint16_t>(y * side + x + 1);
-    row[1] = static_cast<std::uint16_t>(s.type[i] + (scene.own(i) ? 0 : 8));
-    row[2] = static_cast<std::uint16_t>(s.hp[i]);
-    row[3] = static_cast<std::uint16_t>(scene.rules.engine.type[s.type[i]].hp);
-    row[4] = static_cast<std::uint16_t>(age_of(s, i));
-    row += kCellCols;
-    if (scene.own(i) && s.type[i] == kBase) last_base = i;
-  });
-  row = out + (kCellRows - 1) * kCellCols;
-  row[0] = static_cast<std::uint16_t>(std::min(s.money[scene.seat], 65535));
-  if (last_base != kNone) {
-    row[1] = static_cast<std::uint16_t>(s.hp[last_base]);
-    row[2] = static_cast<std::uint16_t>(scene.rules.engine.type[kBase].hp);
-  }
-  row[3] = static_cast<std::uint16_t>(side);
-}
-
-std::uint8_t unit_byte(float v) {  // [0, 1] -> 0..255
-  return static_cast<std::uint8_t>(std::clamp(v, 0.0F, 1.0F) * 255.0F + 0.5F);
-}
-
-// The part of a cooldown that is still to wait, 0 = ready.
-float waiting(const EngineRules& engine, const State& s, int i, Cooldown cd) {
-  const int length = engine.type[s.type[i]].cooldown[cd];
-  if (length == 0 || (s.last[cd][i] == 0)) return 0.0F;
-  const int left = length - (static_cast<int>(s.tick) - static_cast<int>(s.last[cd][i]));
-  return static_cast<float>(std::max(0, left)) / static_cast<float>(length);
-}
 
 void write_units(const Scene& scene, std::uint8_t* out) {
   const EngineRules& engine = scene.rules.engine;
@@ -338,7 +295,7 @@ void observe_mini(const MiniRules& rules, const State& state, int seat,
   const Scene scene(rules, state, seat);
   std::array<std::uint16_t, kCellRows * kCellCols> cells;
   std::array<float, kGlobals> globals;
-  write_cells(scene, cells.data());
+  write_cells(rules.engine, state, seat, scene.seen, kEnemy, cells.data());
   write_globals(scene, globals.data());
   std::memcpy(tensors[0], cells.data(), sizeof cells);
   write_units(scene, reinterpret_cast<std::uint8_t*>(tensors[1]));

@@ -41,12 +41,11 @@
 #include <vector>
 
 #include "game/spec.hpp"
+#include "games/rts/engine/cells.hpp"
 #include "games/rts/minirts/rules.hpp"
 
 namespace ludus::rts {
 
-inline constexpr int kCellRows = kSlots + 1;
-inline constexpr int kCellCols = 5;
 inline constexpr int kPlanes = 22;
 inline constexpr int kUnitRows = kSlots;
 inline constexpr int kUnitCols = 24;

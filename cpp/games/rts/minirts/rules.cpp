@@ -60,19 +60,19 @@ Field flag(std::string key, bool& target) {
 }
 
 // A set of names as bits, written "a,b,c"; empty text is the empty set.
-Field names(std::string key, std::uint8_t& target, std::vector<std::string> valid) {
+Field names(std::string key, std::uint16_t& target, std::vector<std::string> valid) {
   std::string expected = "a comma-separated list of";
   for (const std::string& v : valid) {
     if (!v.empty()) expected += " " + v;
   }
   return {std::move(key), expected,
           [&target, valid](std::string_view text) {
-            std::uint8_t set = 0;
+            std::uint16_t set = 0;
             while (!text.empty()) {
               const std::string_view name = text.substr(0, text.find(','));
               const auto it = std::ranges::find(valid, name);
               if (name.empty() || it == valid.end()) return false;
-              set = static_cast<std::uint8_t>(set | 1U << (it - valid.begin()));
+              set = static_cast<std::uint16_t>(set | 1U << (it - valid.begin()));
               text.remove_prefix(std::min(text.size(), name.size() + 1));
             }
             target = set;
@@ -226,15 +226,7 @@ MiniRules make_mini_rules(const Params& params) {
                       : start == "symmetric" ? StartUnits::symmetric
                                              : StartUnits::random;
   if (params.text("ruleset", declared) == "clean") {
-    engine.quirks = Quirks{.integer_range = false,
-                           .repeated_counters = false,
-                           .learned_paths = false,
-                           .wrapped_target = false,
-                           .loose_builds = false,
-                           .hurts_invulnerable = false,
-                           .congestion_guard = false,
-                           .loose_edges = false,
-                           .baseless_play = false};
+    engine.quirks = clean_quirks();
     rules.first_decision = 0;
   }
   return rules;

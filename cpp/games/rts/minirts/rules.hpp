@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "game/params.hpp"
+#include "games/rts/engine/homes.hpp"
 #include "games/rts/engine/types.hpp"
 
 namespace ludus::rts {
@@ -15,8 +16,6 @@ inline constexpr std::array<const char*, kMiniTypes> kMiniTypeNames = {
     "resource", "worker", "melee_attacker", "range_attacker", "barracks", "base"};
 
 inline constexpr int kMiniSeats = 2;
-
-enum class StartUnits : std::uint8_t { random, symmetric, none };
 
 struct MiniRules {
   EngineRules engine;

@@ -1,9 +1,8 @@
 #include "games/rts/minirts/strategy.hpp"
 
 #include <algorithm>
-#include <limits>
 
-#include "games/rts/engine/units.hpp"
+#include "games/rts/engine/tactics.hpp"
 
 namespace ludus::rts {
 
@@ -11,11 +10,6 @@ namespace {
 
 constexpr float kNearResource2 = 6.0F;  // squared distances of the defence
 constexpr float kNearBase2 = 4.0F;
-constexpr float kRunBelow2 = 4.0F;  // hit and run: flee below, attack above
-constexpr float kHitAbove2 = 6.0F;
-constexpr int kFleeDepth = 10;
-constexpr int kBarracksRadius = 3;
-constexpr int kBorder = 2;
 
 // What a decision looks at, gathered once.
 struct Picture {
@@ -47,140 +41,6 @@ struct Picture {
 
   [[nodiscard]] bool threatened() const { return enemies_seen != 0 || attacker != kNone; }
 };
-
-// The unit of `set` nearest to (x, y) within the squared distance `closest`, or kNone. Lowers
-// `closest` to its distance. The lowest id wins ties.
-int nearest(const State& state, std::uint64_t set, float x, float y, float& closest) {
-  int found = kNone;
-  for_bits(set, [&](int i) {
-    const float d2 = distance2(state.x[i], state.y[i], x, y);
-    if (closest > d2) {
-      closest = d2;
-      found = i;
-    }
-  });
-  return found;
-}
-
-std::uint64_t of_type(const EngineRules& engine, const State& state, int owner, int type) {
-  std::uint64_t set = 0;
-  for_units(engine, state, owner, [&](int i) {
-    if (state.type[i] == type) set |= std::uint64_t{1} << i;
-  });
-  return set;
-}
-
-// The orders of one decision: at most one a unit, a later one replaces an earlier one, and an
-// ATTACK that the unit is already carrying out is not repeated.
-struct Plan {
-  const State& state;
-  std::array<Order, kSlots> order;
-  std::uint64_t given = 0;
-
-  explicit Plan(const State& s) : state(s) {}
-
-  void put(int slot, const Order& o) {
-    if (o.cmd == Cmd::attack && state.cmd[slot] == Cmd::attack && state.target[slot] == o.target) {
-      return;
-    }
-    order[slot] = o;
-    given |= std::uint64_t{1} << slot;
-  }
-  // To idle units; preemptive: also to those that do something of another kind.
-  void put_all(std::uint64_t set, const Order& o, bool preemptive) {
-    for_bits(set, [&](int i) {
-      if (state.cmd[i] == Cmd::idle || (preemptive && state.cmd[i] != o.cmd)) put(i, o);
-    });
-  }
-};
-
-// A free cell for barracks: around the base, from the side of the map's centre outwards.
-bool barracks_place(const EngineRules& engine, const State& state, float bx, float by, Order& out) {
-  const auto centre = static_cast<float>(engine.side / 2);
-  const int sx = bx < centre ? -1 : 1;
-  const int sy = by < centre ? -1 : 1;
-  for (int dx = -sx * kBarracksRadius; dx != sx * kBarracksRadius + sx; dx += sx) {
-    for (int dy = -sy * kBarracksRadius; dy != sy * kBarracksRadius + sy; dy += sy) {
-      const float x = bx + static_cast<float>(dx);
-      const float y = by + static_cast<float>(dy);
-      if (can_pass(engine, state, x, y, -1) && inside(engine, x, y, kBorder)) {
-        out = build_order(kBarracks, x, y);
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-// A place to flee to: among the cells reached in exactly kFleeDepth steps from the threats, the one
-// nearest to (x, y).
-bool flee_place(const EngineRules& engine, const State& state, std::uint64_t threats, float x,
-                float y, Order& out) {
-  constexpr int kCells = kMaxSide * kMaxSide;
-  constexpr int kDx[4] = {1, 0, -1, 0};
-  constexpr int kDy[4] = {0, 1, 0, -1};
-  std::uint8_t distance[kCells] = {};
-  std::int8_t free[kCells] = {};  // 0 unknown, 1 yes, -1 no
-  std::int16_t frontier[2][kCells + kSlots];
-  int size = 0;
-  for_bits(threats, [&](int i) {
-    frontier[0][size++] = static_cast<std::int16_t>(
-        std::clamp(cell_of(engine, state.x[i], state.y[i]), 0, engine.cells() - 1));
-  });
-  int now = 0;
-  for (int d = 1; d <= kFleeDepth; ++d) {
-    int next_size = 0;
-    for (int k = 0; k < size; ++k) {
-      const int cx = frontier[now][k] % engine.side;
-      const int cy = frontier[now][k] / engine.side;
-      for (int n = 0; n < 4; ++n) {
-        const int nx = cx + kDx[n];
-        const int ny = cy + kDy[n];
-        if (!inside(engine, nx, ny)) continue;
-        const int cell = ny * engine.side + nx;
-        if (distance[cell] != 0 && distance[cell] <= d) continue;
-        if (free[cell] == 0) {
-          const bool ok =
-              disc_free(engine, state, static_cast<float>(nx), static_cast<float>(ny), -1);
-          free[cell] = ok ? 1 : -1;
-        }
-        if (free[cell] < 0) continue;
-        distance[cell] = static_cast<std::uint8_t>(d);
-        frontier[1 - now][next_size++] = static_cast<std::int16_t>(cell);
-      }
-    }
-    size = next_size;
-    now = 1 - now;
-  }
-  auto closest = static_cast<float>(engine.cells());
-  bool found = false;
-  for (int k = 0; k < size; ++k) {
-    const auto px = static_cast<float>(frontier[now][k] % engine.side);
-    const auto py = static_cast<float>(frontier[now][k] / engine.side);
-    const float d2 = distance2(px, py, x, y);
-    if (closest > d2) {
-      closest = d2;
-      out = move_order(px, py);
-      found = true;
-    }
-  }
-  return found;
-}
-
-void hit_and_run(const EngineRules& engine, const State& state, Plan& plan, int slot,
-                 std::uint64_t targets) {
-  const float x = state.x[slot];
-  const float y = state.y[slot];
-  float closest = std::numeric_limits<float>::max();
-  const int target = nearest(state, targets, x, y, closest);
-  if (target == kNone) return;
-  if (closest > kHitAbove2) plan.put(slot, attack_order(target));
-  if (closest < kRunBelow2) {
-    Order flee;
-    const bool found = flee_place(engine, state, targets, x, y, flee);
-    plan.put(slot, found ? flee : attack_order(target));
-  }
-}
 
 void carry_out(const MiniRules& rules, State& state, int seat, ActionSet actions,
                const Picture& view) {
@@ -214,7 +74,8 @@ void carry_out(const MiniRules& rules, State& state, int seat, ActionSet actions
         if (builder == kNone && state.cmd[i] == Cmd::gather) builder = i;
       });
       Order order;
-      if (builder != kNone && barracks_place(engine, state, state.x[base], state.y[base], order)) {
+      if (builder != kNone &&
+          building_place(engine, state, kBarracks, state.x[base], state.y[base], order)) {
         plan.put(builder, order);
         money -= engine.type[kBarracks].cost;
       }

@@ -1,16 +1,13 @@
-// The moment as JSON, for viewers and tools. Everything is in it; `seen` tells a viewer which cells
-// each seat sees.
+#include "games/rts/engine/view.hpp"
+
+#include <algorithm>
 #include <cstdio>
 
 #include "games/rts/engine/fog.hpp"
-#include "games/rts/minirts/minirts.hpp"
 
-namespace ludus {
+namespace ludus::rts {
 
 namespace {
-
-using rts::Cmd;
-using rts::kNone;
 
 constexpr const char* kBulletStates[] = {"ready", "explode1", "explode2", "explode3", "done"};
 
@@ -27,15 +24,16 @@ void separate(std::string& out) {
 }
 
 struct Printer {
-  const rts::MiniRules& rules;
-  const rts::State& s;
+  const EngineRules& rules;
+  const State& s;
+  std::span<const char* const> names;
   std::string out;
 
   // The public id: running number, unique for the match.
   [[nodiscard]] int id(int slot) const { return slot == kNone ? -1 : s.id[slot]; }
 
   void command(int i) {
-    print(out, "\"command\":\"%s\"", rts::kCmdNames[static_cast<int>(s.cmd[i])]);
+    print(out, "\"command\":\"%s\"", kCmdNames[static_cast<int>(s.cmd[i])]);
     switch (s.cmd[i]) {
       case Cmd::idle:
         return;
@@ -49,7 +47,7 @@ struct Printer {
         print(out, ",\"target\":%d,\"base\":%d", id(s.source[i]), id(s.target[i]));
         break;
       case Cmd::build:
-        print(out, ",\"builds\":\"%s\"", rts::kMiniTypeNames[s.target[i]]);
+        print(out, ",\"builds\":\"%s\"", names[s.target[i]]);
         if (s.source[i] == 0) print(out, ",\"to\":[%.4f,%.4f]", s.px[i], s.py[i]);
         break;
     }
@@ -60,8 +58,8 @@ struct Printer {
   void cooldowns(int i) {
     constexpr const char* kNames[] = {"move", "attack", "gather", "build"};
     out += ",\"cooldown\":{";
-    for (int c = 0; c < rts::kCooldowns; ++c) {
-      const int length = rules.engine.type[s.type[i]].cooldown[c];
+    for (int c = 0; c < kCooldowns; ++c) {
+      const int length = rules.type[s.type[i]].cooldown[c];
       const int gone = static_cast<int>(s.tick) - static_cast<int>(s.last[c][i]);
       const bool waits = length > 0 && s.last[c][i] != 0 && gone < length;
       if (!waits) continue;
@@ -73,13 +71,13 @@ struct Printer {
 
   void units() {
     out += "\"units\":[";
-    for (int owner = 0; owner < rts::kMiniSeats; ++owner) {
-      rts::for_units(rules.engine, s, owner, [&](int i) {
+    for (int owner = 0; owner < kHomes; ++owner) {
+      for_units(rules, s, owner, [&](int i) {
         separate(out);
         print(out, "{\"id\":%d,\"seat\":%d,\"type\":\"%s\",\"x\":%.5f,\"y\":%.5f,", s.id[i], owner,
-              rts::kMiniTypeNames[s.type[i]], s.x[i], s.y[i]);
-        print(out, "\"hp\":%d,\"max_hp\":%d,\"built\":%d,", s.hp[i],
-              rules.engine.type[s.type[i]].hp, s.built[i]);
+              names[s.type[i]], s.x[i], s.y[i]);
+        print(out, "\"hp\":%d,\"max_hp\":%d,\"built\":%d,", s.hp[i], rules.type[s.type[i]].hp,
+              s.built[i]);
         command(i);
         cooldowns(i);
         out += '}';
@@ -102,14 +100,14 @@ struct Printer {
   // One string a seat and row: '1' where the seat sees the cell, index x.
   void seen() {
     out += "\"seen\":[";
-    for (int seat = 0; seat < rts::kMiniSeats; ++seat) {
-      const rts::Sight sight = rts::sight_of(rules.engine, s, seat);
+    for (int seat = 0; seat < kHomes; ++seat) {
+      const Sight sight = sight_of(rules, s, seat);
       separate(out);
       out += '[';
-      for (int y = 0; y < rules.engine.side; ++y) {
+      for (int y = 0; y < rules.side; ++y) {
         separate(out);
         out += '"';
-        for (int x = 0; x < rules.engine.side; ++x) out += sight.cell(x, y) ? '1' : '0';
+        for (int x = 0; x < rules.side; ++x) out += sight.cell(x, y) ? '1' : '0';
         out += '"';
       }
       out += ']';
@@ -120,11 +118,11 @@ struct Printer {
 
 }  // namespace
 
-std::string MiniRts::view(const Rules& rules, const State& state) {
-  const rts::State& s = state.world;
-  Printer p{rules, s, {}};
-  print(p.out, "{\"game\":\"minirts\",\"tick\":%u,\"map\":{\"width\":%d,\"height\":%d},", s.tick,
-        rules.engine.side, rules.engine.side);
+std::string view_world(const EngineRules& rules, const State& s, const char* game,
+                       std::span<const char* const> type_names) {
+  Printer p{rules, s, type_names, {}};
+  print(p.out, "{\"game\":\"%s\",\"tick\":%u,\"map\":{\"width\":%d,\"height\":%d},", game, s.tick,
+        rules.side, rules.side);
   print(p.out, "\"over\":%s,\"winner\":%d,\"congested\":%s,", s.over ? "true" : "false", s.winner,
         s.congested ? "true" : "false");
   print(p.out, "\"money\":[%d,%d],", s.money[0], s.money[1]);
@@ -137,4 +135,4 @@ std::string MiniRts::view(const Rules& rules, const State& state) {
   return std::move(p.out);
 }
 
-}  // namespace ludus
+}  // namespace ludus::rts

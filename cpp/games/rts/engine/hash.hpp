@@ -1,0 +1,12 @@
+// The hash of a match: everything that can influence its future, apart from what was learned about
+// paths and remembered of them.
+#pragma once
+
+#include "base/hash.hpp"
+#include "games/rts/engine/types.hpp"
+
+namespace ludus::rts {
+
+void hash_world(const EngineRules& rules, const State& state, Hash64& h);
+
+}  // namespace ludus::rts
