@@ -12,9 +12,10 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from ludus.flow.spec import GameSpec, TensorSpec
-from ludus.games import list_games, spec
+from ludus.games import list_games, rulebook, spec
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "games"
 _BLOCK = re.compile(r"(<!-- spec: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -129,6 +130,38 @@ def bots(s: GameSpec) -> str:
     return _table(("bot", "what it does"), [(_code(b.name), b.meaning) for b in s.bots])
 
 
+def rulebook_keys(_: GameSpec) -> str:
+    """One row a key of a rulebook, from its schema."""
+    rows: list[tuple[str, ...]] = []
+
+    def walk(node: dict[str, Any], path: str) -> None:
+        if node.get("type") != "object":
+            rows.append((_code(path), _allowed(node), str(node.get("description", "-"))))
+            return
+        for name, child in node.get("properties", {}).items():
+            walk(child, f"{path}.{name}" if path else name)
+        for child in node.get("patternProperties", {}).values():
+            walk(child, f"{path}.NAME")
+
+    walk(rulebook.schema(), "")
+    return _table(("key", "allowed", "meaning"), rows)
+
+
+def _allowed(node: dict[str, Any]) -> str:
+    if "minimum" in node:
+        noun = "a whole number" if node["type"] == "integer" else "a number"
+        return f"{noun}, {_number(node['minimum'])} .. {_number(node['maximum'])}"
+    if node["type"] == "array":
+        choices = node["items"].get("enum")
+        return "list of " + (", ".join(map(_code, choices)) if choices else "names")
+    if "enum" in node:
+        return ", ".join(map(_code, node["enum"]))
+    return {"boolean": "true, false", "string": "text"}.get(str(node["type"]), str(node["type"]))
+
+
+#: Sections that only some pages have.
+OPTIONAL: dict[str, Callable[[GameSpec], str]] = {"rulebook": rulebook_keys}
+
 SECTIONS: dict[str, Callable[[GameSpec], str]] = {
     "facts": facts,
     "observation": observation,
@@ -144,10 +177,11 @@ def fill(page: str, s: GameSpec) -> str:
 
     def block(match: re.Match[str]) -> str:
         name = match.group(2)
-        if name not in SECTIONS:
+        section = {**SECTIONS, **OPTIONAL}.get(name)
+        if section is None:
             raise ValueError(f"unknown section {name!r}; there are {', '.join(SECTIONS)}")
         seen.append(name)
-        return f"{match.group(1)}\n{SECTIONS[name](s)}\n{match.group(3)}"
+        return f"{match.group(1)}\n{section(s)}\n{match.group(3)}"
 
     filled = _BLOCK.sub(block, page)
     missing = [name for name in SECTIONS if name not in seen]

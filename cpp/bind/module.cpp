@@ -2,6 +2,7 @@
 #include "bind/bind.hpp"
 #include "bind/pool.hpp"
 #include "bind/replay.hpp"
+#include "bind/rulebook.hpp"
 #include "bind/run.hpp"
 #include "bind/spec.hpp"
 #include "host/builtin.hpp"
@@ -44,4 +45,5 @@ NB_MODULE(_core, m) {
   bind::bind_replay(m, games);
   bind::bind_run(m, games);
   bind::bind_pool(m, games);
+  bind::bind_rulebook(m);
 }

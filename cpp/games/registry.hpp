@@ -6,10 +6,11 @@
 #include "games/connect_four/connect_four.hpp"
 #include "games/gomoku/gomoku.hpp"
 #include "games/rts/minirts/minirts.hpp"
+#include "games/rts/rulebook/rts.hpp"
 #include "games/tic_tac_toe/tic_tac_toe.hpp"
 
 namespace ludus {
 
-using BuiltinGames = GameList<ConnectFour, Gomoku, MiniRts, TicTacToe>;
+using BuiltinGames = GameList<ConnectFour, Gomoku, MiniRts, Rts, TicTacToe>;
 
 }  // namespace ludus

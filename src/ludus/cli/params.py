@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from ludus.cli.errors import UserError
 from ludus.flow.spec import GameSpec
@@ -11,15 +12,23 @@ from ludus.train.config import ParamValue
 from ludus.train.preset_game import find_game, param_problems
 
 
-def read_params(given: Iterable[str]) -> dict[str, ParamValue]:
-    """``--param NAME=VALUE`` of each. Raises :class:`UserError`."""
+def read_params(given: Iterable[str], game: str = "") -> dict[str, ParamValue]:
+    """``--param NAME=VALUE`` of each; a rulebook that is a path is read. Raises :class:`UserError`."""
+    from ludus.games import rulebook
+
     out: dict[str, ParamValue] = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise UserError(f"--param {text}: expected NAME=VALUE")
         number = schema.number(value)
-        out[name.replace("-", "_")] = value if isinstance(number, str) else number
+        name = name.replace("-", "_")
+        out[name] = value if isinstance(number, str) else number
+        if name == "rulebook" and rulebook.is_path(value):
+            try:
+                out[name] = rulebook.read(Path(value), check=game == rulebook.GAME)
+            except ValueError as error:
+                raise UserError(str(error)) from None
     return out
 
 

@@ -20,6 +20,7 @@ COMMANDS: dict[str, Entry] = {
     "games list": Entry("games:GamesList", "the games that can be played here"),
     "games show": Entry("games:GamesShow", "a game's parameters, bots, observations and actions"),
     "games check": Entry("games:GamesCheck", "whether a game keeps the contract"),
+    "games schema": Entry("games:GamesSchema", "the JSON schema of rulebooks, for editors"),
     "train": Entry("train:Train", "train a policy as a preset says"),
     "resume": Entry("train:Resume", "go on with a run that was interrupted"),
     "eval": Entry("evaluate:Eval", "one player against another, with confidence intervals"),

@@ -18,10 +18,16 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class GameConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which game under which rules. ``params`` are checked against the game's own declaration."""
+    """Which game under which rules. ``params`` are checked against the game's own declaration.
+
+    ``params.rulebook`` may be the path of a TOML file, from here or from the preset's folder.
+    ``randomise``: a key of the rulebook -> [low, high]; every match draws the number anew. Both are
+    resolved as the preset is loaded: a run's configuration holds the lines themselves in ``params``.
+    """
 
     name: Name
     params: dict[str, ParamValue] = {}
+    randomise: dict[str, tuple[float, float]] = {}
     frame_skip: Natural = 0  # ticks between decisions of the learner, 0 = the game's default
 
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import msgspec
 import msgspec.inspect as mi
 
+from ludus.games import rulebook
 from ludus.train import schema
 from ludus.train.config import ParamValue, Preset
 from ludus.train.schema import Problem
@@ -99,7 +100,32 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
         raw = path.read_bytes()[: MAX_BYTES + 1]
     except OSError as error:
         raise PresetError([f"{source}: cannot be read ({error.strerror})"]) from None
-    return parse_preset(raw, source=source, name=path.stem, overrides=overrides)
+    return _with_rulebook(parse_preset(raw, source=source, name=path.stem, overrides=overrides), path.parent)
+
+
+def _with_rulebook(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
+    """Puts what ``rulebook`` and ``randomise`` mean in the place of what they say."""
+    game = loaded.preset.game
+    params = dict(game.params)
+    given = params.get("rulebook")
+    if rulebook.is_path(given):
+        path = Path(str(given))
+        beside = folder / path
+        from_preset = loaded.origins.get("game.params.rulebook") == "preset"
+        try:
+            params["rulebook"] = rulebook.read(
+                beside if from_preset and beside.is_file() else path, check=game.name == rulebook.GAME
+            )
+        except ValueError as error:
+            where = loaded.where("game.params.rulebook")
+            lines = [f"{where}: game.params.rulebook: {line}" for line in str(error).splitlines()]
+            raise PresetError(lines) from None
+    if game.randomise:
+        if params.get("randomise"):
+            raise PresetError([f"{loaded.source}: game.params.randomise: set by game.randomise already"])
+        params["randomise"] = rulebook.randomise_text(game.randomise)
+    resolved = msgspec.structs.replace(game, params=params, randomise={})
+    return msgspec.structs.replace(loaded, preset=msgspec.structs.replace(loaded.preset, game=resolved))
 
 
 def parse_preset(

@@ -47,11 +47,16 @@ def check_game(loaded: LoadedPreset) -> GameSpec:
         declared = find_game(preset.game.name)
     except PresetError as error:
         raise PresetError([f"{loaded.where('game.name')}: game.name: {error}"]) from None
-    problems = [*param_problems(preset.game.params, declared), *_bot_problems(preset, declared)]
-    problems += _input_problems(preset, declared)
+    problems = [*param_problems(preset.game.params, declared)]
+    if not problems:
+        try:  # bots and observations may depend on the parameters
+            declared = spec(preset.game.name, preset.game.params)
+        except ValueError as error:
+            problems = [Problem("game.params", line) for line in str(error).splitlines()]
+    problems += [*_bot_problems(preset, declared), *_input_problems(preset, declared)]
     if problems:
         raise PresetError([f"{loaded.where(p.path)}: {p.text}" for p in problems])
-    return spec(preset.game.name, preset.game.params)
+    return declared
 
 
 def param_problems(

@@ -10,7 +10,7 @@ from ludus.web.recording import Decision, Recording
 FRAMES = 2500  # about as many view documents a match; the page moves things smoothly between two of them
 TICKS_PER_S = {"map": 50.0, "turns": 1.0}  # what speed 1 is (ELF draws a tick in 20 ms)
 # How a game is drawn. Every game that is not here is shown as its view documents.
-KINDS = {"minirts": "rts", "tic_tac_toe": "tic_tac_toe"}
+KINDS = {"minirts": "rts", "rts": "rts", "tic_tac_toe": "tic_tac_toe"}
 
 
 def recording_of(replay: bytes, every_ticks: int = 0) -> Recording:

@@ -40,7 +40,7 @@ def test_known_errors_exist() -> None:
     ("line", "message"),
     [
         ("gmes", "unknown command gmes (did you mean games?); see: ludus --help"),
-        ("games", "ludus games: missing command; expected one of list, show, check"),
+        ("games", "ludus games: missing command; expected one of list, show, check, schema"),
         ("games lst", "ludus games: unknown command lst (did you mean list?)"),
         ("games show minirst", "unknown game minirst (did you mean minirts?); see: ludus games list"),
         (
@@ -121,7 +121,7 @@ def test_a_full_disk_is_told_without_a_traceback(
     ("typed", "expected"),
     [
         (["tr"], ["train"]),
-        (["games", ""], ["check", "list", "show"]),
+        (["games", ""], ["check", "list", "schema", "show"]),
         (["games", "show", "mini"], ["minirts"]),
         (["games", "show", "--js"], ["--json"]),
         (["train", "minirts", "--run.la"], ["--run.lag"]),

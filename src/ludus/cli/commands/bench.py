@@ -45,7 +45,7 @@ class BenchSim(msgspec.Struct, frozen=True):
     def run(self) -> int:
         from ludus.games.simulate import bench_sim
 
-        params = read_params(self.param)
+        params = read_params(self.param, self.game)
         spec = game_spec(self.game, params)
         bots = self._bots(spec)
         threads = self.threads or usable_processors()

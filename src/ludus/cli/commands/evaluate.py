@@ -41,7 +41,7 @@ class Eval(msgspec.Struct, frozen=True):
     json: Annotated[bool, option("one JSON document on stdout")] = False
 
     def run(self) -> int:
-        params = read_params(self.param)
+        params = read_params(self.param, self.game)
         if self.game:
             game_spec(self.game, params)
         from ludus.train.api import evaluate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -53,7 +54,7 @@ class GamesShow(msgspec.Struct, frozen=True):
     def run(self) -> int:
         from ludus.cli.params import game_spec, read_params
 
-        spec = game_spec(self.game, read_params(self.param))
+        spec = game_spec(self.game, read_params(self.param, self.game))
         if self.json:
             console.document({**msgspec.to_builtins(spec), "spec_hash": spec.spec_hash})
         else:
@@ -64,9 +65,10 @@ class GamesShow(msgspec.Struct, frozen=True):
 class GamesCheck(msgspec.Struct, frozen=True):
     """Whether a game keeps the contract: determinism, cloning, masks, ranges, refusals, ends, replays.
 
-    Exit code 3 if it does not."""
+    A rulebook (a .toml file) is checked first: every mistake is named with what was expected and the
+    nearest valid name. Exit code 3 if something is wrong."""
 
-    game: Annotated[str, positional("a game's name, or the path of a compiled game")]
+    game: Annotated[str, positional("a game's name, the path of a compiled game, or of a rulebook (.toml)")]
     matches: Annotated[int, msgspec.Meta(ge=1), option("matches to play", "N")] = 20
     seed: Annotated[int, msgspec.Meta(ge=0), option("of the matches", "N")] = 1
     param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
@@ -74,14 +76,22 @@ class GamesCheck(msgspec.Struct, frozen=True):
 
     def run(self) -> int:
         from ludus.cli.params import game_spec, read_params
-        from ludus.games import check_game
+        from ludus.games import check_game, rulebook
 
-        params = read_params(self.param)
-        game_spec(self.game, params)
-        report = check_game(self.game, params, matches=self.matches, seed=self.seed)
+        game, params = self.game, read_params(self.param, self.game)
+        if rulebook.is_path(game):
+            try:
+                params["rulebook"] = rulebook.read(Path(game))
+            except ValueError as error:
+                raise CheckError(str(error)) from None
+            game = rulebook.GAME
+        spec = game_spec(game, params)
+        report = check_game(game, params, matches=self.matches, seed=self.seed)
         if self.json:
             console.document({**msgspec.to_builtins(report), "passed": report.passed})
         else:
+            if rulebook.is_path(self.game):
+                console.result(describe_rulebook(str(params["rulebook"]), spec))
             rows = [("ok" if f.passed else "FAILED", f.check, f.detail) for f in report.findings]
             console.result(console.table(rows))
             console.result(
@@ -94,6 +104,45 @@ class GamesCheck(msgspec.Struct, frozen=True):
                 f"{report.game}: {len(failed)} of {len(report.findings)} checks failed: {', '.join(failed)}"
             )
         return DONE
+
+
+class GamesSchema(msgspec.Struct, frozen=True):
+    """The JSON schema of rulebooks: editors complete and check my_rules.toml with it.
+
+    The first line `#:schema ./rulebook.schema.json` in the file names it."""
+
+    json: Annotated[bool, JSON] = False
+
+    def run(self) -> int:
+        from ludus.games import rulebook
+
+        console.document(rulebook.schema())
+        return DONE
+
+
+def describe_rulebook(text: str, spec: GameSpec) -> str:
+    """The units of a rulebook and what can be decided, as a table and lines of text."""
+    from ludus.games import rulebook
+
+    values = rulebook.keys(text)
+    columns = ("cost", "hp", "defence", "attack", "attack_range", "speed", "vision", "builds")
+    units = list(dict.fromkeys(k.split(".")[1] for k in values if k.startswith("units.")))
+    rows = [(u, *(values[f"units.{u}.{c}"] for c in columns)) for u in units]
+    factors = [
+        f"{k.split('.')[1]} against {k.split('.')[2]}: {v}"
+        for k, v in values.items()
+        if k.startswith("attack.")
+    ]
+    return "\n".join(
+        [
+            f"{spec.title}: {len(units)} types, map of {values['map.side']} x {values['map.side']} cells",
+            console.table(rows, ("", *columns), indent="  "),
+            "factors on damage: " + ("; ".join(factors) or "none"),
+            "choices: " + ", ".join(spec.heads[0].labels),
+            "bots: " + ", ".join(b.name for b in spec.bots),
+            "",
+        ]
+    )
 
 
 def describe(spec: GameSpec) -> str:

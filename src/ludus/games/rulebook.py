@@ -1,0 +1,140 @@
+"""Rulebooks of the game ``rts``: whole real-time strategy games as TOML files.
+
+A file is flattened to lines ``key=value``, which is the form in which a rulebook travels: as a parameter
+of the rules, in a run's ``config.toml``, and inside every replay. So a path is only ever read where a
+person gave it (a preset, a command line), and what was read is all that is needed from then on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from ludus.native import ParamError, core
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+GAME = "rts"
+#: What the core takes; a file may be longer by its comments.
+MAX_TEXT = 1 << 16
+MAX_FILE = 1 << 20
+_PREFIX = "rts.rulebook"
+
+
+def names() -> list[str]:
+    """The rulebooks that are built in."""
+    return core.rulebook_names()
+
+
+def schema() -> dict[str, object]:
+    """The JSON schema of a rulebook, for editors; draft 2020-12."""
+    return msgspec.json.decode(core.rulebook_schema(), type=dict[str, object])
+
+
+def keys(text: str) -> dict[str, str]:
+    """Every key of a rulebook with its value as text, defaults included. Raises ``ParamError``."""
+    lines = core.rulebook_text(text).splitlines()
+    return dict(line.split("=", 1) for line in lines)
+
+
+def is_path(value: object) -> bool:
+    """Whether a parameter ``rulebook`` names a file: it ends in ``.toml``."""
+    return isinstance(value, str) and value.endswith(".toml") and "\n" not in value
+
+
+def read(path: Path, *, check: bool = True) -> str:
+    """The lines of a rulebook file.
+
+    Raises ``ParamError`` with every mistake, one a line: file, key, value, what was expected, and the
+    nearest valid name. ``check=False`` only reads: for files that are not rulebooks of ``rts``.
+    """
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_FILE + 1)
+    except OSError as error:
+        raise ParamError(f"{path}: cannot be read ({error.strerror})") from None
+    if len(raw) > MAX_FILE:
+        raise ParamError(f"{path}: larger than {MAX_FILE} bytes; this is no rulebook")
+    try:
+        document = tomllib.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ParamError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ParamError(f"{path}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise ParamError(f"{path}: not valid TOML: nested too deep") from None
+    try:
+        text = "".join(f"{line}\n" for line in flatten(document))
+    except ValueError as error:
+        raise ParamError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from None
+    if not text:
+        raise ParamError(f"{path}: holds no keys: expected at least two types below [units]")
+    if len(text.encode()) > MAX_TEXT:
+        raise ParamError(f"{path}: {len(text.encode())} bytes without comments: expected at most {MAX_TEXT}")
+    if check:
+        try:
+            core.rulebook_text(text)
+        except ParamError as error:
+            raise ParamError(_named(str(path), str(error))) from None
+    return text
+
+
+def _named(path: str, message: str) -> str:
+    """The core's message with the file in the place of the parameter."""
+    return "\n".join(path + line.removeprefix(_PREFIX) for line in message.splitlines())
+
+
+def randomise_text(table: Mapping[str, tuple[float, float]]) -> str:
+    """``{key: [low, high]}`` as the parameter ``randomise`` takes it. Raises ``ParamError``."""
+    lines = []
+    for key, (low, high) in table.items():
+        numbers = [str(int(v)) if v.is_integer() else repr(v) for v in (float(low), float(high))]
+        lines += flatten({key: numbers})
+    return "".join(f"{line}\n" for line in lines)
+
+
+def flatten(table: Mapping[str, object]) -> list[str]:
+    """A TOML document as lines ``path.to.key=value``, in its order: lists are joined by commas.
+
+    Raises ``ValueError`` with every value that a rulebook cannot hold.
+    """
+    lines: list[str] = []
+    problems: list[str] = []
+    for path, value in _leaves(table):
+        text = _text(value)
+        if text is None:
+            problems.append(
+                f"{path} = {value!r:.60}: expected a number, true or false, text or a list of these"
+            )
+        elif any(c in path for c in "=\n#") or any(c in text for c in "\n\r#"):
+            problems.append(f"{path!r:.60}: keys and texts hold no line breaks, = or #")
+        else:
+            lines.append(f"{path}={text}")
+    if problems:
+        raise ParamError("\n".join(problems))
+    return lines
+
+
+def _leaves(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float, str)):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        parts = [None if isinstance(v, (list, tuple)) else _text(v) for v in value]
+        return None if any(p is None or "," in p for p in parts) else ",".join(p or "" for p in parts)
+    return None
