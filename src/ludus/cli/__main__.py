@@ -30,6 +30,7 @@ _KNOWN = (
     ("ludus.train.errors", "RunFailed", errors.FAILED),
     ("ludus.train.errors", "Interrupted", errors.INTERRUPTED),
     ("ludus.storage.errors", "StorageError", errors.USAGE),
+    ("ludus.rollouts.scripted", "BotError", errors.USAGE),
     ("ludus.native", "ParamError", errors.USAGE),
     ("ludus.native", "ReplayError", errors.USAGE),
 )

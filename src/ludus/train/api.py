@@ -13,6 +13,7 @@ from ludus.flow import GameSpec, MatchResult
 from ludus.games import spec as game_spec
 from ludus.policies.weights import WeightsError, load_weights
 from ludus.rollouts.network_actor import NetworkActor
+from ludus.rollouts.scripted import ScriptedActor, is_bot_file, load_bot
 from ludus.storage import Checkpoint, RunDirectory, RunInfo, is_reference, resolve_weights, utc_now
 from ludus.train import hardware
 from ludus.train.config import ParamValue, Preset
@@ -125,11 +126,14 @@ def _carry_out(
 def resolve_player(
     text: str, spec: GameSpec, *, seed: int = 0, frame_skip: int = 0, greedy: bool = False
 ) -> Player:
-    """Who ``text`` is: a bot's name, ``random``, ``RUN@best|last|VERSION``, or a weights file.
+    """Who ``text`` is: a bot's name, ``random``, ``RUN@best|last|VERSION``, a weights file, or a bot in
+    Python (``my_bot.py``, ``my_bot.py:CLASS``), whose code is run.
 
     Weights play at the frame skip that they were trained with unless ``frame_skip`` says otherwise.
-    Raises ``ConfigError`` or ``StorageError``.
+    Raises ``ConfigError``, ``StorageError`` or ``BotError``.
     """
+    if is_bot_file(text):
+        return Player(text, actor=ScriptedActor(load_bot(text), spec), frame_skip=frame_skip)
     if text in {b.name for b in spec.bots} or text == ALONE or not is_reference(text):
         return scripted_player(text, spec, seed, frame_skip)
     path = resolve_weights(text)
@@ -144,7 +148,7 @@ def resolve_player(
 
 def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
     """The game, and the parameters of its rules, that weights were trained on; None for a bot's name."""
-    if not is_reference(text):
+    if is_bot_file(text) or not is_reference(text):
         return None
     path = resolve_weights(text)
     game = load_weights(path).meta.game

@@ -40,12 +40,12 @@ class EventLog:
             for u in view.units:
                 before = self._alive.get(u.id)
                 if before is None:
-                    self._appeared(view.tick, u)
-                elif u.hp < before.hp and role(u.type) in ("base", "building"):
+                    self._appeared(view, u)
+                elif u.hp < before.hp and role(u.type, view.roles) in ("base", "building"):
                     self._hurt(view.tick, u)
             for gone in self._alive.values():
                 if gone.id not in alive:
-                    self._vanished(view.tick, gone)
+                    self._vanished(view, gone)
         elif alive:
             self._settled = True
         self._alive = alive
@@ -57,18 +57,18 @@ class EventLog:
     def _add(self, tick: int, kind: str, seat: int, unit: int, text: str) -> None:
         self.events.append(Event(tick=tick, kind=kind, seat=seat, unit=unit, text=text))
 
-    def _appeared(self, tick: int, u: UnitView) -> None:
-        building = role(u.type) in ("base", "building")
+    def _appeared(self, view: RtsView, u: UnitView) -> None:
+        building = role(u.type, view.roles) in ("base", "building")
         kind, verb = ("built", "finished") if building else ("trained", "trained")
-        self._add(tick, kind, u.seat, u.id, f"{words(u.type)} {verb}")
+        self._add(view.tick, kind, u.seat, u.id, f"{words(u.type)} {verb}")
 
-    def _vanished(self, tick: int, u: UnitView) -> None:
+    def _vanished(self, view: RtsView, u: UnitView) -> None:
         kind, verb = {
             "resource": ("exhausted", "exhausted"),
             "base": ("razed", "destroyed"),
             "building": ("razed", "destroyed"),
-        }.get(role(u.type), ("died", "died"))
-        self._add(tick, kind, u.seat, u.id, f"{words(u.type)} {verb}")
+        }.get(role(u.type, view.roles), ("died", "died"))
+        self._add(view.tick, kind, u.seat, u.id, f"{words(u.type)} {verb}")
 
     def _hurt(self, tick: int, u: UnitView) -> None:
         last = self._alarm.get(u.id)

@@ -105,6 +105,7 @@ class RtsTracks:
         self._ticks: list[int] = []
         self._map = MapView(0, 0)
         self._types = _Names()
+        self._roles: dict[str, str] = {}
         self._commands = _Names("idle")
         self._cooldowns = _Names()
         self._money: list[Column] = []
@@ -141,6 +142,7 @@ class RtsTracks:
             )
         if len(view.money) != len(self._money):
             raise ViewError(f"money of {len(view.money)} seats, expected {len(self._money)}")
+        self._roles |= view.roles
         step = view.tick - self._ticks[-1] if self._ticks else 1
         self._ticks.append(view.tick)
         for column, amount in zip(self._money, view.money, strict=True):
@@ -279,7 +281,7 @@ class RtsTracks:
             "height": self._map.height,
             "steps_per_cell": STEPS_PER_CELL,
             "cooldown_steps": COOLDOWN_STEPS,
-            "types": [{"name": name, "role": role(name)} for name in self._types.names],
+            "types": [{"name": name, "role": role(name, self._roles)} for name in self._types.names],
             "commands": self._commands.names,
             "cooldowns": self._cooldowns.names,
             "unit_columns": UNIT_COLUMNS,

@@ -56,7 +56,8 @@ class RtsView(msgspec.Struct):
     """One moment of a match on a map.
 
     ``money``: one number a seat. ``seen``: for each seat one string a row, ``1`` where the seat sees the
-    cell and ``0`` elsewhere; empty when the game has no fog. ``winner``: a seat or -1.
+    cell and ``0`` elsewhere; empty when the game has no fog. ``winner``: a seat or -1. ``roles``: what types
+    are to the viewer (resource, worker, troop, building, base), where the game says it.
     """
 
     tick: int
@@ -67,6 +68,7 @@ class RtsView(msgspec.Struct):
     seen: list[list[str]] = []
     winner: int = -1
     over: bool = False
+    roles: dict[str, str] = {}
 
 
 # What each type is to the viewer: how large it is drawn, what counts as army, which loss is an alarm.
@@ -80,6 +82,6 @@ ROLES = {
 }
 
 
-def role(unit_type: str) -> str:
-    """One of the values above; a type that is not listed counts as a troop."""
-    return ROLES.get(unit_type, "troop")
+def role(unit_type: str, roles: dict[str, str]) -> str:
+    """What a type is to the viewer; one that nobody has said anything about counts as a troop."""
+    return roles.get(unit_type) or ROLES.get(unit_type, "troop")

@@ -90,10 +90,11 @@ export function drawIcon(ctx, palette, type, seat, r) {
     }
   } else {
     ctx.fillStyle = palette.glyph;
-    ctx.font = `700 ${1.1 * r}px system-ui, sans-serif`;
+    ctx.font = `700 ${0.8 * r}px system-ui, sans-serif`;
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
-    ctx.fillText((type.name[0] ?? "?").toUpperCase(), 0, 0.06 * r);
+    const letters = type.name.slice(0, 2) || "?";  // one letter would be the same for many
+    ctx.fillText(letters[0].toUpperCase() + letters.slice(1), 0, 0.06 * r);
   }
   ctx.restore();
 }
