@@ -80,7 +80,7 @@ class JsonWriter {
   void number(T v) {
     char buffer[40];
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, v);
-    out_.append(buffer, end.ptr);
+    out_.append(buffer, static_cast<std::size_t>(end.ptr - buffer));
   }
   void comma() {
     if (!fresh_) out_ += ',';

@@ -5,12 +5,13 @@
 #include "game/game_list.hpp"
 #include "games/connect_four/connect_four.hpp"
 #include "games/gomoku/gomoku.hpp"
+#include "games/pommerman/pommerman.hpp"
 #include "games/rts/minirts/minirts.hpp"
 #include "games/rts/rulebook/rts.hpp"
 #include "games/tic_tac_toe/tic_tac_toe.hpp"
 
 namespace ludus {
 
-using BuiltinGames = GameList<ConnectFour, Gomoku, MiniRts, Rts, TicTacToe>;
+using BuiltinGames = GameList<ConnectFour, Gomoku, MiniRts, Pommerman, Rts, TicTacToe>;
 
 }  // namespace ludus

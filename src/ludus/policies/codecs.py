@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ludus.flow import TensorSpec
+from ludus.policies.pommerman import PommermanCells
 from ludus.policies.rts_cells import RtsCells
 from ludus.policies.sparse import SparsePlanes
 from ludus.policies.unfolded import Unfolded, by_rank
@@ -72,6 +73,7 @@ _IDENTITY = Identity()
 _CODECS: Mapping[str, Codec] = {
     "identity": _IDENTITY,
     "bits": _IDENTITY,
+    "pommerman": PommermanCells(),
     "rts_cells": RtsCells(),
 }
 
