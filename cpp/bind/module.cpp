@@ -1,5 +1,6 @@
 // ludus.native._core: the built-in games.
 #include "bind/bind.hpp"
+#include "bind/pixels.hpp"
 #include "bind/pool.hpp"
 #include "bind/replay.hpp"
 #include "bind/rulebook.hpp"
@@ -41,6 +42,7 @@ NB_MODULE(_core, m) {
   const GameSet& games = builtin_games();
   bind::bind_errors(m);
   m.def("build_info", &build_info, "How this module was built, for bug reports.");
+  bind::bind_pixels(m);
   bind::bind_spec(m, games);
   bind::bind_replay(m, games);
   bind::bind_run(m, games);

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ludus.games.registry import find, spec, text_params
+from ludus.games.registry import find, is_python, maker, spec, text_params
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -25,7 +25,10 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class GameReport(msgspec.Struct, frozen=True):
-    """All checks of one game. ``ns_per_tick`` is one core, bots (or random actions) in every seat."""
+    """All checks of one game. ``ns_per_tick`` is one core, bots (or random actions) in every seat.
+
+    Games written in Python observe and decide at every tick of it, and have no state to measure.
+    """
 
     game: str
     findings: tuple[Finding, ...]
@@ -42,8 +45,14 @@ def check_game(
     reference: str, params: Mapping[str, object] | None = None, *, matches: int = 20, seed: int = 1
 ) -> GameReport:
     """Runs every check over ``matches`` matches. Raises ``ParamError`` on an unknown game or parameter."""
-    game = find(reference)
     text = text_params(params or {})
+    if is_python(reference):
+        from ludus.games.python_conformance import check_python
+
+        made = maker(reference, text)
+        rows, ns_per_tick = check_python(made, matches, seed)
+        return GameReport(made.spec.name, tuple(Finding(*row) for row in rows), ns_per_tick, 0.0, 0)
+    game = find(reference)
     findings = msgspec.json.decode(
         game.native.conformance(game.name, text, seed, matches), type=list[Finding]
     )

@@ -204,9 +204,11 @@ def main(channel_descriptor: int, lifeline: int) -> int:
         with contextlib.suppress(OSError):
             send_message(channel, f"{type(error).__name__}: {error}".encode())
         return 1
-    send_message(channel, b"")
     try:
+        send_message(channel, b"")
         worker.run()
+    except BrokenPipeError:  # the parent gave up while the games were made
+        return 0
     finally:
         worker.close()
     return 0

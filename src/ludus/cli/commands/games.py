@@ -47,7 +47,7 @@ class GamesList(msgspec.Struct, frozen=True):
 class GamesShow(msgspec.Struct, frozen=True):
     """What a game declares: parameters, bots, observation tensors and action heads."""
 
-    game: Annotated[str, positional("a game's name, or the path of a compiled game")]
+    game: Annotated[str, positional("a game's name, or the path of a compiled game or a Python file")]
     param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
     json: Annotated[bool, JSON] = False
 
@@ -68,7 +68,9 @@ class GamesCheck(msgspec.Struct, frozen=True):
     A rulebook (a .toml file) is checked first: every mistake is named with what was expected and the
     nearest valid name. Exit code 3 if something is wrong."""
 
-    game: Annotated[str, positional("a game's name, the path of a compiled game, or of a rulebook (.toml)")]
+    game: Annotated[
+        str, positional("a game's name, or the path of a compiled game, a Python file, a rulebook (.toml)")
+    ]
     matches: Annotated[int, msgspec.Meta(ge=1), option("matches to play", "N")] = 20
     seed: Annotated[int, msgspec.Meta(ge=0), option("of the matches", "N")] = 1
     param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
@@ -94,6 +96,10 @@ class GamesCheck(msgspec.Struct, frozen=True):
                 console.result(describe_rulebook(str(params["rulebook"]), spec))
             rows = [("ok" if f.passed else "FAILED", f.check, f.detail) for f in report.findings]
             console.result(console.table(rows))
+            if not report.state_bytes:
+                rate = 1e9 / report.ns_per_tick if report.ns_per_tick else 0.0
+                console.result(f"{report.game}: {rate:,.0f} ticks/s on one core, random play, observing")
+        if not self.json and report.state_bytes:
             console.result(
                 f"{report.game}: {report.ns_per_tick:.1f} ns a tick, state {report.state_bytes} bytes, "
                 f"cloned in {report.clone_ns:.1f} ns"

@@ -1,0 +1,216 @@
+"""Atari 2600 games by the Arcade Learning Environment: ``atari/Breakout``.
+
+The emulator is driven directly, one instance a match, and the usual preprocessing (Mnih et al. 2015,
+Machado et al. 2018) happens here: the last two of the frames that an action is held for, the larger of both
+pixel by pixel, shrunk to 84x84 by area, the last four of these as planes. Chance is ours (no-ops at the
+start, sticky actions), so that a match depends on its seed and actions alone and can be cloned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ludus.flow.slab import Array
+from ludus.flow.spec import GameSpec, HeadSpec, ParamSpec
+from ludus.games.python_game import Floats, Ints, PythonGame, VectorGame, declare, tensor, typed_params
+from ludus.native import core
+
+if TYPE_CHECKING:
+    from ale_py import ALEInterface
+
+HEIGHT, WIDTH = 210, 160
+
+_PARAMS = (
+    ParamSpec("frame_skip", "integer", "4", 1, 60, meaning="frames that an action is held for"),
+    ParamSpec("stack", "integer", "4", 1, 16, meaning="observed pictures, the newest last"),
+    ParamSpec("size", "integer", "84", 16, 160, meaning="height and width of a picture"),
+    ParamSpec("sticky", "real", "0.0", 0, 1, meaning="chance that a frame repeats the action before it"),
+    ParamSpec("noop_max", "integer", "30", 0, 1000, meaning="a match begins with 0 to so many idle frames"),
+    ParamSpec(
+        "episodic_life", "text", "false", choices=("false", "true"), meaning="a lost life ends the match"
+    ),
+    ParamSpec(
+        "fire_reset",
+        "text",
+        "true",
+        choices=("false", "true"),
+        meaning="FIRE is pressed where a game waits for it",
+    ),
+    ParamSpec(
+        "full_action_space", "text", "false", choices=("false", "true"), meaning="all 18 actions, used or not"
+    ),
+    ParamSpec("max_frames", "integer", "108000", 1, 1 << 30, meaning="a match is cut off there"),
+)
+
+
+class AtariGame:
+    """One emulator. ``reset`` of a lost life (``episodic_life``) goes on where the life ended."""
+
+    def __init__(self, maker: AtariMaker) -> None:
+        self.spec, self._maker = maker.spec, maker
+        self._ale = maker.emulator()
+        self._actions = maker.actions
+        self._frames = [np.zeros((self._ale_height(), WIDTH), np.uint8) for _ in range(2)]
+        self._stack = np.zeros((maker.stack, maker.size, maker.size), np.uint8)
+        self._rng = np.random.default_rng(0)
+        self._last = self._actions[0]
+        self._reward = 0.0
+        self._lives = 0
+        self._frame_count = 0
+        self.truncated = False
+
+    def _ale_height(self) -> int:
+        return int(self._ale.getScreenDims()[0])
+
+    def reset(self, seed: int) -> None:
+        ale, maker = self._ale, self._maker
+        self._rng = np.random.default_rng(seed)
+        goes_on = maker.episodic_life and not ale.game_over() and self._lives > 0 and not self.truncated
+        if goes_on:
+            ale.act(self._actions[0])
+        else:
+            self._frame_count = 0
+            ale.reset_game()
+            for _ in range(int(self._rng.integers(0, maker.noop_max + 1)) if maker.noop_max else 0):
+                ale.act(self._actions[0])
+                if ale.game_over():
+                    ale.reset_game()
+        if maker.fire is not None:
+            ale.act(maker.fire)
+            if ale.game_over():
+                ale.reset_game()
+        self._last = self._actions[0]
+        self._lives = ale.lives()
+        self.truncated = False
+        self._reward = 0.0
+        ale.getScreenGrayscale(self._frames[0])
+        self._stack[...] = 0
+        core.shrink_max(self._frames[0], self._frames[0], self._stack[-1])
+
+    def to_act(self) -> Sequence[int]:
+        return (0,)
+
+    def step(self, actions: Ints) -> bool:
+        ale, maker = self._ale, self._maker
+        wanted = self._actions[int(actions[0, 0])]
+        skip, sticky = maker.frame_skip, maker.sticky
+        repeats = (self._rng.random(skip) < sticky).tolist() if sticky > 0.0 else None
+        reward, action = 0.0, wanted
+        for frame in range(skip):
+            action = self._last if repeats is not None and repeats[frame] else wanted
+            self._last = action
+            reward += ale.act(action)
+            if frame >= skip - 2:
+                ale.getScreenGrayscale(self._frames[frame & 1])
+        self._reward = reward
+        self._frame_count += skip
+        stack = self._stack
+        stack[:-1] = stack[1:]
+        other = self._frames[skip & 1] if skip > 1 else self._frames[(skip - 1) & 1]
+        core.shrink_max(self._frames[(skip - 1) & 1], other, stack[-1])
+        lives = ale.lives()
+        over = bool(ale.game_over())
+        lost = maker.episodic_life and lives < self._lives
+        self._lives = lives
+        self.truncated = not over and not lost and self._frame_count >= maker.max_frames
+        return over or lost or self.truncated
+
+    def rewards(self, out: Floats) -> None:
+        out[0] = self._reward
+
+    def outcome(self, out: Floats) -> None:
+        out[0] = 0.0
+
+    def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        out["screen"][...] = self._stack
+
+    def hash(self) -> int:
+        """Of everything that the future depends on."""
+        import hashlib
+
+        state = self._ale.cloneSystemState().serialize() if hasattr(self._ale, "cloneSystemState") else b""
+        return int.from_bytes(
+            hashlib.blake2b(bytes(state) + self._stack.tobytes(), digest_size=8).digest(), "big"
+        )
+
+
+class AtariMaker:
+    """``name`` as Gymnasium or as its ROM is called: ``Breakout``, ``MsPacman`` or ``ms_pacman``."""
+
+    def __init__(self, name: str, params: Mapping[str, str]) -> None:
+        from ale_py import roms
+
+        self._rom = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+        known = roms.get_all_rom_ids()
+        if self._rom not in known:
+            import difflib
+
+            near = difflib.get_close_matches(self._rom, known, n=1, cutoff=0.5)
+            hint = f" (did you mean atari/{near[0]}?)" if near else ""
+            raise ValueError(f"atari/{name}: no such game{hint}")
+        values = {
+            **typed_params(_PARAMS, {p.name: p.default_value for p in _PARAMS}),
+            **typed_params(_PARAMS, params),
+        }
+        self.frame_skip, self.stack = int(values["frame_skip"]), int(values["stack"])
+        self.size, self.noop_max = int(values["size"]), int(values["noop_max"])
+        self.sticky, self.max_frames = float(values["sticky"]), int(values["max_frames"])
+        self.episodic_life = bool(values["episodic_life"])
+        ale = self.emulator()
+        self.actions = list(
+            ale.getLegalActionSet() if values["full_action_space"] else ale.getMinimalActionSet()
+        )
+        labels = tuple(str(a.name).lower() for a in self.actions)
+        fires = bool(values["fire_reset"]) and "fire" in labels and len(labels) >= 3
+        self.fire = self.actions[labels.index("fire")] if fires else None
+        self.spec: GameSpec = declare(
+            f"atari/{name}",
+            title=f"{name} of the Atari 2600 (Arcade Learning Environment)",
+            observation=[
+                tensor(
+                    "screen",
+                    (self.stack, self.size, self.size),
+                    "u8",
+                    low=0,
+                    high=255,
+                    scale=1 / 255,
+                    meaning="grey pictures, the newest last",
+                )
+            ],
+            heads=[HeadSpec("action", len(self.actions), labels=labels)],
+            max_ticks=-(-self.max_frames // self.frame_skip),
+            params=_PARAMS,
+            meaning="A tick is one decision: frame_skip frames of the emulator.",
+        )
+
+    def emulator(self) -> ALEInterface:
+        """A machine with the game's ROM, silent."""
+        import ale_py
+        from ale_py import roms
+
+        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+        ale = ale_py.ALEInterface()
+        ale.setInt("random_seed", 1)
+        ale.setFloat("repeat_action_probability", 0.0)
+        ale.setBool("sound", False)
+        path = roms.get_rom_path(self._rom)
+        if path is None:
+            raise ValueError(f"atari/{self._rom}: ale-py has no ROM of it")
+        ale.loadROM(path)
+        return ale
+
+    def make(self) -> PythonGame:
+        return AtariGame(self)
+
+    def make_vector(self, matches: int) -> VectorGame | None:
+        """None: an emulator a match is faster, and its chance belongs to the match."""
+        return None
+
+
+def maker(name: str, params: Mapping[str, str]) -> AtariMaker:
+    """See :class:`AtariMaker`."""
+    return AtariMaker(name, params)

@@ -1,0 +1,152 @@
+"""Environments of ``dm_env``: ``dm_env/my_package.my_module:make``.
+
+``make`` gives a ``dm_env.Environment``; its arguments with a plain default are the game's parameters. dm_env
+knows no seeds: where ``make`` takes ``seed``, the environment is made anew for every match, so that a match
+depends on its seed; elsewhere it is made once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ludus.flow.slab import Array
+from ludus.flow.spec import GameSpec
+from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
+from ludus.games.python_game import (
+    Floats,
+    Ints,
+    PythonGame,
+    VectorGame,
+    declare,
+    declared_params,
+    typed_params,
+)
+
+
+class DmEnvGame:
+    """One environment as a game of one seat. An end with a discount above 0 is a cut-off."""
+
+    def __init__(self, maker: DmEnvMaker) -> None:
+        self.spec, self._maker = maker.spec, maker
+        self._env: Any = None
+        self._step: Any = None
+        self.truncated = False
+
+    def reset(self, seed: int) -> None:
+        if self._env is None or self._maker.seeded:
+            self.close()
+            self._env = self._maker.environment(seed)
+        self._step = self._env.reset()
+        self.truncated = False
+
+    def to_act(self) -> Sequence[int]:
+        return (0,)
+
+    def step(self, actions: Ints) -> bool:
+        self._step = self._env.step(self._maker.actions.decode(actions[0]))
+        over = bool(self._step.last())
+        self.truncated = over and self._step.discount is not None and float(self._step.discount) > 0.0
+        return over
+
+    def rewards(self, out: Floats) -> None:
+        out[0] = 0.0 if self._step.reward is None else self._step.reward
+
+    def outcome(self, out: Floats) -> None:
+        out[0] = 0.0
+
+    def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        self._maker.observation.write(self._step.observation, out)
+
+    def close(self) -> None:
+        if self._env is not None:
+            self._env.close()
+
+
+class DmEnvMaker:
+    """A factory under parameters. Raises ``ValueError`` for what cannot be hosted."""
+
+    def __init__(self, name: str, params: Mapping[str, str]) -> None:
+        import dm_env  # noqa: F401 - said here, not in the first match
+
+        module_name, colon, attribute = name.partition(":")
+        if not colon:
+            raise ValueError(f"dm_env/{name}: expected dm_env/MODULE:FUNCTION")
+        try:
+            self._create = getattr(importlib.import_module(module_name), attribute, None)
+        except ModuleNotFoundError as error:
+            raise ValueError(f"dm_env/{name}: {error}") from None
+        if not callable(self._create):
+            raise ValueError(f"dm_env/{name}: {module_name} has no {attribute}")
+        self.seeded = "seed" in inspect.signature(self._create).parameters
+        declared = declared_params(self._create, skip=("seed",))
+        self._values = typed_params(declared, params)
+        env = self.environment(0)
+        try:
+            self.observation = Observation(space_of(env.observation_spec()))
+            self.actions = Actions(space_of(env.action_spec()))
+        except UnsupportedSpace as error:
+            raise ValueError(f"dm_env/{name}: {error}") from None
+        finally:
+            env.close()
+        self.spec: GameSpec = declare(
+            f"dm_env/{name}",
+            title=f"{attribute} of {module_name}",
+            observation=self.observation.tensors,
+            heads=self.actions.heads,
+            params=declared,
+        )
+
+    def environment(self, seed: int) -> Any:
+        """A new environment."""
+        values: dict[str, Any] = dict(self._values)
+        if self.seeded:
+            values["seed"] = seed
+        return self._create(**values)  # type: ignore[misc]
+
+    def make(self) -> PythonGame:
+        return DmEnvGame(self)
+
+    def make_vector(self, matches: int) -> VectorGame | None:
+        """dm_env has none."""
+        return None
+
+
+def space_of(spec: Any) -> Any:
+    """A spec of dm_env as a space of Gymnasium. Raises ``UnsupportedSpace``."""
+    from dm_env import specs
+    from gymnasium import spaces
+
+    if isinstance(spec, Mapping):
+        return spaces.Dict({str(k): space_of(v) for k, v in spec.items()})
+    if isinstance(spec, (list, tuple)):
+        return spaces.Tuple([space_of(v) for v in spec])
+    if isinstance(spec, specs.DiscreteArray):
+        return spaces.Discrete(int(spec.num_values))
+    if not isinstance(spec, specs.Array) or spec.dtype.kind not in "biuf":
+        raise UnsupportedSpace(f"{spec}: only arrays of numbers have a fixed size")
+    dtype = np.dtype(np.uint8) if spec.dtype.kind == "b" else spec.dtype
+    if isinstance(spec, specs.BoundedArray):
+        low, high = spec.minimum, spec.maximum
+    elif dtype.kind == "f":
+        low, high = -np.inf, np.inf
+    else:
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    shape = spec.shape
+    if dtype.kind != "f" and dtype.itemsize > 4:
+        dtype = np.dtype(np.float32)
+    return spaces.Box(
+        np.broadcast_to(np.asarray(low, dtype), shape),
+        np.broadcast_to(np.asarray(high, dtype), shape),
+        shape,
+        dtype,
+    )
+
+
+def maker(name: str, params: Mapping[str, str]) -> DmEnvMaker:
+    """See :class:`DmEnvMaker`."""
+    return DmEnvMaker(name, params)

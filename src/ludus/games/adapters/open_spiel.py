@@ -1,0 +1,231 @@
+"""Games of OpenSpiel: ``openspiel/connect_four``, parameters by their own names.
+
+Sequential and simultaneous games, with chance drawn here from the match's own stream. A seat sees the
+observation tensor, or the information state where a game has only that; what is hidden stays hidden.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ludus.flow.slab import Array
+from ludus.flow.spec import GameSpec, HeadSpec, ParamSpec
+from ludus.games.python_game import Bytes, Floats, Ints, PythonGame, VectorGame, declare, tensor, typed_params
+
+MAX_CHOICES = 1 << 16
+
+
+class OpenSpielGame:
+    """One state. Seats are OpenSpiel's players, rewards its own; the outcome is the sign of the returns."""
+
+    def __init__(self, maker: OpenSpielMaker) -> None:
+        self._maker, self.spec = maker, maker.spec
+        self._rng = np.random.default_rng(0)
+        self._state: Any = None
+        self._rewards = np.zeros(self.spec.seats, np.float32)
+        self.truncated = False
+
+    def reset(self, seed: int) -> None:
+        self._rng = np.random.default_rng(seed)
+        self._state = self._maker.game.new_initial_state()
+        self._rewards[...] = 0.0
+        self._chance()
+
+    def _chance(self) -> None:
+        """Plays until somebody must decide or the game is over."""
+        state = self._state
+        while not state.is_terminal() and state.is_chance_node():
+            actions, odds = zip(*state.chance_outcomes(), strict=True)
+            point = self._rng.random() * sum(odds)
+            index = min(int(np.searchsorted(np.cumsum(odds), point, side="right")), len(actions) - 1)
+            state.apply_action(actions[index])
+
+    def to_act(self) -> Sequence[int]:
+        state = self._state
+        if state.is_simultaneous_node():
+            able = [s for s in range(self.spec.seats) if state.legal_actions(s)]
+            return able or range(self.spec.seats)
+        return (state.current_player(),)
+
+    def step(self, actions: Ints) -> bool:
+        state = self._state
+        before = np.asarray(state.returns(), np.float32)
+        if state.is_simultaneous_node():
+            chosen = [int(actions[s, 0]) if state.legal_actions(s) else 0 for s in range(self.spec.seats)]
+            for seat, action in enumerate(chosen):
+                self._check(seat, action)
+            state.apply_actions(chosen)
+        else:
+            seat = state.current_player()
+            self._check(seat, int(actions[seat, 0]))
+            state.apply_action(int(actions[seat, 0]))
+        self._chance()
+        self._rewards[...] = np.asarray(state.returns(), np.float32) - before
+        over = bool(state.is_terminal())
+        self.truncated = False
+        return over
+
+    def _check(self, seat: int, action: int) -> None:
+        legal = self._state.legal_actions(seat)
+        if legal and action not in legal:
+            raise ValueError(f"action {action} of seat {seat} is illegal; legal are {legal[:20]}")
+
+    def rewards(self, out: Floats) -> None:
+        out[...] = self._rewards
+
+    def outcome(self, out: Floats) -> None:
+        returns = np.asarray(self._state.returns(), np.float64)
+        if self.spec.seats == 1:
+            out[...] = 0.0
+        elif self.spec.seats == 2:
+            out[...] = np.sign(returns - returns[::-1])
+        else:
+            best = returns.max()
+            out[...] = np.where(returns == best, 1.0, -1.0) if (returns != best).any() else 0.0
+
+    def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        values = self._maker.tensor_of(self._state, seat)
+        target = out["observation"]
+        array = np.asarray(values, np.float32).reshape(self._maker.shape)
+        if self._maker.bits:
+            target[...] = np.packbits(array.reshape(-1) != 0, bitorder="little")
+        else:
+            target[...] = array
+
+    def legal(self, seat: int, out: Bytes) -> None:
+        choices = self._state.legal_actions(seat)
+        out[...] = 0
+        out[choices if choices else [0]] = 1
+
+    def hash(self) -> int:
+        """Of the whole history."""
+        text = str(self._state.history()).encode()
+        return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
+
+    def clone(self) -> OpenSpielGame:
+        """A copy that plays on alone, where everybody sees everything; elsewhere it would know too much."""
+        if not self.spec.perfect_information:
+            raise ValueError(f"{self.spec.name}: hidden information cannot be cloned")
+        other = OpenSpielGame(self._maker)
+        other._state = self._state.clone()
+        other._rng = np.random.default_rng()
+        other._rng.bit_generator.state = self._rng.bit_generator.state
+        other._rewards = self._rewards.copy()
+        other.truncated = self.truncated
+        return other
+
+
+class OpenSpielMaker:
+    """``name`` under parameters. Raises ``ValueError`` for games that cannot be played seat by seat."""
+
+    def __init__(self, name: str, params: Mapping[str, str]) -> None:
+        import pyspiel
+
+        if name not in pyspiel.registered_names():
+            import difflib
+
+            near = difflib.get_close_matches(name, pyspiel.registered_names(), n=1, cutoff=0.5)
+            hint = f" (did you mean openspiel/{near[0]}?)" if near else ""
+            raise ValueError(f"openspiel/{name}: no such game{hint}")
+        kinds = {t.short_name: t for t in pyspiel.registered_games()}
+        declared = _declared(kinds[name].parameter_specification)
+        try:
+            self.game = pyspiel.load_game(name, typed_params(declared, params))
+        except (pyspiel.SpielError, IndexError) as error:
+            raise ValueError(f"openspiel/{name}: {error}") from None
+        kind, game = self.game.get_type(), self.game
+        if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
+            raise ValueError(f"openspiel/{name}: a mean field game has no seats")
+        if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
+            raise ValueError(f"openspiel/{name}: its chance cannot be seeded (sampled stochastic)")
+        self._by_observation = bool(kind.provides_observation_tensor)
+        if not self._by_observation and not kind.provides_information_state_tensor:
+            raise ValueError(f"openspiel/{name}: it gives no tensor to see")
+        try:
+            shape = (
+                game.observation_tensor_shape()
+                if self._by_observation
+                else game.information_state_tensor_shape()
+            )
+        except pyspiel.SpielError as error:
+            raise ValueError(f"openspiel/{name}: {error}") from None
+        self.shape = tuple(int(n) for n in shape) or (1,)
+        if len(self.shape) == 2:
+            self.shape = (self.shape[0] * self.shape[1],)
+        if not 0 < game.num_distinct_actions() <= MAX_CHOICES:
+            raise ValueError(
+                f"openspiel/{name}: {game.num_distinct_actions()} actions, at most {MAX_CHOICES}"
+            )
+        self.bits = len(self.shape) == 3 and self._is_binary()
+        perfect = kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
+        self.spec: GameSpec = declare(
+            f"openspiel/{name}",
+            title=f"{kind.long_name} of OpenSpiel",
+            observation=[
+                tensor("observation", self.shape, "bits", low=0, high=1)
+                if self.bits
+                else tensor("observation", self.shape)
+            ],
+            heads=[HeadSpec("action", int(game.num_distinct_actions()))],
+            seats=int(game.num_players()),
+            turn_based=kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL,
+            perfect_information=perfect,
+            max_ticks=int(game.max_game_length()),
+            params=declared,
+        )
+
+    def _is_binary(self) -> bool:
+        """Whether observations of random play hold nothing but 0 and 1; the same in every process."""
+        rng = np.random.default_rng(0)
+        for _ in range(5):
+            state = self.game.new_initial_state()
+            while not state.is_terminal():
+                if state.is_chance_node():
+                    outcomes = state.chance_outcomes()
+                    state.apply_action(outcomes[int(rng.integers(len(outcomes)))][0])
+                    continue
+                if state.is_simultaneous_node():
+                    return False
+                values = np.asarray(self.tensor_of(state, state.current_player()))
+                if not np.isin(values, (0.0, 1.0)).all():
+                    return False
+                legal = state.legal_actions()
+                state.apply_action(legal[int(rng.integers(len(legal)))])
+        return True
+
+    def tensor_of(self, state: Any, seat: int) -> Any:
+        """What a seat sees, flat."""
+        return (
+            state.observation_tensor(seat) if self._by_observation else state.information_state_tensor(seat)
+        )
+
+    def make(self) -> PythonGame:
+        return OpenSpielGame(self)
+
+    def make_vector(self, matches: int) -> VectorGame | None:
+        """OpenSpiel has none."""
+        return None
+
+
+def _declared(specification: Mapping[str, Any]) -> list[ParamSpec]:
+    """OpenSpiel's parameters; game-valued ones and those without a default are left out."""
+    out = []
+    for name, value in sorted(specification.items()):
+        if isinstance(value, bool):
+            out.append(ParamSpec(name, "text", str(value).lower(), choices=("false", "true")))
+        elif isinstance(value, int):
+            out.append(ParamSpec(name, "integer", str(value), -(2.0**31), 2.0**31))
+        elif isinstance(value, float):
+            out.append(ParamSpec(name, "real", repr(value), -1e300, 1e300))
+        elif isinstance(value, str):
+            out.append(ParamSpec(name, "text", value))
+    return out
+
+
+def maker(name: str, params: Mapping[str, str]) -> OpenSpielMaker:
+    """See :class:`OpenSpielMaker`."""
+    return OpenSpielMaker(name, params)

@@ -1,0 +1,260 @@
+"""Environments of PettingZoo: ``pettingzoo/classic/connect_four_v3``, or ``pettingzoo/my_package.my_module``.
+
+A module with ``parallel_env`` is played by the parallel API, one with ``env`` alone by AEC (``api`` chooses).
+An agent is a seat, for ever: one that is done before the others does not act any more and is shown its last
+observation; the match ends when the last one is done. Agents may differ in the number of their actions and
+in the length of flat observations: shorter ones are padded, and what is padded is illegal.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ludus.flow.slab import Array
+from ludus.flow.spec import GameSpec, ParamSpec
+from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
+from ludus.games.python_game import (
+    Bytes,
+    Floats,
+    Ints,
+    PythonGame,
+    VectorGame,
+    declare,
+    declared_params,
+    typed_params,
+)
+
+MASK = "action_mask"
+_API = ParamSpec(
+    "api", "text", "auto", choices=("auto", "parallel", "aec"), meaning="which of its two faces is used"
+)
+
+
+class _Seats:
+    """What the two APIs have in common: agents as seats, values, masks, rewards."""
+
+    def __init__(self, maker: PettingZooMaker) -> None:
+        self.spec, self._maker = maker.spec, maker
+        self._env = maker.environment()
+        self._names = maker.agents
+        self._seat = {name: seat for seat, name in enumerate(self._names)}
+        seats = len(self._names)
+        self._values: list[Any] = [None] * seats
+        self._masks: list[Any] = [None] * seats
+        self._earned = np.zeros(seats, np.float32)
+        self._total = np.zeros(seats, np.float64)
+        self.truncated = False
+
+    def _begin(self) -> None:
+        self._earned[...] = 0.0
+        self._total[...] = 0.0
+        self._masks = [None] * len(self._names)
+        self.truncated = False
+
+    def _keep(self, agent: str, value: Any, info: Any) -> None:
+        seat = self._seat[agent]
+        if isinstance(value, Mapping) and MASK in value:
+            self._masks[seat] = value[MASK]
+            if self._maker.inner:
+                value = value["observation"]
+        elif info and MASK in info:
+            self._masks[seat] = info[MASK]
+        self._values[seat] = value
+
+    def rewards(self, out: Floats) -> None:
+        out[...] = self._earned
+
+    def outcome(self, out: Floats) -> None:
+        """By the sum of rewards: the highest has won; all alike is a draw."""
+        out[...] = 0.0
+        if len(out) > 1 and (self._total != self._total[0]).any():
+            out[...] = np.where(self._total == self._total.max(), 1.0, -1.0)
+
+    def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        self._maker.write(seat, self._values[seat], out)
+
+    def legal(self, seat: int, out: Bytes) -> None:
+        choices = self._maker.choices[seat]
+        out[...] = 0
+        if choices is None:
+            out[...] = 1
+            return
+        mask = self._masks[seat]
+        out[:choices] = 1 if mask is None else np.asarray(mask) != 0
+        if not out.any():
+            raise ValueError(f"legal: seat {seat} has no legal action")
+
+    def close(self) -> None:
+        self._env.close()
+
+
+class ParallelGame(_Seats):
+    """All agents that are there act at once."""
+
+    def reset(self, seed: int) -> None:
+        values, infos = self._env.reset(seed=seed)
+        self._begin()
+        for agent, value in values.items():
+            self._keep(agent, value, infos.get(agent))
+
+    def to_act(self) -> Sequence[int]:
+        return sorted(self._seat[a] for a in self._env.agents)
+
+    def step(self, actions: Ints) -> bool:
+        decide = self._maker.decode
+        chosen = {a: decide(self._seat[a], actions[self._seat[a]]) for a in self._env.agents}
+        values, rewards, terminations, truncations, infos = self._env.step(chosen)
+        self._earned[...] = 0.0
+        for agent, value in values.items():
+            self._keep(agent, value, infos.get(agent))
+        for agent, reward in rewards.items():
+            self._earned[self._seat[agent]] = reward
+        self._total += self._earned
+        over = not self._env.agents
+        self.truncated = over and any(truncations.values()) and not any(terminations.values())
+        return over
+
+
+class TurnGame(_Seats):
+    """One agent acts at a time (AEC). Agents that are done are stepped out of the way."""
+
+    def reset(self, seed: int) -> None:
+        self._env.reset(seed=seed)
+        self._begin()
+        for agent in self._env.agents:
+            self._keep(agent, self._env.observe(agent), self._env.infos.get(agent))
+
+    def to_act(self) -> Sequence[int]:
+        return (self._seat[self._env.agent_selection],)
+
+    def step(self, actions: Ints) -> bool:
+        env = self._env
+        seat = self._seat[env.agent_selection]
+        env.step(self._maker.decode(seat, actions[seat]))
+        self._earned[...] = 0.0
+        for agent in env.agents:
+            self._earned[self._seat[agent]] = env.rewards.get(agent, 0.0)
+        self._total += self._earned
+        for agent in list(env.agents):
+            self._keep(agent, env.observe(agent), env.infos.get(agent))
+        terminated = any(env.terminations.values())
+        truncated = any(env.truncations.values())
+        while env.agents and (env.terminations[env.agent_selection] or env.truncations[env.agent_selection]):
+            env.step(None)
+        over = not env.agents
+        self.truncated = over and truncated and not terminated
+        return over
+
+
+class PettingZooMaker:
+    """A module's environment under parameters. Raises ``ValueError`` for what cannot be hosted."""
+
+    def __init__(self, name: str, params: Mapping[str, str]) -> None:
+        module_name = name if "." in name else "pettingzoo." + name.replace("/", ".")
+        try:
+            module = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            raise ValueError(f"pettingzoo/{name}: {error}") from None
+        parallel, turns = getattr(module, "parallel_env", None), getattr(module, "env", None)
+        if parallel is None and turns is None:
+            raise ValueError(f"pettingzoo/{name}: {module_name} has neither parallel_env nor env")
+        creator: Callable[..., Any] = getattr(module, "raw_env", None) or parallel or turns  # type: ignore[assignment]
+        declared = [*declared_params(creator, skip=("render_mode", "api")), _API]
+        values = typed_params(declared, params)
+        api = values.pop("api", "auto")
+        if api == "parallel" and parallel is None or api == "aec" and turns is None:
+            raise ValueError(f"pettingzoo/{name}: api = {api}: {module_name} has no such face")
+        self._turns = api == "aec" or parallel is None
+        self._create: Callable[..., Any] = turns if self._turns else parallel  # type: ignore[assignment]
+        self._values, self._name = values, name
+        env = self.environment()
+        try:
+            self.agents = list(env.possible_agents)
+            self._describe(env)
+        except UnsupportedSpace as error:
+            raise ValueError(f"pettingzoo/{name}: {error}") from None
+        finally:
+            env.close()
+        self.spec: GameSpec = declare(
+            f"pettingzoo/{name}",
+            title=f"{name} of PettingZoo",
+            observation=self._tensors,
+            heads=self._heads,
+            seats=len(self.agents),
+            turn_based=self._turns,
+            params=declared,
+        )
+
+    def environment(self) -> Any:
+        """A new environment."""
+        try:
+            return self._create(**self._values)
+        except TypeError as error:
+            raise ValueError(
+                f"pettingzoo/{self._name}: cannot be made with {self._values}: {error}"
+            ) from None
+
+    def _describe(self, env: Any) -> None:
+        """Tensors and heads that fit every agent."""
+        from gymnasium import spaces
+
+        seen = [env.observation_space(a) for a in self.agents]
+        self.inner = all(isinstance(s, spaces.Dict) and set(s.spaces) == {"observation", MASK} for s in seen)
+        if self.inner:
+            seen = [s["observation"] for s in seen]
+        self._observations = [Observation(s, skip=(MASK,)) for s in seen]
+        self._actions = [Actions(env.action_space(a)) for a in self.agents]
+        self.choices: list[int | None] = [a.heads[0].size if a.discrete else None for a in self._actions]
+        self._lengths: list[int] | None = None
+        if any(o.tensors != self._observations[0].tensors for o in self._observations):
+            flat = [o.tensors[0] for o in self._observations]
+            if any(len(o.tensors) > 1 for o in self._observations) or any(
+                len(t.shape) != 1 or t.dtype != "f32" for t in flat
+            ):
+                raise UnsupportedSpace(
+                    f"agents see different things ({seen[0]} and {seen[-1]}); "
+                    "only flat vectors of numbers are padded"
+                )
+            self._lengths = [t.shape[0] for t in flat]
+            longest = flat[int(np.argmax(self._lengths))]
+            self._tensors = [longest]
+        else:
+            self._tensors = self._observations[0].tensors
+        heads = max((a.heads for a in self._actions), key=lambda h: sum(x.size for x in h))
+        if any(a.heads != heads for a in self._actions) and not all(a.discrete for a in self._actions):
+            raise UnsupportedSpace(
+                "agents act differently; only Discrete spaces of different sizes are padded"
+            )
+        self._heads = heads
+
+    def write(self, seat: int, value: Any, out: Mapping[str, Array]) -> None:
+        """What a seat sees, padded with zeros."""
+        if self._lengths is None:
+            self._observations[seat].write(value, out)
+            return
+        target, length = out[self._tensors[0].name], self._lengths[seat]
+        target[length:] = 0
+        self._observations[seat].write(value, {self._observations[seat].tensors[0].name: target[:length]})
+
+    def decode(self, seat: int, decision: Ints) -> Any:
+        """A decision as the seat's action."""
+        choices = self.choices[seat]
+        if choices is not None and int(decision[0]) >= choices:
+            raise ValueError(f"action {int(decision[0])} of seat {seat} is not in [0, {choices})")
+        return self._actions[seat].decode(decision)
+
+    def make(self) -> PythonGame:
+        return TurnGame(self) if self._turns else ParallelGame(self)
+
+    def make_vector(self, matches: int) -> VectorGame | None:
+        """PettingZoo has none."""
+        return None
+
+
+def maker(name: str, params: Mapping[str, str]) -> PettingZooMaker:
+    """See :class:`PettingZooMaker`."""
+    return PettingZooMaker(name, params)

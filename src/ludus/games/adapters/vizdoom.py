@@ -1,0 +1,190 @@
+"""Single-player scenarios of ViZDoom: ``vizdoom/basic``, or the path of a ``.cfg``: ``vizdoom/./mine.cfg``.
+
+A tick is one decision, held for ``frame_skip`` tics of the engine. A seat sees the screen, shrunk by area,
+and the game variables that the scenario names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ludus.flow.slab import Array
+from ludus.flow.spec import GameSpec, HeadSpec, ParamSpec
+from ludus.games.python_game import Floats, Ints, PythonGame, VectorGame, declare, tensor, typed_params
+from ludus.native import core
+
+_PARAMS = (
+    ParamSpec("frame_skip", "integer", "4", 1, 100, meaning="tics that a decision is held for"),
+    ParamSpec("height", "integer", "72", 8, 120, meaning="of what is seen, pixels"),
+    ParamSpec("width", "integer", "128", 8, 160, meaning="of what is seen, pixels"),
+    ParamSpec("colour", "text", "true", choices=("false", "true"), meaning="red, green and blue, else grey"),
+    ParamSpec(
+        "actions",
+        "text",
+        "single",
+        choices=("single", "multi"),
+        meaning="one button at a time or none; or a head for each button, all at once",
+    ),
+    ParamSpec("skill", "integer", "0", 0, 5, meaning="difficulty; 0 = the scenario's own"),
+)
+_SCREEN = (120, 160)
+
+
+class VizdoomGame:
+    """One engine process."""
+
+    def __init__(self, maker: VizdoomMaker) -> None:
+        self.spec, self._maker = maker.spec, maker
+        self._game = maker.engine()
+        self._game.init()
+        buttons = self._game.get_available_buttons_size()
+        self._press = [0] * buttons
+        self._screen = np.zeros((maker.channels, *maker.size), np.uint8)
+        self._variables = np.zeros(maker.variables, np.float32)
+        self._reward = 0.0
+        self.truncated = False
+
+    def reset(self, seed: int) -> None:
+        self._game.set_seed(seed)
+        self._game.new_episode()
+        self.truncated = False
+        self._look()
+
+    def _look(self) -> None:
+        state = self._game.get_state()
+        if state is None:  # after the end there is nothing to see: the last picture stays
+            return
+        picture = np.ascontiguousarray(state.screen_buffer)
+        planes = picture[None] if picture.ndim == 2 else picture
+        for plane, out in zip(planes, self._screen, strict=True):
+            core.shrink_max(plane, plane, out)
+        if len(self._variables):
+            self._variables[...] = state.game_variables
+
+    def to_act(self) -> Sequence[int]:
+        return (0,)
+
+    def step(self, actions: Ints) -> bool:
+        press = self._press
+        if self._maker.single:
+            choice = int(actions[0, 0])
+            press[:] = [0] * len(press)
+            if choice:
+                press[choice - 1] = 1
+        else:
+            press[:] = actions[0].tolist()
+        game = self._game
+        self._reward = game.make_action(press, self._maker.frame_skip)
+        over = bool(game.is_episode_finished())
+        self.truncated = over and bool(game.is_episode_timeout_reached())
+        self._look()
+        return over
+
+    def rewards(self, out: Floats) -> None:
+        out[0] = self._reward
+
+    def outcome(self, out: Floats) -> None:
+        out[0] = 0.0
+
+    def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        out["screen"][...] = self._screen
+        if len(self._variables):
+            out["variables"][...] = self._variables
+
+    def close(self) -> None:
+        self._game.close()
+
+
+class VizdoomMaker:
+    """A scenario under parameters. Raises ``ValueError``."""
+
+    def __init__(self, name: str, params: Mapping[str, str]) -> None:
+        import vizdoom
+
+        self._config = Path(name) if name.endswith(".cfg") else Path(vizdoom.scenarios_path) / f"{name}.cfg"
+        if not self._config.is_file():
+            import difflib
+
+            known = sorted(p.stem for p in Path(vizdoom.scenarios_path).glob("*.cfg"))
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"did you mean vizdoom/{near[0]}?" if near else "there are: " + ", ".join(known)
+            raise ValueError(f"vizdoom/{name}: no such scenario ({hint})")
+        values: dict[str, Any] = {
+            **typed_params(_PARAMS, {p.name: p.default_value for p in _PARAMS}),
+            **typed_params(_PARAMS, params),
+        }
+        self.frame_skip, self.size = values["frame_skip"], (values["height"], values["width"])
+        self.channels = 3 if values["colour"] else 1
+        self.single, self._skill = values["actions"] == "single", values["skill"]
+        game = self.engine()
+        buttons = [b.name.lower() for b in game.get_available_buttons()]
+        names = [v.name.lower() for v in game.get_available_game_variables()]
+        self.variables = len(names)
+        if not buttons:
+            raise ValueError(f"vizdoom/{name}: the scenario has no buttons")
+        if any(b.endswith("_delta") for b in buttons) and not self.single:
+            raise ValueError(f"vizdoom/{name}: {buttons} has buttons with a range; use actions = single")
+        screen = tensor(
+            "screen",
+            (self.channels, *self.size),
+            "u8",
+            low=0,
+            high=255,
+            scale=1 / 255,
+            meaning="what is seen",
+        )
+        seen = [screen]
+        if names:
+            seen.append(tensor("variables", (len(names),), meaning=", ".join(names)))
+        if self.single:
+            heads = [HeadSpec("button", len(buttons) + 1, labels=("none", *buttons))]
+        else:
+            heads = [HeadSpec(b, 2, labels=("off", "on")) for b in buttons]
+        self.spec: GameSpec = declare(
+            f"vizdoom/{name}",
+            title=f"{self._config.stem} of ViZDoom",
+            observation=seen,
+            heads=heads,
+            max_ticks=-(-int(game.get_episode_timeout() or 1 << 30) // self.frame_skip),
+            params=_PARAMS,
+            meaning="A tick is one decision: frame_skip tics of the engine, 35 of which are a second.",
+        )
+
+    def engine(self) -> Any:
+        """A DoomGame that is not running yet."""
+        import vizdoom
+
+        game = vizdoom.DoomGame()
+        game.load_config(str(self._config))
+        game.set_window_visible(False)
+        game.set_sound_enabled(False)
+        game.set_console_enabled(False)
+        game.set_mode(vizdoom.Mode.PLAYER)
+        game.set_screen_resolution(vizdoom.ScreenResolution.RES_160X120)
+        grey = self.channels == 1
+        game.set_screen_format(vizdoom.ScreenFormat.GRAY8 if grey else vizdoom.ScreenFormat.CRCGCB)
+        game.set_depth_buffer_enabled(False)
+        game.set_labels_buffer_enabled(False)
+        game.set_automap_buffer_enabled(False)
+        if self._skill:
+            game.set_doom_skill(self._skill)
+        # The engine writes its settings where it runs: a file of its own, for nobody.
+        game.set_doom_config_path(os.devnull)
+        return game
+
+    def make(self) -> PythonGame:
+        return VizdoomGame(self)
+
+    def make_vector(self, matches: int) -> VectorGame | None:
+        """ViZDoom has none."""
+        return None
+
+
+def maker(name: str, params: Mapping[str, str]) -> VizdoomMaker:
+    """See :class:`VizdoomMaker`."""
+    return VizdoomMaker(name, params)

@@ -1,0 +1,319 @@
+"""Does a game written in Python keep its protocol? Random matches, and a message for what is wrong.
+
+Each check says what was found, where (seed, tick, seat, field) and what was expected.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from ludus.flow.slab import Array
+from ludus.flow.spec import GameSpec
+from ludus.games.python_game import GameMaker, PythonGame
+
+T = TypeVar("T")
+MAX_TICKS = 3000  # of one random match
+SLOW_S = 1.0  # of one step: a pool's time-out would be near
+CHECKS = (
+    "spec",
+    "plays",
+    "seats",
+    "masks",
+    "observations_written",
+    "observations_in_range",
+    "rewards_finite",
+    "ends",
+    "outcomes",
+    "deterministic",
+    "reset_forgets",
+    "independent",
+    "speed",
+)
+
+
+class Broken(Exception):
+    """A check that failed."""
+
+    def __init__(self, check: str, detail: str) -> None:
+        super().__init__(detail)
+        self.check, self.detail = check, detail
+
+
+@dataclass(slots=True)
+class Course:
+    """What one match showed, moment by moment."""
+
+    moments: list[bytes] = field(default_factory=list)
+    ticks: int = 0
+    over: bool = False
+    truncated: bool = False
+    slowest_s: float = 0.0
+    seconds: float = 0.0
+
+
+class Match:
+    """Plays one match of random legal decisions and looks at everything."""
+
+    def __init__(self, spec: GameSpec, game: PythonGame, seed: int) -> None:
+        self.spec, self.game, self.seed = spec, game, seed
+        self.rng = np.random.default_rng(seed)
+        self.course = Course()
+
+    def where(self, more: str = "") -> str:
+        return f"seed {self.seed}, tick {self.course.ticks}{more}"
+
+    def play(self, ticks: int) -> Course:
+        """The whole match, or as many ticks of it."""
+        self._call("reset", lambda: self.game.reset(self.seed))
+        while not self.course.over and self.course.ticks < ticks:
+            self._tick()
+        return self.course
+
+    def begin(self) -> None:
+        self._call("reset", lambda: self.game.reset(self.seed))
+
+    def advance(self) -> None:
+        if not self.course.over:
+            self._tick()
+
+    def _call(self, name: str, function: Callable[[], T]) -> T:
+        begin = time.perf_counter()
+        try:
+            return function()
+        except Exception as error:
+            raise Broken(
+                "plays", f"{name}() raised {type(error).__name__}: {error} ({self.where()})"
+            ) from error
+        finally:
+            took = time.perf_counter() - begin
+            self.course.seconds += took
+            self.course.slowest_s = max(self.course.slowest_s, took)
+
+    def _tick(self) -> None:
+        spec, course = self.spec, self.course
+        seats = list(self._call("to_act", self.game.to_act))
+        self._check_seats(seats)
+        actions = np.zeros((spec.seats, len(spec.heads)), np.int32)
+        shown = bytearray(bytes(seats))
+        for seat in seats:
+            seen = self._observe(seat)
+            mask = self._legal(seat)
+            actions[seat] = self._choose(mask)
+            for array in seen.values():
+                shown += array.tobytes()
+            shown += mask.tobytes()
+        over = self._call("step", lambda: self.game.step(actions))
+        course.ticks += 1
+        rewards = np.zeros(spec.seats, np.float32)
+        self._call("rewards", lambda: self.game.rewards(rewards))
+        if not np.isfinite(rewards).all():
+            raise Broken(
+                "rewards_finite", f"rewards {rewards.tolist()} ({self.where()}), expected finite numbers"
+            )
+        shown += rewards.tobytes()
+        if not isinstance(over, (bool, np.bool_)):
+            raise Broken("ends", f"step() returned {over!r} ({self.where()}), expected True or False")
+        course.moments.append(bytes(shown))
+        if over:
+            self._end()
+
+    def _check_seats(self, seats: list[int]) -> None:
+        count = self.spec.seats
+        if not seats:
+            raise Broken(
+                "seats", f"to_act() is empty ({self.where()}); somebody must decide until the match is over"
+            )
+        wrong = [s for s in seats if not 0 <= s < count]
+        if wrong:
+            raise Broken("seats", f"to_act() names seat {wrong[0]} ({self.where()}); there are {count}")
+        if sorted(set(seats)) != seats:
+            raise Broken("seats", f"to_act() is {seats} ({self.where()}), expected rising seats, each once")
+        if self.spec.turn_based and len(seats) > 1:
+            raise Broken(
+                "seats", f"to_act() is {seats} ({self.where()}) in a game that says it is turn based"
+            )
+
+    def _observe(self, seat: int) -> dict[str, Array]:
+        """Twice, into memory that was filled differently: every byte must be written, always alike."""
+        seen: list[dict[str, Array]] = []
+        for filler in (0x00, 0xFF):
+            out = {t.name: np.full(t.packed_shape, 0, t.packed_dtype) for t in self.spec.observation}
+            for array in out.values():
+                array.view(np.uint8)[...] = filler
+            begin = time.perf_counter()
+            try:
+                self.game.observe(seat, out)
+            except Exception as error:
+                where = self.where(f", seat {seat}")
+                raise Broken(
+                    "plays", f"observe() raised {type(error).__name__}: {error} ({where})"
+                ) from error
+            if not seen:
+                self.course.seconds += time.perf_counter() - begin
+            seen.append(out)
+        for t in self.spec.observation:
+            a, b = seen[0][t.name], seen[1][t.name]
+            where = self.where(f", seat {seat}, tensor {t.name}")
+            if t.dtype == "f32" and not np.isfinite(a).all():
+                raise Broken("observations_in_range", f"{where}: holds values that are not finite")
+            if a.tobytes() != b.tobytes():
+                raise Broken(
+                    "observations_written", f"{where}: bytes are left unwritten, or change when asked twice"
+                )
+            if t.dtype != "bits" and t.low < t.high:
+                low, high = float(a.min()), float(a.max())
+                slack = 1e-6 * max(1.0, abs(t.low), abs(t.high)) if t.dtype == "f32" else 0.0
+                if low < t.low - slack or high > t.high + slack:
+                    raise Broken(
+                        "observations_in_range",
+                        f"{where}: values from {low:g} to {high:g}, the spec says {t.low:g} to {t.high:g}",
+                    )
+        return seen[0]
+
+    def _legal(self, seat: int) -> Array:
+        spec = self.spec
+        mask = np.full(spec.mask_size, 1, np.uint8)
+        legal = getattr(self.game, "legal", None)
+        if legal is None:
+            return mask
+        mask[...] = 0xFF
+        self._call("legal", lambda: legal(seat, mask))
+        where = self.where(f", seat {seat}")
+        if not np.isin(mask, (0, 1)).all():
+            raise Broken("masks", f"legal() left {mask.tolist()[:20]} ({where}), expected 0 and 1 alone")
+        offset = 0
+        for head in spec.heads:
+            if not mask[offset : offset + head.size].any():
+                raise Broken("masks", f"legal() forbids every choice of head {head.name} ({where})")
+            offset += head.size
+        return mask
+
+    def _choose(self, mask: Array) -> Array:
+        out = np.zeros(len(self.spec.heads), np.int32)
+        offset = 0
+        for k, head in enumerate(self.spec.heads):
+            if head.kind == "continuous":
+                out[k] = self.rng.standard_normal(1).astype(np.float32).view(np.int32)[0]
+            else:
+                out[k] = self.rng.choice(np.flatnonzero(mask[offset : offset + head.size]))
+            offset += head.size
+        return out
+
+    def _end(self) -> None:
+        course, spec = self.course, self.spec
+        course.over = True
+        truncated = self.game.truncated
+        if not isinstance(truncated, (bool, np.bool_)):
+            raise Broken("ends", f"truncated is {truncated!r} ({self.where()}), expected True or False")
+        course.truncated = bool(truncated)
+        outcome = np.full(spec.seats, np.nan, np.float32)
+        self._call("outcome", lambda: self.game.outcome(outcome))
+        if not (np.isfinite(outcome).all() and (np.abs(outcome) <= 1).all()):
+            raise Broken(
+                "outcomes", f"outcome {outcome.tolist()} ({self.where()}), expected -1 to 1 for each seat"
+            )
+        for seat in range(spec.seats):
+            self._observe(seat)  # the last observation must be there for everybody
+
+
+def check_python(maker: GameMaker, matches: int, seed: int) -> tuple[list[tuple[str, bool, str]], float]:
+    """``(check, passed, detail)`` of every check, and nanoseconds a tick of random play with observing."""
+    failed: dict[str, str] = {}
+    ticks, seconds, slowest, ended = 0, 0.0, 0.0, 0
+
+    def run(check: str, work: Callable[[], T]) -> T | None:
+        try:
+            return work()
+        except Broken as broken:
+            failed.setdefault(broken.check, broken.detail)
+        except Exception as error:
+            failed.setdefault(check, f"{type(error).__name__}: {error}")
+        return None
+
+    run("spec", lambda: _check_spec(maker.spec))
+    game = run("plays", maker.make)
+    if game is None or failed:
+        return _findings(failed), 0.0
+    first: Course | None = None
+    for m in range(matches):
+        course = run("plays", _player(maker, game, seed + m))
+        if course is None:
+            break
+        seconds += course.seconds
+        ticks, ended, slowest = ticks + course.ticks, ended + course.over, max(slowest, course.slowest_s)
+        first = first or course
+        if ticks > 20 * MAX_TICKS:
+            break
+    if first is not None and not failed:
+        most = maker.spec.max_ticks
+        if not ended and most < MAX_TICKS:
+            failed["ends"] = f"no match was over after {MAX_TICKS} ticks; the spec says at most {most}"
+        again = run("reset_forgets", _player(maker, game, seed))
+        _compare(first, again, "reset_forgets", "after other matches on the same object", failed)
+        other = run("deterministic", maker.make)
+        if other is not None:
+            again = run("deterministic", _player(maker, other, seed))
+            _compare(first, again, "deterministic", "on a new object", failed)
+            run("independent", lambda: _side_by_side(maker, game, other, seed, first))
+            close_other = getattr(other, "close", None)
+            if close_other is not None:
+                run("plays", close_other)
+        if slowest > SLOW_S:
+            failed["speed"] = f"one call took {slowest:.1f} s; a pool kills what hangs (pool.timeout_s)"
+    close = getattr(game, "close", None)
+    if close is not None:
+        run("plays", close)
+    return _findings(failed), 1e9 * seconds / max(1, ticks)
+
+
+def _player(maker: GameMaker, game: PythonGame, seed: int) -> Callable[[], Course]:
+    return lambda: Match(maker.spec, game, seed).play(MAX_TICKS)
+
+
+def _compare(first: Course, again: Course | None, check: str, what: str, failed: dict[str, str]) -> None:
+    if again is None or first.moments == again.moments:
+        return
+    pairs = zip(first.moments, again.moments, strict=False)
+    tick = next((t for t, (a, b) in enumerate(pairs) if a != b), min(first.ticks, again.ticks))
+    failed.setdefault(check, f"the same seed and decisions give something else at tick {tick} {what}")
+
+
+def _side_by_side(maker: GameMaker, a: PythonGame, b: PythonGame, seed: int, first: Course) -> None:
+    """Two matches in turns: neither may notice the other."""
+    one, two = Match(maker.spec, a, seed), Match(maker.spec, b, seed + 1)
+    one.begin()
+    two.begin()
+    for _ in range(min(first.ticks, 200)):
+        one.advance()
+        two.advance()
+    count = len(one.course.moments)
+    if one.course.moments != first.moments[:count]:
+        raise Broken("independent", "a match goes on differently when another one is played beside it")
+
+
+def _check_spec(spec: GameSpec) -> None:
+    if spec.seats < 1 or not spec.observation or not spec.heads:
+        raise Broken("spec", f"{spec.seats} seats, {len(spec.observation)} tensors, {len(spec.heads)} heads")
+    for kind, names in (
+        ("tensors", [t.name for t in spec.observation]),
+        ("heads", [h.name for h in spec.heads]),
+    ):
+        if len(set(names)) != len(names):
+            raise Broken("spec", f"two {kind} have one name: {names}")
+    for t in spec.observation:
+        if not t.shape or min(t.shape) < 1:
+            raise Broken("spec", f"tensor {t.name}: shape {t.shape}, expected sizes of at least 1")
+    for h in spec.heads:
+        if h.size < 1 or (h.kind == "continuous" and (h.size != 2 or h.low > h.high)):
+            raise Broken("spec", f"head {h.name}: size {h.size}, {h.low:g} to {h.high:g}")
+        if h.labels and len(h.labels) != h.size:
+            raise Broken("spec", f"head {h.name}: {len(h.labels)} labels for {h.size} choices")
+
+
+def _findings(failed: Mapping[str, str]) -> list[tuple[str, bool, str]]:
+    return [(check, check not in failed, failed.get(check, "")) for check in CHECKS]
