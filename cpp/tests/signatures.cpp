@@ -1,5 +1,5 @@
-// The pinned behaviour of every built-in game (tests/golden/games/signature.txt): it must come out of
-// every compiler, optimisation level and sanitizer. Exit code 3 if anything differs.
+// The pinned behaviour of every built-in game (tests/golden/games/signature.txt): it must come out
+// of every compiler, optimisation level and sanitizer. Exit code 3 if anything differs.
 #include <cstdio>
 #include <fstream>
 #include <string>
