@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bind/bind.hpp"
+#include "bind/match.hpp"
 #include "bind/pool.hpp"
 #include "bind/replay.hpp"
 #include "bind/run.hpp"
@@ -40,6 +41,7 @@ void bind_game_module(nb::module_& m) {
   use_core_errors();
   static const GameSet games = GameSet::of<Games>();
   bind_spec(m, games);
+  bind_match(m, games);
   bind_replay(m, games);
   bind_run(m, games);
   bind_pool(m, games);

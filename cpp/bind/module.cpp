@@ -1,5 +1,8 @@
 // ludus.native._core: the built-in games.
 #include "bind/bind.hpp"
+#include "bind/connect_four.hpp"
+#include "bind/go.hpp"
+#include "bind/match.hpp"
 #include "bind/pixels.hpp"
 #include "bind/pool.hpp"
 #include "bind/replay.hpp"
@@ -44,6 +47,10 @@ NB_MODULE(_core, m) {
   m.def("build_info", &build_info, "How this module was built, for bug reports.");
   bind::bind_pixels(m);
   bind::bind_spec(m, games);
+  bind::bind_match_class(m);
+  bind::bind_match(m, games);
+  bind::bind_connect_four(m);
+  bind::bind_go(m);
   bind::bind_replay(m, games);
   bind::bind_run(m, games);
   bind::bind_pool(m, games);

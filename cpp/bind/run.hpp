@@ -73,6 +73,16 @@ inline void bind_run(nb::module_& m, const GameSet& games) {
       nb::arg("threads"), nb::arg("matches"), nb::arg("ticks"), nb::arg("seed") = 1,
       "Bots against bots, `matches` slots and `ticks` ticks a thread: JSON with ticks_per_s, "
       "steps_per_s, ns_per_tick, ns_per_unit, clone_ns and counts.");
+  m.def(
+      "bench_rollouts",
+      [&games](const std::string& game, const ParamDict& params, std::uint64_t rollouts,
+               std::uint64_t seed) {
+        nb::gil_scoped_release release;
+        return rollout_json(game, games.at(game).bench_rollouts(Params(params), rollouts, seed));
+      },
+      nb::arg("game"), nb::arg("params"), nb::arg("rollouts"), nb::arg("seed") = 1,
+      "Random matches from the start to the end on this thread: JSON with rollouts_per_s, "
+      "mean_turns, ns_per_turn and first_seat_mean.");
 }
 
 }  // namespace ludus::bind

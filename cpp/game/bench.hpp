@@ -6,11 +6,12 @@
 #include <cstdint>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <thread>
 #include <vector>
 
 #include "base/json.hpp"
-#include "game/match.hpp"
+#include "game/state.hpp"
 
 namespace ludus {
 
@@ -179,6 +180,55 @@ BenchResult bench_sim(const Params& params, const std::vector<SeatDriver>& drive
           r.matches == 0 ? 0.0
                          : static_cast<double>(r.finished_ticks) / static_cast<double>(r.matches));
   j.field("clone_ns", r.clone_ns).field("state_bytes", r.state_bytes).close('}');
+  return std::move(j).text();
+}
+
+struct RolloutBench {
+  std::uint64_t rollouts = 0;
+  std::uint64_t turns = 0;
+  double seconds = 0.0;
+  double first_seat_sum = 0.0;  // of outcomes
+};
+
+// Random matches from the start, one after another: by the game's own rollout where it has one,
+// else by uniformly random legal decisions.
+template <Game G>
+RolloutBench bench_rollouts(const Params& params, std::uint64_t rollouts, std::uint64_t seed) {
+  MatchContext<G> c(params);
+  const auto start_state = std::make_unique<typename G::State>();
+  const auto state = std::make_unique<typename G::State>();
+  G::reset(c.rules, *start_state, {seed, 0});
+  const std::vector<SeatDriver> drivers(static_cast<std::size_t>(c.spec.seats));
+  Rng rng({seed, 0}, kUniformStream);
+  std::vector<float> outcome(drivers.size());
+  RolloutBench r{.rollouts = rollouts, .turns = 0, .seconds = 0.0, .first_seat_sum = 0.0};
+  const auto start = std::chrono::steady_clock::now();
+  for (std::uint64_t i = 0; i < rollouts; ++i) {
+    if constexpr (HasRollout<G>) {
+      r.turns += static_cast<std::uint64_t>(G::rollout(c.rules, *start_state, rng, outcome));
+    } else {
+      copy_state<G>(c.rules, *state, *start_state);
+      while (!G::status(c.rules, *state).over) {
+        decide<G>(c, *state, drivers, rng);
+        G::advance(c.rules, *state);
+        ++r.turns;
+      }
+      G::outcome(c.rules, *state, outcome);
+    }
+    r.first_seat_sum += outcome[0];
+  }
+  r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return r;
+}
+
+[[nodiscard]] inline std::string rollout_json(const std::string& game, const RolloutBench& r) {
+  const auto n = static_cast<double>(std::max<std::uint64_t>(r.rollouts, 1));
+  const auto turns = static_cast<double>(std::max<std::uint64_t>(r.turns, 1));
+  JsonWriter j;
+  j.open('{').field("game", game).field("rollouts", r.rollouts).field("seconds", r.seconds);
+  j.field("rollouts_per_s", n / r.seconds).field("mean_turns", turns / n);
+  j.field("ns_per_turn", 1e9 * r.seconds / turns);
+  j.field("first_seat_mean", r.first_seat_sum / n).close('}');
   return std::move(j).text();
 }
 

@@ -4,6 +4,7 @@
 
 #include "game/game_list.hpp"
 #include "games/connect_four/connect_four.hpp"
+#include "games/go/go.hpp"
 #include "games/gomoku/gomoku.hpp"
 #include "games/pommerman/pommerman.hpp"
 #include "games/rts/minirts/minirts.hpp"
@@ -12,6 +13,6 @@
 
 namespace ludus {
 
-using BuiltinGames = GameList<ConnectFour, Gomoku, MiniRts, Pommerman, Rts, TicTacToe>;
+using BuiltinGames = GameList<ConnectFour, Go, Gomoku, MiniRts, Pommerman, Rts, TicTacToe>;
 
 }  // namespace ludus

@@ -15,6 +15,7 @@
 
 #include "base/hash.hpp"
 #include "base/names.hpp"
+#include "game/any_match.hpp"
 #include "game/bench.hpp"
 #include "game/conformance.hpp"
 #include "game/game_list.hpp"
@@ -46,7 +47,12 @@ class AnyGame {
                                           int matches, std::uint64_t ticks,
                                           std::uint64_t seed) const = 0;
 
-  // See game/match.hpp and replay_run.hpp.
+  [[nodiscard]] virtual RolloutBench bench_rollouts(const Params& params, std::uint64_t rollouts,
+                                                    std::uint64_t seed) const = 0;
+
+  // See game/any_match.hpp, match.hpp and replay_run.hpp.
+  [[nodiscard]] virtual std::unique_ptr<AnyMatch> match(const Params& params,
+                                                        MatchSeed seed) const = 0;
   [[nodiscard]] virtual Replay record(const Params& params, MatchSeed seed,
                                       std::span<const SeatDriver> drivers, std::uint32_t hash_every,
                                       std::uint32_t max_ticks = 0) const = 0;

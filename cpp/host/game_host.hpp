@@ -34,6 +34,14 @@ class GameHost final : public AnyGame {
     return bench_sim<G>(params, drivers, threads, matches, ticks, seed);
   }
 
+  RolloutBench bench_rollouts(const Params& params, std::uint64_t rollouts,
+                              std::uint64_t seed) const override {
+    return ludus::bench_rollouts<G>(params, rollouts, seed);
+  }
+
+  std::unique_ptr<AnyMatch> match(const Params& params, MatchSeed seed) const override {
+    return std::make_unique<MatchOf<G>>(params, seed);
+  }
   Replay record(const Params& params, MatchSeed seed, std::span<const SeatDriver> drivers,
                 std::uint32_t hash_every, std::uint32_t max_ticks) const override {
     MatchContext<G> context(params);

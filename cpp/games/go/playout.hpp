@@ -1,0 +1,66 @@
+// A match played to its end by uniformly random moves that fill no eye of their own: the evaluation
+// of a position by sampling, and the measure of how fast the rules are.
+#pragma once
+
+#include "games/go/scoring.hpp"
+
+namespace ludus::go {
+
+template <int N>
+class Playout {
+ public:
+  static constexpr int kPoints = N * N;
+
+  // From `board`, `c` to move. Simple ko only: superko would ask about boards before this one, and
+  // the length is bounded anyway. Gives the turns played; the end is in board().
+  int run(const Board<N>& board, int c, bool suicide, Rng& rng) {
+    board_ = board;
+    empties_.n = 0;
+    board.empties().for_each([&](int p) { empties_.removed(p); });
+    int passes = 0;
+    int turns = 0;
+    for (; passes < 2 && turns < 3 * kPoints; ++turns, c = 1 - c) {
+      const int i = pick(c, suicide, rng);
+      if (i < 0) {
+        ++passes;
+        board_.ko = Board<N>::kOff;
+        continue;
+      }
+      passes = 0;
+      const int p = empties_.list[static_cast<std::size_t>(i)];
+      empties_.list[static_cast<std::size_t>(i)] =
+          empties_.list[static_cast<std::size_t>(--empties_.n)];
+      board_.template play<true>(c, p, empties_);
+    }
+    board_.stones = board_.stones_by_link();
+    return turns;
+  }
+
+  [[nodiscard]] const Board<N>& board() const { return board_; }
+
+ private:
+  // Index in the list of a uniformly random one of the good moves, or -1. What turns out bad is
+  // swapped behind the candidates, so that nothing is drawn twice and nothing is drawn too often.
+  int pick(int c, bool suicide, Rng& rng) {
+    for (int left = empties_.n; left > 0; --left) {
+      const auto i = static_cast<std::size_t>(rng.below(static_cast<std::uint32_t>(left)));
+      const int p = empties_.list[i];
+      if (board_.has_empty_neighbour(p) ||
+          (!board_.eyelike(c, p) && board_.playable(c, p, suicide))) {
+        return static_cast<int>(i);
+      }
+      std::swap(empties_.list[i], empties_.list[static_cast<std::size_t>(left - 1)]);
+    }
+    return -1;
+  }
+
+  struct Empties {
+    std::array<std::uint16_t, kPoints> list{};
+    int n = 0;
+    void removed(int p) { list[static_cast<std::size_t>(n++)] = static_cast<std::uint16_t>(p); }
+  };
+  Board<N> board_;
+  Empties empties_;
+};
+
+}  // namespace ludus::go

@@ -1,0 +1,70 @@
+"""Go beyond the contract of games: names of points, counting, dead stones, ladders.
+
+Points are numbers as the game's head has them: row by row from the top left, ``size * size`` is the pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ludus.games.match import Match
+from ludus.native import core
+
+BLACK, WHITE = 0, 1
+COLUMNS = "ABCDEFGHJKLMNOPQRST"
+
+
+def vertex(point: int, size: int) -> str:
+    """``D4`` of a point, ``pass`` of the pass."""
+    if point == size * size:
+        return "pass"
+    return f"{COLUMNS[point % size]}{size - point // size}"
+
+
+def point_of(text: str, size: int) -> int | None:
+    """The point that ``text`` names on a board of ``size``, upper or lower case; None if it names none."""
+    word = text.strip().upper()
+    if word == "PASS":
+        return size * size
+    column, row = COLUMNS.find(word[:1]) if word else -1, word[1:]
+    if not 0 <= column < size or not row.isascii() or not row.isdigit() or len(row) > 2:
+        return None
+    number = int(row)
+    return (size - number) * size + column if 1 <= number <= size and row[0] != "0" else None
+
+
+def is_legal(match: Match, seat: int, point: int) -> bool:
+    """Whether a seat could play there now, whoever's turn it is."""
+    return core.go_legal(match.handle, seat, point)
+
+
+def margin(match: Match, dead: Sequence[int] = ()) -> float:
+    """Black's points less White's and komi, on the board as it stands without the ``dead`` stones."""
+    return core.go_margin(match.handle, list(dead))
+
+
+def dead_stones(match: Match, playouts: int = 400, seed: int = 1) -> list[int]:
+    """Points of dead stones: certain by Benson's theorem, or lost in three of four random continuations."""
+    return core.go_dead(match.handle, playouts, seed)
+
+
+def ownership(match: Match, playouts: int = 400, seed: int = 1) -> list[float]:
+    """A point: +1 Black's .. -1 White's over random continuations."""
+    return core.go_ownership(match.handle, playouts, seed)
+
+
+def resume(match: Match, seat: int) -> None:
+    """Goes on after two passes, with ``seat`` to move."""
+    core.go_resume(match.handle, seat)
+
+
+def ladder_takes(match: Match, point: int, *, owner_moves: bool = False) -> bool:
+    """Whether the chain at a point is taken in a ladder: its opponent moves first, or its owner does."""
+    return core.go_ladder(match.handle, point, owner_moves)
+
+
+def score_text(points: float) -> str:
+    """``B+3.5``, ``W+12``, ``0``."""
+    if points == 0:
+        return "0"
+    return f"{'B' if points > 0 else 'W'}+{abs(points):g}"

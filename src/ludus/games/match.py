@@ -1,0 +1,115 @@
+"""One match of a game, played move by move: for front ends, tests and other programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ludus.flow.spec import GameSpec, decode_spec
+from ludus.games.registry import find, text_params
+from ludus.native import GameError, ParamError, core
+
+__all__ = ["GameError", "Match", "ParamError", "replayed"]
+
+
+class Match:
+    """Not safe for several threads. Raises ``ParamError`` on an unknown game, parameter, seat or bot.
+
+    ``act`` raises ``GameError`` where the rules refuse a decision, and nothing is changed then.
+    """
+
+    def __init__(
+        self, game: str, params: Mapping[str, object] | None = None, *, seed: int = 1, match: int = 0
+    ) -> None:
+        ref = find(game)
+        self.game = ref.name
+        self.params = text_params(params or {})
+        self.spec: GameSpec = decode_spec(ref.native.spec_json(ref.name, self.params))
+        self._match = ref.native.make_match(ref.name, self.params, seed, match)
+
+    @property
+    def handle(self) -> core.Match:
+        """The core's own object."""
+        return self._match
+
+    @property
+    def to_act(self) -> tuple[int, ...]:
+        """Seats that may decide now; empty once the match is over."""
+        return tuple(self._match.to_act())
+
+    @property
+    def over(self) -> bool:
+        return self._match.over()
+
+    @property
+    def tick(self) -> int:
+        return self._match.tick()
+
+    @property
+    def outcome(self) -> tuple[float, ...]:
+        """+1 won, 0 drawn, -1 lost, one a seat; zeros until the match is over."""
+        return tuple(self._match.outcome())
+
+    @property
+    def hash(self) -> int:
+        return self._match.hash()
+
+    @property
+    def state(self) -> bytes:
+        """Where the match stands, for a search in this process; not a file format."""
+        return self._match.state()
+
+    def act(self, seat: int, *action: int) -> None:
+        """Queues the decision of a seat, one number a head."""
+        self._match.act(seat, action)
+
+    def bot(self, seat: int, name: str) -> None:
+        """Lets a bot decide for a seat."""
+        names = [b.name for b in self.spec.bots]
+        self._match.bot(seat, names.index(name) if name in names else -1)
+
+    def advance(self) -> None:
+        """Plays what was decided: one tick."""
+        self._match.advance()
+
+    def play(self, *action: int) -> None:
+        """The decision of the one seat that may decide, and the tick after it."""
+        (seat,) = self.to_act
+        self._match.act(seat, action)
+        self._match.advance()
+
+    def legal(self, seat: int) -> npt.NDArray[np.uint8]:
+        """``uint8[A]``, 1 = legal, heads concatenated."""
+        return np.frombuffer(self._match.legal(seat), np.uint8)
+
+    def observe(self, seat: int) -> dict[str, npt.NDArray[Any]]:
+        """Packed tensors by name, as :class:`~ludus.flow.spec.TensorSpec` says."""
+        rows = self._match.observe(seat)
+        return {
+            t.name: np.frombuffer(row, t.packed_dtype).reshape(t.packed_shape)
+            for t, row in zip(self.spec.observation, rows, strict=True)
+        }
+
+    def view(self) -> dict[str, Any]:
+        """What a viewer draws."""
+        view: dict[str, Any] = json.loads(self._match.view())
+        return view
+
+    def clone(self) -> Match:
+        """A match of its own that stands where this one does."""
+        other = object.__new__(Match)
+        other.game, other.params, other.spec = self.game, self.params, self.spec
+        other._match = self._match.clone()
+        return other
+
+
+def replayed(game: str, params: Mapping[str, object], moves: Sequence[int]) -> Match:
+    """A turn-based match after ``moves``. Raises ``GameError`` at the first that the rules refuse."""
+    match = Match(game, params)
+    for move in moves:
+        match.play(move)
+    return match

@@ -1,0 +1,48 @@
+"""The engine at a pair of streams: a controller's, or a person's terminal."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import IO
+
+from ludus.gtp.engine import Engine
+from ludus.gtp.protocol import MAX_LINE, answer
+
+
+def run(engine: Engine, lines: IO[bytes], out: IO[str]) -> None:
+    """Answers until ``quit`` or the end of the input.
+
+    A thread of its own reads, so that a command which goes on answering ends when the next line comes. What
+    is no UTF-8 is read as if it were Latin-1; lines beyond ``MAX_LINE`` bytes are refused whole.
+    """
+    waiting: queue.Queue[bytes | None] = queue.Queue(maxsize=4096)
+
+    def read() -> None:
+        while line := lines.readline(MAX_LINE + 1):
+            if len(line) > MAX_LINE and not line.endswith(b"\n"):
+                while (rest := lines.readline(MAX_LINE)) and not rest.endswith(b"\n"):
+                    pass
+                line = b""
+            waiting.put(line)
+        waiting.put(None)
+
+    threading.Thread(target=read, daemon=True, name="gtp input").start()
+    while not engine.done:
+        line = waiting.get()
+        if line is None:
+            return
+        if not line:
+            out.write(answer("", "line too long", failed=True))
+            out.flush()
+            continue
+        streaming = False
+        for part in engine.stream(line.decode("utf-8", errors="replace")):
+            out.write(part)
+            out.flush()
+            streaming = not part.endswith("\n\n")
+            if part.startswith("info ") and not waiting.empty():
+                break
+        if streaming:  # the empty line that ends such an answer
+            out.write("\n")
+            out.flush()

@@ -1,0 +1,470 @@
+"""The commands of GTP 2, and those that most controllers use beyond it.
+
+One line in, one answer out: :meth:`Engine.handle`. Whatever the line holds, the answer is one of the protocol
+and the engine goes on. Diagnostics go to the ``log`` that it is given, never into answers.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ludus import __version__
+from ludus.games import go, sgf
+from ludus.games.go import BLACK, WHITE
+from ludus.gtp.clock import Clock
+from ludus.gtp.players import RESIGN, Candidate, Player
+from ludus.gtp.protocol import GtpError, answer, read_command
+from ludus.gtp.session import MAX_MOVES, Session
+
+Handler = Callable[["Engine", Sequence[str]], str]
+
+#: What a command that goes on answering until the next line gives instead of a text.
+Stream = Iterator[str]
+
+STATUS = ("alive", "dead", "seki")
+
+
+class Engine:
+    """A player at a board that a controller sees.
+
+    ``resign``: the engine gives up where its value is below minus this, 0 = never. ``log`` takes lines for
+    people. Raises ``ValueError`` if the player cannot play under ``params``.
+    """
+
+    def __init__(
+        self,
+        player: Player,
+        params: Mapping[str, str] | None = None,
+        *,
+        seed: int = 1,
+        resign: float = 0.0,
+        log: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.player, self.resign, self.log = player, resign, log
+        self.session = Session({**(params or {}), **player.needs}, seed)
+        self.clock = Clock()
+        self.done = False
+        player.prepare(self.session.base)
+
+    # --- the loop ------------------------------------------------------------
+
+    def handle(self, line: str) -> str:
+        """The whole answer to a line; empty for a line that holds no command.
+
+        A command that streams (``lz-analyze``) gives its first report only; see :meth:`stream`.
+        """
+        text = ""
+        for part in self.stream(line):
+            text += part
+            if part.startswith("info "):
+                return text + "\n"
+        return text
+
+    def stream(self, line: str) -> Iterator[str]:
+        """The answer in parts. Stop asking to end a command that goes on, then write an empty line."""
+        command = read_command(line)
+        if command is None:
+            return
+        try:
+            handler = COMMANDS.get(command.name)
+            if handler is not None:
+                yield answer(command.number, handler(self, command.arguments))
+            elif command.name in STREAMS:
+                yield from self._analysis(command.number, command.name, command.arguments)
+            else:
+                yield answer(command.number, "unknown command", failed=True)
+        except GtpError as error:
+            yield answer(command.number, str(error), failed=True)
+        except (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
+            # A fault of ours costs this answer, not the match; whoever reads the log sees what it was.
+            self.log(f"internal error in {command.name}: {error!r}")
+            yield answer(command.number, f"internal error: {type(error).__name__}", failed=True)
+
+    # --- asking the player ------------------------------------------------------------
+
+    def choose(self, seat: int, *, keep: bool) -> int:
+        """The player's move for a seat, played if ``keep``."""
+        session = self.session
+        if session.match.tick >= MAX_MOVES:
+            raise GtpError(f"the match has reached {MAX_MOVES} moves")
+        match = session.turn_of(seat)
+        started = time.monotonic()
+        choice = self.player.choose(match, self.clock.seconds(seat, session.size**2, len(session.moves)))
+        took = time.monotonic() - started
+        self.clock.spent(seat, took)
+        move = choice.move
+        if move != RESIGN and not go.is_legal(session.match, seat, move):
+            self.log(f"{self.player.name} chose an illegal move ({move}); passing instead")
+            move, match = session.size**2, session.turn_of(seat)
+        if choice.value is not None and self.resign > 0 and choice.value < -self.resign:
+            move = RESIGN
+        self._report(move, took, choice.value, choice.candidates)
+        if keep and move != RESIGN:
+            session.play(seat, move, match if match.tick > session.match.tick else None)
+        return move
+
+    def _report(self, move: int, took: float, value: float | None, candidates: Sequence[Candidate]) -> None:
+        size = self.session.size
+        text = "resign" if move == RESIGN else go.vertex(move, size)
+        if value is not None:
+            text += f"  value {value:+.3f}"
+        if candidates:
+            best = candidates[0]
+            text += f"  visits {sum(c.visits for c in candidates)}  line "
+            text += " ".join(go.vertex(m, size) for m in best.line[:8])
+        self.log(f"{self.player.name}: {text}  {took:.2f} s")
+
+    def _analysis(self, number: str, name: str, arguments: Sequence[str]) -> Iterator[str]:
+        words = list(arguments)
+        seat = self.session.to_move
+        if words and _colour(words[0]) is not None:
+            seat = colour(words.pop(0))
+        interval = 0.0
+        for word in words:  # a number, "interval N", and restrictions that are not kept
+            if word.isascii() and word.isdigit():
+                interval = int(word[:9]) / 100
+        genmove = "genmove" in name
+        match = self.session.turn_of(seat)
+        reports = self.player.analyse(match, min(max(interval, 0.05), 3600.0))
+        if reports is None:
+            raise GtpError(f"{self.player.name} cannot analyse")
+        yield f"={number}\n"
+        if genmove:
+            move = self.choose(seat, keep=True)
+            yield f"play {'resign' if move == RESIGN else go.vertex(move, self.session.size)}\n\n"
+            return
+        for candidates in reports:
+            yield _info_line(candidates, self.session.size, kata=name.startswith("kata"))
+
+
+def _info_line(candidates: Sequence[Candidate], size: int, *, kata: bool) -> str:
+    infos = []
+    for order, c in enumerate(candidates):
+        win = (c.value + 1) / 2
+        rate, prior = (
+            (f"{win:.6g}", f"{c.prior:.6g}") if kata else (f"{win * 10000:.0f}", f"{c.prior * 10000:.0f}")
+        )
+        line = " ".join(go.vertex(m, size) for m in (c.line or (c.move,)))
+        infos.append(
+            f"info move {go.vertex(c.move, size)} visits {c.visits} winrate {rate} prior {prior} "
+            f"lcb {rate} order {order} pv {line}"
+        )
+    return " ".join(infos) + "\n"
+
+
+# --- arguments ------------------------------------------------------------
+
+
+def _colour(text: str) -> int | None:
+    return {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}.get(text.lower())
+
+
+def colour(text: str) -> int:
+    seat = _colour(text)
+    if seat is None:
+        raise GtpError("syntax error: expected a colour, b or w")
+    return seat
+
+
+def integer(text: str, low: int, high: int, what: str) -> int:
+    digits = text.removeprefix("-")
+    if digits.isascii() and digits.isdigit() and len(digits) <= 9 and low <= int(text) <= high:
+        return int(text)
+    raise GtpError(f"syntax error: expected {what} from {low} to {high}")
+
+
+def number(text: str, what: str) -> float:
+    try:
+        value = float(text) if text.isascii() and "_" not in text and len(text) <= 40 else math.nan
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise GtpError(f"syntax error: expected {what}")
+    return value
+
+
+def need(arguments: Sequence[str], count: int, form: str) -> None:
+    if len(arguments) < count:
+        raise GtpError(f"syntax error: expected {form}")
+
+
+def vertex(engine: Engine, text: str) -> int:
+    point = go.point_of(text, engine.session.size)
+    if point is None:
+        raise GtpError("syntax error: expected a vertex such as D4, or pass")
+    return point
+
+
+# --- commands ------------------------------------------------------------
+
+
+def _known_command(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 1, "known_command NAME")
+    return "true" if arguments[0] in COMMANDS or arguments[0] in STREAMS else "false"
+
+
+def _quit(engine: Engine, arguments: Sequence[str]) -> str:
+    engine.done = True
+    return ""
+
+
+def _boardsize(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 1, "boardsize SIZE")
+    size = integer(arguments[0], -(10**9), 10**9, "a size")
+    fixed = engine.player.needs.get("size")
+    if not sgf.MIN_SIZE <= size <= sgf.MAX_SIZE or (fixed is not None and size != int(fixed)):
+        raise GtpError("unacceptable size")
+    engine.session.resize(size)
+    _prepare(engine)
+    return ""
+
+
+def _prepare(engine: Engine) -> None:
+    try:
+        engine.player.prepare(engine.session.base)
+    except ValueError as error:
+        raise GtpError(str(error)) from None
+
+
+def _clear_board(engine: Engine, arguments: Sequence[str]) -> str:
+    engine.session.clear()
+    engine.clock.left = {}
+    _prepare(engine)
+    return ""
+
+
+def _komi(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 1, "komi POINTS")
+    engine.session.set_komi(number(arguments[0], "points"))
+    _prepare(engine)
+    return ""
+
+
+def _play(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 2, "play COLOUR VERTEX")
+    engine.session.play(colour(arguments[0]), vertex(engine, arguments[1]))
+    return ""
+
+
+def _genmove(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 1, "genmove COLOUR")
+    move = engine.choose(colour(arguments[0]), keep=True)
+    return "resign" if move == RESIGN else go.vertex(move, engine.session.size)
+
+
+def _reg_genmove(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 1, "reg_genmove COLOUR")
+    move = engine.choose(colour(arguments[0]), keep=False)
+    return "resign" if move == RESIGN else go.vertex(move, engine.session.size)
+
+
+def _undo(engine: Engine, arguments: Sequence[str]) -> str:
+    engine.session.undo()
+    return ""
+
+
+def _empty_board(engine: Engine) -> None:
+    session = engine.session
+    if session.moves or session.black or session.white:
+        raise GtpError("board not empty")
+
+
+def _fixed_handicap(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 1, "fixed_handicap STONES")
+    stones = integer(arguments[0], 2, 9, "stones")
+    return _handicap(engine, stones)
+
+
+def _place_free_handicap(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 1, "place_free_handicap STONES")
+    # Fewer than asked for may be placed (GTP 2, 4.1.2): those on star points.
+    return _handicap(
+        engine, min(integer(arguments[0], 2, 10**6, "stones"), _most_handicap(engine.session.size))
+    )
+
+
+def _most_handicap(size: int) -> int:
+    return 0 if size < 7 else 4 if size == 7 or size % 2 == 0 else 9
+
+
+def _handicap(engine: Engine, stones: int) -> str:
+    _empty_board(engine)
+    size = engine.session.size
+    if stones < 2 or stones > _most_handicap(size):
+        raise GtpError("invalid number of stones")
+    points = star_points(size, stones)
+    engine.session.setup(points, first="white")
+    return " ".join(go.vertex(p, size) for p in points)
+
+
+def star_points(size: int, stones: int) -> list[int]:
+    """Where handicap stones stand, in the order of GTP 2, section 4.1.1; the rules place them."""
+    from ludus.games.match import Match
+
+    view = Match("go", {"size": size, "handicap": stones}).view()
+    return [p for p, c in enumerate(view["cells"]) if c == BLACK]
+
+
+def _set_free_handicap(engine: Engine, arguments: Sequence[str]) -> str:
+    _empty_board(engine)
+    need(arguments, 2, "set_free_handicap VERTEX VERTEX ...")
+    points = [vertex(engine, word) for word in arguments]
+    size = engine.session.size
+    if size**2 in points or len(set(points)) != len(points) or len(points) >= size**2:
+        raise GtpError("bad vertex list")
+    engine.session.setup(points, first="white")
+    return ""
+
+
+def _time_settings(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 3, "time_settings MAIN PERIOD STONES")
+    main, period = (integer(a, 0, 10**8, "seconds") for a in arguments[:2])
+    engine.clock.settings(main, period, integer(arguments[2], 0, 10**6, "stones"))
+    return ""
+
+
+def _time_left(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 3, "time_left COLOUR SECONDS STONES")
+    seconds = integer(arguments[1], -(10**8), 10**8, "seconds")
+    stones = integer(arguments[2], 0, 10**6, "stones")
+    engine.clock.left[colour(arguments[0])] = (float(max(seconds, 0)), stones)
+    engine.clock.unlimited = False
+    return ""
+
+
+def _final_score(engine: Engine, arguments: Sequence[str]) -> str:
+    return go.score_text(engine.session.score())
+
+
+def _final_status_list(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 1, "final_status_list STATUS")
+    status = arguments[0].lower()
+    if status not in STATUS:
+        raise GtpError("syntax error: expected alive, dead or seki")
+    if status == "seki":  # counted by area, stones in seki are alive
+        return ""
+    session = engine.session
+    cells = session.match.view()["cells"]
+    dead = set(session.dead())
+    wanted = {p for p, c in enumerate(cells) if c >= 0 and (p in dead) == (status == "dead")}
+    lines = []
+    while wanted:  # a line a chain
+        chain = _chain(cells, min(wanted), session.size) & wanted
+        wanted -= chain
+        lines.append(" ".join(go.vertex(p, session.size) for p in sorted(chain)))
+    return "\n".join(lines)
+
+
+def _chain(cells: Sequence[int], start: int, size: int) -> set[int]:
+    found, todo = {start}, [start]
+    while todo:
+        p = todo.pop()
+        beside = [
+            p - size,
+            p + size,
+            *([p - 1] if p % size else []),
+            *([p + 1] if p % size < size - 1 else []),
+        ]
+        for q in beside:
+            if 0 <= q < size * size and cells[q] == cells[start] and q not in found:
+                found.add(q)
+                todo.append(q)
+    return found
+
+
+def _loadsgf(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 1, "loadsgf FILE [MOVE]")
+    until = integer(arguments[1], 1, 10**6, "a move number") if len(arguments) > 1 else None
+    path = Path(arguments[0])
+    try:
+        if not path.is_file() or path.stat().st_size > sgf.MAX_BYTES:
+            raise GtpError("cannot load file: no regular file of at most 8 MiB")
+        made = sgf.record(sgf.parse(path.read_bytes())[0], until)
+    except (OSError, ValueError) as error:
+        raise GtpError(f"cannot load file: {error}".replace("\n", " ")) from None
+    fixed = engine.player.needs.get("size")
+    if fixed is not None and made.size != int(fixed):
+        raise GtpError(f"cannot load file: a board of {made.size} lines, and this player plays on {fixed}")
+    engine.session.load(made)
+    _prepare(engine)
+    return ""
+
+
+def _printsgf(engine: Engine, arguments: Sequence[str]) -> str:
+    text = sgf.write(sgf.tree(engine.session.record(), {"AP": f"ludus:{__version__}"})).rstrip()
+    if not arguments:
+        return text
+    try:
+        Path(arguments[0]).write_text(text + "\n", encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise GtpError(f"cannot write file: {error}") from None
+    return ""
+
+
+def _showboard(engine: Engine, arguments: Sequence[str]) -> str:
+    session = engine.session
+    view = session.match.view()
+    size, cells, last = session.size, view["cells"], view["last"]
+    columns = "   " + " ".join(go.COLUMNS[:size])
+    lines = [columns]
+    for y in range(size):
+        row = "".join(
+            f"{'(' if y * size + x == last else ')' if x and y * size + x - 1 == last else ' '}"
+            f"{'.XO'[cells[y * size + x] + 1]}"
+            for x in range(size)
+        )
+        lines.append(f"{size - y:2}{row}{')' if y * size + size - 1 == last else ' '}{size - y}")
+    black, white = view["captured"]
+    turn = "black" if session.to_move == BLACK else "white"
+    lines += [columns, f"{turn} to move, komi {session.komi:g}, captured by black {black}, by white {white}"]
+    return "\n".join(lines)
+
+
+def _is_legal(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 2, "is_legal COLOUR VERTEX")
+    return str(int(go.is_legal(engine.session.match, colour(arguments[0]), vertex(engine, arguments[1]))))
+
+
+def _all_legal(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 1, "all_legal COLOUR")
+    session = engine.session
+    seat = colour(arguments[0])
+    legal = [p for p in range(session.size**2) if go.is_legal(session.match, seat, p)]
+    return " ".join(go.vertex(p, session.size) for p in legal)
+
+
+COMMANDS: Mapping[str, Handler] = {
+    "protocol_version": lambda engine, arguments: "2",
+    "name": lambda engine, arguments: "Ludus",
+    "version": lambda engine, arguments: f"{__version__} ({engine.player.name})",
+    "known_command": _known_command,
+    "list_commands": lambda engine, arguments: "\n".join(sorted([*COMMANDS, *STREAMS])),
+    "quit": _quit,
+    "boardsize": _boardsize,
+    "query_boardsize": lambda engine, arguments: str(engine.session.size),
+    "clear_board": _clear_board,
+    "komi": _komi,
+    "get_komi": lambda engine, arguments: f"{engine.session.komi:g}",
+    "play": _play,
+    "genmove": _genmove,
+    "reg_genmove": _reg_genmove,
+    "undo": _undo,
+    "fixed_handicap": _fixed_handicap,
+    "place_free_handicap": _place_free_handicap,
+    "set_free_handicap": _set_free_handicap,
+    "time_settings": _time_settings,
+    "time_left": _time_left,
+    "final_score": _final_score,
+    "final_status_list": _final_status_list,
+    "loadsgf": _loadsgf,
+    "printsgf": _printsgf,
+    "showboard": _showboard,
+    "is_legal": _is_legal,
+    "all_legal": _all_legal,
+}
+STREAMS: tuple[str, ...] = ("lz-analyze", "lz-genmove_analyze", "kata-analyze", "kata-genmove_analyze")
+
+__all__ = ["COMMANDS", "STREAMS", "Engine"]

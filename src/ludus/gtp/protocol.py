@@ -1,0 +1,43 @@
+"""The outer form of GTP 2: preprocessing, ids, answers. Knows no command."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+MAX_LINE = 1 << 16
+
+# Control characters vanish, tabs are spaces (GTP 2, section 3.1).
+_CLEAN = dict.fromkeys([*range(32), 127]) | {9: " "}
+
+
+class CommandLine(NamedTuple):
+    """One command. ``number`` is its id as written, empty without one."""
+
+    number: str
+    name: str
+    arguments: tuple[str, ...]
+
+
+class GtpError(Exception):
+    """A command that fails; the text follows the question mark."""
+
+
+def read_command(line: str) -> CommandLine | None:
+    """The command in a line; None if nothing is left of it after comments and white space."""
+    words = line.partition("#")[0].translate(_CLEAN).split()
+    if not words:
+        return None
+    number = ""
+    # An id is digits; int() would take signs, underscores and digits of other scripts.
+    if words[0].isascii() and words[0].isdigit():
+        number = words.pop(0)[:20]
+    if not words:
+        return CommandLine(number, "", ())
+    return CommandLine(number, words[0], tuple(words[1:]))
+
+
+def answer(number: str, text: str, *, failed: bool = False) -> str:
+    """The whole answer with its empty line. Empty lines inside would end it early: they get a space."""
+    lines = [line.rstrip() or " " for line in text.split("\n")] if "\n" in text else [text]
+    body = "\n".join(lines)
+    return f"{'?' if failed else '='}{number}{' ' if body else ''}{body}\n\n"

@@ -1,0 +1,63 @@
+"""From the name of a player to one that plays: bots at once, networks only when named (torch loads then)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ludus.games import spec
+from ludus.games.match import Match
+from ludus.gtp.players import BotPlayer, Candidate, Choice, Player
+from ludus.storage.references import is_reference
+from ludus.train.errors import ConfigError
+
+
+def resolve_player(text: str, params: Mapping[str, str], *, seed: int = 1, greedy: bool = False) -> Player:
+    """Who ``text`` is. Raises ``ConfigError`` or ``StorageError`` naming what is wrong."""
+    bots = [b.name for b in spec("go").bots]
+    if text in bots:
+        return BotPlayer(text)
+    if not is_reference(text):
+        from ludus.train.schema import did_you_mean
+
+        raise ConfigError(
+            f"{text}: go has no such bot{did_you_mean(text, bots)}; a player is a bot's name, RUN@best, "
+            "RUN@last, RUN@VERSION or a weights file"
+        )
+    return NetworkPlayer(text, params, seed, greedy)
+
+
+class NetworkPlayer:
+    """A trained policy without search: it draws its move, or takes the likeliest with ``greedy``."""
+
+    def __init__(self, text: str, params: Mapping[str, str], seed: int, greedy: bool) -> None:
+        from ludus.train.api import game_of_player, resolve_player
+
+        trained = game_of_player(text)
+        if trained is None or trained[0] != "go":
+            raise ConfigError(f"{text}: weights of {trained[0] if trained else 'no game'}; GTP plays go")
+        kept = {k: v for k, v in trained[1].items() if k in ("size", "features", "resignation")}
+        self.needs: Mapping[str, str] = {"size": spec("go").params[0].default_value, **kept}
+        self.name = text
+        player = resolve_player(text, spec("go", {**params, **self.needs}), seed=seed, greedy=greedy)
+        if player.actor is None or player.actor.memory_shape is not None:
+            raise ConfigError(f"{text}: a policy with memory cannot be taken back and set up by GTP")
+        self._actor, self._step = player.actor, 0
+
+    def prepare(self, params: Mapping[str, str]) -> None:
+        """Its size is in ``needs``; komi it does not see."""
+
+    def choose(self, match: Match, seconds: float | None) -> Choice:
+        """See :class:`~ludus.gtp.players.Player`."""
+        (seat,) = match.to_act
+        obs = {name: array[None].copy() for name, array in match.observe(seat).items()}
+        mask = match.legal(seat)[None].copy()
+        self._step += 1
+        rows = np.zeros(1, np.int32)
+        decision = self._actor.act(obs, mask, None, np.ones(1, np.uint8), self._step, rows)
+        return Choice(int(decision.actions[0, 0]), float(decision.value[0]))
+
+    def analyse(self, match: Match, seconds: float) -> Iterator[tuple[Candidate, ...]] | None:
+        """It gives one move and no variations."""
+        return None
