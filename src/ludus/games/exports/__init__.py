@@ -1,0 +1,3 @@
+"""Games of Ludus with other libraries' faces: Gymnasium and PettingZoo."""
+
+from __future__ import annotations

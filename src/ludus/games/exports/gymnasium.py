@@ -1,0 +1,236 @@
+"""Any game as an environment of Gymnasium: ``gymnasium.make("ludus/minirts-v1", opponent="simple")``.
+
+The environment's agent has one seat; the others are bots of the game, or chance. Legality is in
+``info["action_mask"]``, in the form that ``action_space.sample`` takes; an illegal choice is replaced by the
+first legal one and ``info["illegal"]`` says so (``illegal="raise"`` refuses it instead).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from ludus.flow import Slab
+from ludus.flow.slab import Array
+from ludus.games import registry
+from ludus.games.exports.match import make_match, unpack_one
+from ludus.games.exports.spaces import (
+    Illegal,
+    action_space,
+    decision_of,
+    mask_of,
+    observation_space,
+    within,
+)
+
+Observation = dict[str, Array]
+
+
+class LudusEnv(gymnasium.Env[Observation, Any]):
+    """One match at a time, seen from ``seat``. Parameters of the rules are further keyword arguments."""
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own form
+
+    def __init__(
+        self, game: str, *, seat: int = 0, opponent: str = "", illegal: Illegal = "replace", **params: object
+    ) -> None:
+        self._match = make_match(game, params, [seat], opponent)
+        spec = self._match.spec
+        if not 0 <= seat < spec.seats:
+            raise ValueError(f"seat = {seat}: {spec.name} has seats 0 to {spec.seats - 1}")
+        self.game_spec, self.seat, self._illegal = spec, seat, illegal
+        self._space = observation_space(spec)
+        self.observation_space = self._space  # type: ignore[assignment]
+        self.action_space = action_space(spec)
+        self.render_mode = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begins a match; equal seeds and actions give equal matches."""
+        super().reset(seed=seed)
+        self._match.reset(seed)
+        return self._see(), self._info()
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """One decision, and everything until the next one of this seat."""
+        match = self._match
+        if match.over:
+            raise gymnasium.error.ResetNeeded("the match is over: call reset() first")
+        chosen, replaced = decision_of(self.game_spec, action, match.legal(self.seat), self._illegal)
+        decisions = np.zeros((self.game_spec.seats, len(self.game_spec.heads)), np.int32)
+        decisions[self.seat] = chosen
+        match.step(decisions)
+        if match.error:
+            raise RuntimeError(f"{self.game_spec.name}: {match.error}")
+        info = self._info()
+        if replaced:
+            info["illegal"] = True
+        if match.over:
+            info["outcome"] = float(match.outcome[self.seat])
+        return (
+            self._see(),
+            float(match.rewards[self.seat]),
+            match.over and not match.truncated,
+            match.truncated,
+            info,
+        )
+
+    def _see(self) -> Observation:
+        return within(self._space, self._match.observe(self.seat))
+
+    def _info(self) -> dict[str, Any]:
+        mask = mask_of(self.game_spec, self._match.legal(self.seat))
+        return {} if mask is None else {"action_mask": mask}
+
+    def close(self) -> None:
+        self._match.close()
+
+
+class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
+    """``num_envs`` matches of a compiled game on ``threads`` threads, stepped by one call.
+
+    A match that ended begins anew in the same step; its last observation is in ``info["final_obs"]``: arrays
+    over all environments that mean something where ``info["_final_obs"]`` is true.
+    """
+
+    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
+
+    def __init__(
+        self,
+        game: str,
+        num_envs: int = 1,
+        *,
+        seat: int = 0,
+        opponent: str = "",
+        threads: int = 0,
+        **params: object,
+    ) -> None:
+        name, native = registry.find(game)
+        self._spec = registry.spec(game, params)
+        spec = self._spec
+        bots = [b.name for b in spec.bots]
+        if spec.seats > 1 and not bots:
+            raise ValueError(f"{name} has no bots for the other seats; use the single environment")
+        if opponent and opponent not in bots:
+            raise ValueError(f"opponent = {opponent}: {name} has {', '.join(bots)}")
+        bot = bots.index(opponent) if opponent else 0
+        self._plans = [
+            ([(-1, 0, 1.0, "")] if s == seat else [(bot, -1, 1.0, "")], 0, -1, 0) for s in range(spec.seats)
+        ]
+        self._native, self._name, self._params = native, name, registry.text_params(params)
+        self._threads = threads
+        self.num_envs = num_envs
+        self.single_observation_space = observation_space(spec)
+        self.single_action_space = action_space(spec)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._slab = Slab(spec, 1, num_envs)
+        self._pool: Any = None
+        self._t = 0
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begins all matches. A list of seeds counts by its first."""
+        first = seed[0] if isinstance(seed, (list, tuple)) else seed
+        super().reset(seed=first)
+        self.close()
+        self._pool = self._native.make_pool(
+            game=self._name,
+            params=self._params,
+            plans=self._plans,
+            rotate=False,
+            matches=self.num_envs,
+            groups=1,
+            threads=self._threads,
+            seed=int(self.np_random.integers(2**62)) if first is None else first,
+            schedule=None,
+            autoreset="same_step",
+            truncate_ticks=0,
+            raise_errors=False,
+            record_all=False,
+            record_matches=(),
+            hash_every=100,
+        )
+        self._attach()
+        return self._see(), self._info()
+
+    def _attach(self) -> None:
+        self._pool.attach(0, list(self._slab.obs.values()), self._slab.fields(), self._slab)
+        self._t = self._pool.recv(0)[1]
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Observation, Array, npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
+        """Illegal choices are replaced by the first legal one."""
+        if self._t:
+            self._attach()
+        slab, spec = self._slab, self._spec
+        decisions = np.asarray(actions).reshape(self.num_envs, len(spec.heads)).astype(np.int32)
+        offset = 0
+        for k, head in enumerate(spec.heads):
+            legal = slab.mask[0, :, offset : offset + head.size]
+            if ((decisions[:, k] < 0) | (decisions[:, k] >= head.size)).any():
+                raise ValueError(f"{spec.name}: an action of head {head.name} is not in [0, {head.size})")
+            allowed = np.take_along_axis(legal, decisions[:, k : k + 1], axis=1)[:, 0] != 0
+            decisions[:, k] = np.where(allowed, decisions[:, k], legal.argmax(axis=1))
+            offset += head.size
+        slab.actions[0] = decisions
+        self._pool.send(0)
+        _, self._t, finals, results, _ = self._pool.recv(0)
+        info = self._info()
+        if results:
+            failed = next((r for r in self._pool.results(0) if r[10]), None)
+            if failed is not None:
+                raise RuntimeError(f"{spec.name}: match {failed[0]}: {failed[10]}")
+        if finals:
+            self._finals(finals, info)
+        terminated, truncated = slab.terminated[0] != 0, slab.truncated[0] != 0
+        return self._see(), slab.reward[0].copy(), terminated, truncated, info
+
+    def _finals(self, finals: int, info: dict[str, Any]) -> None:
+        rows = np.asarray(self._pool.final_rows(0)[:finals])
+        last = self._see()
+        for i, t in enumerate(self._spec.observation):
+            raw = np.asarray(self._pool.final_bytes(0, i)).view(t.packed_dtype).reshape(-1, *t.packed_shape)
+            for n, row in enumerate(rows):
+                last[t.name][row] = unpack_one(t, raw[n])
+        there = np.zeros(self.num_envs, np.bool_)
+        there[rows] = True
+        info["final_obs"], info["_final_obs"] = last, there
+
+    def _see(self) -> Observation:
+        out: Observation = {}
+        for t in self._spec.observation:
+            array = self._slab.obs[t.name][self._t]
+            if t.dtype == "bits":
+                bits = np.unpackbits(array, axis=1, count=t.elements, bitorder="little")
+                out[t.name] = bits.reshape(self.num_envs, *t.shape)
+            else:
+                out[t.name] = array.copy()
+        return out
+
+    def _info(self) -> dict[str, Any]:
+        return {"action_mask": self._slab.mask[self._t].astype(np.int8)}
+
+    def close(self, **kwargs: Any) -> None:
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+            self._t = 0
+
+
+def make_env(game: str, **kwargs: Any) -> LudusEnv:
+    """What ``gymnasium.make("ludus/GAME-vN")`` calls."""
+    return LudusEnv(game, **kwargs)
+
+
+def make_vector_env(game: str, num_envs: int = 1, **kwargs: Any) -> LudusVectorEnv:
+    """What ``gymnasium.make_vec`` calls."""
+    return LudusVectorEnv(game, num_envs, **kwargs)

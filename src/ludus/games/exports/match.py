@@ -1,0 +1,308 @@
+"""One match of any game, compiled or Python, ours or hosted, as the faces need it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ludus.flow import GameSpec, Slab, TensorSpec
+from ludus.flow.slab import Array
+from ludus.games import registry
+from ludus.native import ParamError, core
+
+Decisions = npt.NDArray[np.int32]
+RANDOM = "random"  # uniform among legal choices, for seats that nobody plays
+
+
+class Match:
+    """``seats`` are played by the caller, the others by ``opponent``: a bot of the game, or ``random``.
+
+    ``rewards, returns: float32[S]``; ``error`` is empty unless the game refused something and the match ended
+    with it.
+    """
+
+    spec: GameSpec
+    rewards: npt.NDArray[np.float32]
+    outcome: npt.NDArray[np.float32]
+    over = True
+    truncated = False
+    error = ""
+
+    def reset(self, seed: int | None) -> None:
+        """Begins a match; without a seed the next one after the last."""
+        raise NotImplementedError
+
+    def to_act(self) -> list[int]:
+        """Seats of the caller that decide now; none when the match is over."""
+        raise NotImplementedError
+
+    def observe(self, seat: int) -> dict[str, Array]:
+        """Unpacked copies of every tensor, as the seat saw them when it was last shown something."""
+        raise NotImplementedError
+
+    def legal(self, seat: int) -> npt.NDArray[np.uint8]:
+        """``uint8[A]`` of a seat that decides now; all 1 elsewhere."""
+        raise NotImplementedError
+
+    def step(self, decisions: Decisions) -> None:
+        """``int32[S, K]``; rows of seats that do not decide mean nothing."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Idempotent."""
+
+
+def make_match(
+    game: str,
+    params: Mapping[str, object] | None = None,
+    seats: Sequence[int] | None = None,
+    opponent: str = "",
+) -> Match:
+    """A match of ``game``, every seat the caller's unless told otherwise. Raises ``ParamError``."""
+    if registry.is_python(game):
+        return PythonMatch(game, params or {}, seats, opponent or RANDOM)
+    return NativeMatch(game, params or {}, seats, opponent)
+
+
+def unpack_one(t: TensorSpec, packed: Array) -> Array:
+    """A copy of one row's tensor in the shape of the spec; bits as uint8 of 0 and 1."""
+    if t.dtype != "bits":
+        return packed.copy()
+    flat = packed.reshape(-1).view(np.uint8)
+    return np.unpackbits(flat, count=t.elements, bitorder="little").reshape(t.shape)
+
+
+def unpack(spec: GameSpec, packed: Mapping[str, Array]) -> dict[str, Array]:
+    """:func:`unpack_one` of every tensor."""
+    return {t.name: unpack_one(t, packed[t.name]) for t in spec.observation}
+
+
+class NativeMatch(Match):
+    """A compiled game, played by a pool of one slot in the calling thread."""
+
+    def __init__(
+        self, game: str, params: Mapping[str, object], seats: Sequence[int] | None, opponent: str
+    ) -> None:
+        self._name, self._native = registry.find(game)
+        self._params = registry.text_params(params)
+        self.spec = registry.spec(game, params)
+        self._seats = list(range(self.spec.seats)) if seats is None else sorted(seats)
+        bots = [b.name for b in self.spec.bots]
+        if opponent and opponent not in bots and opponent != RANDOM:
+            raise ParamError(
+                f"{self.spec.name} has no bot {opponent} (there are: {', '.join([*bots, RANDOM])})"
+            )
+        # Seats of nobody: a bot inside the core, else decided here.
+        inside = opponent if opponent in bots else bots[0] if bots and not opponent else ""
+        self._random = [] if inside else [s for s in range(self.spec.seats) if s not in self._seats]
+        mine = {*self._seats, *self._random}
+        self._plans = [
+            ([(-1, 0, 1.0, "")] if s in mine else [(bots.index(inside), -1, 1.0, "")], 0, -1, 0)
+            for s in range(self.spec.seats)
+        ]
+        self._pool: core.PoolHandle | None = None
+        self._slab = Slab(self.spec, 1, len(mine))
+        self._row = {seat: row for row, seat in enumerate(sorted(mine))}
+        self._rng = np.random.default_rng(0)
+        self._t = 0
+        self.rewards = np.zeros(self.spec.seats, np.float32)
+        self.outcome = np.zeros(self.spec.seats, np.float32)
+
+    def reset(self, seed: int | None) -> None:
+        if seed is not None or self._pool is None:
+            self.close()
+            self._rng = np.random.default_rng(seed)
+            self._pool = self._make(int(self._rng.integers(2**62)) if seed is None else seed)
+            self._pool.attach(0, list(self._slab.obs.values()), self._slab.fields(), self._slab)
+            self._t = self._pool.recv(0)[1]
+        else:
+            self._show_first()
+            self._pool.reset([0])
+            self._pool.send(0)
+            self._t = self._pool.recv(0)[1]
+        self.rewards[...] = 0.0
+        self.over = self.truncated = False
+        self.error = ""
+        self._quiet()
+
+    def _make(self, seed: int) -> core.PoolHandle:
+        return self._native.make_pool(
+            game=self._name,
+            params=self._params,
+            plans=self._plans,
+            rotate=False,
+            matches=1,
+            groups=1,
+            threads=0,
+            seed=seed,
+            schedule=None,
+            autoreset="off",
+            truncate_ticks=0,
+            raise_errors=False,
+            record_all=False,
+            record_matches=(),
+            hash_every=100,
+        )
+
+    def _show_first(self) -> None:
+        """The present moment at t = 0, so that there is room for one more."""
+        assert self._pool is not None
+        if self._t:
+            self._pool.attach(0, list(self._slab.obs.values()), self._slab.fields(), self._slab)
+            self._t = self._pool.recv(0)[1]
+
+    def _active(self) -> list[int]:
+        return [s for s, row in self._row.items() if self._slab.active[self._t, row]]
+
+    def to_act(self) -> list[int]:
+        return [] if self.over else [s for s in self._active() if s not in self._random]
+
+    def observe(self, seat: int) -> dict[str, Array]:
+        row = self._row[seat]
+        return unpack(self.spec, {n: a[self._t, row] for n, a in self._slab.obs.items()})
+
+    def legal(self, seat: int) -> npt.NDArray[np.uint8]:
+        row = self._row[seat]
+        if self.over or not self._slab.active[self._t, row]:
+            return np.ones(self.spec.mask_size, np.uint8)
+        mask: npt.NDArray[np.uint8] = self._slab.mask[self._t, row].copy()
+        return mask
+
+    def step(self, decisions: Decisions) -> None:
+        self.rewards[...] = 0.0
+        self._advance(decisions)
+        self._quiet()
+
+    def _quiet(self) -> None:
+        """Plays on while nobody but chance decides."""
+        while not self.over and not self.to_act():
+            self._advance(np.zeros((self.spec.seats, len(self.spec.heads)), np.int32))
+
+    def _advance(self, decisions: Decisions) -> None:
+        assert self._pool is not None
+        self._show_first()
+        slab = self._slab
+        for seat in self._active():
+            row = self._row[seat]
+            chosen = decisions[seat]
+            if seat in self._random:
+                chosen = random_decision(self.spec, slab.mask[self._t, row], self._rng)
+            slab.actions[self._t, row] = chosen
+        self._pool.send(0)
+        _, self._t, _, results, _ = self._pool.recv(0)
+        for seat, row in self._row.items():
+            self.rewards[seat] += slab.reward[0, row]
+            if self._t and not slab.active[self._t, row] and not results:
+                for array in slab.obs.values():  # not shown anything: what it saw before
+                    array[self._t, row] = array[0, row]
+        if results:
+            result = self._pool.results(0)[0]
+            self.over = True
+            self.outcome[...] = result[5]
+            self.truncated, self.error = result[9], result[10]
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+            self._t = 0
+
+
+class PythonMatch(Match):
+    """A game written in Python, in this process."""
+
+    def __init__(
+        self, game: str, params: Mapping[str, object], seats: Sequence[int] | None, opponent: str
+    ) -> None:
+        if opponent != RANDOM:
+            raise ParamError(f"{game} has no bot {opponent} (there is: {RANDOM})")
+        self._game: Any = registry.maker(game, params).make()
+        self.spec = self._game.spec
+        self._mine = set(range(self.spec.seats) if seats is None else seats)
+        self._rng = np.random.default_rng(0)
+        self._packed = [
+            {t.name: np.zeros(t.packed_shape, t.packed_dtype) for t in self.spec.observation}
+            for _ in range(self.spec.seats)
+        ]
+        self._acting: list[int] = []
+        self.rewards = np.zeros(self.spec.seats, np.float32)
+        self.outcome = np.zeros(self.spec.seats, np.float32)
+
+    def reset(self, seed: int | None) -> None:
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+        self._game.reset(int(self._rng.integers(2**31)) if seed is None else seed % 2**31)
+        self.over = self.truncated = False
+        self.error = ""
+        self.rewards[...] = 0.0
+        self._look()
+        self._quiet()
+
+    def _look(self) -> None:
+        self._acting = [int(s) for s in self._game.to_act()] if not self.over else []
+        for seat in range(self.spec.seats):
+            if seat in self._acting or self.over:
+                self._game.observe(seat, self._packed[seat])
+
+    def to_act(self) -> list[int]:
+        return [s for s in self._acting if s in self._mine]
+
+    def observe(self, seat: int) -> dict[str, Array]:
+        return unpack(self.spec, self._packed[seat])
+
+    def legal(self, seat: int) -> npt.NDArray[np.uint8]:
+        mask = np.ones(self.spec.mask_size, np.uint8)
+        legal = getattr(self._game, "legal", None)
+        if legal is not None and seat in self._acting:
+            legal(seat, mask)
+        return mask
+
+    def step(self, decisions: Decisions) -> None:
+        self.rewards[...] = 0.0
+        self._advance(decisions)
+        self._quiet()
+
+    def _quiet(self) -> None:
+        while not self.over and not self.to_act():
+            self._advance(np.zeros((self.spec.seats, len(self.spec.heads)), np.int32))
+
+    def _advance(self, decisions: Decisions) -> None:
+        chosen = decisions.copy()
+        for seat in self._acting:
+            if seat not in self._mine:
+                chosen[seat] = random_decision(self.spec, self.legal(seat), self._rng)
+        earned = np.zeros(self.spec.seats, np.float32)
+        try:
+            over = self._game.step(chosen)
+            self._game.rewards(earned)
+            self.rewards += earned
+            if over:
+                self.over, self.truncated = True, bool(self._game.truncated)
+                self._game.outcome(self.outcome)
+            self._look()
+        except Exception as error:
+            self.over = self.truncated = True
+            self.error = f"{type(error).__name__}: {error}"
+            self._acting = []
+
+    def close(self) -> None:
+        close = getattr(self._game, "close", None)
+        if close is not None:
+            close()
+
+
+def random_decision(spec: GameSpec, mask: Array, rng: np.random.Generator) -> Decisions:
+    """Uniform among the legal choices of each head: ``int32[K]``."""
+    out = np.zeros(len(spec.heads), np.int32)
+    offset = 0
+    for k, head in enumerate(spec.heads):
+        if head.kind == "continuous":
+            out[k] = rng.standard_normal(1).astype(np.float32).view(np.int32)[0]
+        else:
+            legal = np.flatnonzero(mask[offset : offset + head.size])
+            out[k] = rng.choice(legal) if len(legal) else 0
+        offset += head.size
+    return out

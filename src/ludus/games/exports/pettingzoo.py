@@ -1,0 +1,204 @@
+"""Any game as an environment of PettingZoo: ``parallel_env("minirts")``, ``env("connect_four")``.
+
+Every seat is an agent, ``seat_0`` and so on, and stays one until the match ends, since a team's last reward
+comes to those too who left the board. Legality is in ``infos[agent]["action_mask"]``; in the parallel face
+an agent whose turn it is not may send anything, and ``infos[agent]["to_act"]`` says whose it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from pettingzoo import AECEnv, ParallelEnv
+
+from ludus.flow.slab import Array
+from ludus.games.exports.match import make_match
+from ludus.games.exports.spaces import (
+    Illegal,
+    action_space,
+    decision_of,
+    mask_of,
+    nothing,
+    observation_space,
+    within,
+)
+
+Observation = dict[str, Array]
+
+
+class _Face:
+    """What both faces need of a match."""
+
+    def __init__(self, game: str, illegal: Illegal, params: dict[str, object]) -> None:
+        self.match = make_match(game, params)
+        self.spec, self.illegal = self.match.spec, illegal
+        self.names = [f"seat_{s}" for s in range(self.spec.seats)]
+        self.seat = {name: s for s, name in enumerate(self.names)}
+        # One space an agent: each is seeded by itself.
+        self.observations = {name: observation_space(self.spec) for name in self.names}
+        self.actions = {name: action_space(self.spec) for name in self.names}
+        # What a seat saw last; before its first turn there is nothing.
+        self.seen: dict[str, Observation] = {}
+
+    def look(self, begin: bool = False) -> None:
+        acting = set(self.match.to_act())
+        for name, seat in self.seat.items():
+            if begin and seat not in acting:
+                self.seen[name] = nothing(self.observations[name])
+            elif seat in acting or self.match.over:
+                self.seen[name] = within(self.observations[name], self.match.observe(seat))
+
+    def info(self, name: str) -> dict[str, Any]:
+        seat = self.seat[name]
+        mask = mask_of(self.spec, self.match.legal(seat))
+        info: dict[str, Any] = {"to_act": seat in self.match.to_act()}
+        return info if mask is None else {**info, "action_mask": mask}
+
+    def play(self, actions: dict[str, Any]) -> None:
+        decisions = np.zeros((self.spec.seats, len(self.spec.heads)), np.int32)
+        for seat in self.match.to_act():
+            name = self.names[seat]
+            if name not in actions:
+                raise ValueError(f"{self.spec.name}: {name} must act and sent nothing")
+            legal = self.match.legal(seat)
+            decisions[seat], _ = decision_of(self.spec, actions[name], legal, self.illegal)
+        self.match.step(decisions)
+        if self.match.error:
+            raise RuntimeError(f"{self.spec.name}: {self.match.error}")
+        self.look()
+
+
+class LudusParallelEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
+    """All agents at once; see the module."""
+
+    def __init__(self, game: str, *, illegal: Illegal = "replace", **params: object) -> None:
+        self._face = _Face(game, illegal, params)
+        self.metadata = {
+            "name": f"ludus_{self._face.spec.name}_v{self._face.spec.version}",
+            "render_modes": [],
+        }
+        self.possible_agents = list(self._face.names)
+        self.agents: list[str] = []
+        self.render_mode = None
+
+    def observation_space(self, agent: str) -> Any:
+        return self._face.observations[agent]
+
+    def action_space(self, agent: str) -> Any:
+        return self._face.actions[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+        """Begins a match; equal seeds and actions give equal matches."""
+        face = self._face
+        face.match.reset(seed)
+        self.agents = list(self.possible_agents)
+        face.look(begin=True)
+        return dict(face.seen), {a: face.info(a) for a in self.agents}
+
+    def step(self, actions: dict[str, Any]) -> tuple[Any, ...]:
+        """Until somebody must decide again, or the match is over for all."""
+        face = self._face
+        if not self.agents:
+            return {}, {}, {}, {}, {}
+        face.play(actions)
+        match, agents = face.match, self.agents
+        rewards = {a: float(match.rewards[face.seat[a]]) for a in agents}
+        terminated = dict.fromkeys(agents, match.over and not match.truncated)
+        truncated = dict.fromkeys(agents, match.over and match.truncated)
+        infos = {a: face.info(a) for a in agents}
+        if match.over:
+            self.agents = []
+        return dict(face.seen), rewards, terminated, truncated, infos
+
+    def render(self) -> None:
+        """Matches are watched with ``ludus replay to-html``."""
+
+    def close(self) -> None:
+        self._face.match.close()
+
+
+class LudusTurnEnv(AECEnv[str, Observation, Any]):  # type: ignore[misc]
+    """One agent at a time; where seats decide at once they are asked one after the other and act together."""
+
+    def __init__(self, game: str, *, illegal: Illegal = "replace", **params: object) -> None:
+        super().__init__()
+        self._face = _Face(game, illegal, params)
+        self.metadata = {
+            "name": f"ludus_{self._face.spec.name}_v{self._face.spec.version}",
+            "render_modes": [],
+            "is_parallelizable": True,
+        }
+        self.possible_agents = list(self._face.names)
+        self.agents: list[str] = []
+        self.render_mode = None
+        self._chosen: dict[str, Any] = {}
+
+    def observation_space(self, agent: str) -> Any:
+        return self._face.observations[agent]
+
+    def action_space(self, agent: str) -> Any:
+        return self._face.actions[agent]
+
+    def observe(self, agent: str) -> Observation:
+        return self._face.seen[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begins a match; equal seeds and actions give equal matches."""
+        face = self._face
+        face.match.reset(seed)
+        face.look(begin=True)
+        self.agents = list(self.possible_agents)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos = {a: face.info(a) for a in self.agents}
+        self._chosen = {}
+        self._select()
+
+    def _select(self) -> None:
+        waiting = [s for s in self._face.match.to_act() if self._face.names[s] not in self._chosen]
+        self.agent_selection = self._face.names[waiting[0]] if waiting else self.agents[0]
+
+    def step(self, action: Any) -> None:
+        """Takes the selected agent's action; the match moves on when everybody who must has chosen."""
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        face = self._face
+        match = face.match
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        self._chosen[agent] = action
+        if all(face.names[s] in self._chosen for s in match.to_act()):
+            face.play(self._chosen)
+            self._chosen = {}
+            self.rewards = {a: float(match.rewards[face.seat[a]]) for a in self.agents}
+            self.terminations = dict.fromkeys(self.agents, match.over and not match.truncated)
+            self.truncations = dict.fromkeys(self.agents, match.over and match.truncated)
+            self.infos = {a: face.info(a) for a in self.agents}
+        if not match.over:
+            self._select()
+        else:
+            self.agent_selection = self.agents[0]
+        self._accumulate_rewards()
+
+    def render(self) -> None:
+        """Matches are watched with ``ludus replay to-html``."""
+
+    def close(self) -> None:
+        self._face.match.close()
+
+
+def parallel_env(game: str, **kwargs: Any) -> LudusParallelEnv:
+    """See :class:`LudusParallelEnv`."""
+    return LudusParallelEnv(game, **kwargs)
+
+
+def env(game: str, **kwargs: Any) -> LudusTurnEnv:
+    """See :class:`LudusTurnEnv`."""
+    return LudusTurnEnv(game, **kwargs)

@@ -1,0 +1,134 @@
+"""Tensors and heads of a spec as spaces of Gymnasium, and actions of those spaces as decisions."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from ludus.flow import GameSpec
+from ludus.flow.slab import Array
+from ludus.games.exports.match import Decisions
+
+Illegal = Literal["replace", "raise"]
+#: Bounds of the integer types of a spec.
+_INTEGERS = {
+    "u8": (0, 255),
+    "i8": (-128, 127),
+    "u16": (0, 65535),
+    "i16": (-32768, 32767),
+    "i32": (-(2**31), 2**31 - 1),
+}
+_EDGE = 1.0 - 1e-6  # tanh reaches its bounds only at infinity
+
+
+def observation_space(spec: GameSpec) -> spaces.Dict[Any]:
+    """A box for each tensor, bits as uint8 of 0 and 1. New objects at every call: spaces are seeded."""
+    parts: dict[str, spaces.Space[Any]] = {}
+    for t in spec.observation:
+        if t.dtype == "bits":
+            parts[t.name] = spaces.Box(0, 1, t.shape, np.uint8)
+            continue
+        dtype = t.packed_dtype.type
+        if t.dtype == "f32":
+            top = float(np.finfo(np.float32).max)
+            low, high = (-np.inf if t.low <= -top else t.low), (np.inf if t.high >= top else t.high)
+        else:
+            least, most = _INTEGERS[t.dtype]
+            low, high = max(t.low, least), min(t.high, most)
+            if low >= high:
+                low, high = least, most
+        parts[t.name] = spaces.Box(low, high, t.shape, dtype)
+    return spaces.Dict(parts)
+
+
+def action_space(spec: GameSpec) -> spaces.Space[Any]:
+    """Discrete, MultiDiscrete or Box where all heads are alike, else a Tuple of one space a head."""
+    kinds = {h.kind for h in spec.heads}
+    if kinds == {"discrete"}:
+        sizes = [h.size for h in spec.heads]
+        return spaces.Discrete(sizes[0]) if len(sizes) == 1 else spaces.MultiDiscrete(sizes)
+    bounds = [(h.low, h.high) if h.low < h.high else (-np.inf, np.inf) for h in spec.heads]
+    if kinds == {"continuous"}:
+        low, high = (np.array(b, np.float32) for b in zip(*bounds, strict=True))
+        return spaces.Box(low, high, dtype=np.float32)
+    parts: list[spaces.Space[Any]] = []
+    for head, (low_, high_) in zip(spec.heads, bounds, strict=True):
+        if head.kind == "discrete":
+            parts.append(spaces.Discrete(head.size))
+        else:
+            parts.append(spaces.Box(low_, high_, (1,), np.float32))
+    return spaces.Tuple(parts)
+
+
+def mask_of(spec: GameSpec, mask: npt.NDArray[np.uint8]) -> Any:
+    """``uint8[A]`` as ``action_space.sample(mask)`` takes it; None where actions are not all discrete."""
+    if any(h.kind != "discrete" for h in spec.heads):
+        return None
+    ends = np.cumsum([h.size for h in spec.heads]).tolist()
+    parts = [mask[end - h.size : end].astype(np.int8) for h, end in zip(spec.heads, ends, strict=True)]
+    for part in parts:
+        if not part.any():  # a head that does not matter now
+            part[0] = 1
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+def decision_of(
+    spec: GameSpec, action: Any, mask: npt.NDArray[np.uint8], illegal: Illegal
+) -> tuple[Decisions, bool]:
+    """``int32[K]``, and whether an illegal choice was replaced by the first legal one.
+
+    Raises ``ValueError`` for what is no action of the game, and for an illegal choice with ``"raise"``.
+    """
+    values = [np.ravel(a)[0] for a in action] if isinstance(action, tuple) else np.ravel(action).tolist()
+    if len(values) != len(spec.heads):
+        raise ValueError(f"{spec.name}: an action of {len(values)} numbers, expected {len(spec.heads)}")
+    out = np.zeros(len(spec.heads), np.int32)
+    replaced = False
+    offset = 0
+    for k, (head, value) in enumerate(zip(spec.heads, values, strict=True)):
+        if head.kind == "continuous":
+            out[k] = _bits(head.low, head.high, float(value))
+        else:
+            choice = int(value)
+            if not 0 <= choice < head.size:
+                raise ValueError(
+                    f"{spec.name}: action {choice} of head {head.name} is not in [0, {head.size})"
+                )
+            legal = mask[offset : offset + head.size]
+            if not legal[choice] and legal.any():
+                if illegal == "raise":
+                    name = f" ({head.labels[choice]})" if head.labels else ""
+                    raise ValueError(f"{spec.name}: action {choice}{name} of head {head.name} is illegal now")
+                choice, replaced = int(np.flatnonzero(legal)[0]), True
+            out[k] = choice
+        offset += head.size
+    return out, replaced
+
+
+def _bits(low: float, high: float, value: float) -> np.int32:
+    if low < high:
+        share = np.clip(2.0 * (value - low) / (high - low) - 1.0, -_EDGE, _EDGE)
+        value = float(np.arctanh(share))
+    bits: np.int32 = np.array([value], np.float32).view(np.int32)[0]
+    return bits
+
+
+def nothing(space: spaces.Dict[Any]) -> dict[str, Array]:
+    """An observation of zeros, moved into the space."""
+    out: dict[str, Array] = {}
+    for name, box in space.spaces.items():
+        assert isinstance(box, spaces.Box)
+        out[name] = np.clip(np.zeros(box.low.shape, box.low.dtype), box.low, box.high)
+    return out
+
+
+def within(space: spaces.Dict[Any], seen: dict[str, Array]) -> dict[str, Array]:
+    """Observations whose range the spec states too narrowly by rounding, clipped to it."""
+    for name, array in seen.items():
+        box = space.spaces[name]
+        if isinstance(box, spaces.Box) and array.dtype == np.float32:
+            np.clip(array, box.low, box.high, out=array)
+    return seen

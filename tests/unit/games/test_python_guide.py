@@ -1,0 +1,58 @@
+"""What docs/guides/python_games.md shows works as it stands there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ludus.games import check_game
+from ludus.train.api import evaluate, start_run
+from ludus.train.preset_file import load_preset
+from ludus.train.preset_game import check_game as check_preset
+
+GUIDE = (Path(__file__).parents[3] / "docs" / "guides" / "python_games.md").read_text("utf-8")
+
+
+def test_the_game_of_the_guide_is_checked_trained_and_rated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    python = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    Path("nim.py").write_text(python[0])
+    Path("nim.toml").write_text(re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[0])
+    report = check_game("./nim.py", {"heap": 9}, matches=10)
+    assert not [f for f in report.findings if not f.passed]
+
+    options = {
+        "run.max-steps": "3000",
+        "run.threads": "2",
+        "pool.matches": "16",
+        "evaluation.every-steps": "0",
+        "evaluation.matches": "20",
+        "evaluation.final-matches": "40",
+        "policy.hidden": "16",
+        "policy.dense": "",
+    }
+    loaded = load_preset("nim.toml", options)
+    assert check_preset(loaded).name == "nim"
+    result = start_run(loaded.preset, tmp_path / "run")
+    assert result.steps >= 3000
+    (final,) = result.final
+    assert (final.against, final.matches, final.errors) == ("random", 40, 0)
+    again = evaluate(f"{tmp_path}/run@last", "random", matches=10)
+    assert (again.matches, again.game, again.params) == (10, "nim", {"heap": "21"})
+
+
+def test_the_faces_of_the_guide() -> None:
+    pytest.importorskip("gymnasium")
+    pytest.importorskip("pettingzoo")
+    from ludus.games.exports.register import register_all
+
+    register_all()
+    names: dict[str, object] = {}
+    exec(re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)[1], names)
+    assert names["one"].reset(seed=1)  # type: ignore[attr-defined]
+    assert names["many"].num_envs == 64  # type: ignore[attr-defined]
+    assert names["all_seats"].possible_agents == ["seat_0", "seat_1"]  # type: ignore[attr-defined]

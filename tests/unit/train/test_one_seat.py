@@ -1,0 +1,116 @@
+"""Runs of games with one seat: returns take the place of win rates, from training to report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludus.flow import MatchResult
+from ludus.ratings import mean_interval
+from ludus.train.api import evaluate, resume_run, start_run
+from ludus.train.errors import ConfigError, RunFailed
+from ludus.train.evaluation import ALONE, summarise
+from ludus.train.matches import RolloutSummary, running_return, summarise_rollout
+from ludus.train.preset_file import load_preset
+
+GAME = str(Path(__file__).parents[1] / "pool" / "hosted_games.py")
+PRESET = """
+[game]
+name = "{game}"
+params = {{ {params} }}
+[pool]
+matches = 8
+steps = 16
+timeout_s = 20.0
+on_error = "{on_error}"
+[policy]
+dense = []
+hidden = [8]
+[evaluation]
+every_steps = 400
+matches = 10
+final_matches = 12
+[run]
+max_steps = 900
+threads = 2
+target = {target}
+"""
+
+
+def preset(folder: Path, params: str = "", on_error: str = "go_on", target: float = 0.0) -> Path:
+    path = folder / "walk.toml"
+    path.write_text(PRESET.format(game=GAME, params=params, on_error=on_error, target=target))
+    return path
+
+
+def result(total: float, ticks: int = 5, error: str = "") -> MatchResult:
+    return MatchResult(0, 0, 1, ticks, ticks, (0.0,), (total,), ("policy:0",), (0,), error=error)
+
+
+def test_intervals_of_means() -> None:
+    rng = np.random.default_rng(0)
+    inside = 0
+    for _ in range(400):
+        values = rng.normal(3.0, 2.0, 8)
+        got = mean_interval(values)
+        inside += got.low <= 3.0 <= got.high
+    assert 365 <= inside <= 395  # 95 % of 400 is 380
+    assert mean_interval([]) == type(mean_interval([]))(0.0, 0.0, 0.0, 0.0)
+    assert mean_interval([2.0]).low == 2.0
+    wide = mean_interval(np.arange(2000) % 2)
+    assert wide.high - wide.mean == pytest.approx(1.96 * wide.deviation / 2000**0.5, rel=1e-3)
+
+
+def test_returns_are_summed_up() -> None:
+    some = [result(1.0), result(2.0), result(6.0), result(9.0, error="step: no")]
+    rated = summarise(some, player="me", against=ALONE, game="walk", seed=1)
+    assert (rated.alone, rated.mean_return, rated.matches, rated.errors) == (True, 3.0, 3, 1)
+    assert rated.measure_low < 3.0 == rated.measure < rated.measure_high
+    summary = summarise_rollout(some, 10, 10)
+    assert (summary.outcomes, summary.matches, summary.errors) == ({}, 3, 1)
+    assert summary.first_error == "slot 0, match 0, seed 1, tick 5: step: no"
+    assert running_return(None, summary) == 3.0
+    assert running_return(5.0, RolloutSummary()) == 5.0
+    assert 4.9 < (running_return(5.0, summary) or 0.0) < 5.0
+
+
+def test_a_run_from_training_to_report(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    done = start_run(load_preset(str(preset(tmp_path))).preset, run)
+    (final,) = done.final
+    assert (final.alone, final.against, final.matches, final.errors) == (True, ALONE, 12, 0)
+    assert 0 < final.return_low <= final.mean_return <= final.return_high <= 30
+    report = (run / "report.md").read_text()
+    assert "## Mean return while training" in report
+    assert "| 12 | " in report
+    assert "Win rate" not in report
+    again = evaluate(f"{run}@best", matches=12)
+    assert again.alone
+    with pytest.raises(ConfigError, match="has one seat, nobody plays against it"):
+        evaluate(f"{run}@best", "random", matches=2)
+    assert evaluate("random", game=GAME, matches=4).mean_return > 0
+
+    more = resume_run(
+        run, more=lambda p: load_preset(str(run / "config.toml"), {"run.max-steps": "1500"}).preset
+    )
+    assert more.steps >= 1500
+
+
+def test_a_return_ends_the_run(tmp_path: Path) -> None:
+    done = start_run(load_preset(str(preset(tmp_path, target=0.5))).preset, tmp_path / "run")
+    assert done.reason.startswith("target = 0.5 reached (lower bound ")
+    assert done.steps < 900
+
+
+def test_a_game_that_fails_goes_on_or_stops_as_the_preset_says(tmp_path: Path) -> None:
+    broken = 'trouble = "step-raise", at = 4, seed = -1'
+    with pytest.raises(
+        RunFailed, match=r"walk: match \d+ \(slot \d, seed \d+\) failed at tick 4: step: ValueError"
+    ):
+        start_run(load_preset(str(preset(tmp_path, broken, "stop"))).preset, tmp_path / "stops")
+    with pytest.raises(RunFailed, match=r"no match was played to its end any more: slot .* the rules broke"):
+        start_run(load_preset(str(preset(tmp_path, broken))).preset, tmp_path / "goes")
+    log = (tmp_path / "goes" / "log.txt").read_text()
+    assert "matches ended by an error of the game (version 1); the first: slot" in log
