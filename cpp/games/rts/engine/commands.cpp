@@ -206,10 +206,13 @@ void run_commands(const EngineRules& rules, State& state, EffectQueue& queue) {
   // Older commands, most recently issued first. The order is kept from tick to tick; it is only
   // rebuilt when something was added.
   const std::uint64_t skip = state.fresh | struck;
+  bool finished = false;
   for (int i = 0; i < state.running; ++i) {
     const int slot = state.run_order[i];
     if ((skip >> slot & 1) == 0) run.one(slot, now);
+    finished |= state.cmd[slot] == Cmd::idle;
   }
+  if (skip == 0 && !finished) return;
   std::uint8_t next[kSlots];
   int n = 0;
   for_bits(state.fresh, [&](int slot) {

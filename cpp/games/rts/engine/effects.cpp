@@ -8,22 +8,27 @@ namespace ludus::rts {
 
 namespace {
 
-void step(const EngineRules& rules, State& state, const EffectEntry& e) {
-  if (!disc_free(rules, state, e.x, e.y, e.unit)) return;
-  const float x = state.x[e.unit];
-  const float y = state.y[e.unit];
+// `moved`: who stands elsewhere than when the step was found to be free. Only they can be in its
+// way now.
+void step(const EngineRules& rules, State& state, const EffectEntry& e, std::uint64_t& moved) {
+  const std::uint64_t bit = slot_bit(e.unit);
+  const int column = strip_of(e.x);
+  const int row = strip_of(e.y);
+  const std::uint64_t near = around(state, column, row) & moved & ~bit;
+  if (near != 0 && touches(state, near & fellows(rules, state, e.x, e.y), e.x, e.y)) return;
+  moved |= bit;
+  const int old_column = strip_of(state.x[e.unit]);
+  const int old_row = strip_of(state.y[e.unit]);
+  if (column != old_column || row != old_row) {
+    leave_strips(state, e.unit, old_column, old_row);
+    enter_strips(state, e.unit, column, row);
+  }
   state.x[e.unit] = e.x;
   state.y[e.unit] = e.y;
-  if (cell_coord(x) != cell_coord(e.x) || cell_coord(y) != cell_coord(e.y)) {
-    leave_cell(state, e.unit, x, y);
-    enter_cell(state, e.unit, e.x, e.y);
-  }
   state.last[kCdMove][e.unit] = static_cast<std::uint16_t>(state.tick);
-  const std::uint64_t bit = std::uint64_t{1} << e.unit;
-  if (!regular(rules, e.x, e.y)) [[unlikely]] {
+  state.irregular &= ~bit;
+  if (!inner_strips(rules, column, row) && !regular(rules, e.x, e.y)) [[unlikely]] {
     state.irregular |= bit;
-  } else {
-    state.irregular &= ~bit;
   }
 }
 
@@ -73,11 +78,12 @@ void shoot(State& state, const EffectEntry& e) {
 
 void run_effects(const EngineRules& rules, State& state, EffectQueue& queue) {
   std::uint64_t gone = 0;
+  std::uint64_t moved = 0;
   for (int i = 0; i < queue.size; ++i) {
     const EffectEntry e = queue.entry[i];
     switch (e.kind) {
       case Effect::step:
-        step(rules, state, e);
+        step(rules, state, e, moved);
         break;
       case Effect::start_cd:
         state.last[e.amount][e.unit] = static_cast<std::uint16_t>(state.tick);
@@ -99,8 +105,11 @@ void run_effects(const EngineRules& rules, State& state, EffectQueue& queue) {
         break;
       case Effect::create: {
         const int owner = rules.owner_of(e.unit);
-        if (add_unit(rules, state, owner, e.target, e.x, e.y, state.tick) < 0) {
+        const int slot = add_unit(rules, state, owner, e.target, e.x, e.y, state.tick);
+        if (slot < 0) {
           state.money[owner] += e.amount;
+        } else {
+          moved |= std::uint64_t{1} << slot;
         }
         break;
       }

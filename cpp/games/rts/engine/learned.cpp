@@ -34,6 +34,7 @@ void Learned::forget() {
     state_.learned.fill(0);
     state_.learned_size = 0;
   }
+  std::memset(place_.data(), 0xff, sizeof place_);
   index();
 }
 

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "games/rts/engine/lanes.hpp"
 #include "games/rts/engine/types.hpp"
 
 namespace ludus::rts {
@@ -39,19 +40,18 @@ class Learned {
         ty_(ty),
         prefix_(static_cast<std::uint32_t>(owner << 9 | (ty * rules.side + tx))),
         active_(fits(rules, owner)) {
+    std::memset(place_.data(), 0xff, sizeof place_);
     if (active_) index();
   }
 
   // The best guess at the distance from the cell (x, y) to the target.
   [[nodiscard]] float estimate(int x, int y) const {
-    if (active_) {
-      const std::uint16_t place = place_[y * rules_.side + x];
-      if (place != kNowhere) {
-        const std::uint32_t entry = state_.learned[place];
-        const std::uint32_t binade = entry & 15U;
-        const auto k = static_cast<float>(entry >> 4 & 511U);
-        if (binade != kStraight) return binade == 0 ? k : k + excess(binade);
-      }
+    // Where nothing is learned on a map too large for the table, all of the table says so.
+    const std::uint16_t place = place_[static_cast<unsigned>(y * rules_.side + x) % kCellLimit];
+    if (place != kNowhere) {
+      const std::uint32_t entry = state_.learned[place];
+      const std::uint32_t binade = entry & 15U;
+      if (binade != kStraight) return static_cast<float>(entry >> 4 & 511U) + kExcess[binade];
     }
     return straight(x, y);
   }
@@ -72,11 +72,16 @@ class Learned {
   static constexpr std::uint16_t kNowhere = 0xffff;
   static constexpr float kEpsilon = 1.0e-5F;
 
-  // What rounding leaves of kEpsilon when it is added to a length of that binade.
-  [[nodiscard]] static float excess(std::uint32_t binade) {
-    const auto length = static_cast<float>(1U << (binade - 1));
-    return (length + kEpsilon) - length;
-  }
+  // What rounding leaves of kEpsilon when it is added to a length of each binade; 0 for binade 0.
+  static constexpr std::array<float, 16> kExcess = [] {
+    std::array<float, 16> excess{};
+    for (unsigned binade = 1; binade < kStraight; ++binade) {
+      const auto length = static_cast<float>(1U << (binade - 1));
+      const float sum = length + kEpsilon;
+      excess[binade] = sum - length;
+    }
+    return excess;
+  }();
 
   [[nodiscard]] float straight(int x, int y) const {
     const int dx = x - tx_;
@@ -84,32 +89,28 @@ class Learned {
     return std::sqrt(static_cast<float>(dx * dx + dy * dy));
   }
 
-  void note(int i) {
-    const std::uint32_t entry = state_.learned[static_cast<std::size_t>(i)];
-    place_[entry >> 13 & 511U] = static_cast<std::uint16_t>(i);
-  }
   // Finds the entries of this search, eight at a time.
   void index() {
-    using U4 = std::uint32_t __attribute__((vector_size(16)));
-    std::memset(place_.data(), 0xff, sizeof place_);
     const U4 want = {prefix_, prefix_, prefix_, prefix_};
-    for (int i = 0; i < state_.learned_size; i += 8) {
-      U4 a;
-      U4 b;
-      std::memcpy(&a, &state_.learned[static_cast<std::size_t>(i)], sizeof a);
-      std::memcpy(&b, &state_.learned[static_cast<std::size_t>(i) + 4], sizeof b);
-      const auto hit_a = (a >> 22) == want;
-      const auto hit_b = (b >> 22) == want;
-      const auto hit = hit_a | hit_b;
-      std::uint64_t half[2];
-      std::memcpy(half, &hit, sizeof half);
-      if ((half[0] | half[1]) == 0) continue;
-      for (int k = 0; k < 4; ++k) {  // what is past the last entry is 0 and taken back below
-        if (hit_a[k] != 0) note(i + k);
-        if (hit_b[k] != 0) note(i + k + 4);
+    const int size = state_.learned_size;
+    for (int i = 0; i < size; i += 8) {
+      unsigned hits = lane_bits(prefixes(i) == want) | lane_bits(prefixes(i + 4) == want) << 4;
+      if (i + 8 > size) hits &= (1U << (size - i)) - 1;  // what is past the last entry is 0
+      if (hits == 0xff) {                                // most entries of a target come in a row
+        for (int k = 0; k < 8; ++k) note(i + k);
+        continue;
       }
+      for (; hits != 0; hits &= hits - 1) note(i + std::countr_zero(hits));
     }
-    if (prefix_ == 0 && place_[0] >= state_.learned_size) place_[0] = kNowhere;
+  }
+  void note(int at) {
+    place_[state_.learned[static_cast<std::size_t>(at)] >> 13 & 511U] =
+        static_cast<std::uint16_t>(at);
+  }
+  [[nodiscard]] U4 prefixes(int i) const {
+    U4 v;
+    std::memcpy(&v, &state_.learned[static_cast<std::size_t>(i)], sizeof v);
+    return v >> 22;
   }
 
   void put(int x, int y, float value, std::uint32_t binade) {

@@ -54,50 +54,77 @@ inline void shorten(float& x, float& y, float most) {
 
 inline constexpr float kTouch2 = 0.25F;  // discs of radius 0.25 collide when d^2 is below this
 
-// The slots, but `except`, that stand in the cell (cx, cy) or next to it: all that a disc in that
-// cell can touch.
-[[nodiscard]] inline std::uint64_t neighbours(const State& state, int cx, int cy, int except) {
-  const std::uint64_t columns = state.column[cx] | state.column[cx + 1] | state.column[cx + 2];
-  const std::uint64_t rows = state.row[cy] | state.row[cy + 1] | state.row[cy + 2];
-  const std::uint64_t self = except < 0 ? 0 : std::uint64_t{1} << except;
-  return columns & rows & ~self;
+// The strip of a coordinate above -1.5. A strip is a little wider than half a cell, so that
+// rounding cannot put points less than half a cell apart into strips that are not neighbours.
+[[nodiscard]] inline int strip_of(float v) { return static_cast<int>(v * 1.99F + 4.0F); }
+
+// The slots that stand in the strips of a point or next to them: all that a disc there can touch,
+// and, as strips go round, some that are far away.
+[[nodiscard]] inline std::uint64_t around(const State& state, int strip_x, int strip_y) {
+  const std::uint64_t* column = &state.column[static_cast<unsigned>(strip_x - 1) % kStrips];
+  const std::uint64_t* row = &state.row[static_cast<unsigned>(strip_y - 1) % kStrips];
+  return (column[0] | column[1] | column[2]) & (row[0] | row[1] | row[2]);
 }
 
-// Where the original's spatial hash makes a difference: some unit, or the point, is outside its
-// rectangle.
-[[nodiscard]] bool disc_free_irregular(const EngineRules& rules, const State& state, float x,
-                                       float y, int except);
+// Whether strips are far enough inside the map for every point in them to be regular and inside.
+[[nodiscard]] inline bool inner_strips(const EngineRules& rules, int strip_x, int strip_y) {
+  const auto most = static_cast<unsigned>(2 * rules.side - 3);
+  return static_cast<unsigned>(strip_x - 4) <= most && static_cast<unsigned>(strip_y - 4) <= most;
+}
+
+[[nodiscard]] inline std::uint64_t slot_bit(int slot) {
+  return slot < 0 ? 0 : std::uint64_t{1} << slot;
+}
+
+// Whether a disc of `among` collides with one at (x, y).
+[[nodiscard]] inline bool touches(const State& state, std::uint64_t among, float x, float y) {
+  for (; among != 0; among &= among - 1) {
+    const int i = std::countr_zero(among);
+    if (distance2(x, y, state.x[i], state.y[i]) < kTouch2) return true;
+  }
+  return false;
+}
+
+// Whom a disc at (x, y) can collide with at all: the original's spatial hash keeps units outside of
+// its rectangle apart.
+[[nodiscard]] inline std::uint64_t fellows(const EngineRules& rules, const State& state, float x,
+                                           float y) {
+  return regular(rules, x, y) ? ~state.irregular : state.irregular;
+}
 
 // True when no disc but `except` collides with one at (x, y), a point inside the map.
 [[nodiscard]] inline bool disc_free(const EngineRules& rules, const State& state, float x, float y,
                                     int except) {
-  if (state.irregular != 0 || !regular(rules, x, y)) [[unlikely]] {
-    return disc_free_irregular(rules, state, x, y, except);
-  }
-  std::uint64_t near = neighbours(state, cell_coord(x), cell_coord(y), except);
-  for (; near != 0; near &= near - 1) {
-    const int i = std::countr_zero(near);
-    if (distance2(x, y, state.x[i], state.y[i]) < kTouch2) return false;
-  }
-  return true;
+  const std::uint64_t near = around(state, strip_of(x), strip_of(y));
+  return !touches(state, near & fellows(rules, state, x, y) & ~slot_bit(except), x, y);
 }
 
-// Keeps the columns and rows in step when a unit goes from one point to another.
-inline void enter_cell(State& state, int slot, float x, float y) {
-  const std::uint64_t bit = std::uint64_t{1} << slot;
-  state.column[cell_coord(x) + 1] |= bit;
-  state.row[cell_coord(y) + 1] |= bit;
+// Keeps the strips in step when a unit comes to a point or leaves it.
+template <class F>
+inline void for_strips(State& state, int strip_x, int strip_y, F&& f) {
+  const unsigned c = static_cast<unsigned>(strip_x) % kStrips;
+  const unsigned r = static_cast<unsigned>(strip_y) % kStrips;
+  f(state.column[c]);
+  f(state.row[r]);
+  if (c < 2) f(state.column[c + kStrips]);
+  if (r < 2) f(state.row[r + kStrips]);
 }
-inline void leave_cell(State& state, int slot, float x, float y) {
-  const std::uint64_t bit = std::uint64_t{1} << slot;
-  state.column[cell_coord(x) + 1] &= ~bit;
-  state.row[cell_coord(y) + 1] &= ~bit;
+inline void enter_strips(State& state, int slot, int strip_x, int strip_y) {
+  for_strips(state, strip_x, strip_y, [&](std::uint64_t& strip) { strip |= slot_bit(slot); });
+}
+inline void leave_strips(State& state, int slot, int strip_x, int strip_y) {
+  for_strips(state, strip_x, strip_y, [&](std::uint64_t& strip) { strip &= ~slot_bit(slot); });
 }
 
 // A disc may be at (x, y): inside the map and, with `except` left out, not on another disc.
 [[nodiscard]] inline bool can_pass(const EngineRules& rules, const State& state, float x, float y,
                                    int except) {
-  return inside(rules, x, y) && disc_free(rules, state, x, y, except);
+  const int sx = strip_of(x);
+  const int sy = strip_of(y);
+  if (!inner_strips(rules, sx, sy)) [[unlikely]] {
+    return inside(rules, x, y) && disc_free(rules, state, x, y, except);
+  }
+  return !touches(state, around(state, sx, sy) & ~state.irregular & ~slot_bit(except), x, y);
 }
 
 }  // namespace ludus::rts

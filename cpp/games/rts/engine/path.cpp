@@ -12,25 +12,47 @@ namespace {
 
 // The samples of a line: point i of n at start + (direction * step) * i.
 struct Line {
-  const EngineRules& rules;
   float sx, sy, stepx, stepy;
-  int start, target;  // cells that are not looked at
+  int n;
+  int start, target;  // wide cells that are not looked at
 
-  [[nodiscard]] float x(int i) const { return sx + stepx * static_cast<float>(i); }
-  [[nodiscard]] float y(int i) const { return sy + stepy * static_cast<float>(i); }
-  [[nodiscard]] int cell(int i) const { return cell_of(rules, x(i), y(i)); }
-
-  // Whether a disc of `slot` may be at every sample of [first, last] that is looked at: the first
-  // one in each cell it enters.
-  [[nodiscard]] bool free(const State& state, int slot, int first, int last) const {
-    int before = first == 1 ? -1 : cell(first - 1);
-    for (int i = first; i <= last; ++i) {
-      const int now = cell(i);
+  // Whether a disc of `slot` may be at every sample that is looked at: the first in each cell.
+  [[nodiscard]] bool free(const EngineRules& rules, const State& state, int slot, float tx,
+                          float ty) const {
+    const int from = cell_of(rules, sx, sy);
+    const int to = cell_of(rules, tx, ty);
+    int before = -1;
+    for (int i = 1; i < n; ++i) {
+      const float x = sx + stepx * static_cast<float>(i);
+      const float y = sy + stepy * static_cast<float>(i);
+      const int now = cell_of(rules, x, y);
       if (now == before) continue;
       before = now;
-      if (now != start && now != target && !can_pass(rules, state, x(i), y(i), slot)) return false;
+      if (now != from && now != to && !can_pass(rules, state, x, y, slot)) return false;
     }
     return true;
+  }
+
+  // Whether a disc at (ux, uy) is touched by one of the samples that are looked at, on a line well
+  // inside the map. Samples before `begin` and after `end` are too far away to.
+  [[nodiscard]] bool meets(int begin, int end, float ux, float uy) const {
+    F4 i = all4(static_cast<float>(begin - 1)) + F4{0.0F, 1.0F, 2.0F, 3.0F};
+    I4 before{};
+    I4 asked = {0, -1, -1, -1};
+    for (int k = begin - 1; k <= end; k += 4) {
+      const F4 x4 = sx + stepx * i;
+      const F4 y4 = sy + stepy * i;
+      const I4 now = cells4(y4) * kMaxSide + cells4(x4);
+      const I4 entered = now != __builtin_shufflevector(before, now, 3, 4, 5, 6);
+      const F4 dx = x4 - ux;
+      const F4 dy = y4 - uy;
+      const I4 touched = (dx * dx + dy * dy < kTouch2) & (i < static_cast<float>(n));
+      if (lane_bits(asked & entered & touched & (now != start) & (now != target)) != 0) return true;
+      before = now;
+      asked = I4{-1, -1, -1, -1};
+      i += 4.0F;
+    }
+    return false;
   }
 };
 
@@ -46,51 +68,58 @@ bool well_inside(const EngineRules& rules, float x, float y) {
 }  // namespace
 
 bool line_free(const EngineRules& rules, const State& state, int slot, float sx, float sy, float tx,
-               float ty) {
-  const int scx = cell_coord(sx);
-  const int scy = cell_coord(sy);
-  const int tcx = cell_coord(tx);
-  const int tcy = cell_coord(ty);
-  const bool plain =
-      state.irregular == 0 && well_inside(rules, sx, sy) && well_inside(rules, tx, ty);
-
-  // Only samples near a disc can fail, so only those are looked at: first the units in the columns
-  // and rows that the line crosses, then those of them that are near the line.
-  std::uint64_t near = 0;
-  if (plain) {
-    std::uint64_t columns = 0;
-    std::uint64_t rows = 0;
-    for (int c = std::min(scx, tcx); c <= std::max(scx, tcx) + 2; ++c) columns |= state.column[c];
-    for (int r = std::min(scy, tcy); r <= std::max(scy, tcy) + 2; ++r) rows |= state.row[r];
-    near = columns & rows & ~(std::uint64_t{1} << slot);
-    // A disc in the middle of the target cell touches no sample outside of that cell.
-    if (tx == static_cast<float>(tcx) && ty == static_cast<float>(tcy)) {
-      for_bits(near & state.column[tcx + 1] & state.row[tcy + 1], [&](int i) {
-        if (state.x[i] == tx && state.y[i] == ty) near &= ~(std::uint64_t{1} << i);
-      });
-    }
-    if (near == 0) return true;
-  }
-
-  const float dist = std::sqrt(distance2(sx, sy, tx, ty));
+               float ty, int& first) {
+  const float lx = tx - sx;
+  const float ly = ty - sy;
+  const float dist = std::sqrt(lx * lx + ly * ly);
   const int n = static_cast<int>(static_cast<double>(dist * 10.0F) + 0.5);
   if (n < 2) return true;
-  const float vx = (tx - sx) / dist;
-  const float vy = (ty - sy) / dist;
   const float step = dist / static_cast<float>(n);
-  const Line line{
-      rules, sx, sy, vx * step, vy * step, scy * rules.side + scx, tcy * rules.side + tcx};
-  if (!plain) return line.free(state, slot, 1, n - 1);
+  const Line line{sx,
+                  sy,
+                  lx / dist * step,
+                  ly / dist * step,
+                  n,
+                  wide(cell_coord(sx), cell_coord(sy)),
+                  wide(cell_coord(tx), cell_coord(ty))};
+  if (!well_inside(rules, sx, sy) || !well_inside(rules, tx, ty)) {
+    return line.free(rules, state, slot, tx, ty);
+  }
+  // Only samples near a disc can fail, so only those are looked at.
+  const float reach = kReach * dist;
+  const auto samples = static_cast<float>(n) / (dist * dist);  // a unit of `along`
+  const auto blocks = [&](int i) {
+    const float ux = state.x[i];
+    const float uy = state.y[i];
+    const float along = (ux - sx) * lx + (uy - sy) * ly;
+    const int begin = std::max(1, static_cast<int>((along - reach) * samples));
+    const int end = std::min(n - 1, static_cast<int>((along + reach) * samples));
+    return line.meets(begin, end, ux, uy);
+  };
+  if (first != kNone && blocks(first)) return false;
+  const F4 far = all4(reach * reach);
+  const F4 low = all4(-reach);
+  const F4 high = all4(dist * dist + reach);
+  std::uint64_t near = 0;
+  for_fours(state, [&](int i) {
+    const F4 dx = load4(&state.x[i]) - sx;
+    const F4 dy = load4(&state.y[i]) - sy;
+    const F4 across = dx * ly - dy * lx;
+    const F4 along = dx * lx + dy * ly;
+    const I4 here = (across * across < far) & (along > low) & (along < high);
+    near |= static_cast<std::uint64_t>(lane_bits(here)) << i;
+  });
+  near &= ~(state.irregular | std::uint64_t{1} << slot);
+  const bool middle =
+      tx == static_cast<float>(cell_coord(tx)) && ty == static_cast<float>(cell_coord(ty));
   for (; near != 0; near &= near - 1) {
     const int i = std::countr_zero(near);
-    const float dx = state.x[i] - sx;
-    const float dy = state.y[i] - sy;
-    if (std::abs(dx * vy - dy * vx) > kReach) continue;
-    const float along = dx * vx + dy * vy;
-    if (along < -kReach || along > dist + kReach) continue;
-    const int first = std::max(1, static_cast<int>((along - kReach) / step) - 1);
-    const int last = std::min(n - 1, static_cast<int>((along + kReach) / step) + 1);
-    if (first <= last && !line.free(state, slot, first, last)) return false;
+    // A disc in the middle of the target cell touches no sample outside of that cell.
+    if (middle && state.x[i] == tx && state.y[i] == ty) continue;
+    if (blocks(i)) {
+      first = i;
+      return false;
+    }
   }
   return true;
 }
@@ -135,31 +164,43 @@ struct Search {
   // floats sort like their bits), then smaller g, then larger cell.
   using Item = std::uint64_t;
 
-  // What is to be looked at, best last. New cells are most often among the best, so that inserting
-  // moves few: faster than a heap at the two dozen cells of a usual search.
+  // What is to be looked at, in no order: a usual search has half a dozen cells to choose from, and
+  // looking through them is faster than keeping them in order.
   std::array<Item, kCells> open;
   int open_size = 0;
-  std::array<std::uint32_t, kMaxSide> seen{};  // bit x of row y
+  // Cells that may still be reached: bit x + 1 of row y + 1, with nothing around the map.
+  std::array<std::uint64_t, kMaxSide + 2> left;
   std::array<std::int16_t, kCells> g;
   std::array<std::int16_t, kCells> from;
   std::array<std::int16_t, kCells> popped;
   int pops = 0;
 
-  [[nodiscard]] bool was_seen(int cx, int cy) const { return (seen[cy] >> cx & 1) != 0; }
+  explicit Search(int side) {
+    const std::uint64_t row = ((std::uint64_t{1} << side) - 1) << 1;
+    left[0] = 0;
+    for (int y = 1; y <= side; ++y) left[static_cast<std::size_t>(y)] = row;
+    left[static_cast<std::size_t>(side) + 1] = 0;
+  }
+  [[nodiscard]] bool may_reach(int cx, int cy) const { return (left[cy + 1] >> (cx + 1) & 1) != 0; }
+  void close(int cx, int cy) { left[cy + 1] &= ~(std::uint64_t{2} << cx); }
+  void reopen(int cx, int cy) { left[cy + 1] |= std::uint64_t{2} << cx; }
 
   void push(int cell, int steps, float estimate, int parent) {
-    seen[wide_y(cell)] |= 1U << wide_x(cell);
     g[cell] = static_cast<std::int16_t>(steps);
     from[cell] = static_cast<std::int16_t>(parent);
     const float cost = static_cast<float>(steps) + estimate;
-    const Item item = static_cast<Item>(std::bit_cast<std::uint32_t>(cost)) << 32 |
-                      static_cast<Item>(steps) << 16 | static_cast<Item>(kCells - 1 - cell);
-    int at = open_size++;
-    for (; at > 0 && open[at - 1] < item; --at) open[at] = open[at - 1];
-    open[at] = item;
+    open[open_size++] = static_cast<Item>(std::bit_cast<std::uint32_t>(cost)) << 32 |
+                        static_cast<Item>(steps << 16 | (kCells - 1 - cell));
   }
   Item pop() {
-    const Item item = open[--open_size];
+    int best = 0;
+    Item item = open[0];
+    for (int i = 1; i < open_size; ++i) {
+      const Item other = open[i];
+      best = other < item ? i : best;
+      item = other < item ? other : item;
+    }
+    open[best] = open[--open_size];
     popped[pops++] = static_cast<std::int16_t>(cell_of(item));
     return item;
   }
@@ -171,44 +212,47 @@ struct Search {
 
 constexpr int kMaxPops = 1000;
 
-// The cells near the unit, as bit x of row y, whose middle is taken by another disc. A disc covers
-// the middle of at most one cell: the one it stands in.
-std::array<std::uint32_t, kMaxSide> taken_cells(const EngineRules& rules, const State& state,
-                                                int slot, int start) {
-  constexpr int kNear = 2;  // middles within distance 2 of the unit are looked at
-  std::array<std::uint32_t, kMaxSide> taken{};
-  const int side = rules.side;
-  std::uint64_t columns = 0;
-  std::uint64_t rows = 0;
-  const int cx = wide_x(start);
-  const int cy = wide_y(start);
-  for (int c = std::max(0, cx - kNear); c <= std::min(side - 1, cx + kNear); ++c) {
-    columns |= state.column[c + 1];
-  }
-  for (int r = std::max(0, cy - kNear); r <= std::min(side - 1, cy + kNear); ++r) {
-    rows |= state.row[r + 1];
-  }
-  for_bits(columns & rows & ~(std::uint64_t{1} << slot), [&](int i) {
+// Closes the cells near the unit, all but the target, whose middle is taken by another disc. Far
+// cells are taken to be free: what stands there now will have moved.
+void close_taken(const EngineRules& rules, const State& state, int slot, int target,
+                 Search& search) {
+  constexpr float kNear2 = 4.0F;
+  const float sx = state.x[slot];
+  const float sy = state.y[slot];
+  const auto close = [&](int cx, int cy) {
+    const float away2 = distance2(sx, sy, static_cast<float>(cx), static_cast<float>(cy));
+    if (away2 < kNear2 && wide(cx, cy) != target) search.close(cx, cy);
+  };
+  constexpr float kAway = 2.6F;  // who is further from the unit than this is in no such cell
+  std::uint64_t near = 0;
+  for_fours(state, [&](int i) {
+    const F4 dx = load4(&state.x[i]) - sx;
+    const F4 dy = load4(&state.y[i]) - sy;
+    near |= static_cast<std::uint64_t>(lane_bits(dx * dx + dy * dy < kAway * kAway)) << i;
+  });
+  // A disc covers the middle of at most one cell: the one it stands in.
+  for_bits(near & ~(state.irregular | std::uint64_t{1} << slot), [&](int i) {
     const int ux = cell_coord(state.x[i]);
     const int uy = cell_coord(state.y[i]);
     const float d2 =
         distance2(static_cast<float>(ux), static_cast<float>(uy), state.x[i], state.y[i]);
-    if (d2 < kTouch2) taken[uy] |= 1U << ux;
+    if (d2 < kTouch2) close(ux, uy);
   });
-  return taken;
 }
 
 // Searches from the unit's cell to the target's. Returns the last cell of the path, or -1 when
 // there is none, and teaches `learned` what it found.
 int search_path(const EngineRules& rules, const State& state, int slot, int start, int target,
                 Learned& learned, Search& search) {
-  const float sx = state.x[slot];
-  const float sy = state.y[slot];
-  const int side = rules.side;
-  const auto estimate = [&](int cell) { return learned.estimate(wide_x(cell), wide_y(cell)); };
-  const std::array<std::uint32_t, kMaxSide> taken = taken_cells(rules, state, slot, start);
-  const bool plain = state.irregular == 0;
-  search.push(start, 0, estimate(start), -1);
+  const int tx = wide_x(target);
+  const int ty = wide_y(target);
+  const int edge = rules.side - 1;
+  // The original numbers cells row by row, so a step off a row's end is the next row's start; it
+  // only notices for cells other than the target.
+  const bool wraps = rules.quirks.wrapped_target && (tx == 0 || tx == edge);
+  close_taken(rules, state, slot, target, search);
+  search.close(wide_x(start), wide_y(start));
+  search.push(start, 0, learned.estimate(wide_x(start), wide_y(start)), -1);
   int end = -1;
   float length = 0.0F;
   for (int pop = 1; search.open_size > 0; ++pop) {
@@ -221,42 +265,29 @@ int search_path(const EngineRules& rules, const State& state, int slot, int star
     }
     const int cx = wide_x(cell);
     const int cy = wide_y(cell);
-    constexpr int kDx[4] = {1, 0, -1, 0};
-    constexpr int kDy[4] = {0, 1, 0, -1};
-    for (int d = 0; d < 4; ++d) {
-      int nx = cx + kDx[d];
-      int ny = cy + kDy[d];
-      if (!inside(rules, nx, ny)) {
-        // The original numbers cells row by row, so a step off a row's end is the next row's start;
-        // it only notices for cells other than the target.
-        if (!rules.quirks.wrapped_target || ny != cy) continue;
-        nx = nx < 0 ? side - 1 : 0;
-        ny = nx == 0 ? cy + 1 : cy - 1;
-        if (wide(nx, ny) != target) continue;
-      }
-      if (search.was_seen(nx, ny)) continue;
-      const int next = wide(nx, ny);
-      if (next != target) {
-        const auto fx = static_cast<float>(nx);
-        const auto fy = static_cast<float>(ny);
-        // Far cells are taken to be free: what stands there now will have moved.
-        if (distance2(sx, sy, fx, fy) < 4.0F) {
-          const bool blocked =
-              plain ? (taken[ny] >> nx & 1) != 0 : !disc_free(rules, state, fx, fy, slot);
-          if (blocked) continue;
-        }
-      }
-      search.push(next, search.g[cell] + 1, estimate(next), cell);
+    const int steps = search.g[cell] + 1;
+    const auto reach = [&](int nx, int ny) {
+      if (!search.may_reach(nx, ny)) return;
+      search.close(nx, ny);
+      search.push(wide(nx, ny), steps, learned.estimate(nx, ny), cell);
+    };
+    reach(cx + 1, cy);
+    reach(cx, cy + 1);
+    reach(cx - 1, cy);
+    reach(cx, cy - 1);
+    if (wraps &&
+        ((tx == 0 && cx == edge && cy == ty - 1) || (tx == edge && cx == 0 && cy == ty + 1))) {
+      reach(tx, ty);
     }
   }
   if (end < 0) return -1;
   for (int cell = end; cell >= 0; cell = search.from[cell]) {
     learned.on_path(wide_x(cell), wide_y(cell), length, static_cast<float>(search.g[cell]));
-    search.seen[wide_y(cell)] &= ~(1U << wide_x(cell));  // from here on: seen, but off the path
+    search.reopen(wide_x(cell), wide_y(cell));
   }
   for (int i = 0; i < search.pops; ++i) {
     const int cell = search.popped[i];
-    if (!search.was_seen(wide_x(cell), wide_y(cell))) continue;
+    if (search.may_reach(wide_x(cell), wide_y(cell))) continue;  // reopened: on the path
     learned.off_path(wide_x(cell), wide_y(cell), length, static_cast<float>(search.g[cell]));
   }
   return end;
@@ -269,19 +300,22 @@ int plan_path_afresh(const EngineRules& rules, State& state, int slot, float tx,
   if (const PathEntry* entry = recall(rules, state, slot, key, now)) return entry->waypoint;
   const float sx = state.x[slot];
   const float sy = state.y[slot];
-  if (line_free(rules, state, slot, sx, sy, tx, ty)) {
+  int blocker = kNone;
+  if (line_free(rules, state, slot, sx, sy, tx, ty, blocker)) {
     remember(state, slot, key, now, -1);
     return -1;
   }
   Learned learned(rules, state, rules.owner_of(slot), wide_x(target), wide_y(target));
-  Search search;
+  Search search(rules.side);
   int waypoint = search_path(rules, state, slot, start, target, learned, search);
   if (waypoint < 0) return -1;  // unreachable: nothing is remembered
-  // The far end of the path that can be walked to straight.
-  while (waypoint >= 0 &&
-         !line_free(rules, state, slot, sx, sy, static_cast<float>(wide_x(waypoint)),
-                    static_cast<float>(wide_y(waypoint)))) {
-    waypoint = search.from[waypoint];
+  // The far end of the path that can be walked to straight. What was in the way of one line is the
+  // first guess for the next.
+  for (; waypoint >= 0; waypoint = search.from[waypoint]) {
+    const auto wx = static_cast<float>(wide_x(waypoint));
+    const auto wy = static_cast<float>(wide_y(waypoint));
+    if (wx == tx && wy == ty) continue;  // the line from above
+    if (line_free(rules, state, slot, sx, sy, wx, wy, blocker)) break;
   }
   remember(state, slot, key, now, waypoint);
   return waypoint;

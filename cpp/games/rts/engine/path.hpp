@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "games/rts/engine/lanes.hpp"
 #include "games/rts/engine/map.hpp"
 
 namespace ludus::rts {
@@ -20,9 +21,13 @@ constexpr int wide_y(int cell) { return cell >> kWideBits; }
 // units. `now` is the tick that ages are measured with.
 [[nodiscard]] inline int plan_path(const EngineRules& rules, State& state, int slot, float tx,
                                    float ty, int now) {
-  const auto coord = [](float v) { return std::clamp(cell_coord(v), 0, kMaxSide - 1); };
-  const int start = wide(coord(state.x[slot]), coord(state.y[slot]));
-  const int target = wide(coord(tx), coord(ty));
+  // Both cells at once; points outside the map count as the nearest cell in it.
+  I4 cell = cells4(F4{state.x[slot], state.y[slot], tx, ty});
+  if ((cell[0] | cell[1] | cell[2] | cell[3]) >> kWideBits != 0) [[unlikely]] {
+    for (int i = 0; i < 4; ++i) cell[i] = std::clamp(cell[i], 0, kMaxSide - 1);
+  }
+  const int start = wide(cell[0], cell[1]);
+  const int target = wide(cell[2], cell[3]);
   const std::uint32_t key = static_cast<std::uint32_t>(rules.owner_of(slot) + 1) << 20 |
                             static_cast<std::uint32_t>(start) << 10 |
                             static_cast<std::uint32_t>(target);
@@ -38,7 +43,9 @@ constexpr int wide_y(int cell) { return cell >> kWideBits; }
 
 // The straight line from s to t as a disc of `slot` would walk it, sampled ten times a cell; the
 // start cell and the target cell are not looked at.
+// `first` is a unit that is looked at before the others (kNone: no guess); it becomes the one that
+// was in the way.
 [[nodiscard]] bool line_free(const EngineRules& rules, const State& state, int slot, float sx,
-                             float sy, float tx, float ty);
+                             float sy, float tx, float ty, int& first);
 
 }  // namespace ludus::rts

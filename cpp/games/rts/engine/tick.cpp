@@ -79,9 +79,10 @@ constexpr int kGuardFailures = 250;
 
 bool congested(const State& state) {
   if (state.failed[state.tick & 31] == 0) return false;
-  int sum = 0;
-  const int ticks = std::min<int>(static_cast<int>(state.tick), kGuardTicks);
-  for (int i = 0; i < ticks; ++i) sum += state.failed[(state.tick - static_cast<unsigned>(i)) & 31];
+  // Of the 32 ticks that are kept, the two oldest are left out; what was never written is 0.
+  static_assert(kGuardTicks == 30);
+  int sum = -state.failed[(state.tick + 1) & 31] - state.failed[(state.tick + 2) & 31];
+  for (const std::uint8_t failed : state.failed) sum += failed;
   return sum >= kGuardFailures;
 }
 

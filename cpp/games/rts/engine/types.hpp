@@ -14,6 +14,7 @@ inline constexpr int kSlots = 64;     // units alive at once, all owners togethe
 inline constexpr int kMaxOwners = 3;  // two seats, and a neutral owner where a game needs one
 inline constexpr int kMaxSide = 32;   // cells along one side of the map
 inline constexpr int kWideBits = 5;   // a wide cell number is y * kMaxSide + x
+inline constexpr int kStrips = 32;    // half a cell wide, and round again
 inline constexpr int kMaxTypes = 16;
 inline constexpr int kMaxBullets = 48;
 inline constexpr int kMaxCounters = 32;      // counter-attacks waiting for the next tick
@@ -145,10 +146,11 @@ struct State {
   std::uint8_t bullets = 0;
   std::uint8_t counters = 0;
   std::uint8_t path_head = 0, path_size = 0;  // ring of path entries, oldest first
+  std::uint16_t fours = 0;                    // bit k: some unit has one of the slots 4k .. 4k + 3
 
-  // Who stands in which column and row of cells, a bit a slot; entry c + 1 is column or row c, so
-  // that the neighbours of an edge can be read. Kept in step with x and y.
-  std::array<std::uint64_t, kMaxSide + 2> column{}, row{};
+  // Who stands in which strip of half a cell, across and down, a bit a slot (map.hpp); the first
+  // two come again at the end. Kept in step with x and y.
+  std::array<std::uint64_t, kStrips + 2> column{}, row{};
 
   alignas(16) std::array<float, kSlots> x{}, y{};
   std::array<std::int16_t, kSlots> hp{};
@@ -207,6 +209,12 @@ template <class F>
 inline void for_units(const EngineRules& rules, const State& state, int owner, F&& f) {
   const int begin = rules.first_slot[owner];
   for (int i = begin; i < begin + state.units[owner]; ++i) f(i);
+}
+
+// Calls f(slot) for each slot 4 * k that begins four with a unit among them; some may be empty.
+template <class F>
+inline void for_fours(const State& state, F&& f) {
+  for (unsigned left = state.fours; left != 0; left &= left - 1) f(4 * std::countr_zero(left));
 }
 
 // Calls f(slot) for each set bit, upwards.

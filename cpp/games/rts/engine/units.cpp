@@ -5,20 +5,6 @@
 
 namespace ludus::rts {
 
-bool disc_free_irregular(const EngineRules& rules, const State& state, float x, float y,
-                         int except) {
-  const bool mine = regular(rules, x, y);
-  for (int owner = 0; owner < kMaxOwners; ++owner) {
-    const int begin = rules.first_slot[owner];
-    for (int i = begin; i < begin + state.units[owner]; ++i) {
-      const bool theirs = (state.irregular >> i & 1) == 0;
-      if (i == except || mine != theirs) continue;
-      if (distance2(x, y, state.x[i], state.y[i]) < kTouch2) return false;
-    }
-  }
-  return true;
-}
-
 void clear_state(const EngineRules&, State& state) {
   state = State{};
   state.x.fill(kParked);
@@ -47,7 +33,8 @@ int add_unit(const EngineRules& rules, State& state, int owner, int type, float 
   state.source[i] = 0;
   state.start[i] = 0;
   state.px[i] = state.py[i] = 0.0F;
-  enter_cell(state, i, x, y);
+  enter_strips(state, i, strip_of(x), strip_of(y));
+  state.fours = static_cast<std::uint16_t>(state.fours | 1U << (i / 4));
   if (rules.is_vital(type)) ++state.bases[owner];
   if (!regular(rules, x, y)) state.irregular |= std::uint64_t{1} << i;
   return i;
@@ -121,8 +108,12 @@ void remove_units(const EngineRules& rules, State& state, std::uint64_t gone) {
   state.fresh = fresh;
   state.column.fill(0);
   state.row.fill(0);
+  state.fours = 0;
   for (int owner = 0; owner < kMaxOwners; ++owner) {
-    for_units(rules, state, owner, [&](int i) { enter_cell(state, i, state.x[i], state.y[i]); });
+    for_units(rules, state, owner, [&](int i) {
+      enter_strips(state, i, strip_of(state.x[i]), strip_of(state.y[i]));
+      state.fours = static_cast<std::uint16_t>(state.fours | 1U << (i / 4));
+    });
   }
   for (int i = 0; i < kSlots; ++i) {
     state.damaged_by[i] = to[state.damaged_by[i]];
