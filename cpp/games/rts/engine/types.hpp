@@ -20,6 +20,7 @@ inline constexpr int kMaxBullets = 48;
 inline constexpr int kMaxCounters = 32;      // counter-attacks waiting for the next tick
 inline constexpr std::uint8_t kNone = 255;   // no slot: absent, or gone
 inline constexpr float kParked = 1.0e9F;     // coordinates of an empty slot: collides with nothing
+inline constexpr int kMaxPixels = 8;         // of a cell along one axis in a picture
 inline constexpr int kMaxTickLimit = 60000;  // ticks are kept in 16 bits
 
 enum Cooldown : std::uint8_t { kCdMove, kCdAttack, kCdGather, kCdBuild, kCooldowns };

@@ -119,13 +119,22 @@ struct Printer {
 }  // namespace
 
 std::string view_world(const EngineRules& rules, const State& s, const char* game,
-                       std::span<const char* const> type_names) {
+                       std::span<const char* const> type_names,
+                       std::span<const char* const> roles) {
   Printer p{rules, s, type_names, {}};
   print(p.out, "{\"game\":\"%s\",\"tick\":%u,\"map\":{\"width\":%d,\"height\":%d},", game, s.tick,
         rules.side, rules.side);
   print(p.out, "\"over\":%s,\"winner\":%d,\"congested\":%s,", s.over ? "true" : "false", s.winner,
         s.congested ? "true" : "false");
   print(p.out, "\"money\":[%d,%d],", s.money[0], s.money[1]);
+  if (!roles.empty()) {
+    p.out += "\"roles\":{";
+    for (std::size_t t = 0; t < roles.size(); ++t) {
+      separate(p.out);
+      print(p.out, "\"%s\":\"%s\"", type_names[t], roles[t]);
+    }
+    p.out += "},";
+  }
   p.units();
   p.out += ',';
   p.bullets();

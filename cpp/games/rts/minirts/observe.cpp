@@ -8,6 +8,7 @@
 #include <string>
 
 #include "games/rts/engine/fog.hpp"
+#include "games/rts/engine/pixels.hpp"
 #include "games/rts/minirts/strategy.hpp"
 
 namespace ludus::rts {
@@ -287,7 +288,9 @@ std::vector<TensorSpec> mini_tensors(const MiniRules& rules) {
   globals.high = 1000;
   globals.meaning = "the seat's own side and what it sees, in numbers";
   globals.labels = global_labels();
-  return {cells, units, globals};
+  std::vector<TensorSpec> tensors = {cells, units, globals};
+  if (rules.pixels > 0) tensors.push_back(pixels_tensor(rules.engine, rules.pixels));
+  return tensors;
 }
 
 void observe_mini(const MiniRules& rules, const State& state, int seat,
@@ -300,6 +303,9 @@ void observe_mini(const MiniRules& rules, const State& state, int seat,
   std::memcpy(tensors[0], cells.data(), sizeof cells);
   write_units(scene, reinterpret_cast<std::uint8_t*>(tensors[1]));
   std::memcpy(tensors[2], globals.data(), sizeof globals);
+  if (rules.pixels == 0) return;
+  write_pixels(rules.engine, state, seat, scene.sight, scene.seen, kResource, rules.pixels,
+               reinterpret_cast<std::uint8_t*>(tensors[3]));
 }
 
 void expand_planes(std::span<const std::uint16_t> cells, int side, std::span<float> planes) {

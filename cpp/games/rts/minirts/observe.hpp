@@ -1,8 +1,8 @@
 // What a seat sees of MiniRTS, through the fog of war.
 //
-// Three tensors. `cells` is a lossless packing of the 22 planes of the ELF paper's network input;
-// `units` and `globals` say the same moment, and a little more about the seat's own side,
-// compactly.
+// Three tensors, and a picture (engine/pixels.hpp) where it is asked for. `cells` is a lossless
+// packing of the 22 planes of the ELF paper's network input; `units` and `globals` say the same
+// moment, and a little more about the seat's own side, compactly.
 //
 // ## The codec "rts_cells"
 //
@@ -53,7 +53,7 @@ inline constexpr int kGlobals = 54;
 
 [[nodiscard]] std::vector<TensorSpec> mini_tensors(const MiniRules& rules);
 
-// Writes the three tensors, in the order of mini_tensors.
+// Writes the tensors, in the order of mini_tensors.
 void observe_mini(const MiniRules& rules, const State& state, int seat,
                   std::span<std::byte* const> tensors);
 

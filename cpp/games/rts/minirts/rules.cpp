@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/names.hpp"
+#include "games/rts/engine/pixels.hpp"
 #include "games/rts/minirts/builtin_rulebook.hpp"
 
 namespace ludus::rts {
@@ -204,6 +205,7 @@ std::vector<ParamSpec> mini_params() {
       text("start_units", "random", {"random", "symmetric", "none"},
            "extra units at the start: random: each seat draws its own, as in the original; "
            "symmetric: both seats the same, mirrored; none: a base and its resource"),
+      pixels_param(),
       text("rulebook", "", {},
            "lines key=value that override the built-in rulebook, such as worker.cost=40"),
   };
@@ -221,6 +223,7 @@ MiniRules make_mini_rules(const Params& params) {
   engine.side = static_cast<int>(params.integer("map_size", declared));
   engine.tick_limit = static_cast<std::uint32_t>(params.integer("tick_limit", declared));
   rules.start_money = static_cast<int>(params.integer("start_resource", declared));
+  rules.pixels = static_cast<int>(params.integer("pixels", declared));
   const std::string start = params.text("start_units", declared);
   rules.start_units = start == "none"        ? StartUnits::none
                       : start == "symmetric" ? StartUnits::symmetric

@@ -77,6 +77,7 @@ struct Book {
   bool clean = true;             // the ruleset without the original's quirks
   AtLimit at_limit = AtLimit::draw;
   int frame_skip = 50;
+  int pixels = 0;  // of a cell along one axis in the tensor `pixels`; 0: there is none
   std::uint32_t first_decision = 0;  // before this tick nobody may act
   std::vector<BookBot> bots;
   std::vector<Drawn> drawn;

@@ -8,6 +8,7 @@
 
 #include "games/rts/engine/cells.hpp"
 #include "games/rts/engine/fog.hpp"
+#include "games/rts/engine/pixels.hpp"
 #include "games/rts/rulebook/orders.hpp"
 
 namespace ludus::rts {
@@ -56,12 +57,18 @@ struct Scene {
   const EngineRules& engine;
   const State& state;
   int seat;
+  Sight sight;
   std::uint64_t seen;
   int base = kNone;      // own, first
   int resource = kNone;  // own, first
 
   Scene(const Book& b, const EngineRules& e, const State& s, int who)
-      : book(b), engine(e), state(s), seat(who), seen(visible_units(e, s, sight_of(e, s, who))) {
+      : book(b),
+        engine(e),
+        state(s),
+        seat(who),
+        sight(sight_of(e, s, who)),
+        seen(visible_units(e, s, sight)) {
     for_units(e, s, who, [&](int i) {
       if (s.type[i] == e.base_type && base == kNone) base = i;
       if (s.type[i] == b.numbers.homes.resource && resource == kNone) resource = i;
@@ -331,7 +338,9 @@ std::vector<TensorSpec> book_tensors(const Book& book) {
   globals.high = 2000;
   globals.meaning = "the seat's own side and what it sees, in numbers";
   globals.labels = global_labels(book);
-  return {cells, units, globals};
+  std::vector<TensorSpec> tensors = {cells, units, globals};
+  if (book.pixels > 0) tensors.push_back(pixels_tensor(book.engine(), book.pixels));
+  return tensors;
 }
 
 void observe_book(const Book& book, const EngineRules& engine, const State& state, int seat,
@@ -345,6 +354,9 @@ void observe_book(const Book& book, const EngineRules& engine, const State& stat
   write_units(scene, reinterpret_cast<std::uint8_t*>(tensors[1]));
   std::memcpy(tensors[2], globals.data(),
               static_cast<std::size_t>(global_count(book)) * sizeof(float));
+  if (book.pixels == 0) return;
+  write_pixels(engine, state, seat, scene.sight, scene.seen, book.numbers.homes.resource,
+               book.pixels, reinterpret_cast<std::uint8_t*>(tensors[3]));
 }
 
 }  // namespace ludus::rts

@@ -178,6 +178,18 @@ struct Commander {
     });
   }
 
+  // Buildings that can attack take the nearest enemy in reach.
+  void guard() {
+    for_bits(view.own, [&](int i) {
+      const UnitType& u = engine.type[state.type[i]];
+      if (!u.building || !u.takes(Cmd::attack) || state.cmd[i] != Cmd::idle) return;
+      auto close = static_cast<float>(u.attack_range * u.attack_range);
+      const std::uint64_t can = attackable(engine, state, i, view.enemies_seen);
+      const int target = nearest(state, can, state.x[i], state.y[i], close);
+      if (target != kNone) plan.put(i, attack_order(target));
+    });
+  }
+
   void defend(int base, int resource) {
     const auto all_at = [&](int target) {
       if (target != kNone) plan.put_all(view.own, attack_order(target), true);
@@ -215,6 +227,7 @@ void carry_out(const Book& book, const EngineRules& engine, State& state, int se
     });
     c.fight(chosen);
     if ((chosen >> choice_of(book, Tactic::defend) & 1) != 0) c.defend(base, resource);
+    c.guard();
   }
   for_bits(c.plan.given, [&](int i) {
     const Order& o = c.plan.order[static_cast<std::size_t>(i)];

@@ -5,6 +5,7 @@
 
 #include "base/hash.hpp"
 #include "games/rts/engine/hash.hpp"
+#include "games/rts/engine/pixels.hpp"
 #include "games/rts/engine/tick.hpp"
 #include "games/rts/engine/view.hpp"
 #include "games/rts/rulebook/observe.hpp"
@@ -36,6 +37,7 @@ std::vector<ParamSpec> params_of() {
        0,
        {},
        "numbers of the rules that every match draws anew: lines key=low,high"},
+      rts::pixels_param(),
   };
 }
 
@@ -82,6 +84,14 @@ int stronger(const rts::EngineRules& e, const rts::State& w) {
   return value[0] == value[1] ? -1 : (value[0] > value[1] ? 0 : 1);
 }
 
+// What a type is to a viewer.
+const char* role_of(const rts::Book& book, int t) {
+  if (t == book.numbers.homes.resource) return "resource";
+  if (t == book.numbers.homes.base) return "base";
+  if ((book.gatherers >> t & 1) != 0) return "worker";
+  return book.engine().type[static_cast<std::size_t>(t)].building ? "building" : "troop";
+}
+
 // Winners that the engine does not know about: by money, and at the tick limit.
 void find_winner(const rts::Book& book, Rts::State& s) {
   rts::State& w = s.world;
@@ -118,6 +128,7 @@ Rts::Rules Rts::make_rules(const Params& params) {
   Rules rules;
   rules.book =
       rts::read_book(params.text("rulebook", declared), params.text("randomise", declared));
+  rules.book.pixels = static_cast<int>(params.integer("pixels", declared));
   return rules;
 }
 
@@ -261,7 +272,9 @@ std::uint64_t Rts::hash(const Rules& rules, const State& s) {
 std::string Rts::view(const Rules& rules, const State& s) {
   std::vector<const char*> names;
   for (const std::string& n : rules.book.names) names.push_back(n.c_str());
-  return rts::view_world(s.numbers.engine, s.world, kName, names);
+  std::vector<const char*> roles;
+  for (int t = 0; t < rules.book.types(); ++t) roles.push_back(role_of(rules.book, t));
+  return rts::view_world(s.numbers.engine, s.world, kName, names, roles);
 }
 
 }  // namespace ludus
