@@ -37,6 +37,16 @@ class ReplayInfo(msgspec.Struct, frozen=True):
     outcome: tuple[float, ...]
 
 
+def short_params(params: Mapping[str, str]) -> dict[str, str]:
+    """Parameters as a person reads them in one line each: a rulebook is its title and its length."""
+    out = {}
+    for name, value in params.items():
+        lines = value.splitlines()
+        title = next((t.removeprefix("title=") for t in lines if t.startswith("title=")), "")
+        out[name] = value if len(lines) < 2 else f"{title} ({len(lines)} lines)".strip()
+    return out
+
+
 class ReplayDecision(NamedTuple):
     """One decision before the advance from ``tick``: ``bot`` is an index of the spec's bots with an empty
     ``action``, or -1 with one choice a head in ``action``."""

@@ -49,4 +49,7 @@ def _named(decision: ReplayDecision, game: GameSpec) -> Decision:
 
 def _facts(info: ReplayInfo) -> tuple[tuple[str, str], ...]:
     facts = [("seed", f"{info.seed}.{info.match}"), ("rules", f"{info.game} {info.version}")]
-    return (*facts, *((name.replace("_", " "), value) for name, value in info.params.items()))
+    return (
+        *facts,
+        *((name.replace("_", " "), value) for name, value in replays.short_params(info.params).items()),
+    )

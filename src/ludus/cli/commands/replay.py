@@ -46,9 +46,10 @@ class ReplayInfo(msgspec.Struct, frozen=True):
             console.document({"file": self.file, "bytes": len(data), **msgspec.to_builtins(info)})
             return DONE
         outcome = ", ".join({1: "won", 0: "drawn", -1: "lost"}.get(int(o), str(o)) for o in info.outcome)
+        short = replays.short_params(info.params)
         rows = [
             ("game", f"{info.game}, version {info.version}"),
-            ("parameters", ", ".join(f"{k}={v}" for k, v in info.params.items()) or "defaults"),
+            ("parameters", ", ".join(f"{k}={v}" for k, v in short.items()) or "defaults"),
             ("players", ", ".join(info.players)),
             ("outcome", outcome if info.over else "cut off"),
             ("ticks", str(info.ticks)),
