@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -14,11 +15,16 @@ from ludus.policies.sparse import sparse_convolution
 from tests.unit.synthetic import tensor
 
 
-def cells_spec(side: int = 20, units: int = 64) -> TensorSpec:
-    return tensor("cells", "u16", (units + 1, 5), "rts_cells", side)
+def cells_spec(side: int = 20, units: int = 64, types: int = 6) -> TensorSpec:
+    """Six types are those of MiniRTS, which needs no labels."""
+    spec = tensor("cells", "u16", (units + 1, 5), "rts_cells", side)
+    labels = () if types == 6 else tuple(f"plane{i}" for i in range(types + 16))
+    return msgspec.structs.replace(spec, labels=labels)
 
 
-def random_cells(rng: np.random.Generator, batch: int, side: int, units: int = 64) -> npt.NDArray[np.uint16]:
+def random_cells(
+    rng: np.random.Generator, batch: int, side: int, units: int = 64, types: int = 6
+) -> npt.NDArray[np.uint16]:
     """Packed rows with empty rows between units and many units in the same few cells."""
     packed = np.zeros((batch, units + 1, 5), np.uint16)
     for b in range(batch):
@@ -28,7 +34,7 @@ def random_cells(rng: np.random.Generator, batch: int, side: int, units: int = 6
                 continue
             cell = int(crowd[rng.integers(0, 3)] if rng.random() < 0.5 else rng.integers(0, side * side))
             top = int(rng.choice([50, 100, 500, 65535]))
-            kind = int(rng.integers(0, 6)) + 8 * int(rng.integers(0, 2))
+            kind = int(rng.integers(0, types)) + (8 if types <= 8 else 16) * int(rng.integers(0, 2))
             packed[b, u] = (
                 cell + 1,
                 kind,
@@ -47,10 +53,11 @@ def random_cells(rng: np.random.Generator, batch: int, side: int, units: int = 6
     return packed
 
 
-def slow_planes(packed: npt.NDArray[np.uint16], side: int) -> npt.NDArray[np.float32]:
+def slow_planes(packed: npt.NDArray[np.uint16], side: int, types: int = 6) -> npt.NDArray[np.float32]:
     """The same planes by loops over units and cells."""
     written: dict[tuple[int, int, int, int], list[np.float32]] = {}
-    out = np.zeros((len(packed), 22, side, side), np.float32)
+    enemy = 8 if types <= 8 else 16
+    out = np.zeros((len(packed), types + 16, side, side), np.float32)
     for b, rows in enumerate(packed.astype(np.int64)):
         for at, kind, hp, top, age in rows[:-1]:
             if at == 0:
@@ -58,16 +65,16 @@ def slow_planes(packed: npt.NDArray[np.uint16], side: int) -> npt.NDArray[np.flo
             y, x = divmod(int(at) - 1, side)
             bin_of_age = sum(int(age) >= limit for limit in (200, 500, 1000, 2000, 5000, 10000))
             for plane, value in (
-                (int(kind) % 8, 1.0),
-                (6, 2.0 if kind >= 8 else 1.0),
-                (7, float(hp) / (float(top) + 1e-6)),
-                (9, 50.0 / (float(age) + 1.0)),
-                (10 + bin_of_age, 1.0),
+                (int(kind) % enemy, 1.0),
+                (types, 2.0 if kind >= enemy else 1.0),
+                (types + 1, float(hp) / (float(top) + 1e-6)),
+                (types + 3, 50.0 / (float(age) + 1.0)),
+                (types + 4 + bin_of_age, 1.0),
             ):
                 written.setdefault((b, plane, y, x), []).append(np.float32(value))
         money, hp, top = (int(v) for v in rows[-1][:3])
-        out[b, 8] = np.float32(hp / (top + 1e-6)) if top else 0.0
-        out[b, 17 + min(money // 50, 4)] = 1.0
+        out[b, types + 2] = np.float32(hp / (top + 1e-6)) if top else 0.0
+        out[b, types + 11 + min(money // 50, 4)] = 1.0
     for (b, plane, y, x), values in written.items():
         total = np.zeros((), np.float32)
         for term in values:
@@ -76,15 +83,15 @@ def slow_planes(packed: npt.NDArray[np.uint16], side: int) -> npt.NDArray[np.flo
     return out
 
 
-@pytest.mark.parametrize("side", [20, 7])
-def test_rts_cells_equals_the_slow_expansion(side: int) -> None:
-    packed = random_cells(np.random.default_rng(side), 16, side)
-    spec = cells_spec(side)
+@pytest.mark.parametrize(("side", "types"), [(20, 6), (7, 6), (20, 14), (12, 16), (12, 2)])
+def test_rts_cells_equals_the_slow_expansion(side: int, types: int) -> None:
+    packed = random_cells(np.random.default_rng(side), 16, side, types=types)
+    spec = cells_spec(side, types=types)
     codec = codec_of(spec)
-    assert codec.layout(spec).shape == (22, side, side)
+    assert codec.layout(spec).shape == (types + 16, side, side)
     planes = codec.unfold(spec, torch.from_numpy(packed))
-    expected = slow_planes(packed, side)
-    assert (expected[:, :7] > 0).any(axis=(0, 2, 3)).all()
+    expected = slow_planes(packed, side, types)
+    assert (expected[:, : types + 1] > 0).any(axis=(0, 2, 3)).all()
     np.testing.assert_array_equal(planes.numpy(), expected)
 
 
