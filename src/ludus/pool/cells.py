@@ -44,6 +44,7 @@ class Cells:
     beat: Longs  # [W, 2]: plays begun, slot that is being stepped
     counters: Longs  # [W, 6]
     mixture: npt.NDArray[np.float64]  # [P, C] weights, 0 beyond a plan's controllers
+    closing: Bytes  # [1]: workers end when they have nothing to do
     resumed: Bytes  # [1]: matches begin after those in ``match``
     loss: npt.NDArray[np.bytes_]  # [N] UTF-8, why a slot's match was lost with its worker
     # The match in each slot:
@@ -62,7 +63,8 @@ class Cells:
     last_returns: Floats
     last_outcome: Floats
     last_policy: Shorts
-    error: npt.NDArray[np.bytes_]  # [N] UTF-8, empty unless the match failed
+    failed: Bytes  # [N]: 1 where ``error`` means something
+    error: npt.NDArray[np.bytes_]  # [N] UTF-8
     final: dict[str, Array]  # packed[R, ...]: last observation of a row whose match ended
 
     @classmethod
@@ -78,11 +80,13 @@ class Cells:
 
         i8, i4, i2, u1, f4 = np.int64, np.int32, np.int16, np.uint8, np.float32
         fields: list[Array] = [make(i8, w, g, 4), make(i8, w, g), make(i8, w, 2), make(i8, w, 6)]
-        fields += [make(np.float64, len(lineup.plans), controllers), make(u1, 1), make(f"S{MAX_ERROR}", n)]
+        fields += [make(np.float64, len(lineup.plans), controllers)]
+        fields += [make(u1, 1), make(u1, 1), make(f"S{MAX_ERROR}", n)]
         fields += [make(i8, n), make(i4, n), make(i4, n)]
         fields += [make(f4, n, seats), make(u1, n, seats), make(i2, n, seats)]
         fields += [make(u1, n), make(i8, n), make(i4, n), make(i4, n), make(u1, n)]
-        fields += [make(f4, n, seats), make(f4, n, seats), make(i2, n, seats), make(f"S{MAX_ERROR}", n)]
+        fields += [make(f4, n, seats), make(f4, n, seats), make(i2, n, seats)]
+        fields += [make(u1, n), make(f"S{MAX_ERROR}", n)]
         final = {t.name: allocate((n * seats, *t.packed_shape), t.packed_dtype) for t in spec.observation}
         return cls(*fields, final)  # type: ignore[arg-type, call-arg]
 

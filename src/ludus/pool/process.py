@@ -19,6 +19,7 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import TracebackType
 from typing import Literal, final
 
@@ -51,6 +52,7 @@ from ludus.pool.worker import NewSlab, Start, receive_message, send_message
 
 CLOSE_S = 2.0  # for games to give back what they hold
 MAX_LOSSES = 3  # of one worker in a row without a step in between
+_NO_ROWS = np.empty(0, np.int32)
 _SNAPSHOT = b"ludus.process.1\n"
 
 
@@ -85,6 +87,7 @@ class _Group:
         self.playing = False
         self.given = False  # results of the last step were handed out
         self.bell = Bell()
+        self.poll: select.poll | None = None  # of its bell and every worker's channel
         self.sent = 0  # number of the last command
 
 
@@ -149,6 +152,8 @@ class ProcessPool:
         rows = np.arange(matches * self._spec.seats, dtype=np.int32)
         self._row_slot, self._row_seat = rows // self._spec.seats, rows % self._spec.seats
         self._policies = sorted({c.policy for p in lineup.plans for c in p.controllers})
+        seats = range(self._spec.seats)
+        self._plans_of = [tuple(self._plan.plan_of(slot, seat) for seat in seats) for slot in seats]
         self._slabs: list[tuple[Slab, Segment]] = []
         self._recv_wait_ns = 0
         self._command = 0
@@ -158,7 +163,7 @@ class ProcessPool:
         self._hands: list[_Hand] = []
         self._owner = os.getpid()
         self._closer = weakref.finalize(
-            self, _close, self._hands, self._groups, self._segment, self._slabs, self._owner
+            self, _close, self._hands, self._groups, self._cells, self._segment, self._slabs, self._owner
         )
         self._serial: list[Shard] = []
         if workers == 0:
@@ -309,13 +314,13 @@ class ProcessPool:
     def _batch(self, g: _Group) -> StepBatch:
         assert g.slab is not None
         slab, rows, cells = g.slab, g.rows, self._cells
-        ended = np.flatnonzero(cells.ended[g.slots.start : g.slots.stop]) + g.slots.start
+        ended = np.flatnonzero(cells.ended[g.slots.start : g.slots.stop])
         results: list[MatchResult] = []
-        final_rows = np.empty(0, np.int32)
+        final_rows = _NO_ROWS
         final_obs = {name: a[:0] for name, a in cells.final.items()}
         if len(ended):
             if not g.given:
-                results = [self._result(int(slot)) for slot in ended]
+                results = self._results(ended + g.slots.start)
             if g.t > 0:
                 over = slab.terminated[g.t - 1, rows] | slab.truncated[g.t - 1, rows]
                 final_rows = g.all_rows[over != 0]
@@ -342,21 +347,35 @@ class ProcessPool:
             results=results,
         )
 
-    def _result(self, slot: int) -> MatchResult:
-        cells, seats = self._cells, self._spec.seats
-        return MatchResult(
-            match=int(cells.last_match[slot]),
-            slot=slot,
-            seed=self._seed,
-            ticks=int(cells.last_ticks[slot]),
-            decisions=int(cells.last_decisions[slot]),
-            outcome=tuple(cells.last_outcome[slot].tolist()),
-            returns=tuple(cells.last_returns[slot].tolist()),
-            players=tuple(f"policy:{p}" for p in cells.last_policy[slot].tolist()),
-            plan_of_seat=tuple(self._plan.plan_of(slot, seat) for seat in range(seats)),
-            truncated=bool(cells.last_truncated[slot]),
-            error=cells.error[slot].decode(errors="replace"),
+    def _results(self, slots: Longs) -> list[MatchResult]:
+        cells = self._cells
+        columns = (
+            cells.last_match,
+            cells.last_ticks,
+            cells.last_decisions,
+            cells.last_outcome,
+            cells.last_returns,
+            cells.last_policy,
+            cells.last_truncated,
+            cells.failed,
         )
+        rows = zip(slots.tolist(), *(c[slots].tolist() for c in columns), strict=True)
+        return [
+            MatchResult(
+                match=match,
+                slot=slot,
+                seed=self._seed,
+                ticks=ticks,
+                decisions=decisions,
+                outcome=tuple(outcome),
+                returns=tuple(returns),
+                players=_players(tuple(policy)),
+                plan_of_seat=self._plans_of[slot % self._spec.seats],
+                truncated=bool(truncated),
+                error=cells.error[slot].decode(errors="replace") if failed else "",
+            )
+            for slot, match, ticks, decisions, outcome, returns, policy, truncated, failed in rows
+        ]
 
     # ---- waiting, and what can go wrong then ---------------------------------------------------------
 
@@ -381,7 +400,9 @@ class ProcessPool:
         if self._ready(g):
             g.bell.silence()
             return
-        poll = self._poll([g])
+        if g.poll is None:
+            g.poll = self._poll([g])
+        poll = g.poll
         while not self._ready(g):
             self._sleep(poll, [g])
 
@@ -432,6 +453,8 @@ class ProcessPool:
             elif g.slab is not None:
                 self._lost.add((number, g.number))
         self._cells.beat[number, SLOT] = -1
+        for g in self._groups:
+            g.poll = None
         hand = _spawn()
         hand.losses = losses
         self._hands[number] = hand
@@ -565,6 +588,11 @@ class ProcessPool:
         self.close()
 
 
+@lru_cache(maxsize=4096)
+def _players(policies: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(f"policy:{p}" for p in policies)
+
+
 class _Watch:
     """Since when each worker has been in the step that it is in."""
 
@@ -678,16 +706,19 @@ def _kill(hand: _Hand) -> None:
 def _close(
     hands: list[_Hand],
     groups: Sequence[_Group],
+    cells: Cells,
     control: Segment,
     slabs: list[tuple[Slab, Segment]],
     owner: int,
 ) -> None:
-    """Workers end by themselves when their channel closes; those that do not are killed."""
+    """Workers end by themselves when they are told; those that do not are killed."""
     if os.getpid() != owner:  # a fork of the parent: the workers are not its own
         return
+    cells.closing[0] = 1
     for hand in hands:
         with contextlib.suppress(OSError):
-            hand.channel.shutdown(socket.SHUT_RDWR)
+            hand.channel.shutdown(socket.SHUT_RDWR)  # those that are still making their games
+        hand.bell.ring()
     deadline = time.monotonic() + CLOSE_S
     for hand in hands:
         with contextlib.suppress(subprocess.TimeoutExpired):

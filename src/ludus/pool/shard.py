@@ -36,6 +36,7 @@ from ludus.pool.cells import (
 Bools = npt.NDArray[np.bool_]
 
 _MASK64 = (1 << 64) - 1
+_ONE = np.int16(1)
 _MATCH, _CONTROLLER = 0x6D61, 0x636F  # streams
 
 
@@ -80,7 +81,8 @@ class Shard:
         self.rows = slice(slots.start * self.seats, slots.stop * self.seats)
         self.counters = cells.counters[worker]
         self.beat = cells.beat[worker]
-        self.policies = {c.policy for p in plan.lineup.plans for c in p.controllers}
+        policies = {c.policy for p in plan.lineup.plans for c in p.controllers}
+        self.controllers, self.only = len(policies), min(policies)
         self.floats = [t.name for t in plan.spec.observation if t.dtype == "f32"]
 
     def play(self, slab: Slab, before: int, lost: bool) -> None:
@@ -89,14 +91,15 @@ class Shard:
         ``lost``: whoever played these slots is gone; their matches end with the error in the cells.
         """
         self.beat[PLAYS] += 1
-        cells = self.cells
-        cells.ended[self.span] = 0
-        if before >= 0:
-            slab.reward[before, self.rows] = 0.0
-            slab.terminated[before, self.rows] = 0
-            slab.truncated[before, self.rows] = 0
+        self.cells.ended[self.span] = 0
         self._play(slab, before, lost)
         self.beat[SLOT] = -1
+
+    def _clear(self, slab: Slab, before: int) -> None:
+        """Nothing has happened between ``before`` and the next moment yet."""
+        slab.reward[before, self.rows] = 0.0
+        slab.terminated[before, self.rows] = 0
+        slab.truncated[before, self.rows] = 0
 
     def _play(self, slab: Slab, before: int, lost: bool) -> None:
         raise NotImplementedError
@@ -106,23 +109,32 @@ class Shard:
 
     def _next_match(self, slot: int, first: bool) -> bool:
         """Moves a slot on to its next match; False when the schedule has none for it."""
+        return bool(self._next_matches(np.array([slot]), first)[0])
+
+    def _next_matches(self, slots: Longs, first: bool = False) -> Bools:
+        """Moves ``slots: [n]`` on to their next matches; False where the schedule has none."""
         cells, plan = self.cells, self.plan
-        if first and cells.resumed[0]:
-            if cells.match[slot] == IDLE:
-                return False
-            first = bool(cells.match[slot] == UNBEGUN)
-        match = slot if first else int(cells.match[slot]) + plan.slots
-        if plan.schedule is not None and match >= plan.schedule:
-            cells.match[slot] = IDLE
-            return False
-        cells.match[slot] = match
-        cells.tick[slot] = 0
-        cells.decisions[slot] = 0
-        cells.returns[slot] = 0.0
-        cells.decided[slot] = 0
-        for seat in range(self.seats):
-            cells.policy[slot, seat] = self._draw(match, plan.plan_of(slot, seat))
-        return True
+        match = cells.match[slots]
+        if first:
+            begin = match + plan.slots if cells.resumed[0] else slots
+            match = np.where(match == IDLE, IDLE, np.where(match == UNBEGUN, slots, begin))
+        else:
+            match = match + plan.slots
+        there = match >= 0
+        if plan.schedule is not None:
+            there &= match < plan.schedule
+        cells.match[slots] = np.where(there, match, IDLE)
+        cells.tick[slots] = 0
+        cells.decisions[slots] = 0
+        cells.returns[slots] = 0.0
+        cells.decided[slots] = 0
+        if self.controllers == 1:
+            cells.policy[slots] = self.only
+            return there
+        for slot in slots[there].tolist():
+            for seat in range(self.seats):
+                cells.policy[slot, seat] = self._draw(int(cells.match[slot]), plan.plan_of(slot, seat))
+        return there
 
     def _draw(self, match: int, plan: int) -> int:
         """The policy of a plan in a match, by the weights of the mixture."""
@@ -136,18 +148,29 @@ class Shard:
 
     def _record(self, slot: int, truncated: bool, error: str) -> None:
         """The match of a slot is over: its result goes to the cells. Outcomes are the caller's."""
+        self._record_many(np.array([slot]), np.array([truncated]))
+        if error:
+            self._blame(slot, error)
+
+    def _record_many(self, slots: Longs, truncated: Bools) -> None:
+        """:meth:`_record` of ``slots: [n]`` without errors."""
         cells = self.cells
-        cells.ended[slot] = 1
-        cells.last_match[slot] = cells.match[slot]
-        cells.last_ticks[slot] = cells.tick[slot]
-        cells.last_decisions[slot] = cells.decisions[slot]
-        cells.last_truncated[slot] = truncated
-        cells.last_returns[slot] = cells.returns[slot]
-        cells.last_outcome[slot] = 0.0
-        cells.last_policy[slot] = cells.policy[slot]
-        cells.error[slot] = error.encode()[:MAX_ERROR]
-        self.counters[MATCHES] += 1
-        self.counters[ERRORS] += bool(error)
+        cells.ended[slots] = 1
+        cells.last_match[slots] = cells.match[slots]
+        cells.last_ticks[slots] = cells.tick[slots]
+        cells.last_decisions[slots] = cells.decisions[slots]
+        cells.last_truncated[slots] = truncated
+        cells.last_returns[slots] = cells.returns[slots]
+        cells.last_outcome[slots] = 0.0
+        cells.last_policy[slots] = cells.policy[slots]
+        cells.failed[slots] = 0
+        self.counters[MATCHES] += len(slots)
+
+    def _blame(self, slot: int, error: str) -> None:
+        """What was wrong with the match that was recorded last."""
+        self.cells.failed[slot] = 1
+        self.cells.error[slot] = error.encode()[:MAX_ERROR]
+        self.counters[ERRORS] += 1
 
     def _lost_text(self, slot: int) -> str:
         """What the parent wrote about the loss of this slot's match."""
@@ -155,7 +178,7 @@ class Shard:
 
 
 class Slots(Shard):
-    """A game object a slot."""
+    """A game object a slot, any number of seats."""
 
     def __init__(
         self, plan: Plan, cells: Cells, slots: range, worker: int, make: Callable[[], PythonGame]
@@ -166,7 +189,6 @@ class Slots(Shard):
             getattr(g, "legal", None) for g in self.games
         ]
         self.broken: dict[int, str] = {}  # slots whose next match could not begin, with the error
-        self.single = self.seats == 1
 
     def close(self) -> None:
         for game in self.games:
@@ -191,6 +213,7 @@ class Slots(Shard):
                     self._record(slot, True, self._lost_text(slot))
                 self._begin(i, not begun, show)
             return
+        self._clear(slab, before)
         over: list[tuple[int, bool]] = []
         errors: dict[int, str] = {}
         playing = [i for i in range(count) if cells.match[self.slots[i]] >= 0]
@@ -233,8 +256,7 @@ class Slots(Shard):
                 game.rewards(earned[i])
                 if ended:
                     over.append((i, game.truncated))
-                    if not self.single:
-                        continue
+                    continue
                 field = "observe"
                 self._show(i, show)
             except Exception as error:
@@ -316,8 +338,7 @@ class Slots(Shard):
         asked = int(np.count_nonzero(show.slab.active[show.now, at]))
         self.cells.decisions[slot] -= asked
         self.counters[DECISIONS] -= asked
-        if not self.single:
-            self.cells.decided[slot] &= 1 - show.slab.first[show.now, at]
+        self.cells.decided[slot] &= 1 - show.slab.first[show.now, at]
         self._hide(i, show)
 
     def _begin(self, i: int, first: bool, show: _Show) -> None:
@@ -341,7 +362,6 @@ class Slots(Shard):
         """The match is over: its rows are marked and keep their last observation; the next one begins."""
         slot, cells, game = self.slots[i], self.cells, self.games[i]
         row = slot * self.seats
-        shown = self.single and bool(slab.active[show.now, row]) and not error
         self._withdraw(i, show)
         for seat in range(self.seats):
             if not cells.decided[slot, seat]:
@@ -349,10 +369,6 @@ class Slots(Shard):
             at = row + seat
             (slab.truncated if truncated else slab.terminated)[before, at] = 1
             out = {n: f[at] for n, f in cells.final.items()}
-            if shown:
-                for n, view in show.views.items():
-                    out[n][...] = view[i, seat]
-                continue
             try:
                 if error:
                     raise RuntimeError(error)
@@ -366,8 +382,7 @@ class Slots(Shard):
                 game.outcome(cells.last_outcome[slot])
             except Exception as e:
                 cells.last_outcome[slot] = 0.0
-                cells.error[slot] = f"outcome: {type(e).__name__}: {e}".encode()[:MAX_ERROR]
-                self.counters[ERRORS] += 1
+                self._blame(slot, f"outcome: {type(e).__name__}: {e}")
         self._begin(i, False, show)
 
 
@@ -386,7 +401,10 @@ class _Show:
 
 class Vector(Shard):
     """All slots stepped by one call of the library. A match that ended shows its last observation, inactive,
-    for one step: the one in which the library begins the next."""
+    for one step: the one in which the library begins the next.
+
+    A step costs a fixed number of numpy's calls, so there are as few of them as can be.
+    """
 
     def __init__(
         self, plan: Plan, cells: Cells, slots: range, worker: int, make: Callable[[], VectorGame]
@@ -394,7 +412,10 @@ class Vector(Shard):
         super().__init__(plan, cells, slots, worker)
         self.make = make
         self.game = make()
-        self.done = np.zeros(len(slots), np.bool_)
+        self.done = np.zeros(len(slots), np.bool_)  # ended in the last step
+        self.acting = np.zeros(len(slots), np.bool_)  # rows that decide at the present moment
+        self.idle = False  # some slots have no match left
+        self.opened: Slab | None = None  # the slab whose masks were opened last
 
     def close(self) -> None:
         with contextlib.suppress(Exception):
@@ -404,71 +425,78 @@ class Vector(Shard):
         cells, span, now, rows = self.cells, self.span, before + 1, self.rows
         self.beat[SLOT] = self.slots.start
         if before < 0:
-            for slot in self.slots:
-                self._next_match(slot, True)
-            self._restart(slab, now, cells.match[span] >= 0)
+            self._next_matches(np.arange(self.slots.start, self.slots.stop), True)
+            self._restart(slab, now)
             return
-        playing = cells.match[span] >= 0
-        acted = playing & ~self.done
-        text = ""
         if lost:
-            self._fail(slab, before, acted, "")
+            self._fail(slab, before, cells.match[span] >= 0, "")
             return
         try:
             reward, terminated, truncated = self.game.step(slab.actions[before, rows])
-            if not np.isfinite(reward[acted]).all():
+            if not np.isfinite(reward.sum()) and not np.isfinite(reward[self.acting]).all():
                 raise ValueError("rewards: hold values that are not finite")
             self._observe(slab, now)
         except Exception as error:
-            text = f"step: {type(error).__name__}: {error}"
-        if text:
-            self._fail(slab, before, acted, text)
+            self._fail(slab, before, self.acting, f"step: {type(error).__name__}: {error}")
             return
-        terminated, truncated = terminated & acted, truncated & acted
+        if self.idle:
+            terminated, truncated = terminated & self.acting, truncated & self.acting
+            reward = np.where(self.acting, reward, np.float32(0.0))
         ended = terminated | truncated
-        cells.tick[span] += acted
-        cells.returns[span, 0] += np.where(acted, reward, np.float32(0.0))
-        slab.reward[before, rows] = np.where(acted, reward, np.float32(0.0))
+        cells.tick[span] += self.acting
+        cells.returns[span, 0] += reward
+        slab.reward[before, rows] = reward
         slab.terminated[before, rows] = terminated
-        slab.truncated[before, rows] = truncated & ~terminated
-        fresh = self.done
-        self.counters[TICKS] += int(acted.sum())
+        slab.truncated[before, rows] = truncated > terminated
+        self.counters[TICKS] += int(np.count_nonzero(self.acting))
+        fresh, self.done = self.done, ended
         if ended.any():
             self._finish(slab, now, np.flatnonzero(ended), terminated)
-        self.done = ended
-        playing = cells.match[span] >= 0
-        self._activate(slab, now, playing & ~ended, fresh & playing)
+            active = ~ended
+        elif not self.idle:
+            active = np.ones(len(self.slots), np.bool_)
+        else:
+            active = np.array(cells.match[span] >= 0)
+        if self.idle:
+            playing = cells.match[span] >= 0
+            active, fresh = active & playing, fresh & playing
+        self._activate(slab, now, active, fresh)
 
     def _activate(self, slab: Slab, now: int, active: Bools, first: Bools) -> None:
-        """Which rows decide at ``now``; a mask that was never written is opened."""
+        """Which rows decide at ``now``. Everything is legal, always."""
         cells, span, rows = self.cells, self.span, self.rows
+        if self.opened is not slab:
+            slab.mask[:, rows] = 1
+            self.opened = slab
         slab.active[now, rows] = active
         slab.first[now, rows] = first
-        slab.policy[now, rows] = np.where(active, cells.policy[span, 0], np.int16(-1))
-        slab.mask[now, rows] = 1
+        if self.controllers == 1 and self.only == 0:
+            slab.policy[now, rows] = active - _ONE
+        else:
+            slab.policy[now, rows] = np.where(active, cells.policy[span, 0], np.int16(-1))
         cells.decisions[span] += active
-        cells.decided[span, 0] |= np.asarray(active, np.uint8)
+        self.acting = active
         self.counters[DECISIONS] += int(np.count_nonzero(active))
 
     def _observe(self, slab: Slab, now: int) -> None:
         views = {n: a[now, self.rows] for n, a in slab.obs.items()}
         self.game.observe(views)
         for name in self.floats:
-            if not np.isfinite(views[name]).all():
+            if not np.isfinite(views[name].sum()) and not np.isfinite(views[name]).all():
                 views[name][...] = 0
                 raise ValueError(f"observation {name}: holds values that are not finite")
 
     def _finish(self, slab: Slab, now: int, ended: Longs, terminated: Bools) -> None:
-        for i in ended.tolist():
-            slot = self.slots[i]
-            for n, f in self.cells.final.items():
-                f[slot] = slab.obs[n][now, slot]
-            self._record(slot, not terminated[i], "")
-            self._next_match(slot, False)
+        slots = ended + self.slots.start
+        for n, f in self.cells.final.items():
+            f[slots] = slab.obs[n][now, slots]
+        self._record_many(slots, ~terminated[ended])
+        self.idle = not self._next_matches(slots).all() or self.idle
 
     def _fail(self, slab: Slab, before: int, acted: Bools, text: str) -> None:
         """Every match of the shard ends with it: the library cannot begin just one anew."""
         cells = self.cells
+        self._clear(slab, before)
         for i in np.flatnonzero(acted).tolist():
             slot = self.slots[i]
             for n, f in cells.final.items():
@@ -479,11 +507,14 @@ class Vector(Shard):
         with contextlib.suppress(Exception):
             self.game.close()
         self.game = self.make()
-        self._restart(slab, before + 1, cells.match[self.span] >= 0)
+        self._restart(slab, before + 1)
 
-    def _restart(self, slab: Slab, now: int, playing: Bools) -> None:
+    def _restart(self, slab: Slab, now: int) -> None:
         """All matches begin. What is drawn depends on the slots of the shard and on how far they are."""
-        self.game.reset(match_seed(self.plan.seed, int(self.cells.match[self.span].max())))
+        match = self.cells.match[self.span]
+        playing = match >= 0
+        self.idle = not playing.all()
+        self.game.reset(match_seed(self.plan.seed, int(match.max())))
         self.done = np.zeros(len(self.slots), np.bool_)
         self._observe(slab, now)
         self._activate(slab, now, playing, playing)
@@ -491,7 +522,11 @@ class Vector(Shard):
 
 def make_shard(maker: GameMaker, plan: Plan, cells: Cells, slots: range, worker: int) -> Shard:
     """Vectorised where the game can be, else an object a slot."""
-    if plan.spec.seats == 1 and not plan.truncate_ticks and len(slots) > 0:
+    from ludus.pool.single import Single
+
+    if plan.spec.seats > 1:
+        return Slots(plan, cells, slots, worker, maker.make)
+    if not plan.truncate_ticks and len(slots) > 0:
         first = maker.make_vector(len(slots))
         if first is not None:
             first.close()
@@ -502,4 +537,4 @@ def make_shard(maker: GameMaker, plan: Plan, cells: Cells, slots: range, worker:
                 return made
 
             return Vector(plan, cells, slots, worker, make)
-    return Slots(plan, cells, slots, worker, maker.make)
+    return Single(plan, cells, slots, worker, maker.make)

@@ -100,9 +100,10 @@ class Bell:
         self.wait_descriptor = self.descriptors[0]
 
     def ring(self) -> None:
+        """Nothing happens once it is closed."""
         if len(self.descriptors) == 1:
             os.eventfd_write(self.descriptors[0], 1)
-        else:  # pragma: no cover - other systems
+        elif self.descriptors:  # pragma: no cover - other systems
             os.write(self.descriptors[1], b"\0")
 
     def silence(self) -> int:
@@ -113,6 +114,14 @@ class Bell:
             return len(os.read(self.descriptors[0], 4096))  # pragma: no cover - other systems
         except BlockingIOError:
             return 0
+
+    def wait(self) -> None:
+        """Sleeps until it rings. A bell is waited for by one process, in this way or in a ``poll``."""
+        os.set_blocking(self.wait_descriptor, True)
+        if len(self.descriptors) == 1:
+            os.eventfd_read(self.wait_descriptor)
+        else:  # pragma: no cover - other systems
+            os.read(self.wait_descriptor, 4096)
 
     def close(self) -> None:
         for descriptor in self.descriptors:

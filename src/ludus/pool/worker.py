@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import socket
 import struct
@@ -131,19 +130,15 @@ class Worker:
         """Until told to end, or until the parent is gone."""
         from ludus.pool.cells import BUSY_NS, WAIT_NS
 
-        poll = select.poll()
-        poll.register(self.bell.wait_descriptor, select.POLLIN)
-        poll.register(self.channel, select.POLLHUP)
         counters = self.cells.counters[self.start.worker]
         clock = time.perf_counter_ns
         at = clock()
         while True:
             group = self._next()
             if group is None:
-                for descriptor, event in poll.poll():
-                    if descriptor == self.channel.fileno() and event & (select.POLLHUP | select.POLLERR):
-                        return
-                self.bell.silence()
+                if self.cells.closing[0]:
+                    return
+                self.bell.wait()
                 now = clock()
                 counters[WAIT_NS] += now - at
                 at = now

@@ -81,10 +81,13 @@ class Walk:
 
 
 class Duel:
-    """Two seats, turn by turn: whoever adds up to ten first wins. Choice 0 is illegal after a choice 2."""
+    """Two seats, turn by turn: whoever adds up to ten first wins. Choice 0 is illegal after a choice 2.
 
-    def __init__(self) -> None:
-        self.truncated = False
+    In the match with seed ``astray`` a seat that does not exist must act once somebody has more than 4.
+    """
+
+    def __init__(self, astray: int = -1) -> None:
+        self.truncated, self.astray = False, astray
 
     @property
     def spec(self) -> GameSpec:
@@ -98,12 +101,13 @@ class Duel:
 
     def reset(self, seed: int) -> None:
         self.sums = [0, 0]
+        self.seed = seed
         self.turn = seed & 1
         self.last = 0
         self.won = -1
 
     def to_act(self) -> Sequence[int]:
-        return (self.turn,)
+        return (7,) if self.seed == self.astray and max(self.sums) > 4 else (self.turn,)
 
     def step(self, actions: Ints) -> bool:
         move = int(actions[self.turn, 0])

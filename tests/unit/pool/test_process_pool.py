@@ -169,7 +169,6 @@ TROUBLE = {
     "nan": "observation numbers: holds values that are not finite",
     "shape": r"observe: ValueError: .*shape",
     "reward": r"rewards: \[nan\], expected finite numbers",
-    "seat": r"observe: ValueError: to_act: seat 3 is not in \[0, 1\)",
 }
 
 
@@ -188,6 +187,21 @@ def test_a_match_that_fails_ends_alone_and_says_why(trouble: str, message: str) 
     assert not slab.truncated[:, [0, 2, 3]].any()
     assert np.isfinite(slab.obs["numbers"]).all()
     assert np.isfinite(slab.reward).all()
+
+
+def test_a_seat_that_does_not_exist_ends_the_match() -> None:
+    def twos(batch: StepBatch) -> None:
+        batch.slab.actions[batch.t, batch.rows] = 2
+
+    params = {"astray": match_seed(1, 0)}
+    with ProcessPool(DUEL, params, TWO, matches=2, groups=1, seed=1, on_error="truncate") as pool:
+        slab = pool.slab(12)
+        results = play(pool, slab, twos)
+    failed = [r for r in results if r.error]
+    assert [(r.match, r.slot, r.ticks) for r in failed] == [(0, 0, 5)]
+    assert failed[0].error == "observe: ValueError: to_act: seat 7 is not in [0, 2)"
+    assert slab.truncated[4].tolist() == [1, 1, 0, 0]
+    assert not slab.truncated[5:].any()
 
 
 def test_a_failed_match_stops_the_run_that_wants_it_so() -> None:

@@ -38,8 +38,13 @@ class GymnasiumGame:
     """One environment as a game of one seat. ``reset`` and ``step`` pass everything on as it is."""
 
     def __init__(
-        self, env: gymnasium.Env[Any, Any], spec: GameSpec, observation: Observation, actions: Actions
-    ):
+        self,
+        env: gymnasium.Env[Any, Any],
+        spec: GameSpec,
+        observation: Observation,
+        actions: Actions,
+        masked: bool,
+    ) -> None:
         self.spec = spec
         self.truncated = False
         self._env, self._observation, self._actions = env, observation, actions
@@ -47,6 +52,8 @@ class GymnasiumGame:
         self._reward: Any = 0.0
         self._mask: Any = None
         self._step = env.step
+        if not masked:
+            self.legal = None  # type: ignore[assignment]
 
     def reset(self, seed: int) -> None:
         self._value, info = self._env.reset(seed=seed)
@@ -141,6 +148,8 @@ class GymnasiumMaker:
             except UnsupportedSpace as error:
                 raise ValueError(f"gymnasium/{environment}: {error}") from None
             labels = _labels(env)
+            _, info = env.reset(seed=0)
+            self._masked = bool(info) and MASK in info and self._actions.discrete
         finally:
             env.close()
         heads = self._actions.heads
@@ -166,7 +175,7 @@ class GymnasiumMaker:
             raise ValueError(f"gymnasium/{self._id}: cannot be made with {self._kwargs}: {error}") from None
 
     def make(self) -> PythonGame:
-        return GymnasiumGame(self._environment(), self.spec, self._observation, self._actions)
+        return GymnasiumGame(self._environment(), self.spec, self._observation, self._actions, self._masked)
 
     def make_vector(self, matches: int) -> VectorGame | None:
         import gymnasium
