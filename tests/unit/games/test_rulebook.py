@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import sys
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +16,11 @@ from ludus.games import replays, rulebook, spec
 from ludus.native import ParamError
 from ludus.train.preset_file import PresetError, load_preset, parse_preset, to_toml
 from ludus.train.preset_game import check_game
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 MINE = """
 extends = "extended"
@@ -122,6 +130,46 @@ def test_check_and_schema_on_the_command_line(tmp_path: Path, capsys: pytest.Cap
         "minimum": 1,
         "maximum": 30000,
     }
+
+
+def fits(value: object, schema: dict[str, Any]) -> bool:
+    """The part of JSON schema that the rulebook's schema uses."""
+    kind = schema["type"]
+    if kind == "object":
+        if not isinstance(value, dict):
+            return False
+        own = schema.get("properties", {})
+        patterns = schema.get("patternProperties", {})
+        for key, item in value.items():
+            below = own.get(key) or next((s for p, s in patterns.items() if re.search(p, key)), None)
+            if below is None or not fits(item, below):
+                return False
+        return True
+    if kind == "array":
+        return isinstance(value, list) and all(fits(v, schema["items"]) for v in value)
+    if kind == "string":
+        return (
+            isinstance(value, str)
+            and value in schema.get("enum", [value])
+            and len(value) <= schema.get("maxLength", len(value))
+            and re.search(schema.get("pattern", ""), value) is not None
+        )
+    if kind == "boolean":
+        return isinstance(value, bool)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    right = whole or (kind == "number" and isinstance(value, float))
+    return right and schema["minimum"] <= cast(float, value) <= schema["maximum"]
+
+
+def test_the_schema_takes_what_the_core_takes() -> None:
+    schema = cast("dict[str, Any]", rulebook.schema())
+    folder = Path(rulebook.__file__).parent / "rulebooks"
+    for name in rulebook.names():
+        assert fits(tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8")), schema), name
+    assert fits(tomllib.loads(MINE), schema)
+    for wrong in ("hp = 0", "hp = 1.5", "hp = '1'", "hpp = 1", "accepts = ['mov']", "accepts = 'move'"):
+        assert not fits(tomllib.loads(f"[units.pikeman]\n{wrong}"), schema), wrong
+        assert not fits(tomllib.loads("[units.Pike]\nhp = 1"), schema)
 
 
 PRESET = """

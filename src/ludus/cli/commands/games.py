@@ -134,16 +134,18 @@ def describe_rulebook(text: str, spec: GameSpec) -> str:
     columns = ("cost", "hp", "defence", "attack", "attack_range", "speed", "vision", "builds")
     units = list(dict.fromkeys(k.split(".")[1] for k in values if k.startswith("units.")))
     rows = [(u, *(values[f"units.{u}.{c}"] for c in columns)) for u in units]
-    factors = [
-        f"{k.split('.')[1]} against {k.split('.')[2]}: {v}"
-        for k, v in values.items()
-        if k.startswith("attack.")
-    ]
+    factors: dict[str, list[str]] = {}
+    for key, value in values.items():
+        if key.startswith("attack."):
+            _, attacker, victim = key.split(".")
+            factors.setdefault(attacker, []).append(f"{victim} {value}")
+    table = [(attacker, ", ".join(victims)) for attacker, victims in factors.items()]
     return "\n".join(
         [
             f"{spec.title}: {len(units)} types, map of {values['map.side']} x {values['map.side']} cells",
             console.table(rows, ("", *columns), indent="  "),
-            "factors on damage: " + ("; ".join(factors) or "none"),
+            "factors on damage; all others are 1, 0: cannot attack it",
+            console.table(table or [("none", "")], indent="  "),
             "choices: " + ", ".join(spec.heads[0].labels),
             "bots: " + ", ".join(b.name for b in spec.bots),
             "",
