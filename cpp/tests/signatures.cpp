@@ -4,7 +4,8 @@
 #include <fstream>
 #include <string>
 
-#include "host/builtin.hpp"
+#include "game/playthrough.hpp"
+#include "games/registry.hpp"
 
 namespace ludus {
 namespace {
@@ -20,13 +21,13 @@ std::string pinned_signature(const std::string& game) {
 
 int run() {
   bool good = true;
-  for (const AnyGame* game : builtin_games().all()) {
-    const std::string found = hex16(game->signature());
-    const std::string pinned = pinned_signature(game->name());
-    std::printf("signature of %s: %s%s\n", game->name().c_str(), found.c_str(),
+  BuiltinGames::for_each([&]<class G>() {
+    const std::string found = hex16(game_signature<G>());
+    const std::string pinned = pinned_signature(G::kName);
+    std::printf("signature of %s: %s%s\n", G::kName, found.c_str(),
                 found == pinned ? "" : ("  DIFFERS, pinned " + pinned).c_str());
     good &= found == pinned;
-  }
+  });
   return good ? 0 : 3;
 }
 
