@@ -80,7 +80,7 @@ bench: $(VENV)/installed ## simulation and training throughput on this machine
 test: $(VENV)/installed ## every test that CI runs: C++, import rules, include direction, Python, browser
 	@tools/test_cpp.sh release
 	@$(MAKE) --no-print-directory structure
-	@tools/system_packages.sh chromium || [ "$${CI:-}" != true ]
+	@tools/system_packages.sh chromium gnugo || [ "$${CI:-}" != true ]
 	@echo "== Python tests"
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 

@@ -111,7 +111,6 @@ struct Board {
   struct Effect {
     bool captures = false;  // takes opponent stones
     bool lives = false;     // its chain has a liberty afterwards, captures counted
-    bool joins = false;     // it becomes part of a chain of its own colour
   };
   [[nodiscard]] Effect effect(int c, int p) const {
     const auto& four = T::kNeighbours[at(p)];
@@ -123,14 +122,13 @@ struct Board {
       open |= v[i] == 0;
       heads[i] = (v[i] & kHead) != 0 ? four[i] : v[i] & kLow;
     }
-    Effect e{.captures = false, .lives = open, .joins = false};
+    Effect e{.captures = false, .lives = open};
     for (std::size_t i = 0; i < 4; ++i) {
       if (v[i] == 0 || four[i] == kOff) continue;
       int touching = 0;  // pseudo-liberties that the chain has in p
       for (std::size_t j = 0; j < 4; ++j) touching += v[j] != 0 && heads[j] == heads[i] ? 1 : 0;
       const bool last = (link[at(heads[i])] & kLow) == touching;
       if ((v[i] & bit_of(c)) != 0) {
-        e.joins = true;
         e.lives |= !last;
       } else {
         e.captures |= last;
@@ -142,15 +140,14 @@ struct Board {
 
   [[nodiscard]] bool has_empty_neighbour(int p) const {
     const auto& four = T::kNeighbours[at(p)];
-    return link[four[0]] == 0 || link[four[1]] == 0 || link[four[2]] == 0 || link[four[3]] == 0;
+    return ((link[four[0]] == 0) | (link[four[1]] == 0) | (link[four[2]] == 0) |
+            (link[four[3]] == 0)) != 0;
   }
-  // Whether the rules of liberties and simple ko allow a stone of `c` on empty point p. A suicide
-  // of a single stone changes nothing on the board and is never allowed.
+  // Whether the rules of liberties and simple ko allow a stone of `c` on empty point p.
   [[nodiscard]] bool playable(int c, int p, bool suicide) const {
     if (has_empty_neighbour(p)) return true;
     if (p == ko) return false;
-    const Effect e = effect(c, p);
-    return e.lives || (suicide && e.joins);
+    return suicide || effect(c, p).lives;
   }
 
   // The hash after a stone of `c` on empty point p, captures and suicide counted.

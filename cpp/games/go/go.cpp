@@ -49,7 +49,7 @@ const std::vector<ParamSpec>& declared() {
        .kind = ParamKind::text,
        .default_value = "forbidden",
        .choices = {"forbidden", "allowed"},
-       .meaning = "moves that take two or more stones of one's own"},
+       .meaning = "moves that leave one's own chain without liberties, which takes it off"},
       {.name = "scoring",
        .kind = ParamKind::text,
        .default_value = "tromp_taylor",
@@ -348,7 +348,9 @@ void Go::advance(const Rules& rules, State& s) {
     s.over = 1;
     return;
   }
-  s.captured += taken_by(s.to_move, rules.ops->play(rules, s, move));
+  const int removed = rules.ops->play(rules, s, move);
+  const bool suicide = move < rules.pass() && stone(rules, s, move) == go::kNone;
+  s.captured += taken_by(suicide ? 1 - s.to_move : s.to_move, removed);
   s.passes = move == rules.pass() ? static_cast<std::uint8_t>(s.passes + 1) : 0;
   s.to_move ^= 1;
   if (s.passes >= 2 || s.tick >= static_cast<std::uint32_t>(rules.max_moves)) {

@@ -65,11 +65,12 @@ struct Sized {
     return p.board.captured;
   }
 
-  // A uniformly random one of `from` that fills no eye of the seat's own, or the pass.
+  // A uniformly random one of `from` that neither fills an eye of the seat's own nor takes stones
+  // of its own, or the pass.
   static int pick(const P& p, int seat, Set from, Rng& rng) {
     for (int n = from.count(); n > 0; --n) {
       const int point = from.nth(static_cast<int>(rng.below(static_cast<std::uint32_t>(n))));
-      if (!p.board.eyelike(seat, point)) return point;
+      if (!p.board.eyelike(seat, point) && p.board.playable(seat, point, false)) return point;
       from.clear(point);
     }
     return P::kPass;
@@ -141,16 +142,16 @@ struct Sized {
   static std::size_t live_bytes(const State& s) { return at(s).live_bytes(); }
   static std::uint64_t path(const State& s) { return at(s).path; }
 
-  static int playout(const Rules& r, const State& s, Rng& rng, int& turns) {
+  static int playout(const Rules&, const State& s, Rng& rng, int& turns) {
     Playout<N> p;
-    turns = p.run(at(s).board, s.to_move, r.suicide, rng);
+    turns = p.run(at(s).board, s.to_move, rng);
     return area_margin<N>(p.board().stones);
   }
-  static void owners(const Rules& r, const State& s, int playouts, Rng rng, std::vector<int>& out) {
+  static void owners(const Rules&, const State& s, int playouts, Rng rng, std::vector<int>& out) {
     out.assign(N * N, 0);
     Playout<N> p;
     for (int i = 0; i < playouts; ++i) {
-      p.run(at(s).board, i % 2, r.suicide, rng);
+      p.run(at(s).board, i % 2, rng);
       const auto owned = area<N>(p.board().stones);
       owned[0].for_each([&](int q) { ++out[static_cast<std::size_t>(q)]; });
       owned[1].for_each([&](int q) { --out[static_cast<std::size_t>(q)]; });

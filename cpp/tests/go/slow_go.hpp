@@ -66,9 +66,8 @@ struct SlowGo {
   [[nodiscard]] bool legal(int c, int p) const {
     if (at(grid, p) != 2) return false;
     const Grid g = after(c, p);
-    if (g == grid) return false;  // a suicide of one stone
     if (at(g, p) == 2 && !suicide) return false;
-    if (ko == Ko::simple) return g != before;
+    if (ko == Ko::simple) return g == grid || g != before;  // the former: a suicide of one stone
     return !seen.contains({g, mark(1 - c)});
   }
   void play(int c, int p) {  // p < 0: a pass

@@ -141,7 +141,7 @@ TEST_CASE("go: sending two and taking one back") {
   }
 }
 
-TEST_CASE("go: suicide of several stones where it is allowed, of one never") {
+TEST_CASE("go: suicide where it is allowed; of one stone it repeats the board") {
   const char* corner = R"(
     . O . . .
     X O . . .
@@ -159,7 +159,8 @@ TEST_CASE("go: suicide of several stones where it is allowed, of one never") {
     O . . . .
     . . . . .
     . . . . .)");
-  CHECK((allowed.s.captured >> 16) == 0);
+  CHECK((allowed.s.captured & 0xffff) == 0);
+  CHECK((allowed.s.captured >> 16) == 2);  // White has them
   M one(R"(
     . O . . .
     O . . . .
@@ -168,6 +169,17 @@ TEST_CASE("go: suicide of several stones where it is allowed, of one never") {
     . . . . .)",
         "black", {{"suicide", "allowed"}});
   CHECK_FALSE(one.legal("a5"));
+  M situational(R"(
+    . O . . .
+    O . . . .
+    . . . . .
+    . . . . .
+    . . . . .)",
+                "black", {{"suicide", "allowed"}, {"ko", "situational"}});
+  CHECK(situational.legal("a5"));  // the same board with the other seat to move
+  situational.play("a5");
+  situational.play("pass");
+  CHECK_FALSE(situational.legal("a5"));
 }
 
 TEST_CASE("go: two passes end it, area is counted, komi decides") {

@@ -1,0 +1,80 @@
+"""Connect Four solved exactly, and the positions on which players are measured against that."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from ludus.native import core
+
+COLUMNS, ROWS = 7, 6
+FULL = -1000  # of a column that takes no stone
+
+#: Bands of plies in which moves are rated: first and last ply.
+BANDS: tuple[tuple[int, int], ...] = ((9, 11), (12, 15), (16, 23), (24, 36))
+
+
+class Solver:
+    """Remembers what it has solved in ``mib`` MiB. One thread at a time.
+
+    A score counts the own stones that the winner has left when it wins, the winning one included: positive
+    for the seat to move, 0 a draw. Positions are the columns (0..6) played from the empty board;
+    ``GameError`` where they are no match that goes on.
+    """
+
+    def __init__(self, mib: int = 64) -> None:
+        self._core = core.ConnectFourSolver(mib)
+
+    def score(self, columns: Sequence[int]) -> int:
+        return self._core.solve(list(columns), False)
+
+    def value(self, columns: Sequence[int]) -> int:
+        """+1 won, 0 drawn, -1 lost for the seat to move; found sooner than the score."""
+        return self._core.solve(list(columns), True)
+
+    def scores(self, columns: Sequence[int]) -> list[int]:
+        """Of each column for the seat to move, ``FULL`` where it takes no stone."""
+        return self._core.analyse(list(columns), False)
+
+    def values(self, columns: Sequence[int]) -> list[int]:
+        """+1, 0 or -1 of each column, ``FULL`` where it takes no stone."""
+        return self._core.analyse(list(columns), True)
+
+    def keeps_value(self, columns: Sequence[int], move: int) -> bool:
+        """Whether a move is as good as any by win, draw and loss."""
+        values = self.values(columns)
+        return values[move] == max(values)
+
+    @property
+    def nodes(self) -> int:
+        """Positions searched so far."""
+        return self._core.nodes()
+
+
+def winner_exists(columns: Sequence[int]) -> bool:
+    """Whether one of the two has four in a row."""
+    board: dict[tuple[int, int], int] = {}
+    heights = [0] * COLUMNS
+    for ply, column in enumerate(columns):
+        board[column, heights[column]] = ply % 2
+        heights[column] += 1
+    return any(
+        all(board.get((x + i * dx, y + i * dy)) == seat for i in range(4))
+        for (x, y), seat in board.items()
+        for dx, dy in ((1, 0), (0, 1), (1, 1), (1, -1))
+    )
+
+
+def random_positions(band: tuple[int, int], count: int, seed: int) -> list[list[int]]:
+    """``count`` matches of uniformly random moves, broken off at a ply of the band before anyone has won."""
+    rng = random.Random(seed)
+    found: list[list[int]] = []
+    while len(found) < count:
+        plies = rng.randint(*band)
+        columns: list[int] = []
+        while len(columns) < plies:
+            open_columns = [c for c in range(COLUMNS) if columns.count(c) < ROWS]
+            columns.append(rng.choice(open_columns))
+        if not winner_exists(columns):
+            found.append(columns)
+    return found

@@ -1,0 +1,53 @@
+"""Matches between programs: our engine in a process of its own, with GNU Go as opponent and referee."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+import pytest
+
+from ludus.gtp.driver import Program, ProgramError, Refused, play_match, score_points
+
+OURS = [sys.executable, "-m", "ludus.cli", "gtp"]
+GNU_GO = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")
+
+
+def test_two_of_ours_play_to_the_end() -> None:
+    with Program([*OURS, "random"]) as black, Program([*OURS, "tactical", "--seed", "3"]) as white:
+        assert black.name.startswith("Ludus")
+        with pytest.raises(Refused, match="unknown command"):
+            black.ask("hello")
+        played = play_match(black, white, size=7, komi=3.5)
+    assert played.by == "count"
+    assert played.moves[-1][1] == played.moves[-2][1] == 49
+    assert played.points is not None
+    assert played.result[:2] == ("B+" if played.points > 0 else "W+")
+
+
+def test_programs_that_are_none() -> None:
+    with pytest.raises(ProgramError, match="No such file"):
+        Program("/nowhere/at/all")
+    with pytest.raises(ProgramError, match="it has ended"):
+        Program([sys.executable, "-c", "print('= hello')"])
+    with pytest.raises(ProgramError, match=r"no answer within 0\.2 s"):
+        Program([sys.executable, "-c", "import time; time.sleep(60)"], timeout_s=0.2)
+    with pytest.raises(ProgramError, match="expected an answer to command 1"):
+        Program([sys.executable, "-c", "print('=7 hello\\n', flush=True); input(); input()"])
+
+
+def test_scores_are_read() -> None:
+    assert [score_points(t) for t in ("B+3.5", "W+12", "0", "b+1 (upper bound)")] == [3.5, -12.0, 0.0, 1.0]
+    with pytest.raises(ValueError, match="not a score"):
+        score_points("White wins")
+
+
+@pytest.mark.skipif(GNU_GO is None, reason="needs GNU Go")
+def test_a_match_against_gnu_go_with_gnu_go_as_referee() -> None:
+    gnu = f"{GNU_GO} --mode gtp --level 1 --chinese-rules --positional-superko --capture-all-dead"
+    with Program([*OURS, "tactical"]) as ours, Program(gnu) as other, Program(gnu) as referee:
+        for black, white in ((ours, other), (other, ours)):
+            played = play_match(black, white, size=7, komi=3.5, referee=referee)
+            assert played.winner is not None
+            assert not played.by.startswith("illegal")
+            assert played.by == "resignation" or played.counted_by.startswith("GNU Go")
