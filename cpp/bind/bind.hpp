@@ -21,11 +21,12 @@ namespace nb = nanobind;
 // Parameters as Python hands them over: dict[str, str].
 using ParamDict = std::map<std::string, std::string>;
 
-// ParamError and ReplayError are ValueErrors in Python, GameError is a RuntimeError.
+// ParamError, ReplayError and SearchError are ValueErrors in Python, GameError is a RuntimeError.
 inline void bind_errors(nb::module_& m) {
   nb::exception<ParamError>(m, "ParamError", PyExc_ValueError);
   nb::exception<ReplayError>(m, "ReplayError", PyExc_ValueError);
   nb::exception<GameError>(m, "GameError", PyExc_RuntimeError);
+  nb::exception<SearchError>(m, "SearchError", PyExc_ValueError);
 }
 
 }  // namespace ludus::bind

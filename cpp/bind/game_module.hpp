@@ -10,6 +10,7 @@
 #include "bind/pool.hpp"
 #include "bind/replay.hpp"
 #include "bind/run.hpp"
+#include "bind/search.hpp"
 #include "bind/spec.hpp"
 #include "host/game_host.hpp"
 
@@ -31,6 +32,8 @@ inline void use_core_errors() {
           raise("ReplayError", e);
         } catch (const GameError& e) {
           raise("GameError", e);
+        } catch (const SearchError& e) {
+          raise("SearchError", e);
         }
       },
       nullptr);
@@ -45,6 +48,7 @@ void bind_game_module(nb::module_& m) {
   bind_replay(m, games);
   bind_run(m, games);
   bind_pool(m, games);
+  bind_search(m, games);
 }
 
 }  // namespace ludus::bind

@@ -8,6 +8,7 @@
 #include "bind/replay.hpp"
 #include "bind/rulebook.hpp"
 #include "bind/run.hpp"
+#include "bind/search.hpp"
 #include "bind/spec.hpp"
 #include "host/builtin.hpp"
 
@@ -55,4 +56,5 @@ NB_MODULE(_core, m) {
   bind::bind_run(m, games);
   bind::bind_pool(m, games);
   bind::bind_rulebook(m);
+  bind::bind_search(m, games);
 }

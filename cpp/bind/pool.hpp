@@ -256,6 +256,11 @@ inline void bind_pool_handle(nb::module_& m) {
              h.pool().random_actions(group, seed);
            })
       .def("slot_hash", [](PoolHandle& h, int slot) { return h.pool().slot_hash(slot); })
+      .def("slot_state",
+           [](PoolHandle& h, int slot) {
+             const std::string state = h.pool().slot_state(slot);
+             return nb::bytes(state.data(), state.size());
+           })
       .def("slot_view", [](PoolHandle& h, int slot) { return h.pool().slot_view(slot); })
       .def("stats",
            [](PoolHandle& h) {

@@ -93,6 +93,7 @@ struct GameSpec {
   int seats = 2;
   bool turn_based = false;  // at most one seat acts at a time
   bool perfect_information = false;
+  bool deterministic = false;  // the same moves lead to the same position (bots apart)
   int default_frame_skip = 1;  // ticks between two decisions of a seat
   Symmetry symmetry = Symmetry::none;
   int max_ticks = 0;  // longest possible match under these parameters; 0 = unbounded

@@ -88,6 +88,7 @@ std::string spec_json(const GameSpec& s) {
   j.open('{').field("name", s.name).field("title", s.title).field("version", s.version);
   j.field("seats", s.seats).field("turn_based", s.turn_based);
   j.field("perfect_information", s.perfect_information);
+  j.field("deterministic", s.deterministic);
   j.field("default_frame_skip", s.default_frame_skip).field("max_ticks", s.max_ticks);
   j.field("symmetry", symmetry_name(s.symmetry));
   j.key("observation").open('[');

@@ -1,6 +1,7 @@
 // A game behind one interface: everything that can be done with a game whose name is only known at
-// run time. The templates of game/ and pool/ are compiled once a game, behind these functions, and
-// not once for each place that uses them. GameHost<G> (host/game_host.hpp) fills it in.
+// run time. The templates of game/, pool/ and search/ are compiled once a game, behind these
+// functions, and not once for each place that uses them. GameHost<G> (host/game_host.hpp) fills it
+// in.
 //
 // What a tick or a moment costs never passes through here: a pool, a bench or a replay is one call.
 #pragma once
@@ -21,6 +22,7 @@
 #include "game/game_list.hpp"
 #include "game/replay_run.hpp"
 #include "pool/any_pool.hpp"
+#include "search/any_search.hpp"
 
 namespace ludus {
 
@@ -62,6 +64,18 @@ class AnyGame {
 
   [[nodiscard]] virtual std::unique_ptr<AnyPool> pool(const Params& params,
                                                       const PoolOptions& options) const = 0;
+
+  // See search/any_search.hpp. They throw SearchError for a game that cannot be searched.
+  [[nodiscard]] virtual std::unique_ptr<AnySearch> search(const Params& params,
+                                                          const SearchOptions& options,
+                                                          const EvaluatorOptions& evaluator,
+                                                          int slots) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<AnySelfPlay> self_play(
+      const Params& params, const SearchOptions& search, const SelfPlayOptions& options,
+      const EvaluatorOptions& evaluator) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<AnyPositions> positions(const Params& params) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<AnyPlanner> planner(
+      const Params& params, const PlannerOptions& options) const = 0;
 };
 
 // The one AnyGame of a game type. Defined in host/game_host.hpp and instantiated in one file a

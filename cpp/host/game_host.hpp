@@ -7,6 +7,9 @@
 #include "game/playthrough.hpp"
 #include "host/any_game.hpp"
 #include "pool/pool.hpp"
+#include "search/planner.hpp"
+#include "search/positions.hpp"
+#include "search/self_play.hpp"
 
 namespace ludus {
 
@@ -54,6 +57,23 @@ class GameHost final : public AnyGame {
 
   std::unique_ptr<AnyPool> pool(const Params& params, const PoolOptions& options) const override {
     return std::make_unique<Pool<G>>(params, options);
+  }
+
+  std::unique_ptr<AnySearch> search(const Params& params, const SearchOptions& options,
+                                    const EvaluatorOptions& evaluator, int slots) const override {
+    return std::make_unique<SearchOf<G>>(params, options, evaluator, slots);
+  }
+  std::unique_ptr<AnySelfPlay> self_play(const Params& params, const SearchOptions& search,
+                                         const SelfPlayOptions& options,
+                                         const EvaluatorOptions& evaluator) const override {
+    return std::make_unique<SelfPlayOf<G>>(params, search, options, evaluator);
+  }
+  std::unique_ptr<AnyPositions> positions(const Params& params) const override {
+    return std::make_unique<PositionReader<G>>(params);
+  }
+  std::unique_ptr<AnyPlanner> planner(const Params& params,
+                                      const PlannerOptions& options) const override {
+    return std::make_unique<PlannerOf<G>>(params, options);
   }
 };
 

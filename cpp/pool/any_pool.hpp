@@ -216,6 +216,7 @@ class AnyPool : protected ShardWork {
   // Of a slot whose group is not playing.
   [[nodiscard]] virtual std::uint64_t slot_hash(int slot) = 0;
   [[nodiscard]] virtual std::string slot_view(int slot) = 0;
+  [[nodiscard]] virtual std::string slot_state(int slot) = 0;  // the bytes of G::State
 
   // The exact state of all matches, streams and settings, between recv and send of all groups.
   [[nodiscard]] std::string snapshot() {

@@ -23,6 +23,10 @@ class Pool final : public AnyPool {
     idle_slot_or_throw(slot, "slot_hash");
     return G::hash(rules_, at(slot).state);
   }
+  std::string slot_state(int slot) override {
+    idle_slot_or_throw(slot, "slot_state");
+    return {reinterpret_cast<const char*>(&at(slot).state), sizeof(typename G::State)};
+  }
   std::string slot_view(int slot) override {
     idle_slot_or_throw(slot, "slot_view");
     return G::view(rules_, at(slot).state);

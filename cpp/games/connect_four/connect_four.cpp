@@ -66,6 +66,7 @@ GameSpec C::spec(const Rules&) {
   s.seats = 2;
   s.turn_based = true;
   s.perfect_information = true;
+  s.deterministic = true;
   s.default_frame_skip = 1;
   s.symmetry = Symmetry::mirror;
   s.max_ticks = kCells;

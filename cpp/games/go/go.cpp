@@ -233,6 +233,7 @@ GameSpec Go::spec(const Rules& rules) {
   s.seats = 2;
   s.turn_based = true;
   s.perfect_information = true;
+  s.deterministic = true;
   s.default_frame_skip = 1;
   s.symmetry = Symmetry::dihedral;
   s.max_ticks = rules.max_moves;

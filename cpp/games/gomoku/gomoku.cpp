@@ -115,6 +115,7 @@ GameSpec G::spec(const Rules& rules) {
   s.seats = 2;
   s.turn_based = true;
   s.perfect_information = true;
+  s.deterministic = true;
   s.default_frame_skip = 1;
   s.symmetry = Symmetry::dihedral;
   s.max_ticks = rules.size * rules.size;

@@ -88,6 +88,7 @@ GameSpec T::spec(const Rules&) {
   s.seats = 2;
   s.turn_based = true;
   s.perfect_information = true;
+  s.deterministic = true;
   s.default_frame_skip = 1;
   s.symmetry = Symmetry::dihedral;
   s.max_ticks = kCells;

@@ -24,10 +24,10 @@ class FlatParameters:
         parameters = list(network.parameters())
         self.sizes = [p.numel() for p in parameters]
         self.vector = torch.cat([p.detach().reshape(-1) for p in parameters])
-        for p, part in zip(parameters, self._cut(self.vector), strict=True):
+        for p, part in zip(parameters, self.cut(self.vector), strict=True):
             p.data = part.view_as(p)
 
-    def _cut(self, vector: Tensor) -> list[Tensor]:
+    def cut(self, vector: Tensor) -> list[Tensor]:
         """Views of a flat vector, one a parameter, still flat."""
         ends = np.cumsum(self.sizes).tolist()
         return [vector[end - size : end] for size, end in zip(self.sizes, ends, strict=True)]
@@ -41,7 +41,7 @@ class FlatParameters:
         """Writes d loss / d parameters of ``network`` (this one or a replica) into ``out: [size]``."""
         parameters = list(network.parameters())
         grads: tuple[Tensor | None, ...] = torch.autograd.grad(loss, parameters, allow_unused=True)
-        for grad, part in zip(grads, self._cut(out), strict=True):
+        for grad, part in zip(grads, self.cut(out), strict=True):
             if grad is None:
                 part.zero_()
             else:
@@ -50,13 +50,13 @@ class FlatParameters:
     def named(self, vector: Tensor) -> dict[str, Array]:
         """A vector of ``size`` cut into copies by parameter name, in the parameters' shapes."""
         shapes = [p.shape for p in self.network.parameters()]
-        parts = self._cut(vector.detach().cpu())
+        parts = self.cut(vector.detach().cpu())
         return {n: p.reshape(s).numpy().copy() for n, p, s in zip(self.names, parts, shapes, strict=True)}
 
     def fill(self, vector: Tensor, arrays: dict[str, Array], what: str) -> None:
         """The inverse of :meth:`named`. ``ValueError`` naming a missing array or a wrong shape."""
         shapes = [tuple(p.shape) for p in self.network.parameters()]
-        for name, part, shape in zip(self.names, self._cut(vector), shapes, strict=True):
+        for name, part, shape in zip(self.names, self.cut(vector), shapes, strict=True):
             if name not in arrays:
                 raise ValueError(f"{what}: no array {name!r}")
             array = arrays[name]

@@ -33,6 +33,7 @@ _KNOWN = (
     ("ludus.rollouts.scripted", "BotError", errors.USAGE),
     ("ludus.native", "ParamError", errors.USAGE),
     ("ludus.native", "ReplayError", errors.USAGE),
+    ("ludus.native", "SearchError", errors.USAGE),
 )
 
 

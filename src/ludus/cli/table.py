@@ -30,6 +30,7 @@ COMMANDS: dict[str, Entry] = {
     "bench sim": Entry("bench:BenchSim", "how fast a game simulates"),
     "bench train": Entry("bench:BenchTrain", "how fast a preset trains, against what its parts allow"),
     "gtp": Entry("gtp:Gtp", "a Go player for programs and graphical boards"),
+    "search bench": Entry("search:Bench", "how fast a search is, alone and with a network"),
     "doctor": Entry("doctor:Doctor", "what a bug report needs"),
     "signature": Entry("signature:Signature", "one number for the behaviour of all games"),
     "completion": Entry("completion:Completion", "a completion script for the shell"),

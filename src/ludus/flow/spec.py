@@ -115,6 +115,7 @@ class GameSpec(msgspec.Struct, frozen=True):
     #: and of head 0, whose first ``H * W`` choices are cells row by row (with ``W`` choices: the columns).
     #: ``mirror`` is left to right, ``dihedral`` the eight of the square.
     symmetry: Literal["none", "mirror", "dihedral"] = "none"
+    deterministic: bool = False  # the same moves from a position lead to the same position (bots apart)
 
     @property
     def mask_size(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from ludus.games import spec
 from ludus.games.match import Match
 from ludus.gtp.players import BotPlayer, Candidate, Choice, Player
+from ludus.search.player import is_search
 from ludus.storage.references import is_reference
 from ludus.train.errors import ConfigError
 
@@ -18,12 +19,17 @@ def resolve_player(text: str, params: Mapping[str, str], *, seed: int = 1, greed
     bots = [b.name for b in spec("go").bots]
     if text in bots:
         return BotPlayer(text)
+    if is_search(text):
+        from ludus.gtp.searched import SearchedPlayer
+
+        return SearchedPlayer(text, params, seed, greedy)
     if not is_reference(text):
         from ludus.train.schema import did_you_mean
 
         raise ConfigError(
             f"{text}: go has no such bot{did_you_mean(text, bots)}; a player is a bot's name, RUN@best, "
-            "RUN@last, RUN@VERSION or a weights file"
+            "RUN@last, RUN@VERSION or a weights file, any of these weights with +search:VISITS, "
+            "or mcts:VISITS"
         )
     return NetworkPlayer(text, params, seed, greedy)
 

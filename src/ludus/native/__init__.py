@@ -22,6 +22,7 @@ except ImportError as error:
 ParamError = core.ParamError
 ReplayError = core.ReplayError
 GameError = core.GameError
+SearchError = core.SearchError
 
 
 class NativeGames(Protocol):
@@ -109,6 +110,48 @@ class NativeGames(Protocol):
         hash_every: int,
     ) -> core.PoolHandle: ...
 
+    def make_search(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        settings: Mapping[str, float],
+        slots: int,
+        evaluator: str,
+        rollouts: int = ...,
+        seed: int = ...,
+        cache: int = ...,
+    ) -> core.SearchHandle: ...
+
+    def make_self_play(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        settings: Mapping[str, float],
+        seed: int,
+        evaluator: str,
+        rollouts: int = ...,
+        cache: int = ...,
+    ) -> core.SelfPlayHandle: ...
+
+    def make_planner(
+        self, game: str, params: Mapping[str, str], settings: Mapping[str, float]
+    ) -> core.PlannerHandle: ...
+
+    def read_positions(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        seed: int,
+        match: object,
+        actions: object,
+        offset: object,
+        first: object,
+        wanted: object,
+        rows: object,
+        obs: list[object],
+        mask: object,
+    ) -> None: ...
+
 
 def cmake_dir() -> Path:
     """Folder of ``ludus-config.cmake``, for games that are built outside this package."""
@@ -116,4 +159,4 @@ def cmake_dir() -> Path:
     return installed if installed.is_dir() else Path(__file__).resolve().parents[3] / "cmake"
 
 
-__all__ = ["GameError", "NativeGames", "ParamError", "ReplayError", "cmake_dir", "core"]
+__all__ = ["GameError", "NativeGames", "ParamError", "ReplayError", "SearchError", "cmake_dir", "core"]

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
+Natural = Annotated[int, msgspec.Meta(ge=0, le=1000)]
 
 
 class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -14,6 +15,9 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``inputs`` names the observation tensors to read (empty = all). Tensors whose codec unfolds to
     planes go through the convolution torso, the others through the dense torso; the two are joined.
+
+    ``blocks`` above 0 is another network: AlphaGo Zero's residual tower of that many blocks of ``filters``
+    filters, for games on a board (``residual.py``); of the settings above it reads ``inputs`` alone.
     """
 
     inputs: tuple[str, ...] = ()
@@ -30,3 +34,6 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory_size: Count = 128
     normalise_observations: bool = True
     normalise_values: bool = True
+    blocks: Natural = 0
+    filters: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 64
+    value_hidden: Count = 64

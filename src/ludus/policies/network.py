@@ -42,7 +42,7 @@ class Sequence(NamedTuple):
     memory: Tensor | None  # after the last step
 
 
-def _inputs_of(config: PolicyConfig, spec: GameSpec) -> tuple[TensorSpec, ...]:
+def inputs_of(config: PolicyConfig, spec: GameSpec) -> tuple[TensorSpec, ...]:
     known = {t.name: t for t in spec.observation}
     for name in config.inputs:
         if name not in known:
@@ -67,7 +67,7 @@ class PolicyNetwork(nn.Module):
         self.config, self.spec = config, spec
         self.precision = precision
         self.heads = Heads.of(spec)
-        self.inputs = _inputs_of(config, spec)
+        self.inputs = inputs_of(config, spec)
         self.layouts: dict[str, Unfolded] = {t.name: codec_of(t).layout(t) for t in self.inputs}
         self.planes = nn.ModuleDict()
         self.rows = nn.ModuleDict()

@@ -20,6 +20,7 @@ from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
 from ludus.flow.slab import Array
 from ludus.policies.config import PolicyConfig
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.residual import make_network
 
 MAX_BYTES = 4 << 30
 _MAX_JSON = 8 << 20
@@ -108,7 +109,7 @@ def build_policy(weights: Weights, device: str = "cpu", precision: str = "float3
 
 
 def _dtype(tensor: torch.Tensor) -> str:
-    return {torch.float32: "F32", torch.float64: "F64"}[tensor.dtype]
+    return {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64"}[tensor.dtype]
 
 
 def _empty_network(meta: WeightsMeta, where: str) -> PolicyNetwork:
@@ -124,7 +125,7 @@ def _empty_network(meta: WeightsMeta, where: str) -> PolicyNetwork:
         if spec.name != meta.game:
             raise ValueError(f"game {meta.game!r} does not match the spec's {spec.name!r}")
         with torch.device("meta"):
-            return PolicyNetwork(config, spec, seed=None)
+            return make_network(config, spec, seed=None)
     except (ValueError, RuntimeError, OverflowError, msgspec.MsgspecError) as error:
         raise WeightsError(f"{where}: {error}") from None
 
@@ -144,6 +145,9 @@ def _check_bounds(config: PolicyConfig, spec: GameSpec) -> None:
         if len(items) > _MAX_PARTS:
             raise ValueError(f"{name} has {len(items)} entries; at most {_MAX_PARTS}")
     widths = (
+        config.blocks + 1,
+        config.filters,
+        config.value_hidden,
         *config.channels,
         *config.strides,
         *config.kernels,

@@ -245,6 +245,10 @@ class NativePool:
         """The game's 64-bit hash of the slot's state, between recv and send of its group."""
         return int(self._core.slot_hash(slot))
 
+    def slot_state(self, slot: int) -> bytes:
+        """The slot's state as the core keeps it, for a search of it, between recv and send of its group."""
+        return self._core.slot_state(slot)
+
     def slot_view(self, slot: int) -> str:
         """The slot's moment as JSON for viewers, between recv and send of its group."""
         return str(self._core.slot_view(slot))

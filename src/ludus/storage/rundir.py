@@ -51,6 +51,7 @@ class RunDirectory:
         self.report = path / "report.md"
         self.snapshots = path / "snapshots"
         self.replays = path / "replays"
+        self.games = path / "games"  # of self-play; made when there are any
         self.checkpoints = CheckpointStore(path / "checkpoints", keep_checkpoints)
 
     @classmethod

@@ -4,28 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import torch
 
 from ludus import __version__
+from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.flow import GameSpec, MatchResult
 from ludus.games import spec as game_spec
 from ludus.policies.weights import WeightsError, load_weights
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.rollouts.scripted import ScriptedActor, is_bot_file, load_bot
+from ludus.search.planner import is_plan
+from ludus.search.player import SUFFIX, is_search, parse_search
 from ludus.storage import Checkpoint, RunDirectory, RunInfo, is_reference, resolve_weights, utc_now
 from ludus.train import hardware
-from ludus.train.config import ParamValue, Preset
+from ludus.train.alphazero import AlphaZeroParts, AlphaZeroTrainer, build_alphazero
+from ludus.train.config import ParamValue, Preset, RunConfig
 from ludus.train.errors import ConfigError
 from ludus.train.evaluation import ALONE, EvalResult
-from ludus.train.evaluator import Player, play_evaluation, scripted_player
+from ludus.train.evaluator import (
+    Player,
+    plan_player,
+    play_evaluation,
+    rollout_player,
+    scripted_player,
+    search_player,
+)
 from ludus.train.observer import Observer, SilentObserver
 from ludus.train.preset_file import parse_preset, to_toml
 from ludus.train.preset_game import params_text
 from ludus.train.runner import Trainer, build_parts
 from ludus.train.sinks import default_sinks
 from ludus.train.wiring import Parts, derive_seed, network_of, resolve_spec
+
+if TYPE_CHECKING:
+    from ludus.search.network import NetworkEvaluator
 
 RUN_SCHEMA = 1
 
@@ -62,11 +77,11 @@ def start_run(preset: Preset, run_dir: Path, *, observer: Observer | None = None
         host=hardware.host(),
         versions=hardware.versions(),
     )
-    parts = build_parts(preset)  # a preset that cannot be put together leaves no directory behind
+    parts = _parts(preset)  # a preset that cannot be put together leaves no directory behind
     try:
         run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
     except BaseException:
-        parts.pool.close()
+        parts.close()
         raise
     return _carry_out(preset, parts, run, observer or SilentObserver(), None)
 
@@ -96,13 +111,28 @@ def resume_run(
         observer.on_message("no checkpoint was saved yet: starting from the beginning")
         for path in (run.metrics, run.matches):
             path.unlink(missing_ok=True)
-    return _carry_out(preset, build_parts(preset), run, observer, checkpoint)
+    return _carry_out(preset, _parts(preset), run, observer, checkpoint)
+
+
+def _parts(preset: Preset) -> Parts | AlphaZeroParts:
+    if isinstance(preset.algorithm, AlphaZeroConfig):
+        return build_alphazero(preset)
+    return build_parts(preset)
 
 
 def _carry_out(
-    preset: Preset, parts: Parts, run: RunDirectory, observer: Observer, checkpoint: Checkpoint | None
+    preset: Preset,
+    parts: Parts | AlphaZeroParts,
+    run: RunDirectory,
+    observer: Observer,
+    checkpoint: Checkpoint | None,
 ) -> RunResult:
-    trainer = Trainer(preset, parts, run, observer, default_sinks(run.path), checkpoint)
+    sinks = default_sinks(run.path)
+    trainer: Trainer | AlphaZeroTrainer
+    if isinstance(parts, AlphaZeroParts):
+        trainer = AlphaZeroTrainer(preset, parts, run, observer, sinks, checkpoint)
+    else:
+        trainer = Trainer(preset, parts, run, observer, sinks, checkpoint)
     try:
         observer.on_start(run.path, preset, trainer.parts.spec)
         final = trainer.run()
@@ -111,7 +141,7 @@ def _carry_out(
         return RunResult(
             run=str(run.path),
             reason=trainer.reason,
-            version=trainer.parts.learner.version,
+            version=trainer.version,
             best_version=max(state.best_version, 0),
             steps=state.budget.steps,
             ticks=state.budget.ticks,
@@ -124,16 +154,27 @@ def _carry_out(
 
 
 def resolve_player(
-    text: str, spec: GameSpec, *, seed: int = 0, frame_skip: int = 0, greedy: bool = False
+    text: str,
+    spec: GameSpec,
+    *,
+    seed: int = 0,
+    frame_skip: int = 0,
+    greedy: bool = False,
+    params: dict[str, str] | None = None,
 ) -> Player:
-    """Who ``text`` is: a bot's name, ``random``, ``RUN@best|last|VERSION``, a weights file, or a bot in
-    Python (``my_bot.py``, ``my_bot.py:CLASS``), whose code is run.
+    """Who ``text`` is: a bot's name, ``random``, ``RUN@best|last|VERSION``, a weights file, a bot in
+    Python (``my_bot.py``, ``my_bot.py:CLASS``), whose code is run, or a search (``mcts:400``,
+    ``RUN@best+search:400``; see :mod:`ludus.search.player`), which needs the game's ``params``.
 
     Weights play at the frame skip that they were trained with unless ``frame_skip`` says otherwise.
     Raises ``ConfigError``, ``StorageError`` or ``BotError``.
     """
     if is_bot_file(text):
         return Player(text, actor=ScriptedActor(load_bot(text), spec), frame_skip=frame_skip)
+    if is_search(text):
+        return _searched(text, spec, params or {}, seed, greedy)
+    if is_plan(text):
+        return plan_player(text, spec, params or {}, seed, frame_skip)
     if text in {b.name for b in spec.bots} or text == ALONE or not is_reference(text):
         return scripted_player(text, spec, seed, frame_skip)
     path = resolve_weights(text)
@@ -146,9 +187,39 @@ def resolve_player(
     return Player(text, actor=NetworkActor(network, seed, weights.meta.version, greedy), frame_skip=skip)
 
 
+def _searched(text: str, spec: GameSpec, params: dict[str, str], seed: int, greedy: bool) -> Player:
+    if SUFFIX not in text:
+        return rollout_player(text, spec, params, seed, greedy)
+    try:
+        weights, how = parse_search(text)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    if greedy:
+        how = msgspec.structs.replace(how, plies=0)
+    evaluator, version = evaluator_of(weights, spec)
+    return search_player(text, spec, params, how, evaluator, seed, version)
+
+
+def evaluator_of(reference: str, spec: GameSpec, device: str = "cpu") -> tuple[NetworkEvaluator, int]:
+    """Weights by name, ready to answer a search, and their version. Raises ``ConfigError`` or
+    ``StorageError``.
+    """
+    from ludus.search.network import NetworkEvaluator
+
+    try:
+        weights = load_weights(resolve_weights(reference))
+        network = network_of(weights, spec, reference, device)
+        precision = hardware.precision_name(RunConfig(), device)
+        return NetworkEvaluator(network, precision), weights.meta.version
+    except (WeightsError, ValueError) as error:
+        raise ConfigError(f"{reference}: {error}") from error
+
+
 def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
     """The game, and the parameters of its rules, that weights were trained on; None for a bot's name."""
-    if is_bot_file(text) or not is_reference(text):
+    if is_search(text):
+        text = text.rpartition(SUFFIX)[0]
+    if not text or is_bot_file(text) or not is_reference(text):
         return None
     path = resolve_weights(text)
     game = load_weights(path).meta.game
@@ -200,7 +271,9 @@ def evaluate(
     if not game:
         raise ConfigError(f"{player} against {against}: say which game (two bots do not tell)")
     spec = game_spec(game, text_params)
-    first = resolve_player(player, spec, seed=derive_seed(seed, 0), frame_skip=frame_skip, greedy=greedy)
+    first = resolve_player(
+        player, spec, seed=derive_seed(seed, 0), frame_skip=frame_skip, greedy=greedy, params=text_params
+    )
     if spec.seats == 1:
         if against not in ("", ALONE):
             raise ConfigError(f"against {against}: {spec.name} has one seat, nobody plays against it")
@@ -208,7 +281,12 @@ def evaluate(
     elif not against:
         raise ConfigError(f"{player}: say against whom; {spec.name} has {spec.seats} seats")
     second = resolve_player(
-        against, spec, seed=derive_seed(seed, 1), frame_skip=against_frame_skip or frame_skip, greedy=greedy
+        against,
+        spec,
+        seed=derive_seed(seed, 1),
+        frame_skip=against_frame_skip or frame_skip,
+        greedy=greedy,
+        params=text_params,
     )
     result, played = play_evaluation(
         spec, text_params, first, second, matches=matches, seed=seed, threads=threads, record=record

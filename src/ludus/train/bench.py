@@ -164,7 +164,7 @@ def _train(rounds: Rounds | AsyncRounds, preset: Preset, tally: _Tally) -> None:
         return
     tally.steps += done.learned.steps
     tally.ticks += done.learned.ticks
-    tally.learned += done.update.samples * preset.algorithm.epochs
+    tally.learned += done.update.samples * rounds.parts.learner.config.epochs
     tally.lag += float(sum(lag * n for lag, n in done.update.lag.items()))
     times = done.times
     tally.sampler_wait_s += times.help_wait_s

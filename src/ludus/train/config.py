@@ -6,8 +6,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.appo.config import AppoConfig
 from ludus.policies.config import PolicyConfig
+from ludus.search.config import SearchConfig, SelfPlayConfig
 
 ParamValue = str | int | float | bool
 Name = Annotated[str, msgspec.Meta(min_length=1)]
@@ -72,13 +74,18 @@ class CurriculumConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Matches of their own, inside training. ``against`` empty = every bot among the opponents."""
+    """Matches of their own, inside training. ``against`` empty = every bot among the opponents.
+
+    ``against`` may also name searches (``mcts:400``). ``visits``: what AlphaZero's weights search with in
+    these matches; 0 = as in self-play, 1 = the network alone.
+    """
 
     every_steps: Natural = 500_000
     matches: Natural = 200
     final_matches: Natural = 1000
     against: tuple[str, ...] = ()
     greedy: bool = False
+    visits: Natural = 0
 
 
 class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -110,7 +117,9 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     opponents: tuple[OpponentConfig, ...] = ()
     pool: PoolConfig = PoolConfig()
     policy: PolicyConfig = PolicyConfig()
-    algorithm: AppoConfig = AppoConfig()
+    algorithm: AppoConfig | AlphaZeroConfig = AppoConfig()
+    search: SearchConfig = SearchConfig()
+    self_play: SelfPlayConfig = SelfPlayConfig()
     curriculum: CurriculumConfig = CurriculumConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
     run: RunConfig = RunConfig()

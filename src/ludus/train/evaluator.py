@@ -6,28 +6,40 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
+import msgspec
+
 from ludus.flow import Controller, GameSpec, Lineup, MatchResult, SeatPlan
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
 from ludus.rollouts import Actor, Collector
 from ludus.rollouts.network_actor import RandomActor
+from ludus.search import Evaluator, SearchText, parse_search
+from ludus.search.planner import is_plan, parse_plan
+from ludus.search.player import is_search
 from ludus.train.errors import ConfigError
 from ludus.train.evaluation import ALONE, EvalResult, summarise
 from ludus.train.schema import did_you_mean
 
 RANDOM = "random"
+PLAYERS = (
+    "a player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION or a weights file, "
+    "any of these weights with +search:VISITS behind it, mcts:VISITS or plan:TREESxROLLOUTS"
+)
 SLOTS = 128
 STEPS = 16
 
 
 @dataclass(slots=True)
 class Player:
-    """A bot of the core (``bot``), or whoever decides (``actor``)."""
+    """A bot of the core (``bot``), whoever decides (``actor``), or who reads the pool's states
+    (``search``).
+    """
 
     name: str
     bot: str = ""
     actor: Actor | None = None
     frame_skip: int = 0
+    search: Callable[[Pool], Actor] | None = None
 
 
 def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -> Player:
@@ -44,10 +56,74 @@ def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -
         continuous = tuple(h.kind == "continuous" for h in spec.heads)
         actor = RandomActor(tuple(h.size for h in spec.heads), seed, continuous)
         return Player(name, actor=actor, frame_skip=frame_skip)
-    raise ConfigError(
-        f"{name}: {spec.name} has no such bot{did_you_mean(name, [*bots, RANDOM])}; "
-        "a player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION or a weights file"
-    )
+    raise ConfigError(f"{name}: {spec.name} has no such bot{did_you_mean(name, [*bots, RANDOM])}; {PLAYERS}")
+
+
+def opponent(name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0) -> Player:
+    """Whom an evaluation names: a bot, ``random``, or a search with random matches (``mcts:400``)."""
+    if is_search(name):
+        return rollout_player(name, spec, params, seed)
+    if is_plan(name):
+        return plan_player(name, spec, params, seed, frame_skip)
+    return scripted_player(name, spec, seed, frame_skip)
+
+
+def search_player(
+    name: str,
+    spec: GameSpec,
+    params: dict[str, str],
+    text: SearchText,
+    evaluator: Evaluator | str,
+    seed: int,
+    version: int = 0,
+) -> Player:
+    """A player that searches. Raises ``ConfigError`` where the game cannot be searched."""
+    from ludus.pool.native import NativePool
+    from ludus.rollouts.search_actor import SearchActor
+
+    def actor(pool: Pool) -> Actor:
+        if not isinstance(pool, NativePool):
+            raise ConfigError(f"{name}: {spec.name} is not a compiled game; only these can be searched")
+        try:
+            return SearchActor(pool, params, text, evaluator, seed, version)
+        except ValueError as error:
+            raise ConfigError(f"{name}: {error}") from error
+
+    return Player(name, search=actor)
+
+
+def plan_player(name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0) -> Player:
+    """``plan:8x100``: a search against a known bot. Raises ``ConfigError``."""
+    from ludus.pool.native import NativePool
+    from ludus.rollouts.search_actor import PlannerActor
+
+    try:
+        config = parse_plan(name)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+    def actor(pool: Pool) -> Actor:
+        if not isinstance(pool, NativePool):
+            raise ConfigError(f"{name}: {spec.name} is not a compiled game; only these can be planned")
+        try:
+            return PlannerActor(pool, params, config, frame_skip, seed)
+        except ValueError as error:
+            raise ConfigError(f"{name}: {error}") from error
+
+    return Player(name, search=actor, frame_skip=frame_skip)
+
+
+def rollout_player(
+    name: str, spec: GameSpec, params: dict[str, str], seed: int, greedy: bool = False
+) -> Player:
+    """``mcts:400``: a search with random rollouts. Raises ``ConfigError``."""
+    try:
+        _, text = parse_search(name)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    if greedy:
+        text = msgspec.structs.replace(text, plies=0)
+    return search_player(name, spec, params, text, "rollout", seed)
 
 
 def play_matches(
@@ -68,13 +144,13 @@ def play_matches(
     counted: long ones are not left out. The first ``record`` matches keep a replay in their result. In a game
     of one seat ``against`` does not play.
     """
-    actors: dict[int, Actor] = {}
+    sides: list[Player] = []
 
     def plan(side: Player) -> SeatPlan:
-        if side.actor is None:
+        if side.actor is None and side.search is None:
             return SeatPlan((Controller(bot=side.bot),), side.frame_skip)
-        policy = len(actors)
-        actors[policy] = side.actor
+        policy = len(sides)
+        sides.append(side)
         return SeatPlan((Controller(policy=policy, name=side.name),), side.frame_skip)
 
     plans = [plan(player)]
@@ -97,9 +173,10 @@ def play_matches(
         )
     ) as pool:
         results: list[MatchResult] = []
+        actors = {p: side.search(pool) if side.search else side.actor for p, side in enumerate(sides)}
         if not actors:
             return sorted(_bots_only(pool, should_stop), key=lambda r: r.match)
-        collector = Collector(pool, actors)
+        collector = Collector(pool, {p: actor for p, actor in actors.items() if actor is not None})
         slab = pool.slab(STEPS)
         while not pool.finished and not (should_stop and should_stop()):
             results += collector.collect(slab).results

@@ -54,6 +54,7 @@ class UpdateMetrics(msgspec.Struct, frozen=True):
     mean_ticks: float
     handover_ticks: int
     time: Timing
+    search: dict[str, float] = {}  # of self-play: evaluations_per_s, batch_fill and the like
     running_return: float | None = None  # average of the training matches, None before the first
     kind: str = "update"
 

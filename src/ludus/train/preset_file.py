@@ -16,6 +16,7 @@ from typing import Any, Literal
 import msgspec
 import msgspec.inspect as mi
 
+from ludus.algorithms.appo.config import AppoConfig
 from ludus.games import rulebook
 from ludus.train import schema
 from ludus.train.config import ParamValue, Preset
@@ -157,12 +158,24 @@ def parse_preset(
         lines.append(f"{where}: {problem.text}")
     if lines:
         raise PresetError(lines)
-    preset = msgspec.convert(document, Preset)
+    preset = msgspec.convert(_named(document), Preset)
     loaded = LoadedPreset(preset, name, source, origins)
     lines = [f"{loaded.where(p.path)}: {p.text}" for p in _together(preset)]
     if lines:
         raise PresetError(lines)
     return loaded
+
+
+def _named(document: Document) -> Document:
+    """The document with the name of each table that may be one of several, the first where none is given."""
+    out = dict(document)
+    for field in mi.type_info(Preset).fields:  # type: ignore[attr-defined]
+        if schema.variants(field.type):
+            table = out.get(field.encode_name, {})
+            chosen = schema.variant_of(table, field.type)
+            if chosen is not None and isinstance(table, dict) and chosen.tag_field:
+                out[field.encode_name] = {chosen.tag_field: chosen.tag, **table}
+    return out
 
 
 def _from_command_line(path: str, origins: Mapping[str, Origin]) -> bool:
@@ -179,8 +192,13 @@ def _override(document: Document, key: str, text: str) -> str | Problem:
     for depth, given in enumerate(parts):
         last = depth == len(parts) - 1
         at = ".".join(path)
+        if schema.variants(kind):
+            chosen = schema.variant_of(here, kind)
+            kind = next(iter(schema.variants(kind).values())) if chosen is None else chosen
         if isinstance(kind, mi.StructType) and isinstance(here, dict):
             fields = {f.encode_name: f.type for f in kind.fields}
+            if kind.tag_field:
+                fields[kind.tag_field] = mi.StrType()
             name = given.replace("-", "_")
             if name not in fields:
                 full = ".".join([*path, name])
@@ -200,7 +218,7 @@ def _override(document: Document, key: str, text: str) -> str | Problem:
             return Problem(key, f"{at} is {schema.expected(kind)}, it has no part {given}")
         path.append(name)
         if last:
-            if isinstance(kind, (mi.StructType, mi.DictType)):
+            if isinstance(kind, (mi.StructType, mi.DictType)) or schema.variants(kind):
                 return Problem(key, f"{'.'.join(path)} is a table; set one of its keys")
             here[slot] = schema.from_text(text, kind)
         elif isinstance(here, dict) and _has_parts(kind):
@@ -214,7 +232,7 @@ def _has_parts(kind: mi.Type) -> bool:
     """Whether an override may go on below: tables, and lists of tables."""
     if isinstance(kind, mi.VarTupleType):
         return isinstance(kind.item_type, mi.StructType)
-    return isinstance(kind, (mi.StructType, mi.DictType))
+    return isinstance(kind, (mi.StructType, mi.DictType)) or bool(schema.variants(kind))
 
 
 def _together(preset: Preset) -> Iterator[Problem]:
@@ -237,6 +255,15 @@ def _together(preset: Preset) -> Iterator[Problem]:
             f"policy.kernels has {len(policy.kernels)} values: expected {len(policy.channels)}, "
             "one for each of policy.channels, or none",
         )
+    if isinstance(preset.algorithm, AppoConfig):
+        for name in ("search", "self_play"):
+            if getattr(preset, name) != getattr(Preset(preset.game), name):
+                yield Problem(name, f'{name}: is read by algorithm.name = "alphazero" alone')
+        if policy.blocks > 0:
+            yield Problem("policy.blocks", 'policy.blocks: a residual tower is learned by "alphazero" alone')
+    elif policy.blocks == 0:
+        text = "policy.blocks = 0: alphazero learns a residual tower, expected 1 or more"
+        yield Problem("policy.blocks", text)
     if preset.opponents and not any(o.weight > 0 for o in preset.opponents):
         yield Problem("opponents.0.weight", "opponents: all weights are 0; expected one above 0")
 
@@ -262,6 +289,11 @@ def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 def setting_paths(kind: mi.Type | None = None, path: str = "") -> dict[str, mi.Type]:
     """Every setting that a preset can hold, with its type; the first entry stands for a list of tables."""
     kind = kind or mi.type_info(Preset)
+    if schema.variants(kind):
+        every: dict[str, mi.Type] = {}
+        for struct in schema.variants(kind).values():
+            every = setting_paths(struct, path) | every | {f"{path}.{struct.tag_field}": mi.StrType()}
+        return every
     if isinstance(kind, mi.StructType):
         out: dict[str, mi.Type] = {}
         for field in kind.fields:

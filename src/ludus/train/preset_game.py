@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games import list_games, spec, text_params
+from ludus.search.player import SUFFIX, is_search, parse_search
 from ludus.train import schema
 from ludus.train.config import ParamValue, Preset
 from ludus.train.preset_file import LoadedPreset, PresetError
@@ -108,10 +109,25 @@ def _bot_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     if preset.curriculum.bot:
         named.append(("curriculum.bot", preset.curriculum.bot, False))
     for path, name, learned in named:
+        if not learned and is_search(name):
+            yield from _search_problems(path, name, declared)
+            continue
         valid = [*bots, *LEARNED_OPPONENTS] if learned else [*bots, "random"]
         if name not in valid:
             near = schema.did_you_mean(name, valid, "there are")
             yield Problem(path, f"{path}: unknown bot {name} of {declared.name}{near}{show}")
+
+
+def _search_problems(path: str, name: str, declared: GameSpec) -> Iterator[Problem]:
+    if SUFFIX in name:
+        yield Problem(path, f"{path}: {name}: expected a bot, random or mcts:VISITS")
+        return
+    try:
+        parse_search(name)
+    except ValueError as error:
+        yield Problem(path, f"{path}: {error}")
+    if not (declared.turn_based and declared.perfect_information and declared.deterministic):
+        yield Problem(path, f"{path}: {name}: {declared.name} cannot be searched")
 
 
 def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:

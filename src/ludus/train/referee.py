@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ludus.flow import MatchResult
-from ludus.rollouts.network_actor import NetworkActor
+from ludus.flow import GameSpec, MatchResult
 from ludus.storage import RunLog
 from ludus.train.config import Preset
 from ludus.train.evaluation import EvalResult, seat_of_plan, summarise
-from ludus.train.evaluator import Player, play_matches, scripted_player
+from ludus.train.evaluator import Player, opponent, play_matches
 from ludus.train.hardware import pool_thread_count
-from ludus.train.wiring import SEED_EVALUATION, Parts, derive_seed
+from ludus.train.wiring import SEED_EVALUATION, derive_seed
 
 FINAL = 1 << 20  # number of the final evaluation, apart from those inside training
 REPLAYS_PER_OPPONENT = 2
@@ -27,34 +26,34 @@ class Referee:
     def __init__(
         self,
         preset: Preset,
-        parts: Parts,
+        spec: GameSpec,
+        params: dict[str, str],
         against: tuple[str, ...],
         log: RunLog,
         should_stop: Callable[[], bool],
     ) -> None:
-        self.preset, self.parts, self.against, self.log = preset, parts, against, log
+        self.preset, self.spec, self.params, self.against, self.log = preset, spec, params, against, log
         self.should_stop = should_stop
         self._recorded: dict[str, list[MatchResult]] = {}
 
     def rate(
-        self, actor: NetworkActor, number: int, matches: int, record: int = 0
+        self, player_of: Callable[[int], Player], version: int, number: int, matches: int, record: int = 0
     ) -> tuple[EvalResult, ...] | None:
-        """Against every opponent in turn; None when it was told to stop before the end."""
-        preset, parts = self.preset, self.parts
+        """Against every opponent in turn; None when it was told to stop before the end.
+
+        ``player_of`` makes the player that is rated, from the seed of what it draws.
+        """
+        preset = self.preset
         results: list[EvalResult] = []
         opponent_skip = next((o.frame_skip for o in preset.opponents), 0)
         for index, name in enumerate(self.against):
             seed = derive_seed(preset.run.seed, SEED_EVALUATION, number, index)
-            player = Player(
-                f"version {actor.version}",
-                actor=NetworkActor(actor.network, seed, actor.version, preset.evaluation.greedy),
-                frame_skip=preset.game.frame_skip,
-            )
+            player = player_of(seed)
             played = play_matches(
-                parts.spec,
-                parts.params,
+                self.spec,
+                self.params,
                 player,
-                scripted_player(name, parts.spec, seed ^ 1, opponent_skip),
+                opponent(name, self.spec, self.params, seed ^ 1, opponent_skip),
                 matches=matches,
                 seed=seed,
                 threads=pool_thread_count(preset),
@@ -65,15 +64,15 @@ class Referee:
                 return None
             if record:
                 self._recorded[name] = played
-            self.log.matches([match_row(r, number, actor.version) for r in played])
+            self.log.matches([match_row(r, number, version) for r in played])
             results.append(
                 summarise(
                     played,
                     player=player.name,
                     against=name,
-                    game=parts.spec.name,
+                    game=self.spec.name,
                     seed=seed,
-                    params=parts.params,
+                    params=self.params,
                 )
             )
         return tuple(results)

@@ -169,7 +169,26 @@ def _curve_plot(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
     return ["".join(out)]
 
 
+def _search_table(updates: Sequence[UpdateMetrics]) -> list[str]:
+    lines = [
+        "| positions | minutes | matches | policy loss | above its least | value loss | rate | plies a match "
+        "| first seat won | evaluations/s | batches filled |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for u in thinned(updates, CURVE_ROWS):
+        loss, search = u.loss, u.search
+        lines.append(
+            f"| {u.steps:,} | {u.time.minutes:.2f} | {u.matches:,} | {loss['policy_loss']:.3f} "
+            f"| {loss['policy_excess']:.3f} | {loss['value_loss']:.3f} | {loss['learning_rate']:.2g} "
+            f"| {u.mean_ticks:.1f} | {next(iter(u.win_rate.values()), 0.0):.1%} "
+            f"| {search.get('evaluations_per_s', 0.0):,.0f} | {search.get('batch_fill', 0.0):.0%} |"
+        )
+    return lines
+
+
 def _learning_table(updates: Sequence[UpdateMetrics]) -> list[str]:
+    if updates[-1].search:
+        return _search_table(updates)
     lines = [
         "| steps | minutes | return | ticks a match | entropy | KL | value explained | lag | reuse "
         "| frames/s | steps/s |",

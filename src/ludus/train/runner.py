@@ -7,33 +7,28 @@ and Ctrl-C takes effect.
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable
 
-import msgspec
 import numpy as np
 
 from ludus.algorithms.appo.learner import UpdateStats
 from ludus.flow import Weights
 from ludus.pool import MatchError, PoolError
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.storage import Checkpoint, Pointer, RunDirectory, RunLog, StorageError
+from ludus.storage import Checkpoint, RunDirectory, StorageError
 from ludus.train.async_rounds import AsyncRounds, slabs_needed
+from ludus.train.base import RunBase
 from ludus.train.config import OpponentConfig, Preset
 from ludus.train.curriculum import handover_ticks
 from ludus.train.errors import Interrupted, RunFailed
 from ludus.train.evaluation import ALONE, EvalResult
-from ludus.train.evaluator import RANDOM
+from ludus.train.evaluator import RANDOM, Player
 from ludus.train.gang import Gang
 from ludus.train.matches import RolloutSummary, running_return, running_win_rate
 from ludus.train.observer import EvaluationMetrics, Observer, Timing, UpdateMetrics
 from ludus.train.opponents import FIRST_PAST, PastWindow, bot_opponents, default_opponents, past_config
 from ludus.train.referee import FINAL, Referee
-from ludus.train.report import write_report
 from ludus.train.rounds import Round, Rounds, RoundTimes
 from ludus.train.sinks import Sink
 from ludus.train.state import TrainerState, decode_state, make_checkpoint, restore_parts
@@ -56,7 +51,7 @@ def build_parts(preset: Preset) -> Parts:
     return build(preset, slabs_needed(preset.run) if preset.run.lag == "async" else 2)
 
 
-class Trainer:
+class Trainer(RunBase):
     """Owns the parts of a run and its files while it runs. Made, run once, closed."""
 
     def __init__(
@@ -68,7 +63,7 @@ class Trainer:
         sinks: tuple[Sink, ...] = (),
         checkpoint: Checkpoint | None = None,
     ) -> None:
-        self.preset, self.run_dir, self.observer, self.sinks = preset, run, observer, sinks
+        super().__init__(preset, run, observer, sinks)
         self.parts = parts
         side_by_side = preset.run.lag == "async"
         own = 2 if side_by_side else 1  # threads that are not the gang's
@@ -78,25 +73,22 @@ class Trainer:
             self.rounds = AsyncRounds(self.parts, self.gang, preset.run, acting_copy(self.parts))
         else:
             self.rounds = Rounds(self.parts, self.gang, pipelined=preset.run.lag == "pipelined")
-        self.log = RunLog(run)
         self.state = TrainerState()
         self.frozen: dict[int, Weights] = {}
         opponents = preset.opponents or default_opponents(self.parts.spec)
         self.past = past_config(opponents)
         self.referee = Referee(
             preset,
-            self.parts,
+            self.parts.spec,
+            self.parts.params,
             self._against(opponents),
             self.log,
             should_stop=lambda: self._interrupted,
         )
-        self.reason = ""
-        self._interrupted = False
         self._failing = 0  # updates in a row whose matches all failed
         self._saved_at = time.perf_counter()
         self._saved_moment = 0
         self._mark = time.perf_counter()
-        self._reported_problem = ""
         with self.rounds.paused():
             if checkpoint is None:
                 self._begin()
@@ -188,6 +180,10 @@ class Trainer:
         self._feed(lambda sink: sink.close())
         self.log.close()
 
+    @property
+    def version(self) -> int:
+        return self.parts.learner.version
+
     def _progress(self) -> float:
         return progress(self.preset.run, self.state.budget)
 
@@ -242,7 +238,7 @@ class Trainer:
             )
         state.budget.steps += summary.steps
         state.budget.ticks += summary.ticks
-        state.learned += update.samples * self.preset.algorithm.epochs
+        state.learned += update.samples * self.parts.learner.config.epochs
         state.matches += summary.matches
         state.errors += summary.errors
         state.win_rate = running_win_rate(state.win_rate, summary.outcomes)
@@ -256,10 +252,7 @@ class Trainer:
         if self._failing >= FAILING_UPDATES:
             raise RunFailed(f"no match was played to its end any more: {summary.first_error}")
         metrics = self._metrics(update, summary, times)
-        self.log.metrics(msgspec.to_builtins(metrics, str_keys=True))
-        self._report_log_problem()
-        self._feed(lambda sink: sink.update(metrics))
-        self.observer.on_update(metrics)
+        self._record(metrics)
 
     def _metrics(self, update: UpdateStats, summary: RolloutSummary, times: RoundTimes) -> UpdateMetrics:
         state = self.state
@@ -315,45 +308,29 @@ class Trainer:
         state = self.state
         version = self.parts.actor.version
         number = state.evaluations
-        results = self.referee.rate(self.parts.actor, number, self.preset.evaluation.matches)
+        results = self.referee.rate(
+            self._player(self.parts.actor), version, number, self.preset.evaluation.matches
+        )
         if results is None:  # interrupted: it is made again after the run is resumed
             return
         state.evaluations += 1
         state.evaluation_due = False
         self._judge(version, results, number)
 
+    def _player(self, actor: NetworkActor) -> Callable[[int], Player]:
+        greedy, skip = self.preset.evaluation.greedy, self.preset.game.frame_skip
+
+        def made(seed: int) -> Player:
+            own = NetworkActor(actor.network, seed, actor.version, greedy)
+            return Player(f"version {actor.version}", actor=own, frame_skip=skip)
+
+        return made
+
     def _judge(self, version: int, results: tuple[EvalResult, ...], number: int) -> None:
         state = self.state
-        score = sum(r.measure_low for r in results) / len(results)
-        best = state.best_score is None or score > state.best_score
-        if best:
+        score = self.judged(version, results, number, state.budget, state.best_score)
+        if score is not None:
             state.best_score, state.best_version = score, version
-            if version in self.run_dir.checkpoints.versions():
-                try:
-                    self.run_dir.checkpoints.point("best", Pointer(version, score))
-                except OSError as error:
-                    self._problem(f"best.json was not written: {error.strerror or error}")
-        lowest = min(r.measure_low for r in results)
-        known = state.budget.best_lower_bound
-        state.budget.best_lower_bound = lowest if known is None else max(known, lowest)
-        self._tell(
-            EvaluationMetrics(version, state.budget.steps, score, best, results, final=number == FINAL)
-        )
-
-    def _tell(self, evaluation: EvaluationMetrics) -> None:
-        self.log.metrics(msgspec.to_builtins(evaluation, str_keys=True))
-        self._report_log_problem()
-        self._feed(lambda sink: sink.evaluation(evaluation))
-        self.observer.on_evaluation(evaluation)
-
-    def _feed(self, give: Callable[[Sink], None]) -> None:
-        """A sink that fails is left out from then on; ``metrics.jsonl`` has it all."""
-        for sink in self.sinks:
-            try:
-                give(sink)
-            except Exception as error:
-                self.sinks = tuple(s for s in self.sinks if s is not sink)
-                self._problem(f"{type(sink).__name__} is left out from now on: {error}")
 
     def _final(self) -> tuple[EvalResult, ...]:
         """The last weights compete for ``best`` once more, then the best play their final matches."""
@@ -380,7 +357,9 @@ class Trainer:
             f"final evaluation of version {actor.version}: {evaluation.final_matches} matches"
             + (" an opponent" if self.parts.spec.seats > 1 else "")
         )
-        results = self.referee.rate(actor, FINAL, evaluation.final_matches, record=RECORDED)
+        results = self.referee.rate(
+            self._player(actor), actor.version, FINAL, evaluation.final_matches, record=RECORDED
+        )
         self._stop_if_interrupted()
         assert results is not None
         score = sum(r.measure_low for r in results) / len(results)
@@ -390,11 +369,6 @@ class Trainer:
         for problem in self.referee.keep_replays(self.run_dir.replays):
             self._problem(problem)
         return results
-
-    def _stop_if_interrupted(self) -> None:
-        if self._interrupted:
-            self.log.event("interrupted", version=self.parts.learner.version)
-            raise Interrupted(self.run_dir.path, self.parts.learner.version)
 
     # ---- files and messages ----------------------------------------------------------------------
 
@@ -438,45 +412,6 @@ class Trainer:
             if past is not None:
                 kept |= past.needed()
         return kept
-
-    def write_report(self) -> None:
-        """``report.md``; where that fails the run is as good without it."""
-        try:
-            write_report(self.run_dir, self.preset, self.reason)
-        except OSError as error:
-            self._problem(f"{self.run_dir.report} was not written: {error.strerror or error}")
-
-    def _report_log_problem(self) -> None:
-        if self.log.problem and self.log.problem != self._reported_problem:
-            self._reported_problem = self.log.problem
-            self.observer.on_message(f"problem: {self.log.problem}; the run goes on without these lines")
-
-    def _problem(self, text: str) -> None:
-        self.log.event("problem", text=text)
-        self._say(f"problem: {text}")
-
-    def _say(self, text: str) -> None:
-        self.log.message(text)
-        self.observer.on_message(text)
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Ctrl-C (and SIGTERM) end the run after the round that is under way; a second Ctrl-C at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def stop(number: int, frame: FrameType | None) -> None:
-            if self._interrupted and number == signal.SIGINT:
-                raise KeyboardInterrupt
-            self._interrupted = True
-
-        before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 def loss_numbers(update: UpdateStats) -> dict[str, float]:

@@ -88,7 +88,9 @@ def _plural(kind: mi.Type) -> str:
 
 def check(value: object, kind: mi.Type, path: str = "") -> Iterator[Problem]:
     """Every mistake of plain data ``value`` (dict, list, str, int, float, bool) against ``kind``."""
-    if isinstance(kind, mi.StructType):
+    if isinstance(kind, mi.UnionType) and variants(kind):
+        yield from _check_variant(value, kind, path)
+    elif isinstance(kind, mi.StructType):
         yield from _check_struct(value, kind, path)
     elif isinstance(kind, mi.VarTupleType) and isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
@@ -110,6 +112,39 @@ def check(value: object, kind: mi.Type, path: str = "") -> Iterator[Problem]:
         yield _mismatch(value, kind, path)
 
 
+def variants(kind: mi.Type) -> dict[str, mi.StructType]:
+    """The tables that a value of this type may be, by the name that tells which; empty for other types."""
+    if not isinstance(kind, mi.UnionType):
+        return {}
+    structs = [t for t in kind.types if isinstance(t, mi.StructType) and isinstance(t.tag, str)]
+    return {str(t.tag): t for t in structs} if len(structs) == len(kind.types) else {}
+
+
+def variant_of(value: object, kind: mi.Type) -> mi.StructType | None:
+    """Which of the tables ``value`` is: by its name, the first where it has none; None for an unknown
+    name.
+    """
+    known = variants(kind)
+    first = next(iter(known.values()))
+    if not isinstance(value, dict) or first.tag_field not in value:
+        return first
+    return known.get(str(value[first.tag_field]))
+
+
+def _check_variant(value: object, kind: mi.Type, path: str) -> Iterator[Problem]:
+    chosen = variant_of(value, kind)
+    if chosen is not None:
+        yield from _check_struct(value, chosen, path)
+        return
+    known = variants(kind)
+    field = next(iter(known.values())).tag_field
+    assert isinstance(value, dict)
+    given = value[str(field)]
+    text = f"{path}.{field} = {quoted(given)}: expected one of {', '.join(known)}"
+    near = nearest(str(given), known)
+    yield Problem(f"{path}.{field}", text + (f" (did you mean {near}?)" if near else ""))
+
+
 def _check_struct(value: object, kind: mi.StructType, path: str) -> Iterator[Problem]:
     if not isinstance(value, dict):
         yield _mismatch(value, kind, path)
@@ -118,6 +153,8 @@ def _check_struct(value: object, kind: mi.StructType, path: str) -> Iterator[Pro
     prefix = f"{path}." if path else ""
     for key, item in value.items():
         field = fields.get(key)
+        if key == kind.tag_field:
+            continue
         if field is None:
             yield Problem(prefix + key, f"unknown key {prefix}{key}" + did_you_mean(key, fields, "keys here"))
         else:

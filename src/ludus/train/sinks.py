@@ -67,6 +67,8 @@ class TensorBoardSink:
         }
         if metrics.running_return is not None:
             groups["rollout"]["running_return"] = metrics.running_return
+        if metrics.search:
+            groups["search"] = metrics.search
         scalars = {f"{group}/{name}": v for group, values in groups.items() for name, v in values.items()}
         self._scalars(scalars, metrics.steps)
 

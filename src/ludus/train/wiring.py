@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
+from ludus.algorithms.appo.config import AppoConfig
 from ludus.algorithms.appo.learner import AppoLearner
 from ludus.flow import GameSpec, Lineup, Slab, Weights, decode_spec
 from ludus.games import spec as game_spec
@@ -53,6 +54,10 @@ class Parts:
     slabs: list[Slab]
     threads: int
 
+    def close(self) -> None:
+        """Stops the pool."""
+        self.pool.close()
+
 
 def resolve_spec(preset: Preset) -> tuple[GameSpec, dict[str, str]]:
     """The game's declaration under the preset's parameters, and these as text."""
@@ -81,6 +86,8 @@ def build(preset: Preset, slabs: int = 2) -> Parts:
     run = preset.run
     device, threads = device_name(run), thread_count(run)
     precision = precision_name(run, device)
+    if not isinstance(preset.algorithm, AppoConfig):
+        raise ConfigError(f"algorithm: {type(preset.algorithm).__name__} does not learn from a pool's slabs")
     try:
         learner = AppoLearner(
             preset.algorithm,

@@ -12,7 +12,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class AppoConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class AppoConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="appo"):
     """One learner's settings. Ratios are pi / mu: the learner's probability over the behaviour policy's."""
 
     learning_rate: Positive = 5e-4

@@ -23,8 +23,10 @@ class Eval(msgspec.Struct, frozen=True):
     """One player against another over whole matches, seats in turn, with the 95% Wilson interval; or the mean
     return of one player in a game of one seat.
 
-    A player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION or a weights file. A draw counts as
-    not won; rates are in 0..1."""
+    A player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION, a weights file or a bot in Python.
+    Weights with +search:VISITS behind them search; mcts:VISITS searches with random matches
+    (mcts:400,c_puct=1.2,seconds=2); plan:8x100,opponent=BOT plans against a known bot where seats decide at
+    the same time. A draw counts as not won; rates are in 0..1."""
 
     player: Annotated[str, positional("who is rated")]
     against: Annotated[str, option("who sits at the other seats (none in a game of one seat)", "PLAYER")] = ""

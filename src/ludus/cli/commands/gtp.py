@@ -18,7 +18,8 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 class Gtp(msgspec.Struct, frozen=True):
     """A Go player for programs and graphical boards: GTP 2 on stdin and stdout, diagnostics on stderr.
 
-    A player is a bot's name (random, tactical), RUN@best, RUN@last, RUN@VERSION or a weights file. Size and
+    A player is a bot's name (random, tactical), RUN@best, RUN@last, RUN@VERSION or a weights file; these
+    weights with +search:VISITS behind them search, mcts:VISITS searches with random matches. Size and
     komi are the controller's to change; a network keeps the size it was trained on."""
 
     player: Annotated[str, positional("who chooses the moves")]

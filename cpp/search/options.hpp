@@ -1,0 +1,76 @@
+// What a search is told. Every number is checked once, by `validate`, before anything is built.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace ludus {
+
+// A setting or a game that cannot be searched with; the message says which and what is expected.
+struct SearchError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// What an untried move is thought to be worth (first-play urgency).
+enum class Fpu : std::uint8_t {
+  parent,  // the mean value of the node, less `fpu_reduction` (ELF OpenGo: no reduction)
+  zero,    // a draw
+  loss,
+};
+
+struct SearchOptions {
+  // Until the root has this many visits; those kept from the move before count. 1 = the network
+  // alone.
+  int visits = 400;
+  float c_puct = 1.5F;  // ELF OpenGo, table S1
+  // AlphaZero's growing constant: c_puct + log((1 + N + c_base) / c_base). 0 = c_puct stays as it
+  // is.
+  float c_base = 0.0F;
+  Fpu fpu = Fpu::parent;
+  float fpu_reduction = 0.0F;
+  // What a descent under way subtracts on its path while its leaf is being evaluated.
+  float virtual_loss = 1.0F;
+  // Leaves that one tree may have in a batch. More than 1 weakens a search of few visits.
+  int leaves = 1;
+  bool reuse = true;  // the subtree below the move that was played is kept
+
+  // Noise at the root: prior = (1 - share) * prior + share * Dirichlet(alpha).
+  float noise_share = 0.0F;
+  float noise_alpha = 0.0F;  // 0 = 10.83 / number of legal moves (KataGo)
+
+  // Gumbel root (Danihelka et al. 2022): this many moves considered, sequential halving. 0 = off.
+  int gumbel_moves = 0;
+  float gumbel_scale = 1.0F;                        // 0 plays without noise
+  float gumbel_visit = 50.0F, gumbel_value = 0.1F;  // sigma(q) = (visit + max N) * value * q
+
+  // Forced playouts at the root: at least sqrt(k * P * N) visits for every child that has any,
+  // taken out of the policy target again (Wu 2019, section 3.2). 0 = off; KataGo: 2.
+  float forced_playouts = 0.0F;
+};
+
+inline void validate(const SearchOptions& o) {
+  const auto within = [](const char* name, double value, double low, double high) {
+    if (value >= low && value <= high) return;  // NaN falls through
+    throw SearchError(std::string("search: ") + name + " = " + std::to_string(value) +
+                      ", expected " + std::to_string(low) + " to " + std::to_string(high));
+  };
+  within("visits", o.visits, 1, 1 << 24);
+  within("c_puct", o.c_puct, 0, 1000);
+  within("c_base", o.c_base, 0, 1e9);
+  within("fpu_reduction", o.fpu_reduction, 0, 2);
+  within("virtual_loss", o.virtual_loss, 0, 1000);
+  within("leaves", o.leaves, 1, 4096);
+  within("noise_share", o.noise_share, 0, 1);
+  within("noise_alpha", o.noise_alpha, 0, 1000);
+  within("gumbel_moves", o.gumbel_moves, 0, 4096);
+  within("gumbel_scale", o.gumbel_scale, 0, 100);
+  within("gumbel_visit", o.gumbel_visit, 0, 1e6);
+  within("gumbel_value", o.gumbel_value, 0, 1e6);
+  within("forced_playouts", o.forced_playouts, 0, 100);
+  if (o.gumbel_moves > 0 && (o.forced_playouts > 0 || o.leaves > 1)) {
+    throw SearchError("search: gumbel_moves goes with neither forced_playouts nor leaves > 1");
+  }
+}
+
+}  // namespace ludus

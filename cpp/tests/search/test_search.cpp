@@ -1,0 +1,561 @@
+// The tree against a slow one written from the formula, its invariants, and what searches find.
+#include <map>
+#include <memory>
+
+#include "games/rts/minirts/minirts.hpp"
+#include "games/tic_tac_toe/tic_tac_toe.hpp"
+#include "search/positions.hpp"
+#include "search/self_play.hpp"
+#include "tests/allocations.hpp"
+#include "tests/doctest.hpp"
+
+using namespace ludus;
+
+namespace {
+
+using T = TicTacToe;
+
+// Answers that depend on the observation alone and are never equal, so that every choice is
+// decided.
+template <class G>
+class HashEvaluator final : public Evaluator<G> {
+ public:
+  explicit HashEvaluator(const GameSpec& spec) : policy_(spec.mask_bytes()) {
+    for (const TensorSpec& t : spec.observation) memory_.emplace_back(t.bytes());
+    for (auto& m : memory_) pointers_.push_back(m.data());
+  }
+  Frame frame() override { return pointers_; }
+  bool ask(const typename G::Rules&, const typename G::State&, int seat, Answer& answer) override {
+    WideHash h;
+    for (const auto& m : memory_) h.add(m.data(), m.size());
+    answer = answer_to(h.value()[0] + static_cast<std::uint64_t>(seat), policy_);
+    return true;
+  }
+  static Answer answer_to(std::uint64_t key, std::vector<float>& policy) {
+    Rng rng({key, 0}, 1);
+    for (float& p : policy) p = 0.05F + static_cast<float>(rng.uniform());
+    return {policy, static_cast<float>(2.0 * rng.uniform() - 1.0)};
+  }
+
+ private:
+  std::vector<std::vector<std::byte>> memory_;
+  std::vector<std::byte*> pointers_;
+  std::vector<float> policy_;
+};
+
+// The same search, node by node on the heap, from the text of the AlphaGo Zero paper with ELF
+// OpenGo's constant; every position is evaluated by HashEvaluator's rule.
+class SlowTree {
+ public:
+  SlowTree(const T::Rules& rules, const T::State& state, float c) : rules_(rules), c_(c) {
+    root_ = make(state);
+  }
+  void simulate() { visit(*root_); }
+  struct Child;
+  struct Position {
+    T::State state;
+    bool over = false;
+    int seat = 0;
+    double value = 0.0;  // for `seat`; at an end for whoever decided last
+    int visits = 0;
+    double sum = 0.0;
+    std::map<int, Child> children;
+  };
+  struct Child {
+    float prior = 0.0F;
+    std::unique_ptr<Position> position;
+  };
+  [[nodiscard]] const Position& root() const { return *root_; }
+
+ private:
+  std::unique_ptr<Position> make(const T::State& state) {
+    auto p = std::make_unique<Position>();
+    p->state = state;
+    p->over = T::status(rules_, state).over;
+    if (p->over) return p;
+    p->seat = state.to_move;
+    std::array<std::byte, 3> packed{};
+    std::byte* frame = packed.data();
+    T::observe(rules_, state, p->seat, std::span(&frame, 1));
+    WideHash h;
+    h.add(packed.data(), packed.size());
+    std::vector<float> policy(9);
+    const Answer a =
+        HashEvaluator<T>::answer_to(h.value()[0] + static_cast<std::uint64_t>(p->seat), policy);
+    p->value = static_cast<double>(a.value);
+    std::array<std::uint8_t, 9> mask{};
+    T::legal(rules_, state, p->seat, mask.data());
+    float total = 0.0F;
+    for (std::size_t m = 0; m < 9; ++m) total += mask[m] != 0 ? policy[m] : 0.0F;
+    const float scale = 1.0F / total;
+    for (int m = 0; m < 9; ++m) {
+      if (mask[static_cast<std::size_t>(m)] == 0) continue;
+      const float exact = policy[static_cast<std::size_t>(m)] * scale;
+      p->children[m].prior = key_prior(move_key(exact, m));
+    }
+    return p;
+  }
+  // Value of the new leaf for `Position::seat` of p.
+  double visit(Position& p) {
+    ++p.visits;
+    if (p.over || p.visits == 1) {
+      p.sum += p.value;
+      return p.value;
+    }
+    const double mean = p.sum / (p.visits - 1);
+    int best = -1;
+    double best_score = -1e30;
+    for (auto& [move, child] : p.children) {
+      const int n = child.position ? child.position->visits : 0;
+      const double q = n > 0 ? towards(p, *child.position) / n : mean;
+      const double u =
+          static_cast<double>(c_ * child.prior) * std::sqrt(p.visits - 1.0) / (1.0 + n);
+      if (q + u > best_score + 1e-9) {
+        best_score = q + u;
+        best = move;
+      }
+    }
+    Child& chosen = p.children.at(best);
+    if (!chosen.position) {
+      T::State next = p.state;
+      const std::int32_t action = best;
+      T::act(rules_, next, p.seat, std::span(&action, 1));
+      T::advance(rules_, next);
+      chosen.position = make(next);
+      if (chosen.position->over) {
+        std::array<float, 2> out{};
+        T::outcome(rules_, next, out);
+        chosen.position->seat = p.seat;
+        chosen.position->value = static_cast<double>(out[static_cast<std::size_t>(p.seat)]);
+      }
+    }
+    double v = visit(*chosen.position);
+    if (chosen.position->seat != p.seat) v = -v;
+    p.sum += v;
+    return v;
+  }
+  static double towards(const Position& p, const Position& child) {
+    return child.seat == p.seat ? child.sum : -child.sum;
+  }
+
+  const T::Rules& rules_;
+  float c_;
+  std::unique_ptr<Position> root_;
+};
+
+void check_same(const Tree& tree, NodeId id, const SlowTree::Position& p) {
+  const Node& n = tree.node(id);
+  if (p.over) {
+    CHECK(n.state == Node::terminal);
+    return;
+  }
+  const Columns c = tree.columns(n);
+  int found = 0;
+  for (int i = 0; i < n.tried; ++i) {
+    const auto& child = p.children.at(key_move(tree.keys(n)[static_cast<std::size_t>(i)]));
+    REQUIRE(child.position);
+    REQUIRE(c.visits[i] == child.position->visits);
+    check_same(tree, c.child[i], *child.position);
+    ++found;
+  }
+  int expected = 0;
+  for (const auto& [move, child] : p.children) expected += child.position != nullptr;
+  REQUIRE(found == expected);
+}
+
+void run(Search<T>& search, int slot, int visits, Rng& rng, bool noise = false) {
+  search.begin(slot, visits, noise, rng);
+  while (search.simulate(slot) != Simulated::done) {
+  }
+}
+
+Search<T> search_of(const SearchOptions& o, int slots = 1) {
+  Search<T> s(Params(), o, slots, o.visits);
+  s.set_evaluator(std::make_unique<HashEvaluator<T>>(s.spec()));
+  for (int i = 0; i < slots; ++i) s.reset(i, {1, static_cast<std::uint64_t>(i)});
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("search: the same tree as a slow search from the formula") {
+  for (const int visits : {1, 2, 10, 100, 1000}) {
+    Search<T> s = search_of({.visits = visits});
+    Rng rng;
+    run(s, 0, visits, rng);
+    SlowTree slow(s.rules(), s.state(0), 1.5F);
+    for (int i = 0; i < visits; ++i) slow.simulate();
+    REQUIRE(s.tree(0).visits() == visits);
+    check_same(s.tree(0), s.tree(0).root(), slow.root());
+    CHECK(s.tree(0).consistent());
+    CHECK(static_cast<double>(s.tree(0).value()) ==
+          doctest::Approx(slow.root().sum / slow.root().visits).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("search: visits add up through whole matches, with noise, Gumbel, forced playouts") {
+  std::vector<SearchOptions> kinds(4, SearchOptions{.visits = 60, .noise_share = 0.25F});
+  kinds[1].gumbel_moves = 4;
+  kinds[2].forced_playouts = 2.0F;
+  kinds[3].c_base = 19652.0F;
+  kinds[3].fpu = Fpu::loss;
+  for (const SearchOptions& o : kinds) {
+    Search<T> s = search_of(o);
+    Rng rng({5, 0}, 0);
+    for (std::uint64_t match = 0; match < 20; ++match) {
+      s.reset(0, {7, match});
+      while (!s.status(0).over) {
+        run(s, 0, o.visits, rng, true);
+        REQUIRE(s.tree(0).visits() == o.visits);
+        REQUIRE(s.tree(0).consistent());
+        std::array<float, 9> target{};
+        s.target(0, target);
+        float total = 0.0F;
+        for (const float x : target) {
+          CHECK(x >= 0.0F);
+          total += x;
+        }
+        CHECK(total == doctest::Approx(1.0));
+        s.play(0, s.choose(0, 1.0F, rng));
+        REQUIRE(s.tree(0).consistent());
+      }
+    }
+  }
+}
+
+TEST_CASE("search: what is kept after a move is exactly the subtree") {
+  Search<T> kept = search_of({.visits = 300});
+  Rng rng;
+  run(kept, 0, 300, rng);
+  const int move = kept.choose(0, 0.0F, rng);
+  const Tree& before = kept.tree(0);
+  const Node& root = before.node(before.root());
+  std::int32_t visits = 0;
+  for (int i = 0; i < root.tried; ++i) {
+    if (key_move(before.keys(root)[static_cast<std::size_t>(i)]) == move) {
+      visits = before.columns(root).visits[i];
+    }
+  }
+  REQUIRE(visits > 10);
+  const T::State state = kept.state(0);
+  kept.play(0, move);
+  CHECK(kept.tree(0).visits() == visits);
+  CHECK(kept.tree(0).consistent());
+  // The same position reached by its state alone, as an opponent's answer is.
+  Search<T> other = search_of({.visits = 300});
+  run(other, 0, 300, rng);
+  T::State next = state;
+  const std::int32_t action = move;
+  T::act(other.rules(), next, 0, std::span(&action, 1));
+  T::advance(other.rules(), next);
+  CHECK(other.set_state(0, next));
+  CHECK(other.tree(0).visits() == visits);
+  run(other, 0, 300, rng);
+  CHECK(other.tree(0).visits() == 300);
+  CHECK(other.tree(0).consistent());
+}
+
+TEST_CASE("search: several leaves of one tree at once keep the counts exact") {
+  SearchOptions o{.visits = 200, .leaves = 8};
+  Search<T> s(Params(), o, 2, o.visits);
+  auto own = std::make_unique<BatchEvaluator<T>>(s.spec());
+  BatchEvaluator<T>* batch = own.get();
+  s.set_evaluator(std::move(own));
+  std::vector<std::byte> memory(16 * 3);
+  std::byte* base = memory.data();
+  batch->attach(std::span(&base, 1), 16);
+  Rng rng;
+  for (int slot = 0; slot < 2; ++slot) {
+    s.reset(slot, {1, 1});
+    s.begin(slot, 200, false, rng);
+  }
+  std::vector<float> policy(16 * 9, 0.1F), value(16);
+  int most = 0;
+  for (int round = 0; round < 2000 && !(s.done(0) && s.done(1)); ++round) {
+    for (int slot = 0; slot < 2; ++slot) {
+      for (int leaf = 0; leaf < 8;) {
+        const Simulated r = s.simulate(slot);
+        if (r == Simulated::blocked || r == Simulated::done) break;
+        leaf += r == Simulated::queued;
+      }
+      REQUIRE(s.tree(slot).consistent());
+    }
+    most = std::max(most, s.waiting());
+    for (int row = 0; row < s.waiting(); ++row) {
+      value[static_cast<std::size_t>(row)] = static_cast<float>(row % 3 - 1) * 0.3F;
+    }
+    s.deliver(policy.data(), value.data());
+  }
+  CHECK(most == 16);
+  for (int slot = 0; slot < 2; ++slot) {
+    CHECK(s.tree(slot).visits() == 200);
+    CHECK(s.tree(slot).under_way() == 0);
+    CHECK(s.tree(slot).consistent());
+  }
+}
+
+TEST_CASE("search: the first leaf of a batch is the one that a single search takes") {
+  // With one leaf a batch, waiting changes nothing: the same tree as with an instant evaluator.
+  SearchOptions o{.visits = 150};
+  Search<T> at_once = search_of(o);
+  Rng rng;
+  run(at_once, 0, 150, rng);
+  Search<T> s(Params(), o, 1, o.visits);
+  auto own = std::make_unique<BatchEvaluator<T>>(s.spec());
+  BatchEvaluator<T>* batch = own.get();
+  s.set_evaluator(std::move(own));
+  std::array<std::byte, 3> memory{};
+  std::byte* base = memory.data();
+  batch->attach(std::span(&base, 1), 1);
+  s.reset(0, {1, 0});
+  s.begin(0, 150, false, rng);
+  std::vector<float> policy(9);
+  while (!s.done(0)) {
+    const Simulated r = s.simulate(0);
+    if (r != Simulated::queued) continue;
+    // Whose turn it is follows from the marks: HashEvaluator adds the seat.
+    int marks = 0;
+    for (const std::byte b : memory) marks += std::popcount(static_cast<unsigned>(b));
+    WideHash h;
+    h.add(memory.data(), memory.size());
+    const Answer a =
+        HashEvaluator<T>::answer_to(h.value()[0] + static_cast<std::uint64_t>(marks % 2), policy);
+    s.deliver(a.policy.data(), &a.value);
+  }
+  std::array<float, 9> x{}, y{};
+  s.target(0, x);
+  at_once.target(0, y);
+  CHECK(x == y);
+}
+
+TEST_CASE("search: a cache changes no answer") {
+  for (const std::size_t entries : {2UL, 64UL, 4096UL}) {
+    SearchOptions o{.visits = 400};
+    Search<T> plain = search_of(o);
+    Search<T> cached(Params(), o, 1, o.visits);
+    cached.set_evaluator(std::make_unique<CachedEvaluator<T>>(
+        std::make_unique<HashEvaluator<T>>(cached.spec()), cached.spec(), entries));
+    cached.reset(0, {1, 0});
+    Rng rng;
+    run(plain, 0, 400, rng);
+    run(cached, 0, 400, rng);
+    std::array<float, 9> x{}, y{};
+    plain.target(0, x);
+    cached.target(0, y);
+    for (std::size_t i = 0; i < 9; ++i) CHECK(x[i] == doctest::Approx(y[i]).epsilon(0.1));
+    const auto [lookups, hits] = cached.evaluator().cache_counts();
+    CHECK(lookups > 0);
+    if (entries == 4096) CHECK(hits > 20);  // transpositions
+  }
+}
+
+TEST_CASE("search: tic-tac-toe is never lost to perfect play, and a loss offered is taken") {
+  SearchOptions o{.visits = 20000};
+  Search<T> s(Params(), o, 1, o.visits);
+  s.set_evaluator(std::make_unique<UniformEvaluator<T>>(s.spec(), false));
+  Rng rng({3, 0}, 0);
+  int won = 0;
+  for (std::uint64_t match = 0; match < 60; ++match) {
+    const int me = static_cast<int>(match % 2);
+    const int bot = match < 30 ? 1 : 0;  // perfect, then random
+    s.reset(0, {11, match});
+    while (!s.status(0).over) {
+      if (s.seat(0) == me) {
+        run(s, 0, o.visits, rng);
+        s.play(0, s.choose(0, 0.0F, rng));
+      } else {
+        T::State next = s.state(0);
+        T::bot(s.rules(), next, s.seat(0), bot);
+        T::advance(s.rules(), next);
+        s.set_state(0, next);
+      }
+    }
+    std::array<float, 2> out{};
+    T::outcome(s.rules(), s.state(0), out);
+    CHECK(out[static_cast<std::size_t>(me)] >= 0.0F);
+    won += out[static_cast<std::size_t>(me)] > 0.0F;
+  }
+  CHECK(won > 15);
+}
+
+TEST_CASE("search: Gumbel gives every considered move its share of the simulations") {
+  HalvingSchedule plan;
+  plan.plan(4, 16);  // 4 moves twice each, then 2 moves four times each
+  const std::array<int, 16> expected = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5};
+  for (int t = 0; t < 16; ++t) CHECK(plan.visits_at(t) == expected[static_cast<std::size_t>(t)]);
+  plan.plan(1, 5);
+  for (int t = 0; t < 5; ++t) CHECK(plan.visits_at(t) == t);
+
+  Search<T> s = search_of({.visits = 17, .gumbel_moves = 4, .gumbel_scale = 0.0F});
+  Rng rng;
+  run(s, 0, 17, rng);
+  const Tree& tree = s.tree(0);
+  const Node& n = tree.node(tree.root());
+  std::vector<int> visits;
+  for (int i = 0; i < n.tried; ++i) visits.push_back(tree.columns(n).visits[i]);
+  std::sort(visits.begin(), visits.end());
+  CHECK(visits == std::vector<int>{2, 2, 6, 6});
+}
+
+TEST_CASE("search: pruned targets leave forced visits out, noise is a distribution") {
+  Search<T> s = search_of({.visits = 400, .noise_share = 0.5F, .forced_playouts = 2.0F});
+  Rng rng({9, 0}, 0);
+  run(s, 0, 400, rng, true);
+  const Tree& tree = s.tree(0);
+  const Node& n = tree.node(tree.root());
+  float prior = 0.0F;
+  for (const MoveKey k : tree.keys(n)) prior += key_prior(k);
+  CHECK(prior == doctest::Approx(1.0).epsilon(0.01));
+  std::array<float, 9> target{};
+  s.target(0, target);
+  const Columns c = tree.columns(n);
+  int pruned = 0;
+  for (int i = 0; i < n.tried; ++i) {
+    const auto share = static_cast<float>(c.visits[i]) / 399.0F;
+    pruned +=
+        target[static_cast<std::size_t>(key_move(tree.keys(n)[static_cast<std::size_t>(i)]))] <
+        share - 1e-4F;
+  }
+  CHECK(pruned > 0);
+}
+
+TEST_CASE("search: nothing is allocated while searching and playing on") {
+  Search<T> s = search_of({.visits = 200, .noise_share = 0.25F}, 4);
+  Rng rng;
+  const auto match = [&](std::uint64_t number) {
+    for (int slot = 0; slot < 4; ++slot) {
+      s.reset(slot, {1, number});
+      while (!s.status(slot).over) {
+        run(s, slot, 200, rng, true);
+        s.play(slot, s.choose(slot, 1.0F, rng));
+      }
+    }
+  };
+  match(0);  // the root's own buffers find their size
+  const std::uint64_t before = thread_allocations();
+  match(1);
+  CHECK(thread_allocations() == before);
+}
+
+TEST_CASE("search: games of chance, hidden information or simultaneous moves are refused") {
+  const GameSpec good = T::spec(T::make_rules(Params()));
+  const auto refused = [](const GameSpec& s, const char* why) {
+    try {
+      check_searchable(s);
+      FAIL("not refused");
+    } catch (const SearchError& e) {
+      CHECK(std::string(e.what()).find(why) != std::string::npos);
+    }
+  };
+  check_searchable(good);
+  GameSpec s = good;
+  s.deterministic = false;
+  refused(s, "chance");
+  s = good;
+  s.perfect_information = false;
+  refused(s, "hidden information");
+  s = good;
+  s.seats = 3;
+  refused(s, "3 seats");
+  s = good;
+  s.heads.push_back(s.heads[0]);
+  refused(s, "2 heads");
+  refused(MiniRts::spec(MiniRts::make_rules(Params())), "at the same time");
+  CHECK_THROWS_AS(validate(SearchOptions{.visits = 0}), SearchError);
+  CHECK_THROWS_AS(validate(SearchOptions{.c_puct = std::nanf("")}), SearchError);
+  CHECK_THROWS_AS(validate(SearchOptions{.leaves = 2, .gumbel_moves = 3}), SearchError);
+}
+
+TEST_CASE("self-play: records lead back to every position") {
+  SearchOptions o{.visits = 30, .noise_share = 0.25F};
+  SelfPlayOptions p{.slots = 8, .seed = 4, .full_share = 0.5F, .cheap_visits = 8};
+  SelfPlayOf<T> play(Params(), o, p, {.kind = "rollout", .seed = 2});
+  play.collect(4000);
+  const GameColumns g = play.take_games();
+  REQUIRE(g.match.size() > 50);
+  PositionReader<T> reader{Params()};
+  std::size_t ply = 0, pair = 0;
+  int full = 0;
+  for (std::size_t i = 0; i < g.match.size(); ++i) {
+    const auto count = static_cast<std::size_t>(g.plies[i]);
+    const std::span<const std::uint16_t> actions = std::span(g.action).subspan(ply, count);
+    std::vector<std::int32_t> wanted, rows;
+    for (std::size_t k = 0; k < count; ++k) {
+      wanted.push_back(static_cast<std::int32_t>(k));
+      rows.push_back(static_cast<std::int32_t>(count - 1 - k));
+    }
+    std::vector<std::byte> memory(3 * count);
+    std::vector<std::uint8_t> mask(9 * count);
+    std::byte* base = memory.data();
+    reader.read({{4, g.match[i]}, actions, wanted, rows}, std::span(&base, 1), mask.data());
+    for (std::size_t k = 0; k < count; ++k) {
+      CHECK(g.seat[ply + k] == k % 2);
+      CHECK(mask[9 * (count - 1 - k) + actions[k]] == 1);
+      int total = 0;
+      for (int t = 0; t < g.targets[ply + k]; ++t, ++pair) {
+        total += g.target_share[pair];
+        CHECK(mask[9 * (count - 1 - k) + g.target_move[pair]] == 1);
+      }
+      if (g.full[ply + k] != 0) {
+        CHECK(std::abs(total - 65535) < 10);
+        ++full;
+      } else {
+        CHECK(g.targets[ply + k] == 0);
+      }
+    }
+    // One more move than there are leads nowhere, and says so.
+    const std::int32_t beyond = static_cast<std::int32_t>(count);
+    const std::int32_t row = 0;
+    CHECK_THROWS_AS(
+        reader.read({{4, g.match[i]}, actions, std::span(&beyond, 1), std::span(&row, 1)},
+                    std::span(&base, 1), mask.data()),
+        SearchError);
+    ply += count;
+  }
+  CHECK(ply == g.action.size());
+  CHECK(pair == g.target_move.size());
+  const double share = static_cast<double>(full) / static_cast<double>(ply);
+  CHECK(share > 0.4);
+  CHECK(share < 0.6);
+}
+
+TEST_CASE("self-play: matches depend on their number alone, and seats may give up") {
+  SearchOptions o{.visits = 20};
+  const auto games = [&](int slots) {
+    SelfPlayOf<T> play(Params(), o, {.slots = slots, .seed = 4}, {.kind = "uniform"});
+    play.collect(slots == 1 ? 20000 : 4000);
+    const GameColumns g = play.take_games();
+    std::map<std::uint64_t, std::vector<std::uint16_t>> out;
+    std::size_t ply = 0;
+    for (std::size_t i = 0; i < g.match.size(); ++i) {
+      const auto count = static_cast<std::size_t>(g.plies[i]);
+      out[g.match[i]] = {g.action.begin() + static_cast<std::ptrdiff_t>(ply),
+                         g.action.begin() + static_cast<std::ptrdiff_t>(ply + count)};
+      ply += count;
+    }
+    return out;
+  };
+  const auto alone = games(1), together = games(16);
+  int same = 0;
+  for (const auto& [match, moves] : alone) {
+    if (!together.contains(match)) continue;
+    CHECK(together.at(match) == moves);
+    ++same;
+  }
+  CHECK(same > 20);
+
+  SelfPlayOf<T> play(Params(), {.visits = 100},
+                     {.slots = 16, .seed = 4, .resign_below = -0.2F, .never_resign_share = 0.25F},
+                     {.kind = "rollout", .seed = 2});
+  play.collect(6000);
+  const GameColumns g = play.take_games();
+  int resigned = 0, never = 0;
+  for (std::size_t i = 0; i < g.match.size(); ++i) {
+    resigned += g.resigned[i];
+    never += g.never_resign[i];
+    CHECK(!(g.resigned[i] == 1 && g.never_resign[i] == 1));
+    if (g.resigned[i] == 1) CHECK(g.outcome[i] != 0.0F);
+  }
+  CHECK(resigned > 10);
+  CHECK(never > static_cast<int>(g.match.size()) / 8);
+}

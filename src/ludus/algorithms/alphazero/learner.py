@@ -1,0 +1,309 @@
+"""AlphaZero's learner: positions in, weights out.
+
+A minibatch is cut into as many parts as there are threads; each part is differentiated by a replica of
+its own with batch normalisation over that part, and the gradients are added in a fixed order.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import cast
+
+import msgspec
+import numpy as np
+import torch
+from torch import Tensor
+
+from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.algorithms.alphazero.loss import alphazero_loss, masked_log_probs
+from ludus.algorithms.alphazero.samples import Positions
+from ludus.algorithms.parameters import Adam, FlatParameters, replica_of
+from ludus.flow import GameSpec, Weights, WeightsMeta
+from ludus.flow.slab import Array
+from ludus.policies.config import PolicyConfig
+from ludus.policies.network import PolicyNetwork
+from ludus.policies.residual import ResidualNetwork, make_network
+from ludus.policies.symmetry import Symmetries
+
+
+@dataclass(slots=True)
+class LearnStats:
+    """Means over the samples of one round of learning."""
+
+    minibatches: int = 0
+    samples: int = 0
+    policy_loss: float = 0.0  # cross entropy, nats
+    policy_excess: float = 0.0  # cross entropy less the targets' own entropy: KL(target || network)
+    value_loss: float = 0.0
+    grad_norm: float = 0.0
+    learning_rate: float = 0.0
+
+
+class AlphaZeroLearner:
+    """Owns the network that learns, its optimiser and the running average of its weights."""
+
+    def __init__(
+        self,
+        config: AlphaZeroConfig,
+        policy: PolicyConfig,
+        spec: GameSpec,
+        *,
+        seed: int,
+        threads: int = 1,
+        device: str = "cpu",
+        precision: str = "float32",
+    ) -> None:
+        self.config, self.spec, self.seed = config, spec, seed
+        made = make_network(policy, spec, seed, precision)
+        if not isinstance(made, ResidualNetwork):
+            raise ValueError(
+                "policy.blocks = 0: AlphaZero learns a residual tower, expected at least 1 block"
+            )
+        self.network = made.to(device)
+        self.symmetries = Symmetries(spec) if config.symmetries else None
+        self.parameters = FlatParameters(self.network)
+        self.threads = max(1, threads if device == "cpu" else 1)
+        self._replicas = [cast(ResidualNetwork, replica_of(self.network)) for _ in range(self.threads)]
+        for replica in self._replicas:
+            replica.train()
+        self._gradients = [torch.empty_like(self.parameters.vector) for _ in range(self.threads)]
+        self._decay = self._decayed()
+        self._momentum = torch.zeros_like(self.parameters.vector)
+        self._adam = Adam(self.parameters.size, (0.9, 0.999), 1e-8, self.network.device)
+        self.average = self.parameters.vector.clone()
+        self._averaged = cast(ResidualNetwork, replica_of(self.network))
+        for p, part in zip(
+            self._averaged.parameters(), self.parameters.named(self.average).values(), strict=True
+        ):
+            p.data = torch.from_numpy(part).to(device)
+        self._random = np.random.Generator(np.random.Philox(key=seed))
+        self._executor = ThreadPoolExecutor(self.threads, "learner") if self.threads > 1 else None
+        self.version = 0
+        self.minibatches = 0
+        self.steps = 0  # positions read
+
+    def _decayed(self) -> Tensor:
+        """1 where weight decay pulls: not at biases and scales."""
+        parts = [torch.full((p.numel(),), float(p.dim() > 1)) for p in self.network.parameters()]
+        return torch.cat(parts).to(self.network.device)
+
+    # ---- learning --------------------------------------------------------------------------------
+
+    def learn(self, positions: Positions, progress: float) -> LearnStats:
+        """Minibatches over ``positions``, in their order. ``progress``: 0..1 of the budget, for schedules."""
+        stats = LearnStats()
+        sums = np.zeros(3)
+        norms = 0.0
+        for batch in positions.batches(self.config.batch):
+            rate = self._rate(progress)
+            results = self._differentiate(batch)
+            norms += self._apply(len(batch), rate)
+            sums += results
+            stats.minibatches += 1
+            stats.samples += len(batch)
+            stats.learning_rate = rate
+        count = max(1, stats.samples)
+        policy, value, entropy = (float(x) / count for x in sums)
+        stats.policy_loss, stats.value_loss, stats.policy_excess = policy, value, policy - entropy
+        stats.grad_norm = norms / max(1, stats.minibatches)
+        return stats
+
+    def _rate(self, progress: float) -> float:
+        c = self.config
+        rate = c.learning_rate
+        if c.schedule == "steps":
+            rate *= c.rate_factor ** sum(self.minibatches >= s for s in c.rate_steps)
+        elif c.schedule != "constant":
+            left = 1.0 - progress if c.schedule == "linear" else 0.5 + 0.5 * math.cos(math.pi * progress)
+            rate *= c.rate_factor + (1.0 - c.rate_factor) * left
+        return rate * min(1.0, (self.minibatches + 1) / c.warmup) if c.warmup else rate
+
+    def _differentiate(self, batch: Positions) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        cuts = np.array_split(np.arange(len(batch)), self.threads)
+        count = self.symmetries.count if self.symmetries is not None else 1
+        turns = [int(k) for k in self._random.integers(0, count, self.threads * 2)]
+        jobs = [
+            (i, batch.take(slice(int(cut[0]), int(cut[-1]) + 1)), turns[2 * i : 2 * i + 2])
+            for i, cut in enumerate(cuts)
+            if len(cut)
+        ]
+        if self._executor is None:
+            return self._part(*jobs[0])
+        done = [self._executor.submit(self._part, *job) for job in jobs]
+        results = [f.result() for f in done]
+        for i in range(1, len(jobs)):
+            self._gradients[0].add_(self._gradients[i])
+        total: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = np.sum(results, axis=0)
+        return total
+
+    def _part(
+        self, worker: int, part: Positions, turns: list[int]
+    ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        """Gradient of the loss summed over ``part`` into the worker's own vector; its two halves turn
+        apart.
+        """
+        torch.set_num_threads(1)
+        network = self._replicas[worker]
+        device = network.device
+        obs = {t.name: torch.from_numpy(part.obs[t.name]).to(device) for t in network.inputs}
+        planes = network.boards(obs)
+        policy = torch.from_numpy(part.policy).to(device)
+        mask = torch.from_numpy(part.mask).to(device)
+        if self.symmetries is not None and self.symmetries.count > 1:
+            half = len(part) // 2
+            pieces = [(slice(0, half), turns[0]), (slice(half, None), turns[1])]
+            s = self.symmetries
+            planes = torch.cat([s.planes(planes[cut], k) for cut, k in pieces])
+            policy = torch.cat([s.to_turned(policy[cut], k) for cut, k in pieces])
+            mask = torch.cat([s.to_turned(mask[cut], k) for cut, k in pieces])
+        planes = planes.contiguous(memory_format=torch.channels_last)
+        logits, value = network.outputs(planes)
+        loss = alphazero_loss(
+            masked_log_probs(logits, mask),
+            value,
+            policy,
+            torch.from_numpy(part.value).to(device),
+            self.config.value_coefficient,
+        )
+        self.parameters.gradient(loss.total, network, self._gradients[worker])
+        return torch.stack([loss.policy, loss.value, loss.entropy]).double().cpu().numpy()
+
+    @torch.no_grad()
+    def _apply(self, count: int, rate: float) -> float:
+        c, gradient, vector = self.config, self._gradients[0], self.parameters.vector
+        gradient.div_(count)
+        norm = float(gradient.norm())
+        if 0.0 < c.max_grad_norm < norm:
+            gradient.mul_(c.max_grad_norm / norm)
+        if c.optimizer == "adamw":
+            vector.addcmul_(vector, self._decay, value=-rate * c.weight_decay)
+            self._adam.step(vector, gradient, rate)
+        else:
+            gradient.addcmul_(vector, self._decay, value=c.weight_decay)
+            self._momentum.mul_(c.momentum).add_(gradient)
+            vector.add_(self._momentum, alpha=-rate)
+        self.minibatches += 1
+        self.steps += count
+        # Early on the average would be mostly the beginning: its memory grows with the minibatches.
+        keep = min(c.ema, 1.0 - 1.0 / (1.0 + self.minibatches))
+        self.average.mul_(keep).add_(vector, alpha=1.0 - keep)
+        return norm
+
+    # ---- weights that play -----------------------------------------------------------------------
+
+    @torch.no_grad()
+    def publish(self, positions: Positions | None) -> ResidualNetwork:
+        """The network that plays from now on: averaged weights, with statistics measured on ``positions``.
+
+        It belongs to the learner and is the same object each time. The version goes up.
+        """
+        network = self._averaged
+        for p, part in zip(network.parameters(), self.parameters.cut(self.average), strict=True):
+            p.copy_(part.view_as(p))
+        if positions is not None and len(positions) > 0:
+            network.measure(self._planes(positions))
+            self._measured(network)
+        self.version += 1
+        return network
+
+    def _planes(self, positions: Positions) -> list[Tensor]:
+        size = max(1, len(positions) // self.config.statistics_batches)
+        out = []
+        for part in positions.batches(size):
+            obs = {
+                t.name: torch.from_numpy(part.obs[t.name]).to(self.network.device)
+                for t in self.network.inputs
+            }
+            planes = self.network.boards(obs)
+            if self.symmetries is not None and self.symmetries.count > 1:
+                planes = self.symmetries.planes(planes, int(self._random.integers(self.symmetries.count)))
+            out.append(planes.contiguous(memory_format=torch.channels_last))
+        return out
+
+    def _measured(self, network: ResidualNetwork) -> None:
+        """The learner's own network keeps the statistics too, for whoever reads its state."""
+        own = dict(self.network.named_buffers())
+        for name, buffer in network.named_buffers():
+            own[name].copy_(buffer)
+
+    @property
+    def playing(self) -> ResidualNetwork:
+        """What :meth:`publish` gave last."""
+        return self._averaged
+
+    def weights(self) -> Weights:
+        """Copies of the weights that play."""
+        tensors = {n: t.detach().cpu().numpy().copy() for n, t in self._averaged.state_dict().items()}
+        meta = WeightsMeta(
+            version=self.version,
+            spec_hash=self.spec.spec_hash,
+            architecture=self.network.architecture,
+            spec=msgspec.json.encode(self.spec).decode(),
+            game=self.spec.name,
+            steps=self.steps,
+        )
+        return Weights(meta, cast(dict[str, Array], tensors))
+
+    def state(self) -> tuple[dict[str, Array], dict[str, int]]:
+        """Everything that goes on from here: arrays by name, and counters."""
+        arrays: dict[str, Array] = {}
+        vectors = {"parameter": self.parameters.vector, "average": self.average}
+        if self.config.optimizer == "adamw":
+            vectors |= {"adam.first": self._adam.first, "adam.second": self._adam.second}
+        else:
+            vectors["momentum"] = self._momentum
+        for prefix, vector in vectors.items():
+            arrays |= {f"{prefix}.{n}": a for n, a in self.parameters.named(vector).items()}
+        arrays |= {f"buffer.{n}": b.detach().cpu().numpy().copy() for n, b in self._averaged.named_buffers()}
+        counters = {
+            "version": self.version,
+            "minibatches": self.minibatches,
+            "steps": self.steps,
+            "adam_steps": self._adam.steps,
+        }
+        return arrays, counters
+
+    @torch.no_grad()
+    def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
+        """The inverse of :meth:`state`. ``ValueError`` naming what is missing or has another shape."""
+
+        def under(prefix: str) -> dict[str, Array]:
+            return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+
+        self.parameters.fill(self.parameters.vector, under("parameter."), "checkpoint: parameter")
+        self.parameters.fill(self.average, under("average."), "checkpoint: average")
+        if self.config.optimizer == "adamw":
+            self.parameters.fill(self._adam.first, under("adam.first."), "checkpoint: adam.first")
+            self.parameters.fill(self._adam.second, under("adam.second."), "checkpoint: adam.second")
+        else:
+            self.parameters.fill(self._momentum, under("momentum."), "checkpoint: momentum")
+        stored = under("buffer.")
+        for name, buffer in self._averaged.named_buffers():
+            if name not in stored or tuple(stored[name].shape) != tuple(buffer.shape):
+                raise ValueError(f"checkpoint: buffer {name!r} is missing or has another shape")
+            buffer.copy_(torch.from_numpy(np.array(stored[name])))
+        for name in ("version", "minibatches", "steps", "adam_steps"):
+            if name not in counters:
+                raise ValueError(f"checkpoint: no counter {name!r}")
+        self.version, self.minibatches = counters["version"], counters["minibatches"]
+        self.steps, self._adam.steps = counters["steps"], counters["adam_steps"]
+        self._random = np.random.Generator(np.random.Philox(key=self.seed, counter=self.minibatches))
+        for p, part in zip(self._averaged.parameters(), self.parameters.cut(self.average), strict=True):
+            p.copy_(part.view_as(p))
+        self._measured(self._averaged)
+
+    def close(self) -> None:
+        """Stops its threads. Idempotent."""
+        if self._executor is not None:
+            self._executor.shutdown()
+            self._executor = None
+
+
+def acting_copy(network: PolicyNetwork) -> ResidualNetwork:
+    """A network of its own with the same numbers."""
+    assert isinstance(network, ResidualNetwork)
+    made = ResidualNetwork(network.config, network.spec, None, network.precision)
+    made.load_state_dict(network.state_dict())
+    return made.to(network.device).eval()

@@ -1,0 +1,75 @@
+"""``ludus search bench``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from ludus.cli import console
+from ludus.cli.arguments import option, positional
+from ludus.cli.errors import DONE
+from ludus.cli.params import game_spec, read_params
+
+Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 16)]
+Natural = Annotated[int, msgspec.Meta(ge=0, le=1 << 16)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
+
+
+class Bench(msgspec.Struct, frozen=True):
+    """How fast a search is, and how much of a network's own rate self-play reaches.
+
+    Simulations are counted with an evaluator that costs nothing, on one thread, rules and observations
+    included. With --blocks a residual network of that size is timed alone and under self-play, in turns."""
+
+    game: Annotated[str, positional("a game's name")]
+    slots: Annotated[Count, option("matches at once of a thread", "N")] = 64
+    visits: Annotated[Count, option("visits a move", "N")] = 400
+    blocks: Annotated[Natural, option("residual blocks of a network; 0 = none", "N")] = 0
+    filters: Annotated[Count, option("filters of its convolutions", "N")] = 64
+    threads: Annotated[Natural, option("threads that play; 0 = all processors of this process", "N")] = 0
+    seconds: Annotated[Seconds, option("how long to measure, about", "S")] = 6.0
+    param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
+    json: Annotated[bool, option("one JSON document on stdout")] = False
+
+    def run(self) -> int:
+        params = read_params(self.param)
+        game_spec(self.game, params)
+        from ludus.games import text_params
+        from ludus.train.bench_search import bench_search
+
+        bench = bench_search(
+            self.game,
+            text_params(params),
+            slots=self.slots,
+            visits=self.visits,
+            blocks=self.blocks,
+            filters=self.filters,
+            threads=self.threads,
+            seconds=self.seconds,
+        )
+        if self.json:
+            console.document(bench)
+            return DONE
+        si = console.si
+        rows = [
+            ("simulations", f"{si(bench.simulations_per_s)}/s on one thread, evaluator free"),
+            ("moves", f"{si(bench.moves_per_s)}/s of {bench.visits} visits, {bench.slots} matches at once"),
+            ("random matches", f"{si(bench.rollouts_per_s)}/s on one thread, from the leaves of a search"),
+        ]
+        if bench.network:
+            rows += [
+                (
+                    "network",
+                    f"{bench.network}, {bench.parameters:,} numbers, {bench.precision}, "
+                    f"{bench.threads} threads on {bench.device}",
+                ),
+                ("alone", f"{si(bench.raw_per_s)} evaluations/s in batches of {bench.slots}"),
+                (
+                    "self-play",
+                    f"{si(bench.self_play_per_s)} evaluations/s: {console.percent(bench.share)} of it, "
+                    f"batches filled to {console.percent(bench.batch_fill)}",
+                ),
+            ]
+        console.result(console.table(rows))
+        return DONE

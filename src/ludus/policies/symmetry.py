@@ -1,0 +1,66 @@
+"""Turning and mirroring boards, as a game's spec allows (``GameSpec.symmetry``)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from ludus.flow import GameSpec
+
+
+class Symmetries:
+    """``count`` transformations; number 0 leaves all as it is.
+
+    Transformation k mirrors left to right if ``k & 1``, upside down if ``k & 2``, then swaps rows and columns
+    if ``k & 4``.
+    """
+
+    def __init__(self, spec: GameSpec) -> None:
+        self.count = {"none": 1, "mirror": 2, "dihedral": 8}[spec.symmetry]
+        boards = {t.shape[1:] for t in spec.observation if len(t.shape) == 3}
+        if self.count > 1 and len(boards) != 1:
+            raise ValueError(f"{spec.name}: symmetry {spec.symmetry!r} of boards of {len(boards)} sizes")
+        choices = spec.heads[0].size
+        #: [count, A]: what choice i becomes
+        self.choice: npt.NDArray[np.int64] = np.tile(np.arange(choices), (self.count, 1))
+        if self.count == 1:
+            return
+        ((height, width),) = boards
+        cells = np.arange(height * width).reshape(height, width)
+        for k in range(1, self.count):
+            if choices == width and choices < height * width:
+                self.choice[k] = np.arange(width)[::-1]
+                continue
+            # the cell that stands at position p after the transformation came from `source[p]`
+            source = _numpy_turn(cells, k).reshape(-1)
+            self.choice[k, source] = np.arange(height * width)
+
+    def planes(self, planes: Tensor, k: int) -> Tensor:
+        """``[N, C, H, W]`` under transformation ``k``."""
+        if k & 1:
+            planes = planes.flip(3)
+        if k & 2:
+            planes = planes.flip(2)
+        return planes.transpose(2, 3) if k & 4 else planes
+
+    def to_turned(self, policy: Tensor, k: int) -> Tensor:
+        """A policy ``[N, A]`` over the choices of a board as that of the board under ``k``."""
+        if k == 0:
+            return policy
+        out = torch.empty_like(policy)
+        out[:, torch.from_numpy(self.choice[k]).to(policy.device)] = policy
+        return out
+
+    def from_turned(self, policy: Tensor, k: int) -> Tensor:
+        """The inverse of :meth:`to_turned`."""
+        return policy if k == 0 else policy[:, torch.from_numpy(self.choice[k]).to(policy.device)]
+
+
+def _numpy_turn(cells: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:
+    if k & 1:
+        cells = cells[:, ::-1]
+    if k & 2:
+        cells = cells[::-1]
+    return cells.T if k & 4 else cells

@@ -1,0 +1,22 @@
+"""Wald's sequential probability ratio test (1945), for gates that need not play all their matches."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+
+def sprt(
+    wins: int, losses: int, low: float, high: float, error: float = 0.05
+) -> tuple[Literal["accept", "reject", ""], float]:
+    """Whether a player's share of decisive matches is ``high`` rather than ``low``.
+
+    Both errors have probability ``error``. Gives the verdict ("" = play on) and the logarithm of the
+    likelihood of ``high`` over that of ``low``. ``ValueError`` unless ``0 < low < high < 1`` and
+    ``0 < error < 0.5``.
+    """
+    if not 0.0 < low < high < 1.0 or not 0.0 < error < 0.5:
+        raise ValueError(f"sprt: low={low}, high={high}, error={error}")
+    ratio = wins * math.log(high / low) + losses * math.log((1.0 - high) / (1.0 - low))
+    bound = math.log((1.0 - error) / error)
+    return ("accept" if ratio >= bound else "reject" if ratio <= -bound else ""), ratio

@@ -1,0 +1,110 @@
+"""A searched player as an actor: it reads the matches' states from the pool, not the observations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ludus.flow.slab import Array
+from ludus.games import registry
+from ludus.pool.native import NativePool
+from ludus.rollouts.actor import Decision, Rows
+from ludus.search.evaluator import Evaluator
+from ludus.search.planner import Planner, PlannerConfig
+from ludus.search.player import SearchPlayer, SearchText
+
+
+class SearchActor:
+    """One tree a row of the pool. ``log_prob`` is that of the move among the visits; no memory."""
+
+    def __init__(
+        self,
+        pool: NativePool,
+        params: Mapping[str, str],
+        text: SearchText,
+        evaluator: Evaluator | str,
+        seed: int,
+        version: int = 0,
+    ) -> None:
+        name, native = registry.find(pool.spec.name)
+        self._pool, self.version = pool, version
+        self.memory_shape: tuple[int, ...] | None = None
+        self._player = SearchPlayer(
+            name, params, text, evaluator, slots=pool.rows, seed=seed % 2**63, native=native
+        )
+
+    def act(
+        self,
+        obs: Mapping[str, Array],
+        mask: Array,
+        memory: Array | None,
+        first: Array,
+        step: int,
+        rows: Rows,
+    ) -> Decision:
+        """See :meth:`ludus.rollouts.actor.Actor.act`."""
+        slots = [int(self._pool.row_slot[row]) for row in rows]
+        states = [self._pool.slot_state(slot) for slot in slots]
+        plies = [_tick(self._pool.slot_view(slot)) for slot in slots]
+        found = self._player.decide([int(r) for r in rows], states, plies=plies)
+        actions = np.array([[f.move] for f in found], np.int32)
+        share = [f.root.policy[np.searchsorted(f.root.moves, f.move)] for f in found]
+        logp = np.log(np.maximum(np.array(share, np.float32), 1e-9))
+        return Decision(actions, logp, np.array([f.value for f in found], np.float32), None)
+
+    def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
+        """Asked for matches that were cut off, whose states are gone: zeros."""
+        return np.zeros(len(first), np.float32)
+
+
+class PlannerActor:
+    """One plan a row and decision; nothing is kept between decisions."""
+
+    def __init__(
+        self,
+        pool: NativePool,
+        params: Mapping[str, str],
+        config: PlannerConfig,
+        frame_skip: int,
+        seed: int,
+    ) -> None:
+        name, native = registry.find(pool.spec.name)
+        self._pool, self._seed, self.version = pool, seed, 0
+        self.memory_shape: tuple[int, ...] | None = None
+        self._planner = Planner(name, params, config, frame_skip=frame_skip, native=native)
+
+    def act(
+        self,
+        obs: Mapping[str, Array],
+        mask: Array,
+        memory: Array | None,
+        first: Array,
+        step: int,
+        rows: Rows,
+    ) -> Decision:
+        """See :meth:`ludus.rollouts.actor.Actor.act`."""
+        actions = np.zeros((len(rows), 1), np.int32)
+        value = np.zeros(len(rows), np.float32)
+        for i, row in enumerate(rows):
+            slot, seat = int(self._pool.row_slot[row]), int(self._pool.row_seat[row])
+            seed = (self._seed * 1_000_003 + step * 65_537 + int(row)) % 2**63
+            plan = self._planner.plan(self._pool.slot_state(slot), seat, seed)
+            actions[i] = plan.choice
+            value[i] = 2.0 * plan.mean[plan.choice] - 1.0
+        return Decision(actions, np.zeros(len(rows), np.float32), value, None)
+
+    def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
+        """Asked for matches that were cut off, whose states are gone: zeros."""
+        return np.zeros(len(first), np.float32)
+
+
+class _Moment(msgspec.Struct):
+    tick: int = 1 << 30
+
+
+def _tick(view: str) -> int:
+    """How many moves were made, from what the game shows of the moment."""
+    return msgspec.json.decode(view, type=_Moment).tick

@@ -1,0 +1,58 @@
+"""Who says what positions are worth: a network, or anything else that answers in batches.
+
+A search writes packed observations into arrays that belong to a :class:`Batch`; an :class:`Evaluator`
+reads them and gives, for each row, a number a move (any positive scale) and a value in [-1, 1] for the
+seat that decides. Uniform answers and random rollouts live in the core and need no batch.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ludus.flow import GameSpec
+from ludus.flow.slab import Array
+
+Floats = npt.NDArray[np.float32]
+
+#: Evaluators inside the core: all moves equal and value 0; the same with observations written, for
+#: benchmarks; and the mean outcome of random matches.
+CORE_EVALUATORS = ("uniform", "free", "rollout")
+
+
+class Batch:
+    """Rows that leaves are written to. The core borrows the arrays: they are allocated once."""
+
+    def __init__(self, spec: GameSpec, rows: int) -> None:
+        if rows < 1:
+            raise ValueError(f"a batch needs rows >= 1, got rows={rows}")
+        self.rows = rows
+        #: name -> packed[rows, *packed_shape]
+        self.obs: dict[str, Array] = {
+            t.name: np.zeros((rows, *t.packed_shape), t.packed_dtype) for t in spec.observation
+        }
+
+    def arrays(self) -> list[Array]:
+        """In the order of the spec."""
+        return list(self.obs.values())
+
+
+class Evaluator(Protocol):
+    """Answers for the first ``count`` rows of a batch. Called by one thread at a time."""
+
+    def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
+        """``policy: float32[count, A]`` (not negative, any scale) and ``value: float32[count]``."""
+        ...
+
+
+class UniformEvaluator:
+    """Knows nothing: all moves equal, value 0."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        self._choices = spec.mask_size
+
+    def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
+        """See :class:`Evaluator`."""
+        return np.ones((count, self._choices), np.float32), np.zeros(count, np.float32)

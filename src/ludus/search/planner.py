@@ -1,0 +1,119 @@
+"""Search for one seat of a game whose seats decide at the same time, against a bot that is known.
+
+Root-parallel trees with random matches to their end (ELF, section 5 and table 7): written ``plan:8x100``
+(trees x rollouts),
+with ``,opponent=hit_and_run,explore=0.5`` and the like behind it. It plays on the match's whole state: it
+sees through fog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated, cast
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ludus.flow import GameSpec, decode_spec
+from ludus.native import NativeGames, core
+
+PREFIX = "plan:"
+Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]
+
+
+class PlannerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``opponent``: who is thought to sit at the other seats ("" = the game's first bot), deciding every
+    ``opponent_skip`` ticks (0 = as often as the planner). ``explore``: weight of UCB's term; ELF's default
+    has none. ``threads``: of one decision; they change nothing but the time."""
+
+    trees: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 8
+    rollouts: Count = 100
+    opponent: str = ""
+    opponent_skip: Annotated[int, msgspec.Meta(ge=0, le=1 << 20)] = 0
+    explore: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 0.0
+    threads: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 1
+
+
+def is_plan(text: str) -> bool:
+    """Whether ``text`` names a planner."""
+    return text.startswith(PREFIX)
+
+
+def parse_plan(text: str) -> PlannerConfig:
+    """``plan:8x100,opponent=simple``. Raises ``ValueError`` naming the mistake."""
+    size, *options = text.removeprefix(PREFIX).split(",")
+    trees, cross, rollouts = size.partition("x")
+    if not cross:
+        raise ValueError(f"{text}: expected plan:TREESxROLLOUTS, for example plan:8x100")
+    plain = {"trees": trees, "rollouts": rollouts}
+    for option in options:
+        name, _, value = option.partition("=")
+        name = name.strip().replace("-", "_")
+        if name not in PlannerConfig.__struct_fields__:
+            near = get_close_matches(name, PlannerConfig.__struct_fields__, 1, 0.5)
+            hint = (
+                f"did you mean {near[0]}?" if near else "known: " + ", ".join(PlannerConfig.__struct_fields__)
+            )
+            raise ValueError(f"{text}: unknown setting {name!r} ({hint})")
+        plain[name] = value.strip()
+    try:
+        return msgspec.convert(plain, PlannerConfig, strict=False)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{text}: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """``mean``: share of a choice's rollouts that were won, 0 where there were none."""
+
+    choice: int
+    visits: npt.NDArray[np.int32]  # [A]
+    mean: npt.NDArray[np.float32]  # [A]
+    ticks: int  # simulated
+
+
+class Planner:
+    """Plans for any seat of ``game``, one decision at a time. One thread calls it.
+
+    ``frame_skip``: ticks between two of its decisions (0 = the game's). Raises ``SearchError`` (a
+    ``ValueError``) for games without bots, with several heads, or whose matches may never end.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        config: PlannerConfig,
+        *,
+        frame_skip: int = 0,
+        native: NativeGames | None = None,
+    ) -> None:
+        module = native or cast(NativeGames, core)
+        self.spec: GameSpec = decode_spec(module.spec_json(game, dict(params)))
+        bots = [b.name for b in self.spec.bots]
+        name = config.opponent or (bots[0] if bots else "")
+        if name not in bots:
+            near = get_close_matches(name, bots, 1, 0.4)
+            hint = f"did you mean {near[0]}?" if near else f"valid: {', '.join(bots) or 'none'}"
+            raise ValueError(f"plan: {game} has no bot {name!r} ({hint})")
+        skip = frame_skip or self.spec.default_frame_skip
+        self._core = module.make_planner(
+            game,
+            dict(params),
+            {
+                "trees": float(config.trees),
+                "rollouts": float(config.rollouts),
+                "frame_skip": float(skip),
+                "opponent": float(bots.index(name)),
+                "opponent_skip": float(config.opponent_skip or skip),
+                "explore": config.explore,
+                "threads": float(config.threads),
+            },
+        )
+
+    def plan(self, state: bytes, seat: int, seed: int) -> Plan:
+        """What ``seat`` should do at ``state`` (of a pool of the same game and parameters, nowhere else)."""
+        return Plan(*self._core.plan(state, seat, seed))

@@ -1,0 +1,713 @@
+"""A run of AlphaZero or AlphaGo Zero, from its first match to its report (paper 003, section 3).
+
+Rounds: self-play until enough new positions are there, the matches into the window (and onto disk), learning
+until every new position has been read often enough, new weights for self-play. Matches are not broken off
+when weights change: they go on with the newest, and every ply records which weights decided.
+
+``run.lag``: with ``sync`` and ``pipelined`` all threads play, then all learn; with ``async`` self-play goes
+on while the learner's thread works, which is right where learning has a device of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.algorithms.alphazero.learner import AlphaZeroLearner, LearnStats, acting_copy
+from ludus.algorithms.alphazero.samples import Positions
+from ludus.algorithms.alphazero.window import Window
+from ludus.flow import GameSpec, Weights
+from ludus.flow.slab import Array
+from ludus.games import GameRef, registry
+from ludus.policies.residual import ResidualNetwork
+from ludus.ratings.sprt import sprt
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.search import NEVER_RESIGN, Games, SearchError, SearchText, SelfPlay
+from ludus.search.network import NetworkEvaluator
+from ludus.storage import Checkpoint, CorruptFile, RunDirectory, StorageError
+from ludus.storage.games import GameFiles, GamesMeta
+from ludus.train.base import RunBase
+from ludus.train.config import Preset
+from ludus.train.errors import ConfigError, Interrupted, RunFailed
+from ludus.train.evaluation import EvalResult, seat_of_plan
+from ludus.train.evaluator import RANDOM, Player, play_matches, search_player
+from ludus.train.hardware import device_name, precision_name, thread_count
+from ludus.train.observer import Observer, Timing, UpdateMetrics
+from ludus.train.referee import FINAL, Referee
+from ludus.train.self_play import SelfPlayTimes, Workers
+from ludus.train.sinks import Sink
+from ludus.train.stopping import Budget, minutes_left, progress, reason_to_stop
+from ludus.train.wiring import SEED_EVALUATION, SEED_NETWORK, SEED_POOL, derive_seed, resolve_spec
+from ludus.train.wiring import network_of as network_of_weights
+
+SCHEMA = 1
+SESSION_SHIFT = 40  # matches of one process are numbered from session << 40
+BLOCK = 1 << 15  # positions that are led to at once
+RECORDED = 32
+RESIGN_MEMORY = 2500  # never-resign matches that tell the threshold (ELF OpenGo)
+RESIGN_ENOUGH = 50
+RESIGN_STEP = 0.05  # most that the threshold moves a round
+RESIGN_HIGHEST = -0.5
+GATE_CHUNK = 50
+POLL_S = 0.01
+SEED_GATE = 17
+
+
+class AlphaZeroState(msgspec.Struct):
+    """Counters of a run: what decides what happens next, apart from tensors and matches."""
+
+    schema: int = SCHEMA
+    budget: Budget = msgspec.field(default_factory=Budget)
+    games: int = 0
+    session: int = 0  # of processes that have worked at this run
+    chunks: list[int] = []  # files of the window
+    next_chunk: int = 1
+    debt: float = 0.0  # minibatches that are due
+    received: int = 0
+    resign_below: float = NEVER_RESIGN
+    playing: int = 0  # version of the weights that play, where a gate holds newer ones back
+    gates: int = 0
+    evaluations: int = 0
+    evaluated_steps: int = 0
+    evaluation_due: bool = False
+    best_score: float | None = None
+    best_version: int = -1
+    log_sizes: dict[str, int] = {}
+    learner: dict[str, int] = {}
+
+
+@dataclass(slots=True)
+class AlphaZeroParts:
+    """Everything that such a run is made of."""
+
+    spec: GameSpec
+    params: dict[str, str]
+    game: GameRef
+    learner: AlphaZeroLearner
+    window: Window
+    config: AlphaZeroConfig
+    device: str
+    precision: str
+    threads: int
+    seed: int  # of the matches
+
+    def close(self) -> None:
+        """Stops threads."""
+        self.learner.close()
+
+
+def build_alphazero(preset: Preset) -> AlphaZeroParts:
+    """The parts at their beginning. Raises ``ConfigError`` on what cannot be put together."""
+    config = preset.algorithm
+    assert isinstance(config, AlphaZeroConfig)
+    torch.set_num_threads(1)
+    spec, params = resolve_spec(preset)
+    run = preset.run
+    device, threads = device_name(run), thread_count(run)
+    precision = precision_name(run, device)
+    game = registry.find(preset.game.name)
+    try:
+        learner = AlphaZeroLearner(
+            config,
+            preset.policy,
+            spec,
+            seed=derive_seed(run.seed, SEED_NETWORK),
+            threads=threads,
+            device=device,
+            precision=precision,
+        )
+        parts = AlphaZeroParts(
+            spec=spec,
+            params=params,
+            game=game,
+            learner=learner,
+            window=Window(config, spec.mask_size),
+            config=config,
+            device=device,
+            precision=precision,
+            threads=threads,
+            seed=derive_seed(run.seed, SEED_POOL),
+        )
+        make_plays(preset, parts, 0, NetworkEvaluator(learner.playing, "float32"))  # refuses what cannot be
+    except (ValueError, SearchError) as error:
+        raise ConfigError(str(error)) from error
+    return parts
+
+
+def make_plays(
+    preset: Preset, parts: AlphaZeroParts, session: int, evaluator: NetworkEvaluator
+) -> list[SelfPlay]:
+    """One a thread; their matches are numbered apart from each other's and from other sessions'."""
+    threads = parts.threads
+    return [
+        SelfPlay(
+            parts.game.name,
+            parts.params,
+            preset.search,
+            preset.self_play,
+            evaluator=evaluator.sibling(i),
+            seed=parts.seed,
+            first=(session << SESSION_SHIFT) + i,
+            stride=threads,
+            native=parts.game.native,
+        )
+        for i in range(threads)
+    ]
+
+
+class AlphaZeroTrainer(RunBase):
+    """Owns the parts of a run and its files while it runs. Made, run once, closed."""
+
+    def __init__(
+        self,
+        preset: Preset,
+        parts: AlphaZeroParts,
+        run: RunDirectory,
+        observer: Observer,
+        sinks: tuple[Sink, ...] = (),
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        super().__init__(preset, run, observer, sinks)
+        self.parts, self.config = parts, parts.config
+        self.state = AlphaZeroState()
+        meta = GamesMeta(parts.spec.name, parts.spec.spec_hash, parts.params, parts.seed)
+        self.files = GameFiles(run.games, meta)
+        self.referee = Referee(
+            preset, parts.spec, parts.params, self._against(), self.log, lambda: self._interrupted
+        )
+        self._lowest: npt.NDArray[np.float32] = np.zeros(0, np.float32)
+        self._saved_at = self._mark = time.perf_counter()
+        self._saved_games = -1
+        self._lag: dict[int, int] = {}
+        if checkpoint is None:
+            self.log.event("started", seed=preset.run.seed)
+            parts.learner.publish(None)
+            parts.learner.version = 0
+        else:
+            self._resume(checkpoint)
+        self._random = np.random.Generator(
+            np.random.Philox(key=derive_seed(preset.run.seed, 7, self.state.session))
+        )
+        self._played = self._playing_network()
+        evaluator = self._evaluator(self._played)
+        self.workers = Workers(make_plays(preset, parts, self.state.session, evaluator))
+        self._hand_over(evaluator)
+        self.state.session += 1
+
+    @property
+    def version(self) -> int:
+        return self.parts.learner.version
+
+    def _against(self) -> tuple[str, ...]:
+        named = self.preset.evaluation.against or tuple(b.name for b in self.parts.spec.bots)
+        return named or (RANDOM,)
+
+    # ---- going on --------------------------------------------------------------------------------
+
+    def _resume(self, checkpoint: Checkpoint) -> None:
+        where = f"checkpoint of version {checkpoint.version}"
+        try:
+            state = msgspec.json.decode(checkpoint.state, type=AlphaZeroState)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise CorruptFile(f"{where}: {error}") from error
+        if state.schema != SCHEMA:
+            raise CorruptFile(f"{where}: schema {state.schema}, expected {SCHEMA}")
+        try:
+            self.parts.learner.load_state(checkpoint.optimizer, state.learner)
+        except ValueError as error:
+            raise CorruptFile(f"{where}: {error}") from error
+        lowest = checkpoint.rollout.get("lowest_winner")
+        self._lowest = np.zeros(0, np.float32) if lowest is None else np.asarray(lowest, np.float32)
+        self.state = state
+        self.log.rewind(state.log_sizes)
+        window = self.parts.window
+        before = state.games
+        for number in state.chunks:
+            self._take_in(number, self._read(number))
+        window.total_games = before
+        # Matches that were finished after the checkpoint are as good as any: nothing of them is lost.
+        late = [n for n in self.files.numbers() if n >= state.next_chunk]
+        for number in late:
+            games = self._read(number)
+            self._count(games)
+            self._take_in(number, games)
+            state.next_chunk = number + 1
+        self.log.event("resumed", version=checkpoint.version, steps=state.budget.steps, games=state.games)
+
+    def _read(self, number: int) -> Games:
+        try:
+            return Games.check(self.files.read(number), self.parts.spec.mask_size)
+        except ValueError as error:
+            raise CorruptFile(f"{self.files.path(number)}: {error}") from error
+
+    def _playing_network(self) -> ResidualNetwork:
+        """The weights that play: the learner's newest, or those that the gate let through last."""
+        learner = self.parts.learner
+        if not self.config.gate or self.state.playing == learner.version:
+            return learner.playing
+        weights = self.run_dir.load_snapshot(self.state.playing)
+        network = network_of_weights(weights, self.parts.spec, f"snapshot {self.state.playing}")
+        assert isinstance(network, ResidualNetwork)
+        return network.to(self.parts.device)
+
+    def _evaluator(self, network: ResidualNetwork) -> NetworkEvaluator:
+        return NetworkEvaluator(network, self.parts.precision, symmetries=self.config.symmetries)
+
+    def _hand_over(self, evaluator: NetworkEvaluator) -> None:
+        version = self.state.playing if self.config.gate else self.version
+        self.workers.set_weights(evaluator, version, derive_seed(self.preset.run.seed, 8, version) >> 8)
+        self.workers.set_resign(self.state.resign_below if self.preset.self_play.resign else NEVER_RESIGN)
+
+    # ---- the loop --------------------------------------------------------------------------------
+
+    def run(self) -> tuple[EvalResult, ...]:
+        """Trains until a budget is used up, then evaluates the best weights. Returns that evaluation.
+
+        Raises ``Interrupted`` after Ctrl-C (the run was saved) and ``RunFailed`` when training cannot go on.
+        """
+        self._mark = time.perf_counter()
+        with self._signals():
+            while not (reason := reason_to_stop(self.preset.run, self.state.budget)):
+                self._between_rounds()
+                self._round()
+            self.reason = reason
+            self.workers.pause()
+            self._say(f"training ends: {reason}")
+            self._save()
+            final = self._final()
+            self.log.event("finished", reason=reason, best=max(self.state.best_version, 0))
+            return final
+
+    def close(self) -> None:
+        """Stops threads and closes files. Idempotent."""
+        self.workers.close()
+        self.parts.close()
+        self._feed(lambda sink: sink.close())
+        self.log.close()
+
+    def _progress(self) -> float:
+        return progress(self.preset.run, self.state.budget)
+
+    def _between_rounds(self) -> None:
+        state = self.state
+        every = self.preset.evaluation.every_steps if self.preset.evaluation.matches > 0 else 0
+        if every > 0 and state.budget.steps - state.evaluated_steps >= every:
+            state.evaluated_steps = state.budget.steps
+            state.evaluation_due = True
+        if self._interrupted:
+            self.workers.pause()
+            saved = self._save()
+            self.log.event("interrupted", version=self.version)
+            if not saved:
+                raise RunFailed("interrupted, and the state could not be saved; the newest checkpoint stands")
+            raise Interrupted(self.run_dir.path, self.version)
+        minutes = (time.perf_counter() - self._saved_at) / 60.0
+        if state.evaluation_due or minutes >= self.preset.run.checkpoint_every_minutes > 0:
+            self._save()
+        if state.evaluation_due:
+            self._evaluate()
+
+    def _round(self) -> None:
+        state, parts = self.state, self.parts
+        begin = time.perf_counter()
+        games = self._collect()
+        times = self.workers.times()
+        collected = time.perf_counter()
+        if len(games):
+            self._keep(games)
+        stats = LearnStats()
+        if parts.window.ready:
+            if self.preset.run.lag == "async":
+                self.workers.start()
+            stats = self._learn()
+            self.workers.pause()
+            if stats.minibatches:
+                self._publish()
+        end = time.perf_counter()
+        state.budget.minutes += (end - self._mark) / 60.0
+        self._mark = end
+        if len(games):
+            self._report(games, stats, times, collected - begin, end - collected)
+
+    def _collect(self) -> Games:
+        """Self-play until the round's positions are there (or Ctrl-C, or the budget of minutes)."""
+        new: list[Games] = []
+        positions = 0
+        limit = self.preset.run.max_minutes
+        while positions < self.config.round_positions and not self._interrupted:
+            target = self.workers.moves() + max(64, (self.config.round_positions - positions) // 2)
+            self.workers.start()
+            while self.workers.moves() < target and not self._stopping():
+                time.sleep(POLL_S)
+                used = self.state.budget.minutes + (time.perf_counter() - self._mark) / 60.0
+                if limit and used >= limit:
+                    break
+            self.workers.pause()
+            games = self.workers.take_games()
+            positions += int(games.full.sum())
+            new.append(games)
+            if limit and self.state.budget.minutes + (time.perf_counter() - self._mark) / 60.0 >= limit:
+                break
+        return Games.join(new)
+
+    def _stopping(self) -> bool:
+        """Ctrl-C came (at any moment, from a signal), or a thread has failed."""
+        return self._interrupted or self.workers.failed()
+
+    def _keep(self, games: Games) -> None:
+        """New matches onto disk and into the window."""
+        state = self.state
+        number = state.next_chunk
+        state.next_chunk += 1
+        try:
+            self.files.write(number, games.columns())
+        except OSError as error:
+            self._problem(f"matches {number} were not written: {error.strerror or error}")
+        self._count(games)
+        self._take_in(number, games)
+
+    def _count(self, games: Games) -> None:
+        state = self.state
+        full = int(games.full.sum())
+        state.games += len(games)
+        state.received += full
+        state.budget.steps += full
+        state.budget.ticks += len(games.action)
+        state.debt += self.config.reuse * full / self.config.batch
+        behind, count = np.unique(np.maximum(self.version - games.version, 0), return_counts=True)
+        self._lag = {int(b): int(n) for b, n in zip(behind, count, strict=True)}
+        told = games.lowest_winner[games.never_resign != 0]
+        self._lowest = np.concatenate([self._lowest, told])[-RESIGN_MEMORY:]
+        self._move_resign()
+
+    def _take_in(self, number: int, games: Games) -> None:
+        left = self.parts.window.add(number, games)
+        kept = {c.number for c in self.parts.window.chunks}
+        self.state.chunks = sorted(kept)
+        # Files go only when no checkpoint on disk needs them any more: with the next one that is written.
+        self._left = sorted({*getattr(self, "_left", []), *left})
+
+    def _move_resign(self) -> None:
+        """Towards the value that at most ``resign_errors`` of the winners ever saw, a step at a time."""
+        settings = self.preset.self_play
+        if not settings.resign or len(self._lowest) < RESIGN_ENOUGH:
+            return
+        wanted = float(np.quantile(self._lowest, settings.resign_errors))
+        wanted = min(max(wanted, NEVER_RESIGN), RESIGN_HIGHEST)
+        now = self.state.resign_below
+        self.state.resign_below = min(max(wanted, now - RESIGN_STEP), now + RESIGN_STEP)
+
+    # ---- learning --------------------------------------------------------------------------------
+
+    def _lead(
+        self,
+        match: npt.NDArray[np.uint64],
+        actions: npt.NDArray[np.uint16],
+        offset: npt.NDArray[np.int64],
+        first: npt.NDArray[np.int64],
+        wanted: npt.NDArray[np.int32],
+        rows: npt.NDArray[np.int32],
+    ) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
+        """See :data:`ludus.algorithms.alphazero.window.Reader`."""
+        parts = self.parts
+        count = len(rows)
+        obs: dict[str, Array] = {
+            t.name: np.zeros((count, *t.packed_shape), t.packed_dtype) for t in parts.spec.observation
+        }
+        mask = np.zeros((count, parts.spec.mask_size), np.uint8)
+        parts.game.native.read_positions(
+            parts.game.name,
+            parts.params,
+            parts.seed,
+            match,
+            actions,
+            offset,
+            first,
+            wanted,
+            rows,
+            list(obs.values()),
+            mask,
+        )
+        return obs, mask
+
+    def _draw(self, count: int) -> Positions:
+        try:
+            return self.parts.window.draw(count, self._random, self._lead)
+        except SearchError as error:
+            raise RunFailed(f"recorded matches do not fit the game: {error}") from error
+
+    def _learn(self) -> LearnStats:
+        batch = self.config.batch
+        due = int(self.state.debt)
+        self.state.debt -= due
+        total = LearnStats()
+        while due > 0 and not self._interrupted:
+            now = min(due, max(1, BLOCK // batch))
+            stats = self.parts.learner.learn(self._draw(now * batch), self._progress())
+            if not (np.isfinite(stats.policy_loss) and np.isfinite(stats.value_loss)):
+                raise RunFailed(
+                    f"version {self.version}: the loss is not finite; "
+                    "lower algorithm.learning_rate, then resume"
+                )
+            total = _merged(total, stats)
+            due -= now
+        return total
+
+    def _publish(self) -> None:
+        parts = self.parts
+        network = parts.learner.publish(self._draw(self.config.statistics_batches * self.config.batch))
+        if not self.config.gate:
+            self._played = network
+            self._hand_over(self._evaluator(network))
+            return
+        if self._passes_gate(network):
+            self.state.playing = self.version
+            self._played = acting_copy(network)
+            self._snapshot(parts.learner.weights())
+            self._hand_over(self._evaluator(self._played))
+        elif not self.run_dir.snapshot_path(self.state.playing).is_file():
+            self._snapshot(self._weights_as(self.state.playing))
+
+    def _weights_as(self, version: int) -> Weights:
+        newest = self.parts.learner.weights()
+        tensors: dict[str, Array] = {
+            n: t.detach().cpu().numpy().copy() for n, t in self._played.state_dict().items()
+        }
+        return Weights(msgspec.structs.replace(newest.meta, version=version), tensors)
+
+    def _snapshot(self, weights: Weights) -> None:
+        try:
+            self.run_dir.save_snapshot(weights)
+        except OSError as error:
+            self._problem(f"weights {weights.meta.version} were not written: {error.strerror or error}")
+
+    def _passes_gate(self, candidate: ResidualNetwork) -> bool:
+        """``gate_matches`` between the candidate and what plays, in chunks that are always played to the
+        end.
+        """
+        config, parts = self.config, self.parts
+        self.state.gates += 1
+        score = wins = losses = played = 0.0
+        verdict = ""
+        while played < config.gate_matches and not self._interrupted:
+            seed = derive_seed(self.preset.run.seed, SEED_GATE, self.state.gates, int(played))
+            count = min(GATE_CHUNK, config.gate_matches - int(played))
+            results = play_matches(
+                parts.spec,
+                parts.params,
+                self._searched(candidate, seed, self.version),
+                self._searched(self._played, seed ^ 1, self.state.playing),
+                matches=count,
+                seed=seed,
+            )
+            outcomes = [r.outcome[seat_of_plan(r, 0)] for r in results if not r.error]
+            wins += sum(o > 0 for o in outcomes)
+            losses += sum(o < 0 for o in outcomes)
+            score += sum(0.5 + 0.5 * o for o in outcomes)
+            played += count
+            low, high = 0.5, 2.0 * config.gate_score - 0.5
+            verdict = sprt(int(wins), int(losses), low, high)[0] if 0.5 < high < 1.0 else ""
+            if verdict:
+                break
+        passed = verdict == "accept" or (not verdict and score >= config.gate_score * max(played, 1.0))
+        self.log.event("gate", version=self.version, passed=passed, score=score, matches=played)
+        self._say(
+            f"gate: version {self.version} scored {score:g} of {played:g} against {self.state.playing}: "
+            f"{'it plays from now on' if passed else 'refused'}"
+        )
+        return passed and not self._interrupted
+
+    # ---- evaluation ------------------------------------------------------------------------------
+
+    def _searched(self, network: ResidualNetwork, seed: int, version: int) -> Player:
+        """A player with these weights as evaluations want it: so many visits, no noise."""
+        evaluation, search = self.preset.evaluation, self.preset.search
+        visits = evaluation.visits or search.visits
+        name = f"version {version}"
+        if visits == 1:
+            return Player(name, actor=NetworkActor(network, seed, version, evaluation.greedy))
+        config = msgspec.structs.replace(
+            search, visits=visits, noise_share=0.0, forced_playouts=0.0, gumbel_moves=0
+        )
+        text = SearchText(config, plies=0 if evaluation.greedy else SearchText().plies)
+        evaluator = NetworkEvaluator(network, self.parts.precision)
+        return search_player(name, self.parts.spec, self.parts.params, text, evaluator, seed, version)
+
+    def _player_of(self, network: ResidualNetwork, version: int) -> Callable[[int], Player]:
+        return lambda seed: self._searched(network, seed, version)
+
+    def _evaluate(self) -> None:
+        state = self.state
+        self.workers.pause()
+        version, number = self.version, state.evaluations
+        results = self.referee.rate(
+            self._player_of(self.parts.learner.playing, version),
+            version,
+            number,
+            self.preset.evaluation.matches,
+        )
+        if results is None:
+            return
+        state.evaluations += 1
+        state.evaluation_due = False
+        score = self.judged(version, results, number, state.budget, state.best_score)
+        if score is not None:
+            state.best_score, state.best_version = score, version
+        self._mark = time.perf_counter()
+
+    def _final(self) -> tuple[EvalResult, ...]:
+        evaluation, state = self.preset.evaluation, self.state
+        if evaluation.matches > 0 and self.version > 0:
+            self._evaluate()
+            self._stop_if_interrupted()
+        if evaluation.final_matches == 0:
+            return ()
+        best = state.best_version if state.best_version >= 0 else self.version
+        network = self.parts.learner.playing
+        if best != self.version and best in self.run_dir.checkpoints.versions():
+            try:
+                weights = self.run_dir.checkpoints.load(best).weights
+                loaded = network_of_weights(weights, self.parts.spec, f"version {best}", self.parts.device)
+                assert isinstance(loaded, ResidualNetwork)
+                network = loaded
+            except StorageError as error:
+                self._problem(f"the best weights cannot be read, the last ones are rated instead: {error}")
+                best = self.version
+        else:
+            best = self.version
+        self._say(f"final evaluation of version {best}: {evaluation.final_matches} matches an opponent")
+        results = self.referee.rate(
+            self._player_of(network, best), best, FINAL, evaluation.final_matches, record=RECORDED
+        )
+        self._stop_if_interrupted()
+        assert results is not None
+        self.judged(best, results, FINAL, state.budget, None)
+        for problem in self.referee.keep_replays(self.run_dir.replays):
+            self._problem(problem)
+        return results
+
+    # ---- files and numbers -----------------------------------------------------------------------
+
+    def _save(self) -> bool:
+        """Writes a checkpoint. A failure is reported and the run goes on; False then."""
+        state, parts = self.state, self.parts
+        self.workers.pause()
+        if state.games == self._saved_games:
+            return True
+        arrays, counters = parts.learner.state()
+        state.learner = counters
+        state.log_sizes = self.log.sizes()
+        checkpoint = Checkpoint(
+            parts.learner.weights(), arrays, {"lowest_winner": self._lowest}, msgspec.json.encode(state)
+        )
+        try:
+            path = self.run_dir.checkpoints.save(checkpoint)
+        except OSError as error:
+            self._problem(
+                f"checkpoint of version {self.version} was not written ({error.strerror or error}); "
+                "the one before it stands, the run goes on"
+            )
+            self._saved_at = time.perf_counter()
+            return False
+        self._saved_at, self._saved_games = time.perf_counter(), state.games
+        self._drop_files()
+        self.observer.on_checkpoint(path, self.version)
+        return True
+
+    def _drop_files(self) -> None:
+        """Removes files of matches that no checkpoint on disk refers to."""
+        store = self.run_dir.checkpoints
+        needed: set[int] = set(self.state.chunks)
+        playing = {self.state.playing}
+        for version in store.versions():
+            try:
+                old = msgspec.json.decode(store.load_state(version), type=AlphaZeroState)
+            except (StorageError, msgspec.DecodeError):
+                continue
+            needed |= set(old.chunks)
+            playing.add(old.playing)
+        gone = [n for n in self.files.numbers() if n not in needed and n < self.state.next_chunk]
+        self.files.drop(gone)
+        if self.config.gate:
+            self.run_dir.drop_snapshots(playing)
+
+    def _report(
+        self, games: Games, stats: LearnStats, times: SelfPlayTimes, collect_s: float, learn_s: float
+    ) -> None:
+        state, total = self.state, max(collect_s + learn_s, 1e-9)
+        lag, count = self._lag, max(1, sum(self._lag.values()))
+        won = int((games.outcome > 0).sum())
+        lost = int((games.outcome < 0).sum())
+        slots = self.preset.self_play.slots
+        collect = max(collect_s, 1e-9)
+        metrics = UpdateMetrics(
+            update=self.version,
+            version=self.version,
+            steps=state.budget.steps,
+            received=state.received,
+            ticks=state.budget.ticks,
+            matches=state.games,
+            progress=self._progress(),
+            loss=msgspec.to_builtins(stats) | {"samples": float(stats.samples)},
+            lag_mean=sum(b * n for b, n in lag.items()) / count,
+            lag_max=max(lag, default=0),
+            lag=dict(sorted(lag.items())),
+            sample_reuse=self.parts.learner.steps / max(1, state.received),
+            dropped=0,
+            outcomes={"itself": (won, len(games) - won - lost, lost)},
+            win_rate={"itself (first seat)": won / max(1, len(games))},
+            mean_return=float(games.outcome.mean()),
+            mean_ticks=float(games.plies.mean()),
+            handover_ticks=0,
+            time=Timing(
+                minutes=state.budget.minutes,
+                minutes_left=minutes_left(self.preset.run, state.budget, int(games.full.sum()) / total),
+                update_s=total,
+                collect_s=collect_s,
+                infer_s=times.evaluate_s,
+                learn_s=learn_s,
+                frames_per_s=len(games.action) / total,
+                steps_per_s=int(games.full.sum()) / total,
+            ),
+            search={
+                "evaluations_per_s": times.evaluations / collect,
+                "simulations_per_s": times.simulations / collect,
+                "matches_per_s": len(games) / total,
+                "batch_fill": times.evaluations / max(1, times.batches * slots),
+                "network_share": times.evaluate_s / max(times.busy_s, 1e-9),
+                "cache_hits": times.hits / max(1, times.lookups),
+                "window_games": float(self.parts.window.games),
+                "window_positions": float(self.parts.window.positions),
+                "resign_below": state.resign_below,
+                "resigned": float(games.resigned.mean()),
+            },
+        )
+        self._record(metrics)
+
+
+def _merged(a: LearnStats, b: LearnStats) -> LearnStats:
+    """Means over the samples of both."""
+    count = max(1, a.samples + b.samples)
+
+    def mean(name: str) -> float:
+        return float(getattr(a, name) * a.samples + getattr(b, name) * b.samples) / count
+
+    return LearnStats(
+        minibatches=a.minibatches + b.minibatches,
+        samples=a.samples + b.samples,
+        policy_loss=mean("policy_loss"),
+        policy_excess=mean("policy_excess"),
+        value_loss=mean("value_loss"),
+        grad_norm=mean("grad_norm"),
+        learning_rate=b.learning_rate,
+    )
+
+
+__all__ = ["SEED_EVALUATION", "AlphaZeroTrainer", "build_alphazero"]

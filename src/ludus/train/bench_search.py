@@ -1,0 +1,193 @@
+"""How fast a search is: alone, and how much of a network's own rate self-play reaches.
+
+What is compared is timed in turns, several times over, so that what else the machine does falls on both
+alike; the best turn of each counts for rates, the ratio is that of all turns together.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+import numpy as np
+import torch
+
+from ludus.games import GameRef, registry
+from ludus.games import spec as game_spec
+from ludus.policies.config import PolicyConfig
+from ludus.policies.residual import make_network
+from ludus.search import Batch, SearchConfig, SearchError, SelfPlay, SelfPlayConfig
+from ludus.search.network import NetworkEvaluator
+from ludus.train.config import RunConfig
+from ludus.train.errors import ConfigError
+from ludus.train.hardware import device_name, precision_name, thread_count
+from ludus.train.self_play import Workers
+
+TURNS = 3
+
+
+class SearchBench(msgspec.Struct, frozen=True):
+    """Rates are per second of wall time. ``simulations_per_s``: of one thread, with an evaluator that costs
+    nothing, rules and observations included. The others are of all threads: ``raw_per_s`` evaluations of the
+    network alone on full batches, ``self_play_per_s`` those that self-play had done, ``share`` their ratio.
+    """
+
+    game: str
+    slots: int
+    visits: int
+    simulations_per_s: float
+    moves_per_s: float
+    rollouts_per_s: float
+    network: str = ""
+    parameters: int = 0
+    precision: str = ""
+    device: str = ""
+    threads: int = 0
+    raw_per_s: float = 0.0
+    self_play_per_s: float = 0.0
+    share: float = 0.0
+    batch_fill: float = 0.0
+
+
+def bench_search(
+    game: str,
+    params: dict[str, str],
+    *,
+    slots: int = 64,
+    visits: int = 400,
+    blocks: int = 0,
+    filters: int = 64,
+    threads: int = 0,
+    seconds: float = 6.0,
+) -> SearchBench:
+    """Times self-play of ``slots`` matches a thread. With ``blocks`` also with a network of that size.
+
+    Raises ``ConfigError`` where the game cannot be searched.
+    """
+    ref = registry.find(game)
+    name, native = ref
+    search = SearchConfig(visits=visits, noise_share=0.25)
+    plays = SelfPlayConfig(slots=slots)
+    try:
+
+        def alone(evaluator: str) -> SelfPlay:
+            return SelfPlay(name, params, search, plays, evaluator=evaluator, seed=1, native=native)
+
+        free, rollouts = alone("free"), alone("rollout")
+    except SearchError as error:
+        raise ConfigError(str(error)) from error
+    share = seconds / (2.0 if blocks == 0 else 4.0)
+    best = max(
+        _rate(lambda: free.step(visits), lambda: free.simulations, share / TURNS) for _ in range(TURNS)
+    )
+    moves = free.moves / max(free.simulations, 1) * best
+    random = _rate(lambda: rollouts.step(16), lambda: rollouts.simulations, share / TURNS)
+    base = SearchBench(name, slots, visits, best, moves, random)
+    if blocks == 0:
+        return base
+    return _with_network(base, ref, params, search, plays, blocks, filters, threads, seconds / 2)
+
+
+def _rate(step: Callable[[], object], count: Callable[[], int], seconds: float) -> float:
+    begin, before = time.perf_counter(), count()
+    while time.perf_counter() - begin < seconds:
+        step()
+    return (count() - before) / (time.perf_counter() - begin)
+
+
+def _with_network(
+    base: SearchBench,
+    game: GameRef,
+    params: dict[str, str],
+    search: SearchConfig,
+    plays: SelfPlayConfig,
+    blocks: int,
+    filters: int,
+    threads: int,
+    seconds: float,
+) -> SearchBench:
+    torch.set_num_threads(1)
+    run = RunConfig(threads=threads)
+    device, count = device_name(run), thread_count(run)
+    precision = precision_name(run, device)
+    spec = game_spec(base.game, params)
+    try:
+        network = make_network(PolicyConfig(blocks=blocks, filters=filters), spec, 1).to(device)
+    except ValueError as error:
+        raise ConfigError(f"{base.game}: {error}") from error
+    evaluator = NetworkEvaluator(network, precision)
+    workers = Workers(
+        [
+            SelfPlay(
+                base.game,
+                params,
+                search,
+                plays,
+                evaluator=evaluator.sibling(i),
+                seed=1,
+                first=i,
+                stride=count,
+                native=game.native,
+            )
+            for i in range(count)
+        ]
+    )
+    raw_s = play_s = 0.0
+    raw = played = 0
+    filled = batches = 0
+    try:
+        for turn in range(TURNS + 1):
+            begin = time.perf_counter()
+            done = _raw(evaluator, Batch(spec, plays.slots), count, seconds / (2 * TURNS))
+            took = time.perf_counter() - begin
+            begin = time.perf_counter()
+            workers.start()
+            time.sleep(seconds / (2 * TURNS))
+            workers.pause()
+            played_s = time.perf_counter() - begin
+            times = workers.times()
+            if turn == 0:  # warm
+                continue
+            raw, raw_s = raw + done, raw_s + took
+            played, play_s = played + times.evaluations, play_s + played_s
+            filled, batches = filled + times.evaluations, batches + times.batches
+    finally:
+        workers.close()
+    return msgspec.structs.replace(
+        base,
+        network=f"{blocks} blocks x {filters}",
+        parameters=sum(p.numel() for p in network.parameters()),
+        precision=precision,
+        device=device,
+        threads=count,
+        raw_per_s=raw / raw_s,
+        self_play_per_s=played / play_s,
+        share=(played / play_s) / (raw / raw_s),
+        batch_fill=filled / max(1, batches * plays.slots),
+    )
+
+
+def _raw(evaluator: NetworkEvaluator, batch: Batch, threads: int, seconds: float) -> int:
+    """Evaluations of full batches by ``threads`` threads, nothing else."""
+    stop = threading.Event()
+    random = np.random.default_rng(1)
+    for array in batch.obs.values():
+        if array.dtype == np.uint8:
+            array[...] = random.integers(0, 256, array.shape)
+
+    def work() -> int:
+        torch.set_num_threads(1)
+        done = 0
+        while not stop.is_set():
+            evaluator.evaluate(batch, batch.rows)
+            done += batch.rows
+        return done
+
+    with ThreadPoolExecutor(threads) as executor:
+        running = [executor.submit(work) for _ in range(threads)]
+        time.sleep(seconds)
+        stop.set()
+        return sum(f.result() for f in running)

@@ -1,0 +1,216 @@
+"""AlphaZero's loss, window and learner."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+
+from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.algorithms.alphazero.learner import AlphaZeroLearner
+from ludus.algorithms.alphazero.loss import alphazero_loss, masked_log_probs
+from ludus.algorithms.alphazero.samples import Positions
+from ludus.algorithms.alphazero.window import Window
+from ludus.flow.slab import Array
+from ludus.games import spec as game_spec
+from ludus.native import core
+from ludus.policies.config import PolicyConfig
+from ludus.policies.residual import ResidualNetwork
+from ludus.ratings.sprt import sprt
+from ludus.search import Games, SearchConfig, SelfPlay, SelfPlayConfig
+
+GAME = "tic_tac_toe"
+SMALL = PolicyConfig(blocks=1, filters=8, value_hidden=8)
+
+
+def played(count: int, seed: int = 1, first: int = 0) -> Games:
+    play = SelfPlay(
+        GAME,
+        {},
+        SearchConfig(visits=12),
+        SelfPlayConfig(slots=16, full_share=0.7, cheap_visits=4),
+        evaluator="rollout",
+        seed=seed,
+        first=first,
+    )
+    games = Games.empty()
+    while len(games) < count:
+        play.step(8)
+        games = Games.join([games, play.take_games()])
+    return games
+
+
+def lead(
+    match: Array, actions: Array, offset: Array, first: Array, wanted: Array, rows: Array
+) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
+    board = np.zeros((len(rows), 3), np.uint8)
+    mask = np.zeros((len(rows), 9), np.uint8)
+    core.read_positions(GAME, {}, 1, match, actions, offset, first, wanted, rows, [board], mask)
+    return {"board": board}, mask
+
+
+def test_the_loss_is_the_papers() -> None:
+    random = np.random.default_rng(1)
+    logits, mask = random.normal(size=(5, 4)), np.array([[1, 1, 0, 1]] * 5, np.uint8)
+    target = random.random((5, 4)) * mask
+    target /= target.sum(axis=1, keepdims=True)
+    v, z = random.uniform(-1, 1, 5), random.choice([-1.0, 0.0, 1.0], 5)
+    expected_policy = expected_value = 0.0
+    for i in range(5):
+        total = sum(math.exp(logits[i, a]) for a in range(4) if mask[i, a])
+        expected_policy -= sum(
+            target[i, a] * (logits[i, a] - math.log(total)) for a in range(4) if mask[i, a]
+        )
+        expected_value += (z[i] - v[i]) ** 2
+    loss = alphazero_loss(
+        masked_log_probs(torch.tensor(logits), torch.tensor(mask)),
+        torch.tensor(v, dtype=torch.float32),
+        torch.tensor(target, dtype=torch.float32),
+        torch.tensor(z, dtype=torch.float32),
+        0.5,
+    )
+    assert float(loss.policy) == pytest.approx(expected_policy, rel=1e-5)
+    assert float(loss.value) == pytest.approx(expected_value, rel=1e-5)
+    assert float(loss.total) == pytest.approx(expected_policy + 0.5 * expected_value, rel=1e-5)
+    assert float(loss.entropy) <= float(loss.policy)
+
+
+def test_the_window_draws_what_was_recorded() -> None:
+    """Every drawn position is one of a full search, with its own policy and the match's outcome."""
+    config = AlphaZeroConfig(window_games_min=10, window_games=1000, window_share=1.0)
+    window = Window(config, 9)
+    parts = [played(30), played(30, first=1 << 40)]
+    for number, games in enumerate(parts):
+        window.add(number, games)
+    joined = Games.join(parts)
+    assert window.positions == int(joined.full.sum())
+    drawn = window.draw(4000, np.random.default_rng(1), lead)
+    known: dict[bytes, set[tuple[float, ...]]] = {}
+    offset = np.concatenate([[0], np.cumsum(joined.plies)])
+    pairs = np.concatenate([[0], np.cumsum(joined.targets, dtype=np.int64)])
+    for g in range(len(joined)):
+        own = [0, 0]
+        for ply in range(offset[g], offset[g + 1]):
+            seat = int(joined.seat[ply])
+            if joined.full[ply]:
+                board = (own[seat] | own[1 - seat] << 9).to_bytes(3, "little")
+                policy = np.zeros(9)
+                cut = slice(pairs[ply], pairs[ply + 1])
+                policy[joined.target_move[cut]] = joined.target_share[cut]
+                value = float(joined.outcome[g]) * (1 if seat == 0 else -1)
+                row = (value, *np.round(policy / policy.sum(), 4))
+                known.setdefault(board, set()).add(row)
+            own[seat] |= 1 << int(joined.action[ply])
+    for i in range(len(drawn)):
+        row = (float(drawn.value[i]), *np.round(drawn.policy[i].astype(float), 4))
+        options = known[drawn.obs["board"][i].tobytes()]
+        assert min(np.abs(np.subtract(row, o)).max() for o in options) < 2e-4
+    assert drawn.policy[drawn.mask == 0].max(initial=0.0) == 0.0
+
+
+def test_the_window_is_first_in_first_out_and_bounded() -> None:
+    config = AlphaZeroConfig(window_games_min=20, window_games=45, window_share=0.5)
+    window = Window(config, 9)
+    gone: list[int] = []
+    for number in range(8):
+        gone += window.add(number, played(20, first=number << 40))
+        assert window.ready
+    assert gone == list(range(len(gone)))
+    assert len(gone) >= 4
+    assert window.games <= 45 + 2 * 35
+
+
+def test_even_outcomes_evens_wins_out() -> None:
+    games = played(60)
+    config = AlphaZeroConfig(even_outcomes=True, window_games_min=1, window_share=1.0)
+    window = Window(config, 9)
+    one_sided = games.columns() | {"outcome": np.where(np.arange(len(games)) % 10 == 0, -1.0, 1.0)}
+    one_sided["outcome"] = one_sided["outcome"].astype(np.float32)
+    window.add(0, Games.check(one_sided, 9))
+    drawn = window.draw(4000, np.random.default_rng(1), lead)
+    marks = np.unpackbits(drawn.obs["board"].astype(np.uint8), axis=1, bitorder="little").sum(axis=1)
+    winner_first = (drawn.value > 0) == (marks % 2 == 0)
+    assert 0.5 < winner_first.mean() < 0.6
+
+
+def positions(count: int) -> Positions:
+    window = Window(AlphaZeroConfig(window_games_min=1, window_share=1.0), 9)
+    window.add(0, played(60))
+    return window.draw(count, np.random.default_rng(3), lead)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
+def test_a_learner_overfits_a_batch_and_goes_on_where_it_was(optimizer: str) -> None:
+    config = AlphaZeroConfig(
+        optimizer="sgd" if optimizer == "sgd" else "adamw",
+        learning_rate=0.05 if optimizer == "sgd" else 0.005,
+        batch=64,
+        schedule="constant",
+        symmetries=False,
+        ema=0.5,
+    )
+    spec = game_spec(GAME)
+    learner = AlphaZeroLearner(config, SMALL, spec, seed=1, threads=2)
+    data = positions(64)
+    first = learner.learn(data, 0.0)
+    for _ in range(60):
+        last = learner.learn(data, 0.0)
+    assert last.policy_excess < 0.6 * first.policy_excess
+    assert last.value_loss < 0.7 * first.value_loss
+
+    other = AlphaZeroLearner(config, SMALL, spec, seed=1, threads=2)
+    learner.publish(data)
+    arrays, counters = learner.state()
+    other.load_state(arrays, counters)
+    a, b = learner.weights(), other.weights()
+    assert a.meta == b.meta
+    for name, tensor in a.tensors.items():
+        np.testing.assert_array_equal(tensor, b.tensors[name])
+    learner.learn(data, 0.0)
+    other.learn(data, 0.0)
+    torch.testing.assert_close(learner.parameters.vector, other.parameters.vector)
+    with pytest.raises(ValueError, match="no array"):
+        other.load_state({n: x for n, x in arrays.items() if "stem" not in n}, counters)
+    learner.close()
+    other.close()
+
+
+def test_published_statistics_are_those_of_the_data() -> None:
+    """Acting on the very batch that was measured gives what training on it computes (paper, appendix C)."""
+    spec = game_spec(GAME)
+    config = AlphaZeroConfig(batch=64, statistics_batches=1, symmetries=False)
+    learner = AlphaZeroLearner(config, SMALL, spec, seed=1)
+    data = positions(64)
+    for _ in range(10):
+        learner.learn(data, 0.0)
+    network = learner.publish(data)
+    assert isinstance(network, ResidualNetwork)
+    planes = network.boards({"board": torch.from_numpy(data.obs["board"])})
+    network.train()
+    expected, _ = network.outputs(planes)
+    network.eval()
+    acted, _ = network.outputs(planes)
+    # batch variance is over n, the stored one over n - 1
+    torch.testing.assert_close(acted, expected, atol=0.02, rtol=0.02)
+    assert learner.version == 1
+
+
+def test_sprt_decides_and_errs_as_rarely_as_it_says() -> None:
+    assert sprt(0, 0, 0.5, 0.6) == ("", 0.0)
+    random = np.random.default_rng(1)
+    for share, wanted in ((0.5, "reject"), (0.6, "accept")):
+        right = 0
+        for _ in range(200):
+            wins = losses = 0
+            verdict = ""
+            while not verdict:
+                won = random.random() < share
+                wins, losses = wins + won, losses + (not won)
+                verdict, _ = sprt(wins, losses, 0.5, 0.6)
+            right += verdict == wanted
+        assert right >= 180
+    with pytest.raises(ValueError, match="sprt"):
+        sprt(1, 1, 0.6, 0.5)

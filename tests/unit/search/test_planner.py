@@ -1,0 +1,74 @@
+"""Plans for one seat among bots."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ludus.flow import Controller, Lineup, SeatPlan, Slab
+from ludus.games import spec as game_spec
+from ludus.pool.native import NativePool
+from ludus.search import Planner, PlannerConfig, SearchError, parse_plan
+from ludus.search.planner import is_plan
+from ludus.train.errors import ConfigError
+from ludus.train.evaluator import Player, plan_player, play_evaluation
+
+GAME = "minirts"
+
+
+def state_of(game: str, seed: int = 1) -> bytes:
+    """A match at its beginning."""
+    learner, bot = (
+        SeatPlan((Controller(policy=0),)),
+        SeatPlan((Controller(bot=game_spec(game).bots[0].name),)),
+    )
+    with NativePool(game, {}, Lineup((learner, bot)), matches=1, groups=1, threads=0, seed=seed) as pool:
+        pool.attach(0, Slab(pool.spec, 1, pool.rows))
+        pool.recv(0)
+        return pool.slot_state(0)
+
+
+def test_a_plan_is_the_same_on_any_number_of_threads() -> None:
+    state = state_of(GAME)
+    plans = [
+        Planner(GAME, {}, PlannerConfig(trees=4, rollouts=3, threads=threads)).plan(state, 0, seed=5)
+        for threads in (1, 3)
+    ]
+    np.testing.assert_array_equal(plans[0].visits, plans[1].visits)
+    assert plans[0].visits.sum() == 12
+    assert plans[0].choice == plans[1].choice == int(plans[0].visits.argmax())
+    assert plans[0].ticks == plans[1].ticks > 1000
+    assert (plans[0].mean >= 0).all()
+    assert (plans[0].mean <= 1).all()
+
+
+def test_a_win_in_one_is_found() -> None:
+    """Tic-tac-toe against its random bot: a planner that sees three in a row takes it nearly always."""
+    spec = game_spec("tic_tac_toe")
+    player = plan_player("plan:4x60,opponent=random,explore=1", spec, {}, 3)
+    result, played = play_evaluation(spec, {}, player, Player("random", bot="random"), matches=20, seed=2)
+    assert result.wins >= 15
+    assert all(not r.error for r in played)
+
+
+def test_texts_and_refusals() -> None:
+    assert is_plan("plan:8x100")
+    assert parse_plan("plan:8x100,opponent=hit_and_run,explore=0.5") == PlannerConfig(
+        trees=8, rollouts=100, opponent="hit_and_run", explore=0.5
+    )
+    for text, message in (
+        ("plan:800", "expected plan:TREESxROLLOUTS"),
+        ("plan:8x100,oponent=simple", "did you mean opponent"),
+        ("plan:0x1", ">= 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            parse_plan(text)
+    with pytest.raises(ValueError, match="did you mean simple"):
+        Planner(GAME, {}, PlannerConfig(opponent="simpel"))
+    with pytest.raises(SearchError, match="bytes, expected"):
+        Planner(GAME, {}, PlannerConfig()).plan(b"123", 0, 1)
+    with pytest.raises(SearchError, match="no seat 7"):
+        Planner(GAME, {}, PlannerConfig()).plan(state_of(GAME), 7, 1)
+    spec = game_spec(GAME)
+    with pytest.raises(ConfigError, match="did you mean explore"):
+        plan_player("plan:1x1,eplore=1", spec, {}, 1)

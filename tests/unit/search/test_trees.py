@@ -1,0 +1,210 @@
+"""Trees, self-play and searched players from Python; the tree itself is tested in C++."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+
+from ludus.games import spec as game_spec
+from ludus.policies.config import PolicyConfig
+from ludus.policies.residual import ResidualNetwork, make_network
+from ludus.policies.symmetry import Symmetries
+from ludus.search import (
+    Batch,
+    Games,
+    SearchConfig,
+    SearchError,
+    SearchPlayer,
+    SearchText,
+    SelfPlay,
+    SelfPlayConfig,
+    Trees,
+    UniformEvaluator,
+    parse_search,
+)
+from ludus.search.network import NetworkEvaluator
+from ludus.search.player import is_search
+from ludus.train.errors import ConfigError
+from ludus.train.evaluator import Player, play_evaluation, rollout_player
+
+GAME = "connect_four"
+
+
+def test_an_evaluator_in_python_finds_what_the_core_finds() -> None:
+    spec = game_spec(GAME)
+    here = Trees(GAME, config=SearchConfig(visits=300), evaluator=UniformEvaluator(spec), slots=3)
+    core = Trees(GAME, config=SearchConfig(visits=300), evaluator="uniform", slots=3)
+    for trees in (here, core):
+        for slot in range(3):
+            trees.reset(slot, seed=1, match=slot)
+            for move in (3, 3, 2)[: slot + 1]:
+                trees.play(slot, move)
+        trees.run(range(3))
+    for slot in range(3):
+        a, b = here.root(slot), core.root(slot)
+        np.testing.assert_array_equal(a.move_visits, b.move_visits)
+        assert a.visits == 300 == a.move_visits.sum() + 1
+        assert here.consistent(slot)
+        assert here.line(slot)[0] in a.moves
+    # Seat 0 has two stones in a row below: one move makes three with both ends open, and wins.
+    assert here.simulations == core.simulations == 900
+
+
+def test_a_win_in_one_is_played_and_the_end_is_told() -> None:
+    trees = Trees(GAME, config=SearchConfig(visits=100), evaluator="rollout", seed=3)
+    for move in (0, 6, 0, 6, 0, 6):
+        trees.play(0, move)
+    trees.run([0])
+    assert trees.choose(0) == 0
+    assert trees.root(0).value > 0.5
+    trees.play(0, 0)
+    assert trees.over(0)
+    assert trees.outcome(0) == (1.0, -1.0)
+    with pytest.raises(SearchError, match="over"):
+        trees.run([0])
+    with pytest.raises(SearchError, match="slot 1, expected 0 to 0"):
+        trees.run([1])
+
+
+def test_seconds_end_a_search() -> None:
+    trees = Trees(GAME, config=SearchConfig(visits=1 << 20), evaluator=UniformEvaluator(game_spec(GAME)))
+    trees.run([0], seconds=0.05)
+    assert 1 <= trees.root(0).visits < 1 << 20
+    assert trees.consistent(0)
+
+
+def test_games_that_cannot_be_searched_are_refused() -> None:
+    with pytest.raises(SearchError, match="at the same time"):
+        Trees("minirts")
+    with pytest.raises(ValueError, match="evaluator 'netwrk'"):
+        Trees(GAME, evaluator="netwrk")
+    spec = game_spec("minirts")
+    bot = Player("simple", bot="simple")
+    with pytest.raises(ConfigError, match="at the same time"):
+        play_evaluation(spec, {}, rollout_player("mcts:10", spec, {}, 1), bot, matches=2, seed=1)
+
+
+def test_texts_of_players() -> None:
+    assert is_search("mcts:4")
+    assert not is_search("mctsx")
+    assert parse_search("runs/a@best+search:64,c_puct=2,temperature=0") == (
+        "runs/a@best",
+        SearchText(SearchConfig(visits=64, c_puct=2.0, noise_share=0.0), temperature=0.0),
+    )
+    assert parse_search("mcts:7,rollouts=3,seconds=1.5")[1].rollouts == 3
+    for wrong, message in (
+        ("mcts:many", "Expected `int`"),
+        ("mcts:4,cpuct=1", "did you mean c_puct"),
+        ("mcts:0", ">= 1"),
+        ("a+searching:4", "expected mcts:VISITS"),
+        ("mcts:4,seconds=-1", "out of range"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            parse_search(wrong)
+
+
+def test_a_search_beats_chance_and_keeps_its_tree_between_its_moves() -> None:
+    spec = game_spec(GAME)
+    player = rollout_player("mcts:60", spec, {}, 5)
+    result, played = play_evaluation(spec, {}, player, Player("random", bot="random"), matches=20, seed=2)
+    assert result.wins >= 18
+    assert all(not r.error for r in played)
+
+    one = SearchPlayer(GAME, {}, parse_search("mcts:200")[1], seed=1)
+    found = one.decide([0])[0]
+    assert found.line[0] == found.move
+    one.play(0, found.move)
+    one.play(0, 3)
+    assert 1 <= one.trees.root(0).visits < 200
+
+
+def test_self_play_is_recorded_whole_and_bad_records_are_refused() -> None:
+    spec = game_spec(GAME)
+    play = SelfPlay(
+        GAME,
+        {},
+        SearchConfig(visits=16, cache=1024),
+        SelfPlayConfig(slots=8, full_share=0.5, cheap_visits=4),
+        evaluator=UniformEvaluator(spec),
+        seed=1,
+    )
+    play.set_version(7)
+    games = Games.empty()
+    while len(games) < 12:
+        play.step()
+        games = Games.join([games, play.take_games()])
+    checked = Games.check(games.columns(), spec.mask_size)
+    assert len(checked) >= 12
+    assert (checked.version == 7).all()
+    assert play.cache_counts[1] > 0
+    columns = games.columns()
+    for name, value, message in (
+        ("action", games.action + 7, "outside"),
+        ("plies", games.plies + 1, "entries, expected"),
+        ("value", np.full_like(games.value, np.nan), "values lie in"),
+        ("outcome", games.outcome * 2 + 3, "outcomes"),
+        ("seat", games.seat.astype(np.int64), "is int64"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Games.check({**columns, name: value}, spec.mask_size)
+    with pytest.raises(ValueError, match="no column value"):
+        Games.check({n: a for n, a in columns.items() if n != "value"}, spec.mask_size)
+
+
+@pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe"])
+def test_a_network_answers_alike_whichever_way_it_runs(name: str) -> None:
+    spec = game_spec(name)
+    network = make_network(PolicyConfig(blocks=2, filters=16, value_hidden=16), spec, seed=3)
+    with torch.no_grad():
+        for p in network.parameters():  # statistics and scales that are not trivial
+            p.add_(torch.randn(p.shape, generator=torch.Generator().manual_seed(1)) * 0.05)
+    batch = Batch(spec, 8)
+    random = np.random.default_rng(1)
+    for array in batch.obs.values():
+        array[...] = random.integers(0, 256, array.shape)
+    obs = {n: torch.from_numpy(a) for n, a in batch.obs.items()}
+    step = network.step(obs)
+    policy, value = NetworkEvaluator(network).evaluate(batch, 8)
+    np.testing.assert_allclose(policy, torch.softmax(step.logits, 1).numpy(), atol=1e-5)
+    np.testing.assert_allclose(value, step.value.numpy(), atol=1e-5)
+    half, _ = NetworkEvaluator(network, "bfloat16").evaluate(batch, 8)
+    np.testing.assert_allclose(policy, half, atol=0.03)
+
+
+@pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe", "gomoku"])
+def test_symmetries_turn_moves_as_they_turn_boards(name: str) -> None:
+    """A move and then a turn is a turn and then the turned move, on the game itself."""
+    spec = game_spec(name)
+    symmetries = Symmetries(spec)
+    assert symmetries.count == (2 if name == "connect_four" else 8)
+    random = np.random.default_rng(2)
+    moves = [int(m) for m in random.permutation(spec.heads[0].size)[:4]]
+
+    def planes(played: list[int]) -> torch.Tensor:
+        trees = Trees(name, evaluator=(recorder := _Recorder(spec)))
+        for move in played:
+            trees.play(0, move)
+        trees.run([0], visits=1)
+        network = make_network(PolicyConfig(blocks=1, filters=4), spec)
+        assert isinstance(network, ResidualNetwork)
+        return network.boards({n: torch.from_numpy(a) for n, a in recorder.seen.items()})
+
+    plain = planes(moves)
+    for k in range(symmetries.count):
+        turned = planes([int(symmetries.choice[k][m]) for m in moves])
+        torch.testing.assert_close(symmetries.planes(plain, k), turned)
+        policy = torch.rand(1, spec.heads[0].size)
+        torch.testing.assert_close(symmetries.from_turned(symmetries.to_turned(policy, k), k), policy)
+
+
+class _Recorder(UniformEvaluator):
+    def evaluate(self, batch: Batch, count: int) -> tuple[np.ndarray, np.ndarray]:
+        self.seen = {n: a[:count].copy() for n, a in batch.obs.items()}
+        return super().evaluate(batch, count)
+
+
+def test_configurations_survive_json() -> None:
+    config = SearchConfig(visits=12, gumbel_moves=4, fpu="loss")
+    assert msgspec.json.decode(msgspec.json.encode(config), type=SearchConfig) == config

@@ -1,0 +1,133 @@
+"""Runs of AlphaZero: files, resuming, the gate, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ludus.storage import CorruptFile, RunDirectory, read_jsonl
+from ludus.train.api import evaluate, resume_run, start_run
+from ludus.train.config import Preset
+from ludus.train.errors import ConfigError
+from ludus.train.preset_file import PresetError, load_preset, parse_preset, to_toml
+from ludus.train.preset_game import check_game
+
+TOML = """
+[game]
+name = "tic_tac_toe"
+[algorithm]
+name = "alphazero"
+batch = 32
+round_positions = 150
+reuse = 1.0
+window_games_min = 30
+statistics_batches = 2
+[search]
+visits = 8
+[self_play]
+slots = 8
+[policy]
+blocks = 1
+filters = 8
+value_hidden = 8
+[evaluation]
+every_steps = 0
+matches = 0
+final_matches = 4
+against = ["perfect", "mcts:10"]
+visits = 4
+[run]
+max_steps = 450
+threads = 2
+precision = "float32"
+"""
+
+
+def preset(**changes: str) -> Preset:
+    return parse_preset(TOML.encode(), "test", overrides=changes).preset
+
+
+def test_a_run_leaves_what_every_run_leaves_and_goes_on(tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    result = start_run(preset(), run_dir)
+    assert result.steps >= 450
+    assert [r.against for r in result.final] == ["perfect", "mcts:10"]
+    run = RunDirectory.open(run_dir)
+    rows = [r for r in read_jsonl(run.metrics) if r["kind"] == "update"]
+    assert rows[-1]["steps"] == result.steps
+    assert "Final matches" in run.report.read_text()
+    files = sorted(run.games.glob("*.safetensors"))
+    assert files
+
+    more = resume_run(
+        run_dir,
+        more=lambda p: msgspec.structs.replace(p, run=msgspec.structs.replace(p.run, max_steps=700)),
+    )
+    assert more.steps >= 700
+    assert more.version > result.version
+    rows = [r for r in read_jsonl(run.metrics) if r["kind"] == "update"]
+    steps = [r["steps"] for r in rows]
+    assert steps == sorted(set(steps))  # type: ignore[type-var]
+
+    rated = evaluate(f"{run_dir}@last+search:4", "random", matches=4)
+    assert rated.matches == 4
+    assert evaluate(f"{run_dir}@last", "mcts:5,plies=0", matches=4).matches == 4
+    with pytest.raises(ConfigError, match="did you mean c_puct"):
+        evaluate(f"{run_dir}@last+search:4,cpuct=1", "random", matches=4)
+
+
+def test_matches_after_the_last_checkpoint_are_not_lost_and_damage_is_told(tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    start_run(preset(), run_dir)
+    run = RunDirectory.open(run_dir)
+    newest = sorted(run.games.glob("*.safetensors"))[-1]
+    # Matches that were finished and written, as if the process had died before its next checkpoint.
+    copy = newest.with_name(f"{int(newest.stem) + 1:09d}.safetensors")
+    copy.write_bytes(newest.read_bytes())
+
+    def on(p: Preset) -> Preset:
+        return msgspec.structs.replace(p, run=msgspec.structs.replace(p.run, max_steps=1))
+
+    before = next(iter(reversed([r for r in read_jsonl(run.metrics) if r["kind"] == "update"])))
+    resumed = resume_run(run_dir, more=on)
+    assert resumed.steps > int(str(before["steps"]))
+    copy.write_bytes(copy.read_bytes()[:-100])
+    with pytest.raises(CorruptFile, match=copy.name):
+        resume_run(run_dir, more=on)
+
+
+def test_a_gate_holds_weights_back(tmp_path: Path) -> None:
+    changes = {"algorithm.gate": "true", "algorithm.gate_matches": "4", "algorithm.gate_score": "0.99"}
+    result = start_run(preset(**changes), tmp_path / "run")
+    events = [e for e in read_jsonl(tmp_path / "run" / "events.jsonl") if e["event"] == "gate"]
+    assert events
+    assert not any(e["passed"] for e in events)
+    assert result.version >= 1
+    resume_run(
+        tmp_path / "run",
+        more=lambda p: msgspec.structs.replace(p, run=msgspec.structs.replace(p.run, max_steps=600)),
+    )
+
+
+def test_presets_say_what_is_wrong_with_them() -> None:
+    for change, message in (
+        ({"policy.blocks": "0"}, "expected 1 or more"),
+        ({"algorithm.name": "alphazro"}, "did you mean alphazero"),
+        ({"algorithm.clip_ratio": "0.1"}, "unknown key algorithm.clip_ratio"),
+        ({"search.visits": "0"}, "search.visits = 0"),
+    ):
+        with pytest.raises(PresetError, match=message):
+            preset(**change)
+    with pytest.raises(PresetError, match="alphazero"):
+        parse_preset(b'[game]\nname = "minirts"\n[search]\nvisits = 5\n', "test")
+    with pytest.raises(PresetError, match="cannot be searched"):
+        check_game(load_preset("minirts", {"evaluation.against": "mcts:4"}))
+    assert parse_preset(to_toml(preset()).encode(), "again").preset == preset()
+
+
+def test_games_that_cannot_be_searched_leave_no_directory(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError):
+        start_run(preset(**{"game.name": "minirts", "evaluation.against": "simple"}), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
