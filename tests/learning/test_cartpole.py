@@ -1,0 +1,20 @@
+"""CartPole through Gymnasium and the process pool: solved by the shipped preset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ludus.train.api import start_run
+from ludus.train.preset_file import load_preset
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_cartpole_is_balanced(tmp_path: Path, seed: int) -> None:
+    pytest.importorskip("gymnasium")
+    preset = load_preset("cartpole", {"run.seed": str(seed), "run.max-steps": "200000"}).preset
+    result = start_run(preset, tmp_path / "run")
+    assert result.final[0].mean_return >= 475
+    assert result.reason.startswith("target = 475")
