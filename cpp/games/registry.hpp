@@ -7,12 +7,15 @@
 #include "games/go/go.hpp"
 #include "games/gomoku/gomoku.hpp"
 #include "games/pommerman/pommerman.hpp"
+#include "games/rts/capture_the_flag/capture_the_flag.hpp"
 #include "games/rts/minirts/minirts.hpp"
 #include "games/rts/rulebook/rts.hpp"
+#include "games/rts/tower_defense/tower_defense.hpp"
 #include "games/tic_tac_toe/tic_tac_toe.hpp"
 
 namespace ludus {
 
-using BuiltinGames = GameList<ConnectFour, Go, Gomoku, MiniRts, Pommerman, Rts, TicTacToe>;
+using BuiltinGames = GameList<CaptureTheFlag, ConnectFour, Go, Gomoku, MiniRts, Pommerman, Rts,
+                              TicTacToe, TowerDefense>;
 
 }  // namespace ludus

@@ -23,6 +23,14 @@ HP = {
     "barracks": 200,
     "base": 500,
 }
+ROLES = {
+    "resource": "resource",
+    "worker": "worker",
+    "melee_attacker": "troop",
+    "range_attacker": "troop",
+    "barracks": "building",
+    "base": "base",
+}
 BASES = ((3.0, 4.0), (16.0, 15.0))
 MINES = ((6.0, 2.0), (13.0, 17.0))
 ACTIONS = ("START", "BUILD_WORKER", "BUILD_BARRACK", "BUILD_MELEE_TROOP", "ATTACK", "DEFEND")
@@ -214,6 +222,7 @@ class Fight:
             "over": self.winner >= 0,
             "winner": self.winner,
             "money": self.money,
+            "roles": ROLES,
             "units": units,
             "bullets": self.bullets,
             "seen": [self.seen(seat) for seat in (0, 1)],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from ludus.games import replays
 from ludus.native import ReplayError
 from ludus.web.from_replay import FRAMES, recording_of
 from ludus.web.replay_page import to_html
+from ludus.web.rts_tracks import RtsTracks
 from tests.web.browser import Browser
 
 BOTS = ("simple", "hit_and_run")
@@ -124,3 +126,45 @@ def test_the_longest_match_is_small_and_scrubs_like_a_short_one(
     browser.press("End")
     assert browser.evaluate("ludus.tick") == replays.info(endless).ticks
     assert "draw" in browser.evaluate("document.getElementById('banner').innerText")
+
+
+def test_capture_the_flag_is_drawn_with_its_flag_and_score() -> None:
+    recording = recording_of(replays.record("capture_the_flag", seed=5, bots=("simple",)))
+    assert recording.kind == "rts"
+    tracks = RtsTracks()
+    for view in recording.views:
+        tracks.see(view)
+    header = tracks.header()
+    assert header["counted"] == "score"
+    assert {"name": "flag", "role": "flag"} in header["types"]  # type: ignore[operator]
+    kinds = Counter(e.kind for e in tracks.events.events)
+    assert kinds["flag"] >= 5
+    assert kinds["point"] >= 5
+    assert kinds["over"] == 1
+    # Nobody trains or razes a flag.
+    assert not any(e.text.startswith("flag") for e in tracks.events.events)
+
+
+def test_tower_defense_is_drawn_with_walls_towers_and_waves() -> None:
+    recording = recording_of(replays.record("tower_defense", seed=5, bots=("simple",)), every_ticks=10)
+    assert recording.kind == "rts"
+    assert recording.seats == ("simple",)
+    views = list(recording.views)
+    rows = json.loads(views[0])["map"]["terrain"]
+    assert sum(row.count("#") for row in rows) == 400 - 36 - 2 * 91
+    tracks = RtsTracks()
+    for view in views:
+        tracks.see(view)
+    assert {"name": "tower", "role": "tower"} in tracks.header()["types"]  # type: ignore[operator]
+    waves = [e for e in tracks.events.events if e.kind == "wave"]
+    assert [e.text for e in waves[:3]] == ["wave: 1 attacker", "wave: 2 attackers", "wave: 3 attackers"]
+    assert any(e.text == "tower finished" for e in tracks.events.events)
+
+
+def test_the_page_shows_the_other_games(browser: Browser, tmp_path: Path) -> None:
+    for game, counted in (("capture_the_flag", "score"), ("tower_defense", "towers")):
+        path = tmp_path / f"{game}.html"
+        path.write_text(to_html(replays.record(game, seed=5, bots=("simple",)), 50), encoding="utf-8")
+        browser.open(path, "tick=600")
+        assert counted in browser.evaluate("document.getElementById('seats').innerText").lower()
+        assert browser.evaluate("ludus.scene.units.length") > 2

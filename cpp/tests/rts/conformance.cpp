@@ -1,5 +1,5 @@
-// rts_conformance FILE...: compares MiniRTS with recorded matches of the original engine, tick by
-// tick. Exit status 0 when all agree to the last tick.
+// rts_conformance FILE...: compares the RTS games with recorded matches of the original engine,
+// tick by tick. Exit status 0 when all agree to the last tick.
 #include <cstdio>
 #include <fstream>
 

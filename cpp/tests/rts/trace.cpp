@@ -3,12 +3,17 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 
+#include "games/rts/capture_the_flag/strategy.hpp"
 #include "games/rts/engine/tick.hpp"
 #include "games/rts/engine/units.hpp"
 #include "games/rts/minirts/strategy.hpp"
+#include "games/rts/tower_defense/strategy.hpp"
 
 namespace ludus::rts {
 
@@ -42,6 +47,8 @@ struct Command {
 struct RecordedUnit {
   int id, player, type, hp, last[4], built, damage_from;
   float x, y;
+  bool has_flag;
+  std::string speed;  // "-" where it was not recorded
   Command command;
 };
 
@@ -52,7 +59,7 @@ struct RecordedBullet {
 
 struct Recorded {
   unsigned tick;
-  int money[2];
+  int money[kMaxOwners];
   std::vector<RecordedUnit> units;
   std::vector<RecordedBullet> bullets;
 };
@@ -109,6 +116,8 @@ Recorded read_state(std::istream& head, std::istream& in) {
       u.built = read<int>(s);
       u.damage_from = read<int>(s);
       u.command = read_command(s);
+      u.has_flag = read<int>(s) != 0;
+      u.speed = read<std::string>(s);
       r.units.push_back(u);
     } else {
       RecordedBullet b;
@@ -130,33 +139,34 @@ int full_id(const EngineRules& rules, const State& s, int slot) {
 }
 
 // The match of the recorded state; every unit is idle in the first recorded one.
-State load(const MiniRules& rules, const Recorded& r) {
+State load(const EngineRules& rules, const Recorded& r) {
   State s;
-  clear_state(rules.engine, s);
+  clear_state(rules, s);
   for (const RecordedUnit& u : r.units) {
     const int slot =
-        add_unit(rules.engine, s, u.player, u.type, u.x, u.y, static_cast<std::uint32_t>(u.built));
+        add_unit(rules, s, u.player, u.type, u.x, u.y, static_cast<std::uint32_t>(u.built));
     if (slot < 0 || u.command.kind != 0) throw std::runtime_error("trace: bad first state");
     s.id[slot] = static_cast<std::uint16_t>(u.id & ((1 << kIdBits) - 1));
   }
   s.next_id = static_cast<std::uint16_t>(r.units.size());
-  for (int p = 0; p < 2; ++p) s.money[p] = r.money[p];
+  for (int p = 0; p < kMaxOwners; ++p) s.money[p] = r.money[p];
   s.tick = r.tick;
   return s;
 }
 
-std::uint32_t checksum(const MiniRules& rules, const State& s) {
+std::uint32_t checksum(const EngineRules& rules, const State& s) {
   Crc32 crc;
-  for (int owner = 0; owner < 2; ++owner) {
-    for_units(rules.engine, s, owner, [&](int i) {
-      crc.u32(static_cast<std::uint32_t>(full_id(rules.engine, s, i)));
+  for (int owner = 0; owner < kMaxOwners; ++owner) {
+    for_units(rules, s, owner, [&](int i) {
+      crc.u32(static_cast<std::uint32_t>(full_id(rules, s, i)));
       crc.u32(s.type[i]);
       crc.f32(s.x[i]);
       crc.f32(s.y[i]);
       crc.u32(static_cast<std::uint32_t>(s.hp[i]));
     });
   }
-  for (int p = 0; p < 2; ++p) crc.u32(static_cast<std::uint32_t>(s.money[p]));
+  const int players = rules.flag.type >= 0 ? kMaxOwners : 2;
+  for (int p = 0; p < players; ++p) crc.u32(static_cast<std::uint32_t>(s.money[p]));
   for (int i = 0; i < s.bullets; ++i) {
     crc.f32(s.bullet_x[i]);
     crc.f32(s.bullet_y[i]);
@@ -197,15 +207,19 @@ struct Differ {
     }
     field(who + "built", static_cast<int>(s.built[i]), u.built);
     field(who + "damage_from", full_id(rules, s, s.damaged_by[i]), alive(u.damage_from));
+    if (u.speed != "-") {
+      field(who + "speed", s.speed[i], std::stof(u.speed));
+      field(who + "has_flag", (s.carrying >> i & 1) != 0, u.has_flag);
+    }
     const Command& c = u.command;
     field(who + "command", static_cast<int>(s.cmd[i]), c.kind);
     if (c.kind == 0 || static_cast<int>(s.cmd[i]) != c.kind) return;
     field(who + "command start", static_cast<int>(s.start[i]), c.start);
-    if (c.kind != 2) field(who + "phase", static_cast<int>(s.phase[i]), c.phase);
+    if (c.kind != 2 && c.kind < 5) field(who + "phase", static_cast<int>(s.phase[i]), c.phase);
     if (c.kind == 4) {
       field(who + "builds", static_cast<int>(s.target[i]), c.target);
       field(who + "nearby", s.source[i] == 0, c.placed);
-    } else if (c.kind >= 2) {
+    } else if (c.kind == 2 || c.kind == 3 || c.kind == 5) {
       field(who + "target", full_id(rules, s, s.target[i]), alive(c.target));
       if (c.kind == 3) field(who + "resource", full_id(rules, s, s.source[i]), alive(c.other));
     }
@@ -217,11 +231,11 @@ struct Differ {
 
   std::string all() {
     std::vector<int> slots;
-    for (int owner = 0; owner < 2; ++owner) {
+    for (int owner = 0; owner < kMaxOwners; ++owner) {
       for_units(rules, s, owner, [&](int i) { slots.push_back(i); });
     }
     field("units", slots.size(), want.units.size());
-    for (int p = 0; p < 2; ++p) field("money", s.money[p], want.money[p]);
+    for (int p = 0; p < kMaxOwners; ++p) field("money", s.money[p], want.money[p]);
     for (std::size_t i = 0; i < std::min(slots.size(), want.units.size()); ++i) {
       unit(slots[i], want.units[i]);
     }
@@ -240,30 +254,80 @@ struct Differ {
 };
 
 struct Game {
-  MiniRules rules;
-  std::string bots[2];
+  EngineRules rules;
   unsigned skip[2];
+  std::function<void(State&, int)> decide;  // of a seat
+  std::function<void(State&)> after;        // a tick
+  std::array<std::uint32_t, kMaxSide> wall{};
   State state;
+  FlagLearned learned;
   bool loaded = false;
   TraceResult result;
 
-  void decide() {
-    for (int seat = 0; seat < 2; ++seat) {
-      if (state.tick % skip[seat] != 0) continue;
-      if (bots[seat] == "simple") {
-        play_simple(rules, state, seat);
-      } else {
-        play_hit_and_run(rules, state, seat);
-      }
-    }
-  }
   void advance_to(unsigned tick) {
     while (state.tick < tick && !state.over) {
-      decide();
-      advance_tick(rules.engine, state);
+      for (int seat = 0; seat < 2; ++seat) {
+        if (state.tick % skip[seat] == 0) decide(state, seat);
+      }
+      advance_tick(rules, state, rules.flag.type >= 0 ? learned.store() : own_store(state));
+      if (after) after(state);
     }
   }
 };
+
+// The original's numbers: the first match of a fresh engine draws from its seed, unmixed.
+class OriginalDraws {
+ public:
+  explicit OriginalDraws(unsigned seed) : engine_(seed) {}
+  int operator()(int n) { return static_cast<int>(engine_() % static_cast<unsigned>(n)); }
+
+ private:
+  std::mt19937 engine_;
+};
+
+void start_minirts(Game& g, const Params& params, const std::string (&bots)[2]) {
+  const MiniRules rules = make_mini_rules(params);
+  g.rules = rules.engine;
+  g.decide = [rules, simple = std::array{bots[0] == "simple", bots[1] == "simple"}](State& s,
+                                                                                    int seat) {
+    if (simple[static_cast<std::size_t>(seat)]) {
+      play_simple(rules, s, seat);
+    } else {
+      play_hit_and_run(rules, s, seat);
+    }
+  };
+}
+
+void start_flag(Game& g, const Params& params, unsigned seed) {
+  const CtfRules rules = make_ctf_rules(params);
+  g.rules = rules.engine;
+  g.decide = [rules](State& s, int seat) { play_flag_simple(rules, s, seat); };
+  // The start took two draws for each athlete; each point takes one for each row that is tried.
+  auto draw = std::make_shared<OriginalDraws>(seed);
+  for (int i = 0; i < kFlagSeats * kAthletes; ++i) {
+    (void)(*draw)(2);
+    (void)(*draw)(9);
+  }
+  g.after = [draw, rows = rules.engine.flag.home_rows](State& s) {
+    const int used = kFlagRows - s.flag_rows;
+    for (int i = s.flag_rows - 1; i >= 0; --i) s.flag_row[i + used] = s.flag_row[i];
+    for (int i = used - 1; i >= 0; --i) s.flag_row[i] = static_cast<std::uint8_t>((*draw)(rows));
+    s.flag_rows = kFlagRows;
+  };
+}
+
+void start_towers(Game& g, const Params& params, unsigned seed) {
+  const TdRules rules = make_td_rules(params);
+  g.rules = rules.engine;
+  g.wall = make_maze(OriginalDraws(seed));
+  g.decide = [rules](State& s, int seat) {
+    if (seat == 0) {
+      play_tower_simple(rules, s);
+    } else {
+      play_waves(rules, s);
+    }
+  };
+}
 
 unsigned hex(const std::string& text, std::size_t at) {
   return static_cast<unsigned>(std::stoul(text.substr(at, 8), nullptr, 16));
@@ -271,15 +335,38 @@ unsigned hex(const std::string& text, std::size_t at) {
 
 void start_game(Game& g, std::istream& line) {
   g = Game{};
+  const auto game = read<std::string>(line);
   g.result.game = read<int>(line);
-  const auto seed = read<std::string>(line);
-  for (std::string& b : g.bots) b = read<std::string>(line);
+  const auto seed = read<unsigned>(line);
+  std::string bots[2];
+  for (std::string& b : bots) b = read<std::string>(line);
   for (unsigned& s : g.skip) s = read<unsigned>(line);
   Params params;
   params.set("tick_limit", read<std::string>(line));
-  g.rules = make_mini_rules(params);
-  g.result.name =
-      "seed " + seed + " " + g.bots[0] + " " + g.bots[1] + " fs " + std::to_string(g.skip[0]);
+  if (game == "minirts") {
+    start_minirts(g, params, bots);
+  } else if (game == "ctf") {
+    start_flag(g, params, seed);
+  } else if (game == "td") {
+    start_towers(g, params, seed);
+  } else {
+    throw std::runtime_error("trace: unknown game " + game);
+  }
+  g.result.name = game + " seed " + std::to_string(seed) + " " + bots[0] + " " + bots[1] + " fs " +
+                  std::to_string(g.skip[0]);
+}
+
+// The recorded map, which our generator makes from the same draws.
+void check_terrain(Game& g, std::istream& line) {
+  for (int y = 0; y < g.rules.side; ++y) {
+    const auto row = read<std::string>(line);
+    for (int x = 0; x < g.rules.side; ++x) {
+      const bool wall = (g.wall[static_cast<std::size_t>(y)] >> x & 1) != 0;
+      if (wall == (row.at(static_cast<std::size_t>(x)) == '#')) continue;
+      g.result.difference = "terrain at " + std::to_string(x) + "," + std::to_string(y);
+      return;
+    }
+  }
 }
 
 void check_sums(Game& g, std::istream& line) {
@@ -317,15 +404,19 @@ std::vector<TraceResult> compare_traces(std::istream& in) {
       close();
       start_game(g, line);
       open = true;
+    } else if (tag == "terrain") {
+      check_terrain(g, line);
     } else if (tag == "state") {
       const Recorded r = read_state(line, in);
       if (!g.loaded) {
         g.state = load(g.rules, r);
+        g.state.wall = g.wall;
+        if (g.after) g.after(g.state);
         g.loaded = true;
       } else if (g.result.difference.empty() &&
                  (g.result.first_bad == 0 || g.result.first_bad == r.tick)) {
         g.advance_to(r.tick);
-        g.result.difference = Differ{g.rules.engine, g.state, r}.all();
+        g.result.difference = Differ{g.rules, g.state, r}.all();
         if (!g.result.difference.empty()) g.result.first_bad = r.tick;
       }
     } else if (tag == "crc") {

@@ -16,6 +16,7 @@ from torch import Tensor
 from ludus.flow import TensorSpec
 from ludus.policies.pommerman import PommermanCells
 from ludus.policies.rts_cells import RtsCells
+from ludus.policies.rts_flag_cells import RtsFlagCells
 from ludus.policies.sparse import SparsePlanes
 from ludus.policies.unfolded import Unfolded, by_rank
 
@@ -75,6 +76,7 @@ _CODECS: Mapping[str, Codec] = {
     "bits": _IDENTITY,
     "pommerman": PommermanCells(),
     "rts_cells": RtsCells(),
+    "rts_flag_cells": RtsFlagCells(),
 }
 
 

@@ -91,7 +91,7 @@ def planes_of(spec: TensorSpec) -> Planes:
     return Planes(len(spec.labels) - _BESIDE_TYPES if spec.labels else _MINIRTS_TYPES)
 
 
-def _ratio(part: Tensor, whole: Tensor) -> Tensor:
+def hp_ratio(part: Tensor, whole: Tensor) -> Tensor:
     """``part / (whole + 1e-6)`` in float64, rounded once; 0 where ``whole`` is 0."""
     ratio = (part.double() / (whole.double() + 1e-6)).float()
     return torch.where(whole == 0, torch.zeros_like(ratio), ratio)
@@ -174,7 +174,7 @@ def unit_planes(unit: Tensor, layout: Planes) -> Tensor:
     kind, age = unit[:, 1], unit[:, 4].contiguous()
     planes.scatter_(1, (kind & (layout.enemy - 1)).unsqueeze(1), 1.0)
     planes[:, layout.affiliation] = 1.0 + (kind >= layout.enemy)
-    planes[:, layout.hp] = _ratio(unit[:, 2], unit[:, 3])
+    planes[:, layout.hp] = hp_ratio(unit[:, 2], unit[:, 3])
     planes[:, layout.decay] = (50.0 / (age + 1).double()).float()
     bins = torch.bucketize(age, torch.tensor(_AGE_BINS, device=unit.device), right=True)
     planes.scatter_(1, (layout.age + bins).unsqueeze(1), 1.0)
@@ -185,7 +185,7 @@ def seat_planes(packed: Tensor, layout: Planes) -> Tensor:
     """The planes that have one value everywhere: ``float32[B, C]``, zeros elsewhere."""
     about = packed.view(torch.int16)[:, -1].long() & 0xFFFF
     planes = torch.zeros((packed.shape[0], layout.count), device=packed.device)
-    planes[:, layout.base_hp] = _ratio(about[:, 1], about[:, 2])
+    planes[:, layout.base_hp] = hp_ratio(about[:, 1], about[:, 2])
     money = (about[:, 0] // _MONEY_BIN).clamp(max=_MONEY_BINS - 1)
     planes.scatter_(1, (layout.money + money).unsqueeze(1), 1.0)
     return planes

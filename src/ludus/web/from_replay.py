@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ludus.flow.spec import GameSpec
 from ludus.games import find, replays, spec
 from ludus.games.replays import ReplayDecision, ReplayInfo
@@ -9,8 +11,6 @@ from ludus.web.recording import Decision, Recording
 
 FRAMES = 2500  # about as many view documents a match; the page moves things smoothly between two of them
 TICKS_PER_S = {"map": 50.0, "turns": 1.0}  # what speed 1 is (ELF draws a tick in 20 ms)
-# How a game is drawn. Every game that is not here is shown as its view documents.
-KINDS = {"minirts": "rts", "rts": "rts", "tic_tac_toe": "tic_tac_toe"}
 
 
 def recording_of(replay: bytes, every_ticks: int = 0) -> Recording:
@@ -23,18 +23,32 @@ def recording_of(replay: bytes, every_ticks: int = 0) -> Recording:
     find(info.game)  # a game that is not there is said before anything else
     game = spec(info.game, info.params)
     every = every_ticks or max(1, -(-info.ticks // FRAMES))
+    views = replays.frames(replay, every)
     return Recording(
         game=info.game,
         title=f"{game.title}: {' against '.join(info.players)}",
-        kind=KINDS.get(info.game, info.game),
+        kind=_kind(info.game, views[0]),
         seats=info.players,
-        views=replays.frames(replay, every),
+        views=views,
         outcome=info.outcome if info.over else (),
         truncated=not info.over,
         decisions=tuple(_named(d, game) for d in replays.decisions(replay)),
         facts=_facts(info),
         ticks_per_s=TICKS_PER_S["turns" if game.turn_based else "map"],
     )
+
+
+class _Shape(msgspec.Struct):
+    """What tells how a view document is to be drawn."""
+
+    map: object = None
+    units: object = None
+
+
+def _kind(game: str, view: str) -> str:
+    """``rts`` for a document with units on a map; other games are drawn by their own names."""
+    shape = msgspec.json.decode(view, type=_Shape)
+    return "rts" if shape.map is not None and shape.units is not None else game
 
 
 def _named(decision: ReplayDecision, game: GameSpec) -> Decision:

@@ -14,7 +14,7 @@ import msgspec
 from ludus.web.columns import Column, Writer
 from ludus.web.rts_events import EventLog
 from ludus.web.rts_orders import OrderLog
-from ludus.web.rts_view import BulletView, MapView, RtsView, UnitView, role
+from ludus.web.rts_view import BulletView, MapView, RtsView, UnitView
 
 STEPS_PER_CELL = 64  # positions are rounded to this for drawing
 COOLDOWN_STEPS = 64  # and shares of a cooldown to this
@@ -23,7 +23,7 @@ MAX_SEATS = 16
 MAX_COORDINATE = 1e6
 BULLET_REACH = 0.3  # cells a tick that a bullet may move and still be the same one
 BULLET_STATES = {"ready": 0, "explode1": 1, "explode2": 2, "explode3": 3, "done": 4}
-UNIT_COLUMNS = ("x", "y", "hp", "command", "phase", "aim", "target", "to_x", "to_y", "builds")
+UNIT_COLUMNS = ("x", "y", "hp", "command", "phase", "aim", "target", "to_x", "to_y", "builds", "carries")
 AIM_NOTHING, AIM_UNIT, AIM_POINT = 0, 1, 2
 WALKING_HOME = 2  # the phase of `gather` that goes to the base
 
@@ -105,10 +105,11 @@ class RtsTracks:
         self._ticks: list[int] = []
         self._map = MapView(0, 0)
         self._types = _Names()
-        self._roles: dict[str, str] = {}
         self._commands = _Names("idle")
         self._cooldowns = _Names()
-        self._money: list[Column] = []
+        self._amounts: list[Column] = []
+        self._counted = "money"
+        self._roles: dict[str, str] = {}
         self._fog: list[int] = []  # the last bitmap of each seat: cell 0 is the highest bit
         self._fog_data: list[Writer] = []
         self._units: list[_UnitTrack] = []
@@ -140,12 +141,11 @@ class RtsTracks:
             raise ViewError(
                 f"the map is {view.map.width}x{view.map.height}, was {self._map.width}x{self._map.height}"
             )
-        if len(view.money) != len(self._money):
-            raise ViewError(f"money of {len(view.money)} seats, expected {len(self._money)}")
-        self._roles |= view.roles
+        if len(view.amounts) != len(self._amounts):
+            raise ViewError(f"{self._counted} of {len(view.amounts)} seats, expected {len(self._amounts)}")
         step = view.tick - self._ticks[-1] if self._ticks else 1
         self._ticks.append(view.tick)
-        for column, amount in zip(self._money, view.money, strict=True):
+        for column, amount in zip(self._amounts, view.amounts, strict=True):
             column.add(amount)
         self._see_fog(view)
         self._see_units(view, frame)
@@ -158,14 +158,16 @@ class RtsTracks:
         width, height, terrain = view.map.width, view.map.height, view.map.terrain
         if width < 1 or height < 1 or width * height > MAX_CELLS:
             raise ViewError(f"a map of {width}x{height} cells cannot be drawn (1..{MAX_CELLS} cells)")
-        if not 1 <= len(view.money) <= MAX_SEATS:
-            raise ViewError(f"money of {len(view.money)} seats, expected 1..{MAX_SEATS}")
+        self._counted = "score" if view.score else "money"
+        self._roles = dict(view.roles)
+        if not 1 <= len(view.amounts) <= MAX_SEATS:
+            raise ViewError(f"{self._counted} of {len(view.amounts)} seats, expected 1..{MAX_SEATS}")
         if terrain and [len(row) for row in terrain] != [width] * height:
             raise ViewError(f"terrain is not {height} rows of {width} characters")
-        if len(view.seen) not in (0, len(view.money)):
-            raise ViewError(f"seen of {len(view.seen)} seats, expected {len(view.money)}")
+        if len(view.seen) not in (0, len(view.amounts)):
+            raise ViewError(f"seen of {len(view.seen)} seats, expected {len(view.amounts)}")
         self._map = view.map
-        self._money = [Column() for _ in view.money]
+        self._amounts = [Column() for _ in view.amounts]
         self._fog = [0] * len(view.seen)
         self._fog_data = [Writer() for _ in view.seen]
         self._memory = [{} for _ in view.seen]
@@ -207,7 +209,7 @@ class RtsTracks:
                 track.to = (_place(u.to[0]), _place(u.to[1]))
             builds = self._types.number(u.builds) + 1 if u.builds else 0
             track.add((_place(u.x), _place(u.y), u.hp, self._commands.number(u.command), u.phase, aim, target,
-                       *track.to, builds))  # fmt: skip
+                       *track.to, builds, u.carries))  # fmt: skip
         self._unit_now = now
 
     def _see_cooldowns(self, u: UnitView, track: _UnitTrack) -> None:
@@ -281,14 +283,15 @@ class RtsTracks:
             "height": self._map.height,
             "steps_per_cell": STEPS_PER_CELL,
             "cooldown_steps": COOLDOWN_STEPS,
-            "types": [{"name": name, "role": role(name, self._roles)} for name in self._types.names],
+            "types": [{"name": name, "role": self._roles.get(name, "troop")} for name in self._types.names],
+            "counted": self._counted,
             "commands": self._commands.names,
             "cooldowns": self._cooldowns.names,
             "unit_columns": UNIT_COLUMNS,
         }
 
     def data(self) -> bytes:
-        """ticks, terrain, money, fog, units, ghosts, bullets; each list starts with its length."""
+        """ticks, terrain, money or score, fog, units, ghosts, bullets; each list starts with its length."""
         out = Writer()
         out.uint(len(self._ticks))
         out.uints(b - a for a, b in zip([0, *self._ticks], self._ticks, strict=False))
@@ -296,8 +299,8 @@ class RtsTracks:
         for cell in "".join(self._map.terrain):
             walls.add(0 if cell == "." else 1)
         out.column(walls)
-        out.uint(len(self._money))
-        for column in self._money:
+        out.uint(len(self._amounts))
+        for column in self._amounts:
             out.column(column)
         out.uint(len(self._fog_data))
         for fog in self._fog_data:

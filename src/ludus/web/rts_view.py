@@ -13,8 +13,9 @@ class UnitView(msgspec.Struct):
     """One unit.
 
     ``command`` is ``idle`` or what it does, since tick ``since``; ``target`` is a unit's id or -1, ``to``
-    the point that the command names, ``builds`` a type, ``base`` where a gatherer carries to. ``cooldown``
-    holds the share (0..1) still to wait of each kind that runs.
+    the point that the command names, ``builds`` a type, ``base`` where a gatherer carries to. ``carries``:
+    it has the flag. ``cooldown`` holds the share (0..1) still to wait of each kind that runs. ``seat`` is
+    -1 for what belongs to nobody, and may be past the seats of the match for what the rules play.
     """
 
     id: int
@@ -31,6 +32,7 @@ class UnitView(msgspec.Struct):
     base: int = -1
     to: tuple[float, float] | None = None
     builds: str = ""
+    carries: bool = False
     cooldown: dict[str, float] = {}
 
 
@@ -55,33 +57,31 @@ class MapView(msgspec.Struct):
 class RtsView(msgspec.Struct):
     """One moment of a match on a map.
 
-    ``money``: one number a seat. ``seen``: for each seat one string a row, ``1`` where the seat sees the
-    cell and ``0`` elsewhere; empty when the game has no fog. ``winner``: a seat or -1. ``roles``: what types
-    are to the viewer (resource, worker, troop, building, base), where the game says it.
+    ``money`` or ``score``: one number a seat. ``roles``: of each type, one of :data:`ROLES`. ``seen``: for
+    each seat one string a row, ``1`` where the seat sees the cell and ``0`` elsewhere; empty when the game
+    has no fog. ``winner``: a seat or -1.
     """
 
     tick: int
     map: MapView
     units: list[UnitView]
-    money: list[int]
+    money: list[int] = []
+    score: list[int] = []
+    roles: dict[str, str] = {}
     bullets: list[BulletView] = []
     seen: list[list[str]] = []
     winner: int = -1
     over: bool = False
-    roles: dict[str, str] = {}
+
+    @property
+    def amounts(self) -> list[int]:
+        """What a seat has most reason to count: its points where there are any, else its money."""
+        return self.score or self.money
+
+    def role(self, unit_type: str) -> str:
+        """What a type is to the viewer; one that is not listed counts as a troop."""
+        return self.roles.get(unit_type, "troop")
 
 
-# What each type is to the viewer: how large it is drawn, what counts as army, which loss is an alarm.
-ROLES = {
-    "resource": "resource",
-    "worker": "worker",
-    "melee_attacker": "troop",
-    "range_attacker": "troop",
-    "barracks": "building",
-    "base": "base",
-}
-
-
-def role(unit_type: str, roles: dict[str, str]) -> str:
-    """What a type is to the viewer; one that nobody has said anything about counts as a troop."""
-    return roles.get(unit_type) or ROLES.get(unit_type, "troop")
+# What types can be to the viewer: how large they are drawn, what counts as army, which loss is an alarm.
+ROLES = ("resource", "worker", "troop", "building", "base", "tower", "flag")

@@ -109,6 +109,48 @@ def test_rts_cells_refuses_other_shapes() -> None:
         codec_of(spec).layout(spec)
 
 
+def slow_flag_planes(packed: np.ndarray, side: int) -> np.ndarray:
+    """Capture the Flag's 11 planes, unit by unit: a later one replaces what an earlier one wrote."""
+    out = np.zeros((len(packed), 11, side, side), np.float32)
+    for b, rows in enumerate(packed):
+        for cell, kind, whose, hp, top in rows[:-1]:
+            if cell == 0:
+                continue
+            y, x = divmod(int(cell) - 1, side)
+            out[b, kind & 3, y, x] = 1.0
+            out[b, 3:6, y, x] = (whose & 7, np.float32(float(hp) / (float(top) + 1e-6)), whose >= 8)
+        out[b, 6 + min(int(rows[-1, 0]), 4)] = 1.0
+    return out
+
+
+@pytest.mark.parametrize("side", [20, 4])
+def test_rts_flag_cells_equals_the_slow_expansion(side: int) -> None:
+    rng = np.random.default_rng(side)
+    packed = np.zeros((32, 17, 5), np.uint16)
+    for b in range(32):
+        units = int(rng.integers(0, 17))
+        cells = rng.integers(1, side * side + 1, units)
+        kinds = rng.integers(0, 3, units)
+        later = np.array([cell in cells[i + 1 :] for i, cell in enumerate(cells)], dtype=bool)
+        packed[b, :units, 0] = cells
+        packed[b, :units, 1] = kinds + 4 * later
+        packed[b, :units, 2] = rng.integers(1, 4, units) + 8 * rng.integers(0, 2, units)
+        packed[b, :units, 3] = rng.integers(1, 101, units)
+        packed[b, :units, 4] = 100
+        packed[b, 16] = (rng.integers(0, 7), 0, 0, side, 0)
+    spec = tensor("cells", "u16", (17, 5), "rts_flag_cells", side)
+    codec = codec_of(spec)
+    assert codec.layout(spec).shape == (11, side, side)
+    planes = codec.unfold(spec, torch.from_numpy(packed)).numpy()
+    np.testing.assert_array_equal(planes, slow_flag_planes(packed, side))
+
+
+def test_rts_flag_cells_refuses_other_shapes() -> None:
+    spec = tensor("cells", "u8", (17, 5), "rts_flag_cells", 20)
+    with pytest.raises(ValueError, match=r"'cells'.*uint16\[U \+ 1, 5\]"):
+        codec_of(spec).layout(spec)
+
+
 @pytest.mark.parametrize(
     ("dtype", "numpy_type"),
     [

@@ -1,5 +1,7 @@
 #include "games/rts/engine/commands.hpp"
 
+#include <algorithm>
+
 #include "games/rts/engine/path.hpp"
 #include "games/rts/engine/units.hpp"
 
@@ -16,6 +18,7 @@ constexpr float kBuild2 = 1.0F;
 struct Run {
   const EngineRules& rules;
   State& state;
+  const LearnedStore& store;
   EffectQueue& queue;
 
   [[nodiscard]] const UnitType& type(int slot) const { return rules.type[state.type[slot]]; }
@@ -33,7 +36,7 @@ struct Run {
     float wx = tx;
     float wy = ty;
     if (before > 1.0F) {
-      const int waypoint = plan_path(rules, state, slot, tx, ty, now);
+      const int waypoint = plan_path(rules, state, store, slot, tx, ty, now);
       if (waypoint >= 0) {
         wx = static_cast<float>(waypoint & (kMaxSide - 1));
         wy = static_cast<float>(waypoint >> kWideBits);
@@ -42,7 +45,7 @@ struct Run {
     float dx = wx - x;
     float dy = wy - y;
     if (std::abs(dx) < kArrived && std::abs(dy) < kArrived) return before;
-    shorten(dx, dy, type(slot).speed);
+    shorten(dx, dy, state.speed[slot]);
     if (can_pass(rules, state, x + dx, y + dy, slot)) {
       queue.push(Effect::step, slot, kNone, 0, x + dx, y + dy);
     } else if (can_pass(rules, state, x - dy, y + dx, slot)) {  // a quarter turn
@@ -67,6 +70,7 @@ struct Run {
                               ? static_cast<float>(static_cast<int>(d2)) <= reach2
                               : d2 <= reach2;
     if (!in_range) {
+      if (!rules.quirks.stubborn_towers && t.speed == 0.0F) return true;
       approach(slot, tx, ty, now);
     } else if (ready(slot, kCdAttack, now)) {
       const int damage = rules.damage(state.type[slot], state.type[target]);
@@ -143,6 +147,40 @@ struct Run {
     return true;
   }
 
+  bool get_flag(int slot, int now) {
+    const int flag = state.target[slot];
+    if (flag == kNone) return !rules.quirks.lost_flags;  // the original waits for ever
+    if (approach(slot, state.x[flag], state.y[flag], now) >= rules.flag.reach2) return false;
+    queue.push(Effect::take_flag, slot, flag, 0);
+    return true;
+  }
+
+  bool escort_flag(int slot, int now) {
+    if ((state.carrying >> slot & 1) == 0) return !rules.quirks.lost_flags;
+    const int base = first_base(rules.owner_of(slot));
+    if (base == kNone) return false;
+    if (approach(slot, state.x[base], state.y[base], now) < rules.flag.reach2) {
+      queue.push(Effect::score_flag, slot, kNone, 0);
+    }
+    return false;
+  }
+
+  bool build_tower(int slot) {
+    const int what = state.target[slot];
+    const int cost = rules.type[what].cost;
+    queue.push(Effect::pay, slot, kNone, -cost);
+    queue.push(Effect::create, slot, what, cost, state.px[slot], state.py[slot]);
+    return true;
+  }
+
+  [[nodiscard]] int first_base(int owner) const {
+    const int begin = rules.first_slot[owner];
+    for (int i = begin; i < begin + state.units[owner]; ++i) {
+      if (state.type[i] == rules.base_type) return i;
+    }
+    return kNone;
+  }
+
   void one(int slot, int now) {
     bool done = false;
     switch (state.cmd[slot]) {
@@ -160,15 +198,67 @@ struct Run {
       case Cmd::build:
         done = build(slot, now);
         break;
+      case Cmd::get_flag:
+        done = get_flag(slot, now);
+        break;
+      case Cmd::escort_flag:
+        done = escort_flag(slot, now);
+        break;
+      case Cmd::build_tower:
+        done = build_tower(slot);
+        break;
     }
     if (done) finish_command(state, slot);
   }
 };
 
+// Bases that begin to revive somebody in this tick, in that order.
+struct Reviving {
+  std::uint64_t bases = 0;
+  std::array<std::uint8_t, kMaxOwners> order;
+  int count = 0;
+};
+
+// Runs before the orders of this tick. A base that has an order of this tick does that instead.
+Reviving run_revivals(Run& run, int now) {
+  State& state = run.state;
+  Reviving out;
+  int kept = 0;
+  for (int i = 0; i < state.revivals; ++i) {
+    const Revival r = state.revival[i];
+    const int base = run.first_base(r.owner);
+    const bool busy = base != kNone && state.cmd[base] == Cmd::build;
+    // The original tells a busy base anew, so that whom it was reviving is lost.
+    if (static_cast<int>(r.tick) > now || (busy && !run.rules.quirks.lost_revivals)) {
+      state.revival[kept++] = r;
+      continue;
+    }
+    if (base == kNone) continue;
+    const std::uint64_t bit = std::uint64_t{1} << base;
+    if ((state.fresh & bit) != 0) {
+      run.queue.push(Effect::start_cd, base, kNone, kCdBuild);
+      continue;
+    }
+    give_order(state, base, build_order(run.rules.revive.as));
+    state.fresh &= ~bit;
+    run.one(base, now);
+    if ((out.bases & bit) != 0) {  // it goes to the back
+      out.count = static_cast<int>(
+          std::remove(out.order.begin(), out.order.begin() + out.count, base) - out.order.begin());
+    }
+    out.bases |= bit;
+    out.order[static_cast<std::size_t>(out.count++)] = static_cast<std::uint8_t>(base);
+  }
+  for (int i = kept; i < state.revivals; ++i) state.revival[i] = {};
+  state.revivals = static_cast<std::uint8_t>(kept);
+  return out;
+}
+
 }  // namespace
 
-void run_commands(const EngineRules& rules, State& state, EffectQueue& queue) {
-  Run run{rules, state, queue};
+void run_commands(const EngineRules& rules, State& state, const LearnedStore& store,
+                  EffectQueue& queue) {
+  Run run{rules, state, store, queue};
   const int now = static_cast<int>(state.tick);
 
   // Counter-attacks of the last tick run before everything else and register themselves, unless
@@ -200,12 +290,17 @@ void run_commands(const EngineRules& rules, State& state, EffectQueue& queue) {
   }
   state.counters = 0;
 
+  Reviving reviving;
+  if (state.revivals != 0) [[unlikely]] {
+    reviving = run_revivals(run, now);
+  }
+
   // Orders of this tick, by unit id.
   for_bits(state.fresh, [&](int slot) { run.one(slot, now); });
 
   // Older commands, most recently issued first. The order is kept from tick to tick; it is only
   // rebuilt when something was added.
-  const std::uint64_t skip = state.fresh | struck;
+  const std::uint64_t skip = state.fresh | struck | reviving.bases;
   bool finished = false;
   for (int i = 0; i < state.running; ++i) {
     const int slot = state.run_order[i];
@@ -215,6 +310,7 @@ void run_commands(const EngineRules& rules, State& state, EffectQueue& queue) {
   if (skip == 0 && !finished) return;
   std::uint8_t next[kSlots];
   int n = 0;
+  for (int i = 0; i < reviving.count; ++i) next[n++] = reviving.order[i];
   for_bits(state.fresh, [&](int slot) {
     if (state.cmd[slot] != Cmd::idle) next[n++] = static_cast<std::uint8_t>(slot);
   });

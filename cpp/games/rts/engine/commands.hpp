@@ -7,7 +7,8 @@ namespace ludus::rts {
 
 // Runs every due command of this tick, in the original's order: counter-attacks that wait since the
 // last tick, then orders of this tick by unit id, then older commands, most recently issued first.
-void run_commands(const EngineRules& rules, State& state, EffectQueue& queue);
+void run_commands(const EngineRules& rules, State& state, const LearnedStore& store,
+                  EffectQueue& queue);
 
 // The offsets at which something is built around a point, in order of preference.
 inline constexpr int kNearby = 12;

@@ -63,6 +63,13 @@ void pay(const EngineRules& rules, State& state, const EffectEntry& e) {
   }
 }
 
+// A flag will lie there from the next tick on.
+void drop_flag(State& state, float x, float y) {
+  state.flag_falls = true;
+  state.flag_x = x;
+  state.flag_y = y;
+}
+
 void shoot(State& state, const EffectEntry& e) {
   if (state.bullets == kMaxBullets) return;
   const int i = state.bullets++;
@@ -72,6 +79,66 @@ void shoot(State& state, const EffectEntry& e) {
   state.bullet_shooter[i] = e.unit;
   state.bullet_target[i] = e.target;
   state.bullet_state[i] = BulletState::ready;
+}
+
+// The flag leaves the map at once: who moves later in this tick may stand where it lay.
+bool take_flag(const EngineRules& rules, State& state, const EffectEntry& e) {
+  if (state.x[e.target] == kParked) return false;  // somebody else was quicker
+  leave_strips(state, e.target, strip_of(state.x[e.target]), strip_of(state.y[e.target]));
+  state.x[e.target] = state.y[e.target] = kParked;
+  state.irregular &= ~(std::uint64_t{1} << e.target);
+  state.speed[e.unit] /= rules.flag.slows;
+  state.carrying |= std::uint64_t{1} << e.unit;
+  return true;
+}
+
+// The flag comes back in the first of the dealt rows that is free now. It is put there after what
+// is already queued, so that its place can be taken in the meantime.
+void score_flag(const EngineRules& rules, State& state, EffectQueue& queue, const EffectEntry& e) {
+  const std::uint64_t bit = std::uint64_t{1} << e.unit;
+  if ((state.carrying & bit) == 0 && !rules.quirks.lost_flags) return;
+  state.carrying &= ~bit;
+  state.speed[e.unit] *= rules.flag.slows;
+  ++state.money[rules.owner_of(e.unit)];
+  const float x = rules.flag.home_x;
+  while (state.flag_rows > 0) {
+    const int row = state.flag_row[--state.flag_rows];
+    const auto y = static_cast<float>(rules.flag.home_y + row);
+    if (!can_pass(rules, state, x, y, -1)) continue;
+    queue.push(Effect::appear, kFlagOwner, rules.flag.type, 0, x, y);
+    return;
+  }
+  drop_flag(state, x, static_cast<float>(rules.flag.home_y));
+}
+
+void appear(const EngineRules& rules, State& state, const EffectEntry& e, std::uint64_t& moved) {
+  const int slot = add_unit(rules, state, e.unit, e.target, e.x, e.y, state.tick);
+  if (slot >= 0) {
+    moved |= slot_bit(slot);
+    return;
+  }
+  if (e.target == rules.flag.type && !rules.quirks.lost_flags) drop_flag(state, e.x, e.y);
+}
+
+void wave(const EngineRules& rules, EffectQueue& queue, int units) {
+  const WaveRules& w = rules.wave;
+  for (int i = 0; i < std::min(units, kMaxWave); ++i) {
+    queue.push(Effect::appear, w.owner, w.type, 0, static_cast<float>(w.x + i % w.columns),
+               static_cast<float>(w.y + i / w.columns));
+  }
+}
+
+void bury(const EngineRules& rules, State& state, EffectQueue& queue, const EffectEntry& e) {
+  if ((state.carrying >> e.target & 1) != 0) drop_flag(state, state.x[e.target], state.y[e.target]);
+  queue.push(Effect::remove, kNone, e.target, 0);
+  if (e.unit != kNone && rules.type[state.type[e.unit]].invulnerable) {
+    state.money[rules.owner_of(e.unit)] += rules.kill_reward;
+  }
+  if ((rules.revive.types >> state.type[e.target] & 1) == 0) return;
+  if (state.revivals == kMaxRevivals) return;
+  state.revival[state.revivals++] = {
+      static_cast<std::uint16_t>(state.tick + static_cast<unsigned>(rules.revive.ticks)),
+      static_cast<std::uint8_t>(rules.owner_of(e.target))};
 }
 
 }  // namespace
@@ -113,8 +180,20 @@ void run_effects(const EngineRules& rules, State& state, EffectQueue& queue) {
         }
         break;
       }
+      case Effect::appear:
+        appear(rules, state, e, moved);
+        break;
+      case Effect::wave:
+        wave(rules, queue, e.amount);
+        break;
+      case Effect::take_flag:
+        if (take_flag(rules, state, e)) gone |= std::uint64_t{1} << e.target;
+        break;
+      case Effect::score_flag:
+        score_flag(rules, state, queue, e);
+        break;
       case Effect::bury:
-        queue.push(Effect::remove, kNone, e.target, 0);
+        bury(rules, state, queue, e);
         break;
       case Effect::remove:
         gone |= std::uint64_t{1} << e.target;

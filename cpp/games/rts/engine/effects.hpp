@@ -7,15 +7,19 @@
 namespace ludus::rts {
 
 enum class Effect : std::uint8_t {
-  step,      // unit moves to (x, y) if that is still free
-  start_cd,  // unit's cooldown `amount` starts
-  shoot,     // unit emits a bullet of damage `amount` at target, from (x, y)
-  hit,       // unit (or kNone) deals `amount` to target
-  harvest,   // resource `target` loses `amount`
-  pay,       // the unit's owner's money changes by `amount`; below zero is undone and cancels
-  create,    // unit's owner gets a unit of type `target` at (x, y), having paid `amount`
-  bury,      // target died
-  remove,    // target leaves the map
+  step,        // unit moves to (x, y) if that is still free
+  start_cd,    // unit's cooldown `amount` starts
+  shoot,       // unit emits a bullet of damage `amount` at target, from (x, y)
+  hit,         // unit (or kNone) deals `amount` to target
+  harvest,     // resource `target` loses `amount`
+  pay,         // the unit's owner's money changes by `amount`; below zero is undone and cancels
+  create,      // unit's owner gets a unit of type `target` at (x, y), having paid `amount`
+  appear,      // owner `unit` gets a unit of type `target` at (x, y)
+  wave,        // `amount` units of a wave appear
+  take_flag,   // unit picks the flag `target` up
+  score_flag,  // unit delivers the flag that it carries
+  bury,        // target died, killed by unit (or kNone)
+  remove,      // target leaves the map
 };
 
 struct EffectEntry {
@@ -25,10 +29,14 @@ struct EffectEntry {
   float x, y;
 };
 
+inline constexpr int kMaxWave = 64;
+
 // Lives on the stack of one tick. Capacity: every unit queues at most three entries a run, a unit
-// with counter-attacks runs again for each, every bullet one, every death two.
+// with counter-attacks or revivals runs again for each, every bullet one, every death two, a wave
+// one for each of its units, the flag a few.
 struct EffectQueue {
-  static constexpr int kCapacity = 3 * (kSlots + kMaxCounters) + kMaxBullets + 2 * kSlots;
+  static constexpr int kCapacity =
+      3 * (kSlots + kMaxCounters + kMaxRevivals) + kMaxBullets + 2 * kSlots + kMaxWave + 8;
   EffectEntry entry[kCapacity];
   int size = 0;
 

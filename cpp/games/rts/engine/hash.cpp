@@ -2,6 +2,30 @@
 
 namespace ludus::rts {
 
+namespace {
+
+// What only games with flags, waves or walls have; games without them hash as if it were not there.
+void add_flag(Hash64& h, const EngineRules& rules, const State& w) {
+  h.add(w.carrying);
+  h.add(w.flag_falls ? 1U : 0U);
+  h.add_float(w.flag_x);
+  h.add_float(w.flag_y);
+  for (int i = 0; i < w.flag_rows; ++i) h.add(w.flag_row[i]);
+  for (int i = 0; i < w.revivals; ++i) {
+    h.add(static_cast<std::uint64_t>(w.revival[i].tick) << 8 | w.revival[i].owner);
+  }
+  for (int owner = 0; owner < kFlagOwner; ++owner) {
+    for_units(rules, w, owner, [&](int i) { h.add_float(w.speed[i]); });
+  }
+}
+
+void add_terrain(Hash64& h, const EngineRules& rules, const State& w) {
+  h.add(w.wave);
+  for (int y = 0; y < rules.side; ++y) h.add(w.wall[y]);
+}
+
+}  // namespace
+
 void hash_world(const EngineRules& rules, const State& w, Hash64& h) {
   h.add(w.tick);
   h.add(static_cast<std::uint64_t>(w.winner + 1) << 2 | (w.over ? 2U : 0U) |
@@ -40,6 +64,8 @@ void hash_world(const EngineRules& rules, const State& w, Hash64& h) {
   for (int i = 0; i < w.counters; ++i) {
     h.add(static_cast<std::uint64_t>(w.counter[i].unit) << 8 | w.counter[i].target);
   }
+  if (rules.flag.type >= 0) add_flag(h, rules, w);
+  if (rules.terrain) add_terrain(h, rules, w);
 }
 
 }  // namespace ludus::rts

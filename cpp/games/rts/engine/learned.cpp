@@ -14,25 +14,30 @@ void Learned::forget() {
       }
     });
   }
-  constexpr int kEnough = kLearnedEntries / 8;
+  const int enough = store_.capacity / 8;
   const auto compact = [&](auto&& keeps) {
     int n = 0;
-    for (int i = 0; i < state_.learned_size; ++i) {
-      const std::uint32_t entry = state_.learned[i];
-      if (i - n >= kEnough || entry >> 22 == prefix_ || keeps(entry)) state_.learned[n++] = entry;
+    for (int i = 0; i < *store_.size; ++i) {
+      const std::uint32_t entry = store_.entry[i];
+      if (i - n >= enough || entry >> 22 == prefix_ || keeps(entry)) store_.entry[n++] = entry;
     }
-    for (int i = n; i < state_.learned_size; ++i) state_.learned[i] = 0;
-    state_.learned_size = static_cast<std::uint16_t>(n);
+    for (int i = n; i < *store_.size; ++i) store_.entry[i] = 0;
+    *store_.size = static_cast<std::uint16_t>(n);
   };
   compact([&](std::uint32_t entry) {
     return (entry & 15U) != kStraight && building[entry >> 22 & 511U];
   });
-  if (state_.learned_size == kLearnedEntries) {
+  if (*store_.size == store_.capacity) {
     compact([](std::uint32_t) { return false; });
   }
-  if (state_.learned_size == kLearnedEntries) {  // all of it is about this one target
-    state_.learned.fill(0);
-    state_.learned_size = 0;
+  if (*store_.size == store_.capacity) {  // all of it is about this one target
+    std::fill_n(store_.entry, store_.capacity, 0U);
+    *store_.size = 0;
+  }
+  if (store_.last != nullptr) {
+    std::fill_n(store_.last, kLearnedChains, std::uint16_t{0});
+    std::fill_n(store_.before, store_.capacity, std::uint16_t{0});
+    for (int i = 0; i < *store_.size; ++i) chain(i, store_.entry[i] >> 22);
   }
   std::memset(place_.data(), 0xff, sizeof place_);
   index();

@@ -33,9 +33,11 @@ class Learned {
     return rules.quirks.learned_paths && rules.cells() <= kCellLimit && owner < 2;
   }
 
-  Learned(const EngineRules& rules, State& state, int owner, int tx, int ty)
+  Learned(const EngineRules& rules, const State& state, const LearnedStore& store, int owner,
+          int tx, int ty)
       : rules_(rules),
         state_(state),
+        store_(store),
         tx_(tx),
         ty_(ty),
         prefix_(static_cast<std::uint32_t>(owner << 9 | (ty * rules.side + tx))),
@@ -49,7 +51,7 @@ class Learned {
     // Where nothing is learned on a map too large for the table, all of the table says so.
     const std::uint16_t place = place_[static_cast<unsigned>(y * rules_.side + x) % kCellLimit];
     if (place != kNowhere) {
-      const std::uint32_t entry = state_.learned[place];
+      const std::uint32_t entry = store_.entry[place];
       const std::uint32_t binade = entry & 15U;
       if (binade != kStraight) return static_cast<float>(entry >> 4 & 511U) + kExcess[binade];
     }
@@ -91,8 +93,12 @@ class Learned {
 
   // Finds the entries of this search, eight at a time.
   void index() {
+    if (store_.last != nullptr) {
+      for (int i = store_.last[prefix_]; i != 0; i = store_.before[i - 1]) note(i - 1);
+      return;
+    }
     const U4 want = {prefix_, prefix_, prefix_, prefix_};
-    const int size = state_.learned_size;
+    const int size = *store_.size;
     for (int i = 0; i < size; i += 8) {
       unsigned hits = lane_bits(prefixes(i) == want) | lane_bits(prefixes(i + 4) == want) << 4;
       if (i + 8 > size) hits &= (1U << (size - i)) - 1;  // what is past the last entry is 0
@@ -103,13 +109,18 @@ class Learned {
       for (; hits != 0; hits &= hits - 1) note(i + std::countr_zero(hits));
     }
   }
+  void chain(int at, std::uint32_t prefix) {
+    if (store_.last == nullptr) return;
+    store_.before[at] = store_.last[prefix];
+    store_.last[prefix] = static_cast<std::uint16_t>(at + 1);
+  }
   void note(int at) {
-    place_[state_.learned[static_cast<std::size_t>(at)] >> 13 & 511U] =
+    place_[store_.entry[static_cast<std::size_t>(at)] >> 13 & 511U] =
         static_cast<std::uint16_t>(at);
   }
   [[nodiscard]] U4 prefixes(int i) const {
     U4 v;
-    std::memcpy(&v, &state_.learned[static_cast<std::size_t>(i)], sizeof v);
+    std::memcpy(&v, &store_.entry[static_cast<std::size_t>(i)], sizeof v);
     return v >> 22;
   }
 
@@ -118,18 +129,20 @@ class Learned {
     const bool plain = value <= straight(x, y);
     if (place_[cell] == kNowhere) {
       if (plain) return;
-      if (state_.learned_size == kLearnedEntries) forget();
-      place_[cell] = state_.learned_size++;
+      if (*store_.size == store_.capacity) forget();
+      place_[cell] = (*store_.size)++;
+      chain(place_[cell], prefix_);
     }
     const auto k = static_cast<std::uint32_t>(value);
     const std::uint32_t code = plain ? kStraight : k << 4 | binade;
-    state_.learned[place_[cell]] = (prefix_ << 9 | static_cast<std::uint32_t>(cell)) << 13 | code;
+    store_.entry[place_[cell]] = (prefix_ << 9 | static_cast<std::uint32_t>(cell)) << 13 | code;
   }
 
   void forget();
 
   const EngineRules& rules_;
-  State& state_;
+  const State& state_;
+  LearnedStore store_;
   int tx_, ty_;
   std::uint32_t prefix_;
   bool active_;

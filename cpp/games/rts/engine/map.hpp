@@ -116,15 +116,36 @@ inline void leave_strips(State& state, int slot, int strip_x, int strip_y) {
   for_strips(state, strip_x, strip_y, [&](std::uint64_t& strip) { strip &= ~slot_bit(slot); });
 }
 
-// A disc may be at (x, y): inside the map and, with `except` left out, not on another disc.
+[[nodiscard]] inline bool walled(const State& state, int cx, int cy) {
+  return (state.wall[cy] >> cx & 1) != 0;
+}
+
+// Whether the cell of a point inside the map is passable.
+[[nodiscard]] inline bool open_ground(const EngineRules& rules, const State& state, float x,
+                                      float y) {
+  return !rules.terrain || !walled(state, cell_coord(x), cell_coord(y));
+}
+
+// A disc may be at (x, y): inside the map, not on a wall and, with `except` left out, not on
+// another disc.
 [[nodiscard]] inline bool can_pass(const EngineRules& rules, const State& state, float x, float y,
                                    int except) {
   const int sx = strip_of(x);
   const int sy = strip_of(y);
   if (!inner_strips(rules, sx, sy)) [[unlikely]] {
-    return inside(rules, x, y) && disc_free(rules, state, x, y, except);
+    return inside(rules, x, y) && open_ground(rules, state, x, y) &&
+           disc_free(rules, state, x, y, except);
   }
+  if (!open_ground(rules, state, x, y)) return false;
   return !touches(state, around(state, sx, sy) & ~state.irregular & ~slot_bit(except), x, y);
+}
+
+// A unit of this type may be put at (x, y).
+[[nodiscard]] inline bool can_place(const EngineRules& rules, const State& state,
+                                    const UnitType& type, float x, float y) {
+  if (!type.on_walls) return can_pass(rules, state, x, y, -1);
+  return inside(rules, x, y) && walled(state, cell_coord(x), cell_coord(y)) &&
+         disc_free(rules, state, x, y, -1);
 }
 
 }  // namespace ludus::rts

@@ -67,8 +67,71 @@ bool well_inside(const EngineRules& rules, float x, float y) {
 
 }  // namespace
 
+namespace {
+
+// Where a line goes from cell to cell along one axis. Its samples are those of line_free, so that
+// the first sample in a cell is found to the last bit.
+struct Axis {
+  float from, step, inverse;
+  int samples;
+
+  Axis(float start, float by, int n)
+      : from(start), step(by), inverse(by == 0.0F ? 0.0F : 1.0F / by), samples(n) {}
+
+  [[nodiscard]] float at(int i) const { return from + step * static_cast<float>(i); }
+
+  // The first sample after i that is in another cell than c, or `samples`.
+  [[nodiscard]] int leaves(int i, int c) const {
+    if (step == 0.0F) return samples;
+    const float edge = static_cast<float>(c) + (step > 0.0F ? 0.5F : (c > 0 ? -0.5F : -1.5F));
+    const auto beyond = [&](int k) { return step > 0.0F ? at(k) >= edge : at(k) < edge; };
+    const float guess = (edge - from) * inverse;
+    int k =
+        guess < static_cast<float>(samples) ? std::max(i + 1, static_cast<int>(guess)) : samples;
+    while (k > i + 1 && beyond(k - 1)) --k;
+    while (k < samples && !beyond(k)) ++k;
+    return k;
+  }
+};
+
+// Whether a wall stands where the line from s to t is looked at: at its first sample in each cell.
+bool wall_between(const EngineRules& rules, const State& state, float sx, float sy, float tx,
+                  float ty) {
+  const float dist = std::sqrt(distance2(sx, sy, tx, ty));
+  const int n = static_cast<int>(static_cast<double>(dist * 10.0F) + 0.5);
+  if (n < 2) return false;
+  const float step = dist / static_cast<float>(n);
+  const Axis across(sx, (tx - sx) / dist * step, n);
+  const Axis down(sy, (ty - sy) / dist * step, n);
+  const int start = cell_of(rules, sx, sy);
+  const int target = cell_of(rules, tx, ty);
+  int cx = cell_coord(across.at(1));
+  int cy = cell_coord(down.at(1));
+  int next_x = across.leaves(1, cx);
+  int next_y = down.leaves(1, cy);
+  for (;;) {
+    const int now = cy * rules.side + cx;
+    if (now != start && now != target) {
+      if (!inside(rules, cx, cy) || walled(state, cx, cy)) return true;
+    }
+    const int i = std::min(next_x, next_y);
+    if (i >= n) return false;
+    if (next_x == i) {
+      cx = cell_coord(across.at(i));
+      next_x = across.leaves(i, cx);
+    }
+    if (next_y == i) {
+      cy = cell_coord(down.at(i));
+      next_y = down.leaves(i, cy);
+    }
+  }
+}
+
+}  // namespace
+
 bool line_free(const EngineRules& rules, const State& state, int slot, float sx, float sy, float tx,
                float ty, int& first) {
+  if (rules.terrain && wall_between(rules, state, sx, sy, tx, ty)) return false;
   const float lx = tx - sx;
   const float ly = ty - sy;
   const float dist = std::sqrt(lx * lx + ly * ly);
@@ -175,11 +238,18 @@ struct Search {
   std::array<std::int16_t, kCells> popped;
   int pops = 0;
 
-  explicit Search(int side) {
+  // A wall cannot be reached, unless it is the target.
+  Search(const EngineRules& rules, const State& state, int target) {
+    const int side = rules.side;
     const std::uint64_t row = ((std::uint64_t{1} << side) - 1) << 1;
     left[0] = 0;
     for (int y = 1; y <= side; ++y) left[static_cast<std::size_t>(y)] = row;
     left[static_cast<std::size_t>(side) + 1] = 0;
+    if (!rules.terrain) return;
+    for (int y = 0; y < side; ++y) {
+      left[static_cast<std::size_t>(y) + 1] &= ~(static_cast<std::uint64_t>(state.wall[y]) << 1);
+    }
+    if (wide_x(target) < side && wide_y(target) < side) reopen(wide_x(target), wide_y(target));
   }
   [[nodiscard]] bool may_reach(int cx, int cy) const { return (left[cy + 1] >> (cx + 1) & 1) != 0; }
   void close(int cx, int cy) { left[cy + 1] &= ~(std::uint64_t{2} << cx); }
@@ -295,8 +365,8 @@ int search_path(const EngineRules& rules, const State& state, int slot, int star
 
 }  // namespace
 
-int plan_path_afresh(const EngineRules& rules, State& state, int slot, float tx, float ty,
-                     int start, int target, std::uint32_t key, int now) {
+int plan_path_afresh(const EngineRules& rules, State& state, const LearnedStore& store, int slot,
+                     float tx, float ty, int start, int target, std::uint32_t key, int now) {
   if (const PathEntry* entry = recall(rules, state, slot, key, now)) return entry->waypoint;
   const float sx = state.x[slot];
   const float sy = state.y[slot];
@@ -305,8 +375,8 @@ int plan_path_afresh(const EngineRules& rules, State& state, int slot, float tx,
     remember(state, slot, key, now, -1);
     return -1;
   }
-  Learned learned(rules, state, rules.owner_of(slot), wide_x(target), wide_y(target));
-  Search search(rules.side);
+  Learned learned(rules, state, store, rules.owner_of(slot), wide_x(target), wide_y(target));
+  Search search(rules, state, target);
   int waypoint = search_path(rules, state, slot, start, target, learned, search);
   if (waypoint < 0) return -1;  // unreachable: nothing is remembered
   // The far end of the path that can be walked to straight. What was in the way of one line is the

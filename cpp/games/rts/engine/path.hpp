@@ -13,14 +13,16 @@ constexpr int wide_x(int cell) { return cell & (kMaxSide - 1); }
 constexpr int wide_y(int cell) { return cell >> kWideBits; }
 
 // Looks further than the unit's last answer, and plans when nothing is remembered.
-[[nodiscard]] int plan_path_afresh(const EngineRules& rules, State& state, int slot, float tx,
-                                   float ty, int start, int target, std::uint32_t key, int now);
+[[nodiscard]] int plan_path_afresh(const EngineRules& rules, State& state,
+                                   const LearnedStore& store, int slot, float tx, float ty,
+                                   int start, int target, std::uint32_t key, int now);
 
 // The wide number of the cell to head for, or -1 for "straight to the target". Answers are
 // remembered for path_cache_ticks by (owner, start cell, target cell) and shared by the owner's
 // units. `now` is the tick that ages are measured with.
-[[nodiscard]] inline int plan_path(const EngineRules& rules, State& state, int slot, float tx,
-                                   float ty, int now) {
+[[nodiscard]] inline int plan_path(const EngineRules& rules, State& state,
+                                   const LearnedStore& store, int slot, float tx, float ty,
+                                   int now) {
   // Both cells at once; points outside the map count as the nearest cell in it.
   I4 cell = cells4(F4{state.x[slot], state.y[slot], tx, ty});
   if ((cell[0] | cell[1] | cell[2] | cell[3]) >> kWideBits != 0) [[unlikely]] {
@@ -38,7 +40,7 @@ constexpr int wide_y(int cell) { return cell >> kWideBits; }
       now == static_cast<int>(state.tick)) {
     return last.waypoint;
   }
-  return plan_path_afresh(rules, state, slot, tx, ty, start, target, key, now);
+  return plan_path_afresh(rules, state, store, slot, tx, ty, start, target, key, now);
 }
 
 // The straight line from s to t as a disc of `slot` would walk it, sampled ten times a cell; the

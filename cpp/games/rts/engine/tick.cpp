@@ -86,15 +86,30 @@ bool congested(const State& state) {
   return sum >= kGuardFailures;
 }
 
-}  // namespace
+// What the last tick and the game left for the beginning of this one.
+void begin(const EngineRules& rules, State& state, EffectQueue& queue) {
+  if (state.flag_falls) {
+    queue.push(Effect::appear, kFlagOwner, rules.flag.type, 0, state.flag_x, state.flag_y);
+    state.flag_falls = false;
+    state.flag_x = state.flag_y = 0.0F;
+  }
+  if (state.wave != 0) {
+    queue.push(Effect::wave, kNone, kNone, state.wave);
+    state.wave = 0;
+  }
+}
 
-void advance_tick(const EngineRules& rules, State& state) {
-  EffectQueue queue;
-  state.failed[state.tick & 31] = 0;
-  if (state.bullets != 0) fly_all(rules, state, queue);
-  run_commands(rules, state, queue);
-  run_effects(rules, state, queue);
-
+// The only owner of bases has won, or the first to have enough points.
+void find_winner(const EngineRules& rules, State& state) {
+  if (rules.flag.type >= 0) {
+    for (int owner = 0; owner < kFlagOwner; ++owner) {
+      if (state.money[owner] < rules.flag.to_win) continue;
+      state.winner = static_cast<std::int8_t>(owner);
+      state.over = true;
+      return;
+    }
+    return;
+  }
   int owners = 0;
   int last = -1;
   for (int owner = 0; owner < kMaxOwners; ++owner) {
@@ -108,7 +123,26 @@ void advance_tick(const EngineRules& rules, State& state) {
     state.over = true;
   }
   if (owners == 0 && !rules.quirks.baseless_play) state.over = true;
-  if (state.tick >= rules.tick_limit) state.over = true;
+}
+
+}  // namespace
+
+void advance_tick(const EngineRules& rules, State& state, const LearnedStore& store) {
+  EffectQueue queue;
+  begin(rules, state, queue);
+  state.failed[state.tick & 31] = 0;
+  if (state.bullets != 0) fly_all(rules, state, queue);
+  run_commands(rules, state, store, queue);
+  run_effects(rules, state, queue);
+
+  find_winner(rules, state);
+  if (state.tick >= rules.tick_limit) {
+    // In the original, time decides even when the last base falls in the last tick.
+    if (rules.limit_winner >= 0 && (state.winner < 0 || rules.quirks.baseless_play)) {
+      state.winner = static_cast<std::int8_t>(rules.limit_winner);
+    }
+    state.over = true;
+  }
   if (rules.quirks.congestion_guard && congested(state)) {
     state.over = true;
     state.congested = true;

@@ -26,10 +26,20 @@ inline constexpr int kMaxTickLimit = 60000;  // ticks are kept in 16 bits
 enum Cooldown : std::uint8_t { kCdMove, kCdAttack, kCdGather, kCdBuild, kCooldowns };
 
 // Durative commands. A unit has at most one; idle is the bots' test for "may be given work".
-enum class Cmd : std::uint8_t { idle, move, attack, gather, build };
-inline constexpr int kCmds = 5;
-inline constexpr std::array<const char*, kCmds> kCmdNames = {"idle", "move", "attack", "gather",
-                                                             "build"};
+enum class Cmd : std::uint8_t {
+  idle,
+  move,
+  attack,
+  gather,
+  build,
+  get_flag,     // fetch the flag that lies about
+  escort_flag,  // bring the flag that the unit carries to its own base
+  build_tower,  // pay and place something at once, anywhere on the map
+};
+inline constexpr int kCmds = 8;
+inline constexpr int kEconomyCmds = 5;  // those of a game without flags and towers come first
+inline constexpr std::array<const char*, kCmds> kCmdNames = {
+    "idle", "move", "attack", "gather", "build", "get_flag", "escort_flag", "build_tower"};
 
 enum GatherPhase : std::uint8_t { kToResource, kGathering, kToBase };
 enum BuildPhase : std::uint8_t { kToPlace, kBuilding };
@@ -38,7 +48,8 @@ struct UnitType {
   std::int32_t cost = 0, hp = 1, defence = 0, attack = 0, attack_range = 0, vision = 0;
   float speed = 0.0F;  // cells a tick
   std::array<std::int32_t, kCooldowns> cooldown{};
-  bool building = false;      // ignores orders while it has one
+  bool building = false;      // ignores orders while it has one, if the rules say so
+  bool on_walls = false;      // stands on impassable cells, and only there
   bool invulnerable = false;  // honoured by the ruleset "clean" only
   std::uint16_t accepts = 0;  // bit c: takes orders of kind Cmd(c)
   std::uint16_t builds = 0;   // bit t: may build type t (ruleset "clean" checks it)
@@ -57,6 +68,9 @@ struct Quirks {
   bool congestion_guard = true;  // too many failed moves end the match without a winner
   bool loose_edges = true;       // coordinates in (-1.5, -0.5) count as cell 0
   bool baseless_play = true;     // when both last bases fall in one tick the match goes on
+  bool lost_flags = true;        // a flag that finds its place taken is gone, fetching goes on
+  bool lost_revivals = true;     // a base that is told to revive twice at once revives one
+  bool stubborn_towers = true;   // what cannot move keeps a target that has gone out of range
 };
 
 // The ruleset "clean": none of them.
@@ -69,8 +83,36 @@ struct Quirks {
           .hurts_invulnerable = false,
           .congestion_guard = false,
           .loose_edges = false,
-          .baseless_play = false};
+          .baseless_play = false,
+          .lost_flags = false,
+          .lost_revivals = false,
+          .stubborn_towers = false};
 }
+
+// A flag that is carried home for a point. It belongs to an owner of its own.
+struct FlagRules {
+  int type = -1;        // unit type of the flag; -1: the game has none
+  int to_win = 5;       // points
+  float reach2 = 0.5F;  // squared distance at which it is picked up or delivered
+  float slows = 3.0F;   // a carrier's speed is divided by it
+  float home_x = 9.0F;  // where it comes back after a point: this column, in row home_y plus one of
+  int home_y = 5;       // State::flag_row
+  int home_rows = 10;
+};
+inline constexpr int kFlagOwner = 2;
+
+// Units of these types come back beside their base some time after they died.
+struct ReviveRules {
+  std::uint8_t types = 0;  // bit t
+  int as = 0;              // the type they come back as
+  int ticks = 100;
+};
+
+// Units that appear out of nothing, row by row from a corner of a square, when the game says so.
+struct WaveRules {
+  int type = 0, owner = 1;
+  int x = 15, y = 15, columns = 5;
+};
 
 // What an attack of one type does to another, in percent of its attack; 0: it cannot attack it.
 struct AttackTable {
@@ -93,6 +135,13 @@ struct EngineRules {
   float bullet_hit = 0.3F;  // distance at which a bullet hits
   int gather_amount = 5;
   int path_cache_ticks = 10;
+  bool terrain = false;         // cells may be impassable (State::wall)
+  bool finish_building = true;  // a busy building ignores orders
+  int kill_reward = 0;          // money for a kill, to the owner of an invulnerable killer
+  int limit_winner = -1;        // who has won when time is up
+  FlagRules flag;
+  ReviveRules revive;
+  WaveRules wave;
   Quirks quirks;
   std::array<std::uint8_t, kMaxOwners + 1> first_slot{0, 32, 64, 64};  // slots of each owner
 
@@ -126,6 +175,14 @@ struct PathEntry {
 };
 inline constexpr int kPathEntries = 64;
 
+// Somebody will come back at its owner's base.
+struct Revival {
+  std::uint16_t tick;  // when the base begins with it
+  std::uint8_t owner;
+};
+inline constexpr int kMaxRevivals = 16;
+inline constexpr int kFlagRows = 8;
+
 // Room for the heuristic values that the path search has learned: one match in a hundred learns
 // more, and then forgets some (engine/learned.hpp).
 inline constexpr int kLearnedEntries = 1024;
@@ -137,6 +194,7 @@ struct State {
   std::uint32_t tick = 0;
   std::uint64_t fresh = 0;      // slots whose order was given in this tick and has not run yet
   std::uint64_t irregular = 0;  // slots outside the rectangle of the original's spatial hash
+  std::uint64_t carrying = 0;   // slots that have the flag
   std::array<std::int32_t, kMaxOwners> money{};
   std::uint16_t next_id = 0;  // running number of the next unit
   std::int8_t winner = -1;
@@ -148,12 +206,18 @@ struct State {
   std::uint8_t counters = 0;
   std::uint8_t path_head = 0, path_size = 0;  // ring of path entries, oldest first
   std::uint16_t fours = 0;                    // bit k: some unit has one of the slots 4k .. 4k + 3
+  std::uint8_t wave = 0;                      // units that appear in this tick, as the game asked
+  std::uint8_t revivals = 0;
+  std::uint8_t flag_rows = 0;  // entries of flag_row that are left
+  bool flag_falls = false;     // a flag appears at (flag_x, flag_y) in this tick
+  float flag_x = 0.0F, flag_y = 0.0F;
 
   // Who stands in which strip of half a cell, across and down, a bit a slot (map.hpp); the first
   // two come again at the end. Kept in step with x and y.
   std::array<std::uint64_t, kStrips + 2> column{}, row{};
 
   alignas(16) std::array<float, kSlots> x{}, y{};
+  std::array<float, kSlots> speed{};  // cells a tick
   std::array<std::int16_t, kSlots> hp{};
   std::array<std::uint8_t, kSlots> type{};
   std::array<std::uint8_t, kSlots> damaged_by{};
@@ -176,12 +240,34 @@ struct State {
   std::array<std::uint8_t, kMaxBullets> bullet_target{};
   std::array<BulletState, kMaxBullets> bullet_state{};
   std::array<Counter, kMaxCounters> counter{};
-  std::array<std::uint8_t, 32> failed{};  // failed moves by tick mod 32
+  std::array<std::uint8_t, 32> failed{};        // failed moves by tick mod 32
+  std::array<Revival, kMaxRevivals> revival{};  // in the order of their ticks
+  // Rows in which the flag is to come back, next one last; those that are taken are passed over.
+  // The game deals them, so that the engine needs no random numbers.
+  std::array<std::uint8_t, kFlagRows> flag_row{};
   std::array<PathEntry, kPathEntries> path{};
   std::array<std::uint8_t, kSlots> path_hint{};  // where in the ring a unit last found its answer
+  std::array<std::uint32_t, kMaxSide> wall{};    // bit x of row y: the cell is impassable
   std::uint16_t learned_size = 0;
   std::array<std::uint32_t, kLearnedEntries> learned{};  // see learned.hpp
 };
+
+// Where the learned values of a match are kept: in its State, or in a larger store of a game whose
+// matches learn more. `capacity` is a multiple of 8.
+struct LearnedStore {
+  std::uint32_t* entry;
+  std::uint16_t* size;
+  int capacity;
+  // A large store finds the entries of an owner and a target as a chain, by their number plus 1:
+  // the last one in `last` (kLearnedChains of them), the one before it in `before`. Both may be
+  // missing.
+  std::uint16_t* last = nullptr;
+  std::uint16_t* before = nullptr;
+};
+inline constexpr int kLearnedChains = 1024;
+[[nodiscard]] inline LearnedStore own_store(State& state) {
+  return {state.learned.data(), &state.learned_size, kLearnedEntries};
+}
 
 // The order a caller gives to one unit.
 struct Order {

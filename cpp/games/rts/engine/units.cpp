@@ -16,11 +16,12 @@ void clear_state(const EngineRules&, State& state) {
 int add_unit(const EngineRules& rules, State& state, int owner, int type, float x, float y,
              std::uint32_t tick) {
   if (state.units[owner] == rules.capacity(owner)) return -1;
-  if (!can_pass(rules, state, x, y, -1)) return -1;
-  const int i = rules.first_slot[owner] + state.units[owner]++;
   const UnitType& t = rules.type[type];
+  if (!can_place(rules, state, t, x, y)) return -1;
+  const int i = rules.first_slot[owner] + state.units[owner]++;
   state.x[i] = x;
   state.y[i] = y;
+  state.speed[i] = t.speed;
   state.hp[i] = static_cast<std::int16_t>(t.hp);
   state.type[i] = static_cast<std::uint8_t>(type);
   state.damaged_by[i] = kNone;
@@ -46,6 +47,7 @@ namespace {
 void move_slot(State& s, int from, int to) {
   s.x[to] = s.x[from];
   s.y[to] = s.y[from];
+  s.speed[to] = s.speed[from];
   s.hp[to] = s.hp[from];
   s.type[to] = s.type[from];
   s.damaged_by[to] = s.damaged_by[from];
@@ -65,6 +67,7 @@ void move_slot(State& s, int from, int to) {
 // What is left in an empty slot must not depend on who stood there: states compare by bytes.
 void blank_slot(State& s, int i) {
   s.x[i] = s.y[i] = kParked;
+  s.speed[i] = 0.0F;
   s.hp[i] = 0;
   s.type[i] = 0;
   s.damaged_by[i] = kNone;
@@ -86,6 +89,7 @@ void remove_units(const EngineRules& rules, State& state, std::uint64_t gone) {
   std::memset(to, kNone, sizeof to);
   std::uint64_t irregular = 0;
   std::uint64_t fresh = 0;
+  std::uint64_t carrying = 0;
   for (int owner = 0; owner < kMaxOwners; ++owner) {
     const int begin = rules.first_slot[owner];
     const int end = begin + state.units[owner];
@@ -98,6 +102,7 @@ void remove_units(const EngineRules& rules, State& state, std::uint64_t gone) {
       to[i] = static_cast<std::uint8_t>(next);
       irregular |= (state.irregular >> i & 1) << next;
       fresh |= (state.fresh >> i & 1) << next;
+      carrying |= (state.carrying >> i & 1) << next;
       if (next != i) move_slot(state, i, next);
       ++next;
     }
@@ -106,6 +111,7 @@ void remove_units(const EngineRules& rules, State& state, std::uint64_t gone) {
   }
   state.irregular = irregular;
   state.fresh = fresh;
+  state.carrying = carrying;
   state.column.fill(0);
   state.row.fill(0);
   state.fours = 0;
@@ -117,7 +123,8 @@ void remove_units(const EngineRules& rules, State& state, std::uint64_t gone) {
   }
   for (int i = 0; i < kSlots; ++i) {
     state.damaged_by[i] = to[state.damaged_by[i]];
-    if (state.cmd[i] == Cmd::attack || state.cmd[i] == Cmd::gather) {
+    if (state.cmd[i] == Cmd::attack || state.cmd[i] == Cmd::gather ||
+        state.cmd[i] == Cmd::get_flag) {
       state.target[i] = to[state.target[i]];
     }
     if (state.cmd[i] == Cmd::gather) state.source[i] = to[state.source[i]];
@@ -156,7 +163,7 @@ void give_order(State& state, int slot, const Order& order) {
 bool offer_order(const EngineRules& rules, State& state, int slot, const Order& order) {
   const UnitType& type = rules.type[state.type[slot]];
   if (!type.takes(order.cmd)) return false;
-  if (type.building && state.cmd[slot] != Cmd::idle) return false;
+  if (rules.finish_building && type.building && state.cmd[slot] != Cmd::idle) return false;
   if (order.cmd == Cmd::attack && order.target != kNone &&
       !rules.may_attack(state.type[slot], state.type[order.target])) {
     return false;

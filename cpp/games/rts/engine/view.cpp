@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "games/rts/engine/fog.hpp"
 
@@ -24,9 +25,9 @@ void separate(std::string& out) {
 }
 
 struct Printer {
+  const ViewNames& names;
   const EngineRules& rules;
   const State& s;
-  std::span<const char* const> names;
   std::string out;
 
   // The public id: running number, unique for the match.
@@ -46,8 +47,14 @@ struct Printer {
       case Cmd::gather:
         print(out, ",\"target\":%d,\"base\":%d", id(s.source[i]), id(s.target[i]));
         break;
+      case Cmd::get_flag:
+        print(out, ",\"target\":%d", id(s.target[i]));
+        break;
+      case Cmd::escort_flag:
+        break;
       case Cmd::build:
-        print(out, ",\"builds\":\"%s\"", names[s.target[i]]);
+      case Cmd::build_tower:
+        print(out, ",\"builds\":\"%s\"", names.types[s.target[i]]);
         if (s.source[i] == 0) print(out, ",\"to\":[%.4f,%.4f]", s.px[i], s.py[i]);
         break;
     }
@@ -71,13 +78,14 @@ struct Printer {
 
   void units() {
     out += "\"units\":[";
-    for (int owner = 0; owner < kHomes; ++owner) {
+    for (int owner = 0; owner < names.owners; ++owner) {
       for_units(rules, s, owner, [&](int i) {
         separate(out);
-        print(out, "{\"id\":%d,\"seat\":%d,\"type\":\"%s\",\"x\":%.5f,\"y\":%.5f,", s.id[i], owner,
-              names[s.type[i]], s.x[i], s.y[i]);
+        print(out, "{\"id\":%d,\"seat\":%d,\"type\":\"%s\",\"x\":%.5f,\"y\":%.5f,", s.id[i],
+              owner == kFlagOwner ? -1 : owner, names.types[s.type[i]], s.x[i], s.y[i]);
         print(out, "\"hp\":%d,\"max_hp\":%d,\"built\":%d,", s.hp[i], rules.type[s.type[i]].hp,
               s.built[i]);
+        if ((s.carrying >> i & 1) != 0) out += "\"carries\":true,";
         command(i);
         cooldowns(i);
         out += '}';
@@ -97,10 +105,34 @@ struct Printer {
     out += ']';
   }
 
+  void terrain() {
+    out += ",\"terrain\":[";
+    for (int y = 0; y < rules.side; ++y) {
+      separate(out);
+      out += '"';
+      for (int x = 0; x < rules.side; ++x) out += walled(s, x, y) ? '#' : '.';
+      out += '"';
+    }
+    out += ']';
+  }
+
+  void roles() {
+    out += "\"roles\":{";
+    for (int t = 0; t < rules.types; ++t) {
+      const auto same = [&](int u) { return std::string_view(names.types[u]) == names.types[t]; };
+      bool before = false;
+      for (int u = 0; u < t; ++u) before |= same(u);
+      if (before) continue;
+      separate(out);
+      print(out, "\"%s\":\"%s\"", names.types[t], names.roles[t]);
+    }
+    out += '}';
+  }
+
   // One string a seat and row: '1' where the seat sees the cell, index x.
   void seen() {
     out += "\"seen\":[";
-    for (int seat = 0; seat < kHomes; ++seat) {
+    for (int seat = 0; seat < names.seats; ++seat) {
       const Sight sight = sight_of(rules, s, seat);
       separate(out);
       out += '[';
@@ -118,28 +150,25 @@ struct Printer {
 
 }  // namespace
 
-std::string view_world(const EngineRules& rules, const State& s, const char* game,
-                       std::span<const char* const> type_names,
-                       std::span<const char* const> roles) {
-  Printer p{rules, s, type_names, {}};
-  print(p.out, "{\"game\":\"%s\",\"tick\":%u,\"map\":{\"width\":%d,\"height\":%d},", game, s.tick,
-        rules.side, rules.side);
-  print(p.out, "\"over\":%s,\"winner\":%d,\"congested\":%s,", s.over ? "true" : "false", s.winner,
+std::string view_world(const EngineRules& rules, const State& s, const ViewNames& names) {
+  Printer p{names, rules, s, {}};
+  print(p.out, "{\"game\":\"%s\",\"tick\":%u,\"map\":{\"width\":%d,\"height\":%d", names.game,
+        s.tick, rules.side, rules.side);
+  if (rules.terrain) p.terrain();
+  print(p.out, "},\"over\":%s,\"winner\":%d,\"congested\":%s,", s.over ? "true" : "false", s.winner,
         s.congested ? "true" : "false");
-  print(p.out, "\"money\":[%d,%d],", s.money[0], s.money[1]);
-  if (!roles.empty()) {
-    p.out += "\"roles\":{";
-    for (std::size_t t = 0; t < roles.size(); ++t) {
-      separate(p.out);
-      print(p.out, "\"%s\":\"%s\"", type_names[t], roles[t]);
-    }
-    p.out += "},";
-  }
+  print(p.out, "\"%s\":[%d", names.money, s.money[0]);
+  for (int seat = 1; seat < names.seats; ++seat) print(p.out, ",%d", s.money[seat]);
+  p.out += "],";
+  p.roles();
+  p.out += ',';
   p.units();
   p.out += ',';
   p.bullets();
-  p.out += ',';
-  p.seen();
+  if (names.fog) {
+    p.out += ',';
+    p.seen();
+  }
   p.out += '}';
   return std::move(p.out);
 }

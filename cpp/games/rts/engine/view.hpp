@@ -5,14 +5,23 @@
 #include <span>
 #include <string>
 
-#include "games/rts/engine/homes.hpp"
+#include "games/rts/engine/types.hpp"
 
 namespace ludus::rts {
 
-// `roles`: what each type is to a viewer (resource, worker, troop, building, base), or empty where
-// viewers know.
-[[nodiscard]] std::string view_world(const EngineRules& rules, const State& state, const char* game,
-                                     std::span<const char* const> type_names,
-                                     std::span<const char* const> roles = {});
+// What a game calls things.
+struct ViewNames {
+  const char* game;
+  std::span<const char* const> types;
+  // What each type is to a viewer: resource, worker, troop, building, base, tower or flag.
+  std::span<const char* const> roles;
+  int seats = 2;
+  int owners = 2;  // whose units there are; the owner of the flag is seat -1
+  bool fog = true;
+  const char* money = "money";  // or "score"
+};
+
+[[nodiscard]] std::string view_world(const EngineRules& rules, const State& state,
+                                     const ViewNames& names);
 
 }  // namespace ludus::rts

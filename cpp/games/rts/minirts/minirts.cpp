@@ -118,16 +118,19 @@ void MiniRts::legal(const Rules& rules, const State& s, int seat, std::uint8_t* 
   for (int a = 0; a < rts::kActions; ++a) mask[a] = static_cast<std::uint8_t>(useful >> a & 1);
 }
 
-std::string MiniRts::view(const Rules& rules, const State& s) {
-  return rts::view_world(rules.engine, s.world, kName, rts::kMiniTypeNames);
-}
-
 std::uint64_t MiniRts::hash(const Rules& rules, const State& s) {
   Hash64 h;
   rts::hash_world(rules.engine, s.world, h);
   Rng rng = s.rng;
   h.add(rng.next());
   return h.value();
+}
+
+std::string MiniRts::view(const Rules& rules, const State& s) {
+  static constexpr std::array<const char*, rts::kMiniTypes> kRoles = {
+      "resource", "worker", "troop", "troop", "building", "base"};
+  return rts::view_world(rules.engine, s.world,
+                         {.game = kName, .types = rts::kMiniTypeNames, .roles = kRoles});
 }
 
 }  // namespace ludus

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "games/rts/engine/cells.hpp"
 #include "games/rts/engine/fog.hpp"
 #include "games/rts/engine/pixels.hpp"
 #include "games/rts/minirts/strategy.hpp"
@@ -209,7 +210,7 @@ std::vector<std::string> unit_labels() {
   std::vector<std::string> v = {"own", "enemy"};
   for (const char* name : kMiniTypeNames) v.emplace_back(name);
   for (const char* name : {"x", "y", "hp_ratio"}) v.emplace_back(name);
-  for (const char* name : kCmdNames) v.push_back(std::string("cmd_") + name);
+  for (int c = 0; c < kEconomyCmds; ++c) v.push_back(std::string("cmd_") + kCmdNames[c]);
   for (const char* name : {"phase", "attack_cooldown", "gather_cooldown", "build_cooldown",
                            "age_2000", "from_own_base", "from_own_resource", "was_hit"}) {
     v.emplace_back(name);

@@ -257,6 +257,7 @@ void compile(Book& book) {
   e.quirks = Quirks{};
   if (!book.clean) return;
   e.quirks = clean_quirks();
+  e.quirks.stubborn_towers = true;  // its towers look for targets in the meantime
 }
 
 template <class T>

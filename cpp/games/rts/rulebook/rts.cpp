@@ -274,7 +274,8 @@ std::string Rts::view(const Rules& rules, const State& s) {
   for (const std::string& n : rules.book.names) names.push_back(n.c_str());
   std::vector<const char*> roles;
   for (int t = 0; t < rules.book.types(); ++t) roles.push_back(role_of(rules.book, t));
-  return rts::view_world(s.numbers.engine, s.world, kName, names, roles);
+  return rts::view_world(s.numbers.engine, s.world,
+                         {.game = kName, .types = names, .roles = roles});
 }
 
 }  // namespace ludus

@@ -5,10 +5,10 @@ Usage: traces.py INPUT.jsonl.gz OUTPUT.txt [--states] [--games 0,1,2] [--ticks N
 
 Output, one item a line:
 
-``game NUMBER SEED BOT0 BOT1 SKIP0 SKIP1 MAX_TICK`` starts a game; ``state TICK MONEY0 MONEY1 UNITS
-BULLETS`` is followed by that many ``u`` and ``b`` lines (only the first state of a game unless
-``--states``); ``crc FIRST_TICK HEX`` has eight hex digits a tick; ``end TICKS WINNER`` closes a game that
-was not cut by ``--ticks``.
+``game GAME NUMBER SEED BOT0 BOT1 SKIP0 SKIP1 MAX_TICK`` starts a game; ``terrain ROW...`` has its map;
+``state TICK MONEY0 MONEY1 MONEY2 UNITS BULLETS`` is followed by that many ``u`` and ``b`` lines (only the
+first state of a game unless ``--states``, which needs a state a tick); ``crc FIRST_TICK HEX`` has eight hex
+digits a tick; ``end TICKS WINNER`` closes a game that was not cut by ``--ticks``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ import argparse
 import gzip
 import json
 
-COMMANDS = {"MOVE": 1, "ATTACK": 2, "GATHER": 3, "BUILD": 4}
+COMMANDS = {
+    "MOVE": 1,
+    "ATTACK": 2,
+    "GATHER": 3,
+    "BUILD": 4,
+    "GET_FLAG": 5,
+    "ESCORT_FLAG_TO_BASE": 6,
+    "BUILD_TOWER": 7,
+}
 
 
 def command_text(command: list[object] | None) -> str:
@@ -28,8 +36,12 @@ def command_text(command: list[object] | None) -> str:
     a = ["-" if v is None else str(v) for v in command[1:]]
     if kind == 1:
         return f"1 {a[0]} - - {a[1]} {a[2]} 0"
-    if kind == 2:
-        return f"2 {a[0]} {a[1]} - - - 0"
+    if kind in (2, 5):
+        return f"{kind} {a[0]} {a[1]} - - - 0"
+    if kind == 6:
+        return f"6 {a[0]} - - - - 0"
+    if kind == 7:
+        return f"7 {a[0]} - - {a[1]} {a[2]} 0"
     if kind == 3:
         return f"3 {a[0]} {a[1]} {a[2]} - - {a[3]}"
     return f"4 {a[0]} {a[1]} - {a[2]} {a[3]} {a[4]}"
@@ -51,29 +63,33 @@ def main() -> None:
         for text in source:
             line = json.loads(text)
             if "game" in line:
-                keep = line["game"] == "minirts" and (wanted is None or line["g"] in wanted)
+                keep = wanted is None or line["g"] in wanted
                 first = True
                 if keep:
                     p, f = line["players"], line["frame_skip"]
                     out.write(
-                        f"game {line['g']} {line['seed']} {p[0]} {p[1]} {f[0]} {f[1]} {line['max_tick']}\n"
+                        f"game {line['game']} {line['g']} {line['seed']} {p[0]} {p[1]} "
+                        f"{f[0]} {f[1]} {line['max_tick']}\n"
                     )
             elif not keep:
                 continue
+            elif "terrain" in line:
+                out.write(f"terrain {' '.join(line['terrain'])}\n")
             elif "end" in line:
                 if line["ticks"] <= args.ticks:
                     out.write(f"end {line['ticks']} {line['winner']}\n")
             elif line["t"] <= args.ticks:
                 if first or args.states:
                     out.write(
-                        f"state {line['t']} {line['res'][0]} {line['res'][1]} "
+                        f"state {line['t']} {' '.join(map(str, (line['res'] + [0])[:3]))} "
                         f"{len(line['units'])} {len(line['bullets'])}\n"
                     )
                     for u in line["units"]:
                         cds = " ".join(map(str, u[6]))
+                        carried = f"{u[9]} {u[10]}" if len(u) == 12 else "0 -"
                         out.write(
                             f"u {u[0]} {u[1]} {u[2]} {u[3]} {u[4]} {u[5]} {cds} {u[7]} {u[8]} "
-                            f"{command_text(u[9])}\n"
+                            f"{command_text(u[-1])} {carried}\n"
                         )
                     for b in line["bullets"]:
                         out.write("b " + " ".join(map(str, b)) + "\n")

@@ -102,7 +102,7 @@ function readRts(reader, header) {
   return match;
 }
 
-// Numbers of each frame that the plots show: workers and troops a seat.
+// Numbers of each frame that the plots show: workers and troops a seat, or towers where they are what fights.
 function countUnits(rts, seats) {
   const frames = rts.ticks.length;
   const counts = (role) => {
@@ -114,7 +114,7 @@ function countUnits(rts, seats) {
     return all;
   };
   rts.workers = counts("worker");
-  rts.troops = counts("troop");
+  rts.troops = counts(rts.types.some((type) => type.role === "tower") ? "tower" : "troop");
 }
 
 function readDecisions({ ticks, seats, what, effects, texts }) {

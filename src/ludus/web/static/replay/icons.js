@@ -5,6 +5,9 @@ const GLYPHS = {
   barracks: { fill: "M0-.3L.66.52H.24L0 .2-.24.52H-.66ZM-.05-.3V-.72H.05L.42-.56.05-.42V-.3Z" },
   worker: { stroke: "M-.46.52L.26-.24M-.2-.56Q.4-.5.54.16" },
   melee_attacker: { stroke: "M-.2.2L.56-.56M-.46-.06L.06.46M-.28.28L-.54.54" },
+  tower: { fill: "M-.5 .62L-.34-.2H-.5V-.62H-.28V-.42H-.12V-.62H.12V-.42H.28V-.62H.5V-.2H.34L.5 .62Z" },
+  athlete: { stroke: "M.06-.62V-.5M0-.34L-.06.1M-.42-.2L0-.3.4-.08M-.06.1L.3.3.2.66M-.06.1L-.3.34-.5.6" },
+  attacker: { stroke: "M-.5-.5L.5.5M.5-.5L-.5.5" },
   range_attacker: { stroke: "M.02-.64Q.66 0 .02.64M.02-.64L-.26 0 .02.64M-.6 0H.56M.34-.2L.56 0 .34.2" },
 };
 const paths = new Map();
@@ -15,7 +18,7 @@ function path(text) {
 }
 
 export function plateRadius(role) {
-  return { base: 0.62, building: 0.52, resource: 0.5, worker: 0.33 }[role] ?? 0.38;
+  return { base: 0.62, building: 0.52, resource: 0.5, worker: 0.33, tower: 0.44, flag: 0.34 }[role] ?? 0.38;
 }
 
 function tracePlate(ctx, seat, r) {
@@ -62,11 +65,38 @@ function drawCrystal(ctx, palette, seat, r) {
   ctx.setLineDash([]);
 }
 
+// A pennant whose pole stands at 0,0; r in pixels is about its half height.
+export function drawFlag(ctx, palette, r) {
+  ctx.save();
+  ctx.lineWidth = 0.2 * r;
+  ctx.lineCap = ctx.lineJoin = "round";
+  ctx.strokeStyle = palette.ink;
+  ctx.fillStyle = palette.gold;
+  ctx.beginPath();
+  ctx.moveTo(0, -1.1 * r);
+  ctx.lineTo(1.2 * r, -0.65 * r);
+  ctx.lineTo(0, -0.2 * r);
+  ctx.closePath();
+  ctx.fill();
+  ctx.stroke();
+  ctx.beginPath();
+  ctx.moveTo(0, -1.1 * r);
+  ctx.lineTo(0, 0.9 * r);
+  ctx.stroke();
+  ctx.restore();
+}
+
 // Draws a unit of type {name, role} centred at 0,0 of ctx; r in pixels is the radius of its plate.
 export function drawIcon(ctx, palette, type, seat, r) {
   ctx.save();
   if (type.role === "resource") {
     drawCrystal(ctx, palette, seat, r);
+    ctx.restore();
+    return;
+  }
+  if (type.role === "flag") {
+    ctx.translate(-0.35 * r, 0);
+    drawFlag(ctx, palette, r);
     ctx.restore();
     return;
   }

@@ -1,5 +1,5 @@
 // Draws the scene of an RTS match on a canvas.
-import { drawIcon, plateRadius } from "./icons.js";
+import { drawFlag, drawIcon, plateRadius } from "./icons.js";
 import { hpColour } from "./palette.js";
 import { orderOf, sceneAt } from "./scene.js";
 
@@ -31,7 +31,7 @@ export class MapView {
     this.drawn = { units: scene.units.length, ghosts: scene.ghosts.length, bullets: scene.bullets.length, orders: 0, fogged };
     this.drawn.enemies = options.fog < 0 ? 0 : scene.units.filter((u) => u.track.seat !== options.fog).length;
     for (const ghost of scene.ghosts) this.drawGhost(ctx, ghost);
-    const layer = (unit) => (["resource", "base", "building"].includes(this.role(unit)) ? 0 : 1);
+    const layer = (unit) => (["resource", "base", "building", "tower", "flag"].includes(this.role(unit)) ? 0 : 1);
     const ordered = [...scene.units].sort((a, b) => layer(a) - layer(b) || a.track.id - b.track.id);
     if (options.orders) for (const unit of ordered) this.drawOrder(ctx, unit, scene, options);
     for (const unit of ordered) this.drawUnit(ctx, unit, options);
@@ -102,6 +102,12 @@ export class MapView {
     ctx.save();
     ctx.translate(unit.x, unit.y);
     drawIcon(ctx, this.palette, type, unit.track.seat, r);
+    if (unit.track.carries?.[unit.i]) {
+      ctx.save();
+      ctx.translate(0.2, -0.45);
+      drawFlag(ctx, this.palette, 0.36);
+      ctx.restore();
+    }
     if (unit.track.id === options.selected) {
       ctx.strokeStyle = this.palette.ink;
       ctx.lineWidth = 0.07;
@@ -186,7 +192,7 @@ export class MapView {
     const width = role === "base" || role === "building" ? 1.15 : 0.78;
     const top = unit.y - r - 0.2;
     const left = unit.x - width / 2;
-    if (options.bars && (role !== "resource" || share < 1 || track.id === options.selected)) {
+    if (options.bars && role !== "flag" && (role !== "resource" || share < 1 || track.id === options.selected)) {
       ctx.fillStyle = palette.hpBack;
       ctx.fillRect(left - 0.03, top - 0.03, width + 0.06, 0.18);
       ctx.fillStyle = role === "resource" ? palette.gold : hpColour(palette, share);

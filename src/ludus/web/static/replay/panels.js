@@ -67,13 +67,23 @@ export class Panels {
         numbers.append(element("div", {}, element("dt", {}, label), value));
         return value;
       };
-      return { resources: add("resources"), workers: add("workers"), troops: add("army"), base: add("base hp") };
+      const { rts } = this.match;
+      const has = (role) => rts.types.some((type) => type.role === role);
+      return {
+        resources: add(rts.counted === "score" ? "score" : "resources"),
+        workers: has("worker") ? add("workers") : null,
+        troops: add(has("tower") ? "towers" : "army"),
+        base: add("base hp"),
+      };
     });
   }
 
   buildPlots() {
     const box = document.getElementById("plots");
-    for (const [label, columns] of [["Resources", this.match.rts.money], ["Army", this.match.rts.troops]]) {
+    const { rts } = this.match;
+    const towers = rts.types.some((type) => type.role === "tower");
+    const amounts = rts.counted === "score" ? "Score" : "Resources";
+    for (const [label, columns] of [[amounts, rts.money], [towers ? "Towers" : "Army", rts.troops]]) {
       const canvas = element("canvas", { class: "plot", role: "img", "aria-label": `${label} of each seat over time` });
       box.append(element("figure", {}, element("figcaption", {}, label), canvas));
       this.plots.push(new Plot(canvas, this.match, this.palette, columns));
@@ -90,7 +100,7 @@ export class Panels {
     const box = document.getElementById("legend-items");
     box.replaceChildren();
     for (const type of rts.types) {
-      box.append(element("li", {}, ...[0, 1].map((seat) => iconCanvas(this.palette, type, seat, 20)), words(type.name)));
+      box.append(element("li", {}, ...owners(rts, type).map((seat) => iconCanvas(this.palette, type, seat, 20)), words(type.name)));
     }
     const commands = rts.commands.slice(1).filter((name) => name);
     for (const name of commands) box.append(element("li", {}, element("b", { class: "letter" }, name[0].toUpperCase()), words(name)));
@@ -116,7 +126,7 @@ export class Panels {
     const { rts } = this.match;
     this.seatNumbers.forEach((at, seat) => {
       const set = (node, value) => {
-        if (node.textContent !== value) node.textContent = value;
+        if (node && node.textContent !== value) node.textContent = value;
       };
       set(at.resources, String(rts.money[seat]?.[frame] ?? 0));
       set(at.workers, String(rts.workers[seat][frame]));
@@ -165,7 +175,7 @@ export class Panels {
     if (order.builds) parts.push(words(order.builds));
     if (order.target >= 0) {
       const target = this.match.rts.units.find((u) => u.id === order.target);
-      parts.push("→", target ? `${words(this.match.rts.types[target.type].name)} of seat ${target.seat}` : "a unit");
+      parts.push("→", target ? unitName(this.match.rts, target) : "a unit");
     } else if (order.to) {
       parts.push("→", order.to.map((v) => v.toFixed(1)).join(", "));
     }
@@ -191,7 +201,7 @@ export class Panels {
     }
     box.replaceChildren(
       element("p", { class: "unit-title" }, iconCanvas(this.palette, type, track.seat, 36),
-        element("span", {}, element("b", {}, words(type.name)), element("small", {}, `seat ${track.seat} · unit ${track.id}`))),
+        element("span", {}, element("b", {}, words(type.name)), element("small", {}, track.seat < 0 ? `unit ${track.id}` : `seat ${track.seat} · unit ${track.id}`))),
       element("p", { class: "hp-row" }, element("span", { class: "meter" }, nodes.hpBar), nodes.hp),
       list,
     );
@@ -247,6 +257,17 @@ export class Panels {
     button.addEventListener("click", () => this.seek(tick));
     return element("li", {}, button);
   }
+}
+
+function unitName(rts, unit) {
+  const name = words(rts.types[unit.type].name);
+  return unit.seat < 0 ? name : `${name} of seat ${unit.seat}`;
+}
+
+// The seats whose units of a type are ever on the map; both where nobody has one yet.
+function owners(rts, type) {
+  const seats = new Set(rts.units.filter((u) => rts.types[u.type] === type).map((u) => u.seat));
+  return seats.size ? [...seats].sort((a, b) => a - b) : [0, 1];
 }
 
 function groupByTick(decisions) {

@@ -1,0 +1,91 @@
+#include "games/rts/capture_the_flag/strategy.hpp"
+
+#include "games/rts/engine/units.hpp"
+
+namespace ludus::rts {
+
+namespace {
+
+// The orders of one decision: at most one a unit, a later one replaces an earlier one. They
+// interrupt what a unit does, but an ATTACK that it is already carrying out is not repeated.
+struct Plan {
+  const State& state;
+  std::array<Order, kSlots> order;
+  std::uint64_t given = 0;
+
+  explicit Plan(const State& s) : state(s) {}
+
+  void put(int slot, const Order& o) {
+    if (o.cmd == Cmd::attack && state.cmd[slot] == Cmd::attack && state.target[slot] == o.target) {
+      return;
+    }
+    order[slot] = o;
+    given |= std::uint64_t{1} << slot;
+  }
+};
+
+Order get_flag_order(int flag) {
+  return {Cmd::get_flag, static_cast<std::uint8_t>(flag), 0, 0.0F, 0.0F};
+}
+
+Plan make_plan(const CtfRules& rules, const State& state, int seat, FlagActionSet actions) {
+  const EngineRules& engine = rules.engine;
+  const auto wants = [&](FlagAction a) { return (actions & flag_action_bit(a)) != 0; };
+  const FlagPlace flag = find_flag(rules, state);
+  const int own_carrier = flag.owner == seat ? flag.carrier : kNone;
+  Plan plan(state);
+  const auto all = [&](const Order& o, int but) {
+    for_units(engine, state, seat, [&](int i) {
+      if (i != but && CtfRules::athlete(state.type[i])) plan.put(i, o);
+    });
+  };
+  if (wants(kGetFlag) && flag.free != kNone) all(get_flag_order(flag.free), kNone);
+  if (wants(kAttackFlag) && flag.owner == 1 - seat) all(attack_order(flag.carrier), kNone);
+  if (own_carrier != kNone) {
+    if (wants(kEscortFlag)) plan.put(own_carrier, {Cmd::escort_flag, kNone, 0, 0.0F, 0.0F});
+    const int attacker = state.damaged_by[own_carrier];
+    if (wants(kProtectFlag) && attacker != kNone) all(attack_order(attacker), own_carrier);
+  }
+  return plan;
+}
+
+}  // namespace
+
+FlagPlace find_flag(const CtfRules& rules, const State& state) {
+  FlagPlace place;
+  if (state.carrying != 0) {
+    place.carrier = std::countr_zero(state.carrying);
+    place.owner = rules.engine.owner_of(place.carrier);
+  }
+  for_units(rules.engine, state, kFlagOwner, [&](int i) {
+    if (place.free == kNone && state.type[i] == kFlag) place.free = i;
+  });
+  return place;
+}
+
+void act_flag(const CtfRules& rules, State& state, int seat, FlagActionSet actions) {
+  const Plan plan = make_plan(rules, state, seat, actions);
+  for_bits(plan.given, [&](int i) { offer_order(rules.engine, state, i, plan.order[i]); });
+}
+
+FlagActionSet useful_flag_actions(const CtfRules& rules, const State& state, int seat) {
+  FlagActionSet set = flag_action_bit(kFlagStart);
+  if (state.over || state.tick < rules.first_decision) return set;
+  for (int a = kGetFlag; a < kFlagActions; ++a) {
+    if (make_plan(rules, state, seat, flag_action_bit(a)).given != 0) set |= flag_action_bit(a);
+  }
+  return set;
+}
+
+void play_flag_simple(const CtfRules& rules, State& state, int seat) {
+  const FlagPlace flag = find_flag(rules, state);
+  if (flag.free != kNone) {
+    act_flag(rules, state, seat, flag_action_bit(kGetFlag));
+  } else if (flag.owner == seat) {
+    act_flag(rules, state, seat, flag_action_bit(kEscortFlag) | flag_action_bit(kProtectFlag));
+  } else {
+    act_flag(rules, state, seat, flag_action_bit(kAttackFlag));
+  }
+}
+
+}  // namespace ludus::rts

@@ -1,0 +1,44 @@
+// The five actions of Capture the Flag: a decision of a whole side, turned into orders to its
+// athletes.
+#pragma once
+
+#include "games/rts/capture_the_flag/rules.hpp"
+
+namespace ludus::rts {
+
+enum FlagAction : std::uint8_t {
+  kFlagStart,
+  kGetFlag,
+  kAttackFlag,
+  kEscortFlag,
+  kProtectFlag,
+  kFlagActions
+};
+inline constexpr std::array<const char*, kFlagActions> kFlagActionNames = {
+    "start", "get_flag", "attack_flag", "escort_flag", "protect_flag"};
+
+// A set of actions, bit a = FlagAction(a). Players choose one, the scripted bot several at once.
+using FlagActionSet = std::uint8_t;
+[[nodiscard]] constexpr FlagActionSet flag_action_bit(int a) {
+  return static_cast<FlagActionSet>(1U << a);
+}
+
+// Where the flag is. Everybody knows whether it lies free or who has it.
+struct FlagPlace {
+  int free = kNone;     // slot of the flag that lies about
+  int carrier = kNone;  // slot of who carries it
+  int owner = -1;       // of the carrier
+};
+[[nodiscard]] FlagPlace find_flag(const CtfRules& rules, const State& state);
+
+// Gives the orders that follow from the chosen actions.
+void act_flag(const CtfRules& rules, State& state, int seat, FlagActionSet actions);
+
+// Which of the five would give somebody an order; kFlagStart is always among them.
+[[nodiscard]] FlagActionSet useful_flag_actions(const CtfRules& rules, const State& state,
+                                                int seat);
+
+// A decision of the original's scripted bot.
+void play_flag_simple(const CtfRules& rules, State& state, int seat);
+
+}  // namespace ludus::rts

@@ -1,0 +1,134 @@
+#include "games/rts/engine/rulebook.hpp"
+
+#include <algorithm>
+
+#include "base/names.hpp"
+#include "game/params.hpp"
+
+namespace ludus::rts {
+
+RuleField flag_field(std::string key, bool& target) {
+  return {std::move(key), "0 or 1",
+          [&target](std::string_view text) {
+            if (text != "0" && text != "1") return false;
+            target = text == "1";
+            return true;
+          },
+          [&target] { return target ? "1" : "0"; }};
+}
+
+RuleField names_field(std::string key, std::uint16_t& target, std::vector<std::string> valid) {
+  std::string expected = "a comma-separated list of";
+  for (const std::string& v : valid) {
+    if (!v.empty()) expected += " " + v;
+  }
+  return {std::move(key), expected,
+          [&target, valid](std::string_view text) {
+            std::uint16_t set = 0;
+            while (!text.empty()) {
+              const std::string_view name = text.substr(0, text.find(','));
+              const auto it = std::ranges::find(valid, name);
+              if (name.empty() || it == valid.end()) return false;
+              set = static_cast<std::uint16_t>(set | 1U << (it - valid.begin()));
+              text.remove_prefix(std::min(text.size(), name.size() + 1));
+            }
+            target = set;
+            return true;
+          },
+          [&target, valid] {
+            std::string text;
+            for (std::size_t i = 0; i < valid.size(); ++i) {
+              if ((target >> i & 1) == 0) continue;
+              if (!text.empty()) text += ',';
+              text += valid[i];
+            }
+            return text;
+          }};
+}
+
+void add_unit_fields(RuleFields& fields, UnitType& type, const std::string& name,
+                     std::span<const char* const> types, int commands) {
+  constexpr std::array<const char*, kCooldowns> kCooldownNames = {"move", "attack", "gather",
+                                                                  "build"};
+  std::vector<std::string> orders(kCmdNames.begin(), kCmdNames.begin() + commands);
+  orders[0].clear();  // nobody is ordered to be idle
+  const std::string p = name + ".";
+  RuleFields& f = fields;
+  f.push_back(number_field(p + "cost", type.cost, 0, 1e6));
+  f.push_back(number_field(p + "hp", type.hp, 1, 30000));
+  f.push_back(number_field(p + "defence", type.defence, 0, 30000));
+  f.push_back(number_field(p + "attack", type.attack, 0, 30000));
+  f.push_back(number_field(p + "attack_range", type.attack_range, 0, 64));
+  f.push_back(number_field(p + "vision", type.vision, 0, 64));
+  f.push_back(number_field(p + "speed", type.speed, 0, 0.5));
+  f.push_back(flag_field(p + "building", type.building));
+  f.push_back(flag_field(p + "invulnerable", type.invulnerable));
+  f.push_back(names_field(p + "accepts", type.accepts, std::move(orders)));
+  f.push_back(names_field(p + "builds", type.builds, {types.begin(), types.end()}));
+  for (int c = 0; c < kCooldowns; ++c) {
+    f.push_back(
+        number_field(p + "cooldown." + kCooldownNames[c], type.cooldown[c], 0, kMaxTickLimit));
+  }
+}
+
+void add_engine_fields(RuleFields& fields, EngineRules& rules) {
+  fields.push_back(number_field("bullet.speed", rules.bullet_speed, 0.01, 4));
+  fields.push_back(number_field("bullet.hit_distance", rules.bullet_hit, 0.01, 2));
+  fields.push_back(number_field("path.remember_ticks", rules.path_cache_ticks, 1, 100));
+}
+
+namespace {
+
+std::string_view trim(std::string_view s) {
+  const auto space = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!s.empty() && space(s.front())) s.remove_prefix(1);
+  while (!s.empty() && space(s.back())) s.remove_suffix(1);
+  return s;
+}
+
+std::string quoted(std::string_view text) {
+  return "'" + std::string(text.substr(0, 80)) + (text.size() > 80 ? "..." : "") + "'";
+}
+
+constexpr std::size_t kMaxRulebook = 65536;
+
+}  // namespace
+
+void apply_rules(const RuleFields& fields, const std::string& where, const std::string& text) {
+  if (text.size() > kMaxRulebook) {
+    throw ParamError(where + ": " + std::to_string(text.size()) + " bytes: expected at most " +
+                     std::to_string(kMaxRulebook));
+  }
+  std::string_view rest = text;
+  for (int line_number = 1; !rest.empty(); ++line_number) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(rest.size(), end + 1));
+    line = trim(line.substr(0, line.find('#')));
+    if (line.empty()) continue;
+    const std::string place = where + " line " + std::to_string(line_number) + ": ";
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos) {
+      throw ParamError(place + quoted(line) + ": expected key=value");
+    }
+    const std::string_view key = trim(line.substr(0, equals));
+    const std::string_view value = trim(line.substr(equals + 1));
+    const auto it = std::ranges::find(fields, key, &RuleField::key);
+    if (it == fields.end()) {
+      std::vector<std::string> valid;
+      for (const RuleField& f : fields) valid.push_back(f.key);
+      throw ParamError(place + "unknown key " + quoted(key) + did_you_mean(key, valid));
+    }
+    if (!it->assign(value)) {
+      throw ParamError(place + it->key + " = " + quoted(value) + ": expected " + it->expected);
+    }
+  }
+}
+
+std::string print_rules(const RuleFields& fields) {
+  std::string text;
+  for (const RuleField& f : fields) text += f.key + "=" + f.print() + "\n";
+  return text;
+}
+
+}  // namespace ludus::rts

@@ -1,0 +1,74 @@
+// Rules as text: lines `key=value` that change numbers of a game's rules. A game lists its fields;
+// reading, checking and printing them is the same for all.
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "games/rts/engine/types.hpp"
+
+namespace ludus::rts {
+
+// One key of a rulebook: how to read its text into the rules, and back.
+struct RuleField {
+  std::string key;
+  std::string expected;                          // for error messages
+  std::function<bool(std::string_view)> assign;  // false: not acceptable
+  std::function<std::string()> print;
+};
+using RuleFields = std::vector<RuleField>;
+
+template <class T>
+[[nodiscard]] std::string number_text(T v) {
+  char buffer[40];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, v).ptr};
+}
+
+// A number in [low, high]. The field refers to `target`.
+template <class T>
+requires std::is_arithmetic_v<T>
+[[nodiscard]] RuleField number_field(std::string key, T& target, double low, double high) {
+  const bool whole = std::is_integral_v<T>;
+  return {std::move(key),
+          whole ? "an integer in [" + number_text(static_cast<long>(low)) + ", " +
+                      number_text(static_cast<long>(high)) + "]"
+                : "a number in [" + number_text(low) + ", " + number_text(high) + "]",
+          [&target, low, high](std::string_view text) {
+            T v{};
+            const auto r = std::from_chars(text.data(), text.data() + text.size(), v);
+            if (r.ec != std::errc() || r.ptr != text.data() + text.size()) return false;
+            if (!(static_cast<double>(v) >= low && static_cast<double>(v) <= high)) return false;
+            target = v;
+            return true;
+          },
+          [&target] { return number_text(target); }};
+}
+
+[[nodiscard]] RuleField flag_field(std::string key, bool& target);
+
+// A set of names as bits, written "a,b,c"; empty text is the empty set, and an empty name cannot be
+// chosen.
+[[nodiscard]] RuleField names_field(std::string key, std::uint16_t& target,
+                                    std::vector<std::string> valid);
+
+// Every number of a unit type, as `NAME.cost` and so on; `types` are the names of all types, and
+// the first `commands` of kCmdNames can be accepted.
+void add_unit_fields(RuleFields& fields, UnitType& type, const std::string& name,
+                     std::span<const char* const> types, int commands = kCmds);
+
+// Bullets and the path planner.
+void add_engine_fields(RuleFields& fields, EngineRules& rules);
+
+// Reads `text`: lines `key=value`, '#' starts a comment. Throws ParamError with `where` (as
+// "minirts.rulebook"), the line, the key, the value, the allowed range and the nearest key.
+void apply_rules(const RuleFields& fields, const std::string& where, const std::string& text);
+
+// Every key and its value, one a line, as apply_rules reads them.
+[[nodiscard]] std::string print_rules(const RuleFields& fields);
+
+}  // namespace ludus::rts

@@ -1,0 +1,227 @@
+#include "games/rts/tower_defense/observe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "games/rts/engine/cells.hpp"
+#include "games/rts/engine/map.hpp"
+#include "games/rts/tower_defense/strategy.hpp"
+
+namespace ludus::rts {
+
+namespace {
+
+constexpr int kCells = kMazeSide * kMazeSide;
+using CellBytes = std::array<std::uint8_t, kCells>;  // by y * kMazeSide + x
+
+enum Map { kFree, kRoute, kAhead, kNotices, kReaches, kGuards, kTowers, kAttackers };
+
+int at(int x, int y) { return y * kMazeSide + x; }
+
+// Steps along the corridors to the base; kFar where there is no way.
+constexpr std::uint16_t kFar = 0xffff;
+std::array<std::uint16_t, kCells> steps_to_base(const State& s) {
+  constexpr std::array<int, 4> kDx = {1, 0, -1, 0};
+  constexpr std::array<int, 4> kDy = {0, 1, 0, -1};
+  std::array<std::uint16_t, kCells> steps;
+  steps.fill(kFar);
+  std::array<std::int16_t, kCells> queue;
+  int head = 0;
+  int tail = 0;
+  steps[0] = 0;
+  queue[tail++] = 0;
+  while (head < tail) {
+    const int cell = queue[head++];
+    for (std::size_t d = 0; d < 4; ++d) {
+      const int x = cell % kMazeSide + kDx[d];
+      const int y = cell / kMazeSide + kDy[d];
+      if (x < 0 || x >= kMazeSide || y < 0 || y >= kMazeSide || walled(s, x, y)) continue;
+      if (steps[at(x, y)] != kFar) continue;
+      steps[at(x, y)] = static_cast<std::uint16_t>(steps[cell] + 1);
+      queue[tail++] = static_cast<std::int16_t>(at(x, y));
+    }
+  }
+  return steps;
+}
+
+// The cells that a wave walks through, nearest to the base first: from where the open square and
+// the corridors meet on the shortest way.
+int find_route(const std::array<std::uint16_t, kCells>& steps,
+               std::array<std::int16_t, kCells>& route) {
+  int cell = at(15, 15);
+  int n = 0;
+  while (steps[cell] != kFar && steps[cell] != 0) {
+    route[n++] = static_cast<std::int16_t>(cell);
+    const int x = cell % kMazeSide;
+    const int y = cell / kMazeSide;
+    int next = cell;
+    const auto look = [&](int nx, int ny) {
+      if (nx < 0 || nx >= kMazeSide || ny < 0 || ny >= kMazeSide) return;
+      if (steps[at(nx, ny)] < steps[next]) next = at(nx, ny);
+    };
+    look(x - 1, y);
+    look(x, y - 1);
+    look(x + 1, y);
+    look(x, y + 1);
+    cell = next;
+  }
+  return n;
+}
+
+std::uint8_t count_byte(int n, int most) {
+  return static_cast<std::uint8_t>(std::min(n, most) * 255 / most);
+}
+
+struct Surroundings {
+  std::array<CellBytes, kTowerMaps> map{};
+  int route_length = 0;
+  int guarded = 0;  // cells of the route that some tower notices
+  int places = 0;
+};
+
+// How many of the route's cells are within the squared distance of (x, y).
+int near_route(const std::array<std::int16_t, kCells>& route, int n, int x, int y, float d2) {
+  int count = 0;
+  for (int i = 0; i < n; ++i) {
+    const int dx = route[i] % kMazeSide - x;
+    const int dy = route[i] / kMazeSide - y;
+    if (static_cast<float>(dx * dx + dy * dy) <= d2) ++count;
+  }
+  return count;
+}
+
+Surroundings look_around(const TdRules& rules, const State& s) {
+  const EngineRules& engine = rules.engine;
+  Surroundings look;
+  std::array<std::int16_t, kCells> route;
+  const auto steps = steps_to_base(s);
+  const int n = find_route(steps, route);
+  look.route_length = n;
+  const int range = engine.type[kTower].attack_range;
+  const auto range2 = static_cast<float>(range * range);
+  for (int i = 0; i < n; ++i) {
+    look.map[kRoute][route[i]] = 255;
+    int guards = 0;
+    for_units(engine, s, kDefender, [&](int u) {
+      if (s.type[u] != kTower) return;
+      const auto x = static_cast<float>(route[i] % kMazeSide);
+      const auto y = static_cast<float>(route[i] / kMazeSide);
+      if (distance2(s.x[u], s.y[u], x, y) <= rules.notice2) ++guards;
+    });
+    look.map[kGuards][route[i]] = count_byte(guards, 8);
+    look.guarded += guards > 0 ? 1 : 0;
+  }
+  for (int y = 0; y < kMazeSide; ++y) {
+    for (int x = 0; x < kMazeSide; ++x) {
+      const int cell = at(x, y);
+      if (steps[cell] != kFar) look.map[kAhead][cell] = count_byte(steps[cell], 255);
+      if (!can_place(engine, s, engine.type[kTower], static_cast<float>(x),
+                     static_cast<float>(y))) {
+        continue;
+      }
+      ++look.places;
+      look.map[kFree][cell] = 255;
+      look.map[kNotices][cell] = count_byte(near_route(route, n, x, y, rules.notice2), 8);
+      look.map[kReaches][cell] = count_byte(near_route(route, n, x, y, range2), 25);
+    }
+  }
+  const auto count = [&](Map plane, int i, int most) {
+    const int x = std::clamp(cell_coord(s.x[i]), 0, kMazeSide - 1);
+    const int y = std::clamp(cell_coord(s.y[i]), 0, kMazeSide - 1);
+    std::uint8_t& b = look.map[plane][at(x, y)];
+    b = static_cast<std::uint8_t>(std::min(255, b + 255 / most));
+  };
+  for_units(engine, s, kDefender, [&](int i) {
+    if (s.type[i] == kTower) count(kTowers, i, 1);
+  });
+  for_units(engine, s, kInvader, [&](int i) {
+    if (s.type[i] == kAttacker) count(kAttackers, i, 5);
+  });
+  return look;
+}
+
+void write_planes(const State& s, const EngineRules& engine, std::uint8_t* out) {
+  std::memset(out, 0, kTowerPlanes * kCells / 8);
+  const auto set = [&](int bit) {
+    out[bit / 8] = static_cast<std::uint8_t>(out[bit / 8] | 1U << bit % 8);
+  };
+  for (int y = 0; y < kMazeSide; ++y) {
+    for (int x = 0; x < kMazeSide; ++x) {
+      if (walled(s, x, y)) set(at(x, y));
+    }
+  }
+  for (int owner = 0; owner < 2; ++owner) {
+    for_units(engine, s, owner, [&](int i) {
+      const int x = std::clamp(static_cast<int>(s.x[i]), 0, kMazeSide - 1);
+      const int y = std::clamp(static_cast<int>(s.y[i]), 0, kMazeSide - 1);
+      set(kCells + at(x, y));
+    });
+  }
+}
+
+void write_globals(const TdRules& rules, const State& s, const Surroundings& look, float* out) {
+  const EngineRules& engine = rules.engine;
+  int attackers = 0;
+  for_units(engine, s, kInvader, [&](int i) { attackers += s.type[i] == kAttacker ? 1 : 0; });
+  int towers = 0;
+  for_units(engine, s, kDefender, [&](int i) { towers += s.type[i] == kTower ? 1 : 0; });
+  const auto tick = static_cast<int>(s.tick);
+  const auto route = static_cast<float>(std::max(1, look.route_length));
+  out[0] = static_cast<float>(s.money[kDefender]) / 500.0F;
+  out[1] = affords_tower(rules, s) ? 1.0F : 0.0F;
+  out[2] = static_cast<float>(tick) / static_cast<float>(std::max(1U, engine.tick_limit));
+  out[3] = s.bases[kDefender] == 0 ? 0.0F : hp_ratio(s.hp[0], engine.type[kTowerBase].hp);
+  out[4] = static_cast<float>(towers) / 25.0F;
+  out[5] = static_cast<float>(attackers) / 25.0F;
+  out[6] = static_cast<float>(tick / rules.wave_ticks * rules.wave_growth) / 15.0F;
+  out[7] = static_cast<float>(tick % rules.wave_ticks) / static_cast<float>(rules.wave_ticks);
+  out[8] = static_cast<float>(look.route_length) / 100.0F;
+  out[9] = static_cast<float>(look.guarded) / route;
+  out[10] = static_cast<float>(look.places) / static_cast<float>(kCells);
+  out[11] = static_cast<float>(s.bullets) / 25.0F;
+}
+
+}  // namespace
+
+std::vector<TensorSpec> td_tensors(const TdRules&) {
+  TensorSpec planes;
+  planes.name = "planes";
+  planes.dtype = DType::bits;
+  planes.shape = {kTowerPlanes, kMazeSide, kMazeSide};
+  planes.high = 1;
+  planes.meaning = "the two planes of the ELF paper: impassable cells, and cells with a unit";
+  planes.labels = {"wall", "unit"};
+  TensorSpec map;
+  map.name = "map";
+  map.dtype = DType::u8;
+  map.shape = {kTowerMaps, kMazeSide, kMazeSide};
+  map.high = 255;
+  map.scale = 1.0 / 255.0;
+  map.meaning = "every cell as a builder of towers sees it";
+  map.labels = {"may_build",      "route",  "steps_to_base", "route_noticed",
+                "route_in_reach", "guards", "tower",         "attackers"};
+  TensorSpec globals;
+  globals.name = "globals";
+  globals.dtype = DType::f32;
+  globals.shape = {kTowerGlobals};
+  globals.low = 0;
+  globals.high = 1000;
+  globals.meaning = "money, time, the base and the waves, in numbers";
+  globals.labels = {"money_500", "affords_tower", "tick_of_limit",   "base_hp_ratio",
+                    "towers_25", "attackers_25",  "wave_15",         "wave_phase",
+                    "route_100", "route_guarded", "places_of_cells", "bullets_25"};
+  return {planes, map, globals};
+}
+
+void observe_td(const TdRules& rules, const State& state, std::span<std::byte* const> tensors) {
+  const Surroundings look = look_around(rules, state);
+  write_planes(state, rules.engine, reinterpret_cast<std::uint8_t*>(tensors[0]));
+  std::memcpy(tensors[1], look.map.data(), sizeof look.map);
+  std::array<float, kTowerGlobals> globals;
+  write_globals(rules, state, look, globals.data());
+  std::memcpy(tensors[2], globals.data(), sizeof globals);
+}
+
+}  // namespace ludus::rts
