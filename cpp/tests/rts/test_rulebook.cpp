@@ -162,6 +162,10 @@ TEST_CASE("rulebook: mistakes are named, with what was expected and the nearest"
   says("extends=extended\nunits.archer.builds=dragon", {"units.archer.accepts", "expected build"});
   says("extends=extended\nmap.terrain=..,..", {"map.terrain", "20 rows of 20 letters"});
   says("extends=extended\nunits.Archer.hp=1", {"small letters"});
+  says(
+      "extends=extended\nmap.side=10\nmap.terrain=..........,..........,..........,..........,"
+      "..........,..........,..........,..........,..........,..........",
+      {"each of the letters 0 1 a b once"});
   says("units.a.hp=1", {"at least two types"});
   says("a line\n", {"line 1", "expected key=value"});
   // All mistakes at once, each in a line of its own.
@@ -232,6 +236,45 @@ TEST_CASE("rulebook: waves come when they are due, grow, and attack") {
   CHECK(s.world.cmd[static_cast<std::size_t>(first)] == rts::Cmd::attack);
   while (R::tick(s) < 301) R::advance(rules, s);
   CHECK(s.world.units[1] == before + 5);
+}
+
+// A map with a wall across, open in one place only.
+const char* const kWalled =
+    "extends=extended\nmap.side=12\nmap.terrain=............,.0a.........,............,............"
+    ","
+    "............,xxxxxxxxxxx.,............,............,............,............,.........b1.,"
+    "............\n";
+
+TEST_CASE("rulebook: walls stop who walks and who builds") {
+  const R::Rules rules = rules_of(kWalled);
+  R::State s{};
+  R::reset(rules, s, {.seed = 1, .match = 0});
+  const rts::EngineRules& e = s.numbers.engine;
+  CHECK(e.terrain);
+  CHECK(s.world.type[0] == e.base_type);
+  CHECK(s.world.x[0] == 1.0F);
+  CHECK(s.world.y[0] == 1.0F);
+  const int spear = rts::add_unit(e, s.world, 0, type_of(rules, "spearman"), 2, 3, 0);
+  REQUIRE(spear > 0);
+  CHECK(rts::add_unit(e, s.world, 0, type_of(rules, "spearman"), 5, 5, 0) < 0);
+  CHECK(rts::offer_order(e, s.world, spear, rts::move_order(2, 8)));
+  float east = 0.0F;
+  for (int i = 0; i < 1500; ++i) {
+    R::advance(rules, s);
+    east = std::max(east, s.world.x[spear]);
+    const int cx = rts::cell_coord(s.world.x[spear]);
+    const int cy = rts::cell_coord(s.world.y[spear]);
+    REQUIRE_FALSE(rts::walled(s.world, cx, cy));
+  }
+  CHECK(std::abs(s.world.y[spear] - 8.0F) < 0.1F);  // it went round, through the gap
+  CHECK(east > 10.4F);
+  Conformance<R> c(Params({{"rulebook", kWalled}, {"pixels", "2"}}), 3, 1500);
+  const Findings f = c.run(3);
+  INFO(f.json());
+  CHECK(f.clean());
+  const GameSpec spec = R::spec(rules);
+  CHECK(spec.observation.back().name == "terrain");
+  CHECK(R::view(rules, s).find("\"terrain\":[\"............\"") != std::string::npos);
 }
 
 TEST_CASE("rulebook: rewards of the end and on the way") {

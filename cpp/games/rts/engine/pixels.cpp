@@ -13,6 +13,8 @@ struct Colour {
 };
 
 constexpr Colour kGround{92, 104, 84};
+constexpr Colour kWall{128, 128, 128};
+constexpr Colour kDarkWall{56, 56, 56};
 constexpr Colour kFog{30, 34, 28};
 constexpr Colour kBullet{255, 255, 255};
 // Okabe and Ito's colours, which people with any colour vision can tell apart.
@@ -84,7 +86,10 @@ void write_pixels(const EngineRules& rules, const State& s, int seat, const Sigh
   const Canvas canvas{rules.side * k, out};
   for (int y = 0; y < rules.side; ++y) {
     for (int x = 0; x < rules.side; ++x) {
-      canvas.fill(x * k, y * k, (x + 1) * k, (y + 1) * k, sight.cell(x, y) ? kGround : kFog);
+      const bool wall = rules.terrain && walled(s, x, y);
+      const Colour lit = wall ? kWall : kGround;
+      const Colour dark = wall ? kDarkWall : kFog;  // the map is known
+      canvas.fill(x * k, y * k, (x + 1) * k, (y + 1) * k, sight.cell(x, y) ? lit : dark);
     }
   }
   // The pixel under a point: cell (0, 0) is centred at (0, 0).

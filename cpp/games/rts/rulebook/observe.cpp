@@ -339,6 +339,15 @@ std::vector<TensorSpec> book_tensors(const Book& book) {
   globals.meaning = "the seat's own side and what it sees, in numbers";
   globals.labels = global_labels(book);
   std::vector<TensorSpec> tensors = {cells, units, globals};
+  if (book.engine().terrain) {
+    TensorSpec terrain;
+    terrain.name = "terrain";
+    terrain.shape = {1, book.engine().side, book.engine().side};
+    terrain.high = 1;
+    terrain.meaning = "1 where a wall is, by [0, y, x]; both seats know the map";
+    terrain.labels = {"wall"};
+    tensors.push_back(terrain);
+  }
   if (book.pixels > 0) tensors.push_back(pixels_tensor(book.engine(), book.pixels));
   return tensors;
 }
@@ -354,9 +363,16 @@ void observe_book(const Book& book, const EngineRules& engine, const State& stat
   write_units(scene, reinterpret_cast<std::uint8_t*>(tensors[1]));
   std::memcpy(tensors[2], globals.data(),
               static_cast<std::size_t>(global_count(book)) * sizeof(float));
+  std::size_t next = 3;
+  if (engine.terrain) {
+    auto* out = reinterpret_cast<std::uint8_t*>(tensors[next++]);
+    for (int y = 0; y < engine.side; ++y) {
+      for (int x = 0; x < engine.side; ++x) *out++ = walled(state, x, y) ? 1 : 0;
+    }
+  }
   if (book.pixels == 0) return;
   write_pixels(engine, state, seat, scene.sight, scene.seen, book.numbers.homes.resource,
-               book.pixels, reinterpret_cast<std::uint8_t*>(tensors[3]));
+               book.pixels, reinterpret_cast<std::uint8_t*>(tensors[next]));
 }
 
 }  // namespace ludus::rts

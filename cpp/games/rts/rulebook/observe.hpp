@@ -6,6 +6,7 @@
 //            an enemy 8 more, or 16 where there are more than 8 types
 //   units    a row for every visible unit, own first: whose, which type, where, how well, what it
 //            does, and the numbers of its type, which differ between matches under random rules
+//   terrain  1 where a wall is; only of rulebooks whose map has walls
 //   pixels   a picture (engine/pixels.hpp), where the parameter asks for it
 //   globals  the seat's own side and what it sees, in numbers
 #pragma once

@@ -170,6 +170,10 @@ void read_terrain(Book& book, Problems& problems) {
       switch (row[static_cast<std::size_t>(x)]) {
         case '.':
           continue;
+        case 'x':
+          book.wall[static_cast<std::size_t>(y)] |= 1U << x;
+          book.numbers.engine.terrain = true;
+          continue;
         case '0':
         case '1':
           mark = &book.base_at[row[static_cast<std::size_t>(x)] == '1'];
@@ -180,7 +184,8 @@ void read_terrain(Book& book, Problems& problems) {
           break;
         default:
           problems.add("map.terrain: row " + std::to_string(y) + " has the letter " +
-                       quoted(row.substr(static_cast<std::size_t>(x), 1)) + ": expected . 0 1 a b");
+                       quoted(row.substr(static_cast<std::size_t>(x), 1)) +
+                       ": expected . x 0 1 a b");
           return;
       }
       if (mark->x >= 0) {
@@ -257,7 +262,6 @@ void compile(Book& book) {
   e.quirks = Quirks{};
   if (!book.clean) return;
   e.quirks = clean_quirks();
-  e.quirks.stubborn_towers = true;  // its towers look for targets in the meantime
 }
 
 template <class T>

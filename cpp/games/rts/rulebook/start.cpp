@@ -45,6 +45,7 @@ void place_on_map(const Book& book, const Numbers& numbers, State& state, Rng& r
   const EngineRules& engine = numbers.engine;
   const Homes homes = homes_of(book, numbers);
   clear_state(engine, state);
+  state.wall = book.wall;
   const auto at = [&](int seat, int type, const Book::Place& p) {
     add_unit(engine, state, seat, type, static_cast<float>(p.x), static_cast<float>(p.y),
              kBuiltTick);
