@@ -198,6 +198,30 @@ TEST_CASE("minirts: cells expand to exactly the paper's planes") {
   CHECK(shared > 50);  // some cells did hold several units
 }
 
+TEST_CASE("minirts: without fog a seat observes every unit, and matches go the same way") {
+  const M::Rules foggy = M::make_rules({});
+  const M::Rules clear = M::make_rules(Params({{"fog", "off"}}));
+  const auto rows = [](const Observed& o) {
+    int n = 0;
+    for (int r = 0; r < rts::kCellRows - 1; ++r) {
+      n += o.cells[static_cast<std::size_t>(r * rts::kCellCols)] != 0 ? 1 : 0;
+    }
+    return n;
+  };
+  std::vector<std::uint64_t> with, without;
+  int more = 0;
+  play(foggy, kSimple, kHitAndRunBot, 50, 5000,
+       [&](const M::State& s) { with.push_back(M::hash(foggy, s)); });
+  play(clear, kSimple, kHitAndRunBot, 50, 5000, [&](const M::State& s) {
+    without.push_back(M::hash(clear, s));
+    const int all = rows(Observed(clear, s, 0));
+    REQUIRE(all == M::units(clear, s));
+    more += all > rows(Observed(foggy, s, 0)) ? 1 : 0;
+  });
+  CHECK(with == without);
+  CHECK(more > 20);
+}
+
 TEST_CASE("minirts: an observation holds nothing from the fog") {
   const M::Rules rules = M::make_rules({});
   int hidden = 0;

@@ -35,7 +35,7 @@ struct Scene {
       : rules(r),
         state(s),
         seat(who),
-        sight(sight_of(r.engine, s, who)),
+        sight(r.fog ? sight_of(r.engine, s, who) : sight_of_everything(r.engine)),
         seen(visible_units(r.engine, s, sight)) {
     for_units(r.engine, s, who, [&](int i) {
       if (s.type[i] == kBase && base == kNone) base = i;

@@ -53,6 +53,9 @@ std::vector<ParamSpec> mini_params() {
       text("start_units", "random", {"random", "symmetric", "none"},
            "extra units at the start: random: each seat draws its own, as in the original; "
            "symmetric: both seats the same, mirrored; none: a base and its resource"),
+      text("fog", "on", {"on", "off"},
+           "on: a seat observes what its own units see; off: it observes the whole map, while rules "
+           "and bots stay the same"),
       pixels_param(),
       text("rulebook", "", {},
            "lines key=value that override the built-in rulebook, such as worker.cost=40"),
@@ -72,6 +75,7 @@ MiniRules make_mini_rules(const Params& params) {
   engine.tick_limit = static_cast<std::uint32_t>(params.integer("tick_limit", declared));
   rules.start_money = static_cast<int>(params.integer("start_resource", declared));
   rules.pixels = static_cast<int>(params.integer("pixels", declared));
+  rules.fog = params.text("fog", declared) == "on";
   const std::string start = params.text("start_units", declared);
   rules.start_units = start == "none"        ? StartUnits::none
                       : start == "symmetric" ? StartUnits::symmetric

@@ -25,6 +25,7 @@ struct MiniRules {
   std::array<int, kMiniTypes> start_tenths{};
   std::array<int, kMiniTypes> start_tries{};
   std::uint32_t first_decision = 3;  // before this tick nobody may act
+  bool fog = true;                   // false: observations show the whole map
   int pixels = 0;                    // of a cell along one axis in the tensor `pixels`; 0: none
 };
 
