@@ -284,8 +284,7 @@ constexpr int kMaxPops = 1000;
 
 // Closes the cells near the unit, all but the target, whose middle is taken by another disc. Far
 // cells are taken to be free: what stands there now will have moved.
-void close_taken(const EngineRules& rules, const State& state, int slot, int target,
-                 Search& search) {
+void close_taken(const State& state, int slot, int target, Search& search) {
   constexpr float kNear2 = 4.0F;
   const float sx = state.x[slot];
   const float sy = state.y[slot];
@@ -320,7 +319,7 @@ int search_path(const EngineRules& rules, const State& state, int slot, int star
   // The original numbers cells row by row, so a step off a row's end is the next row's start; it
   // only notices for cells other than the target.
   const bool wraps = rules.quirks.wrapped_target && (tx == 0 || tx == edge);
-  close_taken(rules, state, slot, target, search);
+  close_taken(state, slot, target, search);
   search.close(wide_x(start), wide_y(start));
   search.push(start, 0, learned.estimate(wide_x(start), wide_y(start)), -1);
   int end = -1;
