@@ -103,6 +103,8 @@ inline void check_spec(Findings& f, const GameSpec& s, const char* name) {
   f.expect(s.name == name, "spec", "the spec's name is not kName");
   f.expect(s.version >= 1, "spec", "version must be 1 or more");
   f.expect(s.seats >= 1 && s.seats <= kMaxSeats, "spec", "seats must be 1..16");
+  f.expect(s.teams.empty() || s.teams.size() == static_cast<std::size_t>(s.seats), "spec",
+           "teams must be none or one number a seat");
   f.expect(s.default_frame_skip >= 1, "spec", "default_frame_skip must be 1 or more");
   f.expect(!s.observation.empty(), "spec", "no observation tensor");
   f.expect(!s.heads.empty() && s.heads.size() <= kMaxHeads, "spec", "heads must be 1..16");

@@ -91,6 +91,7 @@ struct GameSpec {
   std::string title;  // "MiniRTS"
   int version = 1;    // goes up when behaviour changes, never with a refactor
   int seats = 2;
+  std::vector<int> teams;   // of each seat, any numbers; empty = every seat for itself
   bool turn_based = false;  // at most one seat acts at a time
   bool perfect_information = false;
   bool deterministic = false;  // the same moves lead to the same position (bots apart)
@@ -107,6 +108,23 @@ struct GameSpec {
     std::size_t n = 0;
     for (const HeadSpec& h : heads) n += static_cast<std::size_t>(h.size);
     return n;
+  }
+
+  // Rotations of the seats under which teams stay teams: by k, who sat at seat p sits at (p + k) %
+  // seats. 0 is always one of them; without teams all are.
+  [[nodiscard]] std::vector<int> turns() const {
+    std::vector<int> out;
+    const auto n = teams.empty() ? 0U : static_cast<std::size_t>(seats);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(seats); ++k) {
+      bool keeps = true;
+      for (std::size_t p = 0; p < n; ++p) {
+        for (std::size_t q = 0; q < p; ++q) {
+          keeps = keeps && (teams[p] == teams[q]) == (teams[(p + k) % n] == teams[(q + k) % n]);
+        }
+      }
+      if (keeps) out.push_back(static_cast<int>(k));
+    }
+    return out;
   }
 };
 

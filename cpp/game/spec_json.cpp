@@ -91,6 +91,11 @@ std::string spec_json(const GameSpec& s) {
   j.field("deterministic", s.deterministic);
   j.field("default_frame_skip", s.default_frame_skip).field("max_ticks", s.max_ticks);
   j.field("symmetry", symmetry_name(s.symmetry));
+  if (!s.teams.empty()) {
+    j.key("teams").open('[');
+    for (const int team : s.teams) j.value(team);
+    j.close(']');
+  }
   j.key("observation").open('[');
   for (const TensorSpec& t : s.observation) tensor(j, t);
   j.close(']').key("heads").open('[');

@@ -267,7 +267,7 @@ class AnyPool : protected ShardWork {
   AnyPool(GameSpec spec, PoolOptions options)
       : spec_((check_options(spec, options), std::move(spec))),
         options_(std::move(options)),
-        layout_(make_layout(spec_.seats, options_)),
+        layout_(make_layout(spec_.seats, spec_.turns(), options_)),
         result_counts_(static_cast<std::size_t>(layout_.slots)),
         results_(static_cast<std::size_t>(layout_.slots) * kMaxResultsPerStep),
         scheduler_(std::make_unique<Scheduler>(static_cast<ShardWork&>(*this), layout_,

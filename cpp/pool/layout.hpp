@@ -24,12 +24,13 @@ struct Layout {
   std::vector<int> row_begin;          // [slots + 1] first row of a slot
   std::vector<std::int32_t> row_slot;  // [rows]
   std::vector<std::int32_t> row_seat;  // [rows]
-  std::vector<int> plan_at;            // [seats * seats] plan of (slot % seats, seat)
+  std::vector<int> plan_at;            // [turns * seats] plan of (slot % turns, seat)
   std::vector<Range> group_slots, group_rows, group_shards;
   std::vector<Range> shards;  // slots of each shard
 
   [[nodiscard]] int plan(int slot, int seat) const {
-    return plan_at[static_cast<std::size_t>((slot % seats) * seats + seat)];
+    const int turns = static_cast<int>(plan_at.size()) / seats;
+    return plan_at[static_cast<std::size_t>((slot % turns) * seats + seat)];
   }
   [[nodiscard]] int row_of(int slot, int seat) const {  // -1: the seat is a bot's
     for (int row = row_begin[static_cast<std::size_t>(slot)];
@@ -45,11 +46,13 @@ struct Layout {
   }
 };
 
-[[nodiscard]] inline Layout make_layout(int seats, const PoolOptions& o) {
+// `turns`: the rotations of the seats that slots go through, GameSpec::turns().
+[[nodiscard]] inline Layout make_layout(int seats, const std::vector<int>& turns,
+                                        const PoolOptions& o) {
   Layout l;
   l.slots = o.matches;
   l.seats = seats;
-  for (int turn = 0; turn < seats; ++turn) {
+  for (const int turn : turns) {
     for (int seat = 0; seat < seats; ++seat) {
       l.plan_at.push_back(o.lineup.rotate ? (seat - turn + seats) % seats : seat);
     }

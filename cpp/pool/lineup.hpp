@@ -35,7 +35,8 @@ struct SeatPlan {
 
 struct Lineup {
   std::vector<SeatPlan> plans;
-  bool rotate = true;  // slot s seats plan p at seat (p + s) % seats
+  // Slot s seats plan p at seat (p + k) % seats, k the rotations that keep teams together in turn.
+  bool rotate = true;
 };
 
 enum class Autoreset : std::uint8_t { same_step, next_step, off };

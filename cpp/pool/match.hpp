@@ -94,6 +94,12 @@ class MatchPlayer {
       every_tick_ = every_tick_ && skip == 1;
     }
     seat_bits_ = (SeatMask{1} << layout.seats) - 1;
+    const auto& teams = spec.teams;
+    for (std::size_t p = 0; p < options.lineup.plans.size(); ++p) {
+      const auto first = p < teams.size() ? std::ranges::find(teams, teams[p]) : teams.end();
+      draws_as_.push_back(first == teams.end() ? p
+                                               : static_cast<std::size_t>(first - teams.begin()));
+    }
   }
 
   // Plays the slot from one moment to the next. `results` has room for kMaxResultsPerStep.
@@ -216,7 +222,8 @@ class MatchPlayer {
       std::size_t pick = 0;
       std::uint32_t handover = 0;
       if (plan.controllers.size() > 1 || settings.handover[p] > 0) {
-        Rng rng(seed, kPoolStream + p);  // a stream a plan: changing one leaves the others' draws
+        // A stream a plan: changing one leaves the others' draws. A team draws as one.
+        Rng rng(seed, kPoolStream + draws_as_[p]);
         pick = draw(settings.weights[p], rng.uniform());
         handover = rng.below(settings.handover[p] + 1);
       }
@@ -527,6 +534,7 @@ class MatchPlayer {
   std::vector<std::string> bot_names_;
   std::vector<std::string> policy_names_;  // as replays call them
   std::vector<std::uint32_t> frame_skip_;  // [plan]
+  std::vector<std::size_t> draws_as_;      // [plan] first plan of its team
   bool every_tick_ = true;
   SeatMask seat_bits_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "games/pommerman/observe.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
@@ -63,12 +64,26 @@ class BoardWriter {
     return rules_.flat[static_cast<std::size_t>(cell)];
   }
 
+  // Rows are written as 16 bytes; what goes beyond a row is overwritten by the next one, and after
+  // the last row lies the second plane, which is written later.
   void items() {
+    using Row = std::array<std::uint64_t, 2>;
+    static_assert(sizeof(Row) >= kMaxSize && cell_at(kMaxSize - 1, 0) + sizeof(Row) <= kCells);
     const int n = rules_.size;
-    if (rules_.fog) std::memset(cell_, kFog, static_cast<std::size_t>(n * n));
-    const auto width = static_cast<std::size_t>(window_.right - window_.left + 1);
-    for (int r = window_.top; r <= window_.bottom; ++r) {
-      std::memcpy(cell_ + r * n + window_.left, s_.board.data() + cell_at(r, window_.left), width);
+    std::array<std::uint8_t, sizeof(Row)> shown{};
+    std::memset(shown.data() + window_.left, 0xff,
+                static_cast<std::size_t>(window_.right - window_.left + 1));
+    const auto see = std::bit_cast<Row>(shown);
+    constexpr std::uint64_t kFogs = 0x0101010101010101ULL * kFog;
+    for (int r = 0; r < n; ++r) {
+      Row row = {kFogs, kFogs};
+      if (r >= window_.top && r <= window_.bottom) {
+        std::memcpy(row.data(), s_.board.data() + cell_at(r, 0), sizeof row);
+        for (std::size_t i = 0; i < row.size(); ++i) {
+          row[i] = (row[i] & see[i]) | (kFogs & ~see[i]);
+        }
+      }
+      std::memcpy(cell_ + r * n, row.data(), sizeof row);
     }
     for (int a = 0; a < rules_.seats; ++a) {
       const Cell cell = s_.agent[static_cast<std::size_t>(a)].cell;

@@ -31,6 +31,7 @@ GameSpec Pommerman::spec(const Rules& rules) {
   spec.title = "Pommerman";
   spec.version = 1;
   spec.seats = rules.seats;
+  if (rules.teams()) spec.teams = {0, 1, 0, 1};
   spec.max_ticks = rules.max_steps;
   spec.observation = tensors(rules);
   spec.heads = {{.name = "action",

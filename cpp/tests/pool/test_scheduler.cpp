@@ -41,7 +41,7 @@ Layout layout_of(int slots, int groups, int threads) {
   o.matches = slots;
   o.groups = groups;
   o.threads = threads;
-  return make_layout(1, o);
+  return make_layout(1, {0}, o);
 }
 
 }  // namespace

@@ -36,8 +36,9 @@ class SeatPlan(msgspec.Struct, frozen=True):
 class Lineup(msgspec.Struct, frozen=True):
     """The plan of every match of a pool.
 
-    With ``rotate``, slot s seats plan p at seat ``(p + s) % seats``, so that every role is played
-    from every seat; rows are then fixed by the slot.
+    With ``rotate``, slot s seats plan p at seat ``(p + k) % seats``, k being ``GameSpec.turns`` in turn, so
+    that every role is played from every seat and teams stay together; rows are then fixed by the slot.
+    Plans of one team draw their controllers together: mixtures of equal weights give equal players.
     """
 
     plans: tuple[SeatPlan, ...]

@@ -116,11 +116,27 @@ class GameSpec(msgspec.Struct, frozen=True):
     #: ``mirror`` is left to right, ``dihedral`` the eight of the square.
     symmetry: Literal["none", "mirror", "dihedral"] = "none"
     deterministic: bool = False  # the same moves from a position lead to the same position (bots apart)
+    #: The team of each seat; empty where every seat plays for itself.
+    teams: tuple[int, ...] = ()
 
     @property
     def mask_size(self) -> int:
         """``A``: choices of all heads, concatenated."""
         return sum(h.size for h in self.heads)
+
+    def together(self, a: int, b: int) -> bool:
+        """Whether two seats win and lose together."""
+        return a == b or (bool(self.teams) and self.teams[a] == self.teams[b])
+
+    @property
+    def turns(self) -> tuple[int, ...]:
+        """Rotations of the seats that keep teams together: by k, who sat at p sits at ``(p + k) % seats``."""
+        n, pairs = self.seats, [(p, q) for p in range(self.seats) for q in range(p)]
+        return tuple(
+            k
+            for k in range(n)
+            if all(self.together(p, q) == self.together((p + k) % n, (q + k) % n) for p, q in pairs)
+        )
 
     @property
     def spec_hash(self) -> str:

@@ -68,7 +68,10 @@ class Plan:
 
     def plan_of(self, slot: int, seat: int) -> int:
         """The plan that fills a seat of a slot."""
-        return (seat - slot) % self.spec.seats if self.lineup.rotate else seat
+        if not self.lineup.rotate:
+            return seat
+        turns = self.spec.turns
+        return (seat - turns[slot % len(turns)]) % self.spec.seats
 
 
 class Shard:
@@ -142,7 +145,9 @@ class Shard:
         if len(controllers) == 1:
             return controllers[0].policy
         weights = self.cells.mixture[plan, : len(controllers)]
-        point = _mix(self.plan.seed, _CONTROLLER, match, plan) / 2.0**64 * float(weights.sum())
+        teams = self.plan.spec.teams
+        stream = teams.index(teams[plan]) if teams else plan  # a team draws as one
+        point = _mix(self.plan.seed, _CONTROLLER, match, stream) / 2.0**64 * float(weights.sum())
         index = int(np.searchsorted(weights.cumsum(), point, side="right"))
         return controllers[min(index, len(controllers) - 1)].policy
 

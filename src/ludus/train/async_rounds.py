@@ -105,7 +105,7 @@ class AsyncRounds:
             collect_s=stats.total_s, infer_s=stats.infer_s, pool_wait_s=stats.wait_s, help_wait_s=rested
         )
         waited = time.perf_counter() - begin
-        summary = summarise_rollout(stats.results, stats.steps, stats.ticks)
+        summary = summarise_rollout(stats.results, stats.steps, stats.ticks, self.parts.spec.teams)
         update, dropped = None, 0
         if self.config.over_lag == "drop" and self._age(slab) > self.config.max_lag:
             dropped = stats.steps

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
 import msgspec
 
-from ludus.flow import Controller, GameSpec, Lineup, MatchResult, SeatPlan
+from ludus.flow import Controller, GameSpec, MatchResult, SeatPlan
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
 from ludus.rollouts import Actor, Collector
@@ -18,6 +19,7 @@ from ludus.search.planner import is_plan, parse_plan
 from ludus.search.player import is_search
 from ludus.train.errors import ConfigError
 from ludus.train.evaluation import ALONE, EvalResult, summarise
+from ludus.train.opponents import lineup_of
 from ludus.train.schema import did_you_mean
 
 RANDOM = "random"
@@ -141,8 +143,8 @@ def play_matches(
     """Results of exactly ``matches`` matches, in the order of their numbers (fewer after ``should_stop``).
 
     Match m has the same seed and seats whatever the players are, and every match that was begun is
-    counted: long ones are not left out. The first ``record`` matches keep a replay in their result. In a game
-    of one seat ``against`` does not play.
+    counted: long ones are not left out. ``player`` holds the seats of a whole team where there are teams. The
+    first ``record`` matches keep a replay in their result. In a game of one seat ``against`` does not play.
     """
     sides: list[Player] = []
 
@@ -153,12 +155,10 @@ def play_matches(
         sides.append(side)
         return SeatPlan((Controller(policy=policy, name=side.name),), side.frame_skip)
 
-    plans = [plan(player)]
-    if spec.seats > 1:
-        plans += [plan(against)] * (spec.seats - 1)
-    lineup = Lineup(tuple(plans), rotate=True)
-    slots = max(2, min(SLOTS, matches))
-    slots += slots % 2
+    first = plan(player)
+    lineup = lineup_of(spec, first, plan(against) if spec.seats > 1 else first)
+    turns = math.lcm(2, len(spec.turns))
+    slots = -(-min(SLOTS, matches) // turns) * turns  # match m plays turn m, whatever the slots
     with closing(
         make_pool(
             spec.name,

@@ -33,7 +33,10 @@ def bot_opponents(opponents: tuple[OpponentConfig, ...]) -> tuple[str, ...]:
 
 
 def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
-    """Plan 0 is the learner's seat; every other plan draws from the opponents. Raises ``ConfigError``."""
+    """Plan 0 is the learner's seat, and so are its teammates'; every other plan draws from the opponents.
+
+    Raises ``ConfigError``.
+    """
     opponents = preset.opponents or default_opponents(spec)
     bots = [b.name for b in spec.bots]
     controllers: list[Controller] = []
@@ -70,7 +73,12 @@ def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
         handover_ticks=preset.curriculum.ticks if preset.curriculum.bot else 0,
     )
     other = SeatPlan(controllers=tuple(controllers), frame_skip=skips.pop())
-    return Lineup(plans=(learner, *(other for _ in range(spec.seats - 1))), rotate=True)
+    return lineup_of(spec, learner, other)
+
+
+def lineup_of(spec: GameSpec, player: SeatPlan, others: SeatPlan) -> Lineup:
+    """``player`` at seat 0 and at its teammates' seats, ``others`` at the rest; seats in turn."""
+    return Lineup(tuple(player if spec.together(0, s) else others for s in range(spec.seats)), rotate=True)
 
 
 class PastWindow(msgspec.Struct):

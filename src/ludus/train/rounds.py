@@ -93,7 +93,7 @@ class Rounds:
         update = self._learn(slab, progress, times)
         self._publish()
         times.total_s = time.perf_counter() - begin
-        summary = summarise_rollout(stats.results, stats.steps, stats.ticks)
+        summary = summarise_rollout(stats.results, stats.steps, stats.ticks, self.parts.spec.teams)
         return Round(update, summary, stats.steps, times, stats.results)
 
     def _pipelined(self, progress: float, meanwhile: Callable[[], None] | None) -> Round:
@@ -120,7 +120,7 @@ class Rounds:
             update = self._finish(plan, times, busy)
             self._publish()
         self.filled = target
-        self.summary = summarise_rollout(stats.results, stats.steps, stats.ticks)
+        self.summary = summarise_rollout(stats.results, stats.steps, stats.ticks, self.parts.spec.teams)
         times.total_s = time.perf_counter() - begin
         return Round(update, summary, stats.steps, times, stats.results)
 

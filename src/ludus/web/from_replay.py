@@ -11,6 +11,7 @@ from ludus.web.recording import Decision, Recording
 
 FRAMES = 2500  # about as many view documents a match; the page moves things smoothly between two of them
 TICKS_PER_S = {"map": 50.0, "turns": 1.0}  # what speed 1 is (ELF draws a tick in 20 ms)
+PACE = {"pommerman": 6.0}  # of games that are neither, in ticks a second
 
 
 def recording_of(replay: bytes, every_ticks: int = 0) -> Recording:
@@ -26,7 +27,7 @@ def recording_of(replay: bytes, every_ticks: int = 0) -> Recording:
     views = replays.frames(replay, every)
     return Recording(
         game=info.game,
-        title=f"{game.title}: {' against '.join(info.players)}",
+        title=f"{game.title}: {_sides(info.players, game)}",
         kind=_kind(info.game, views[0]),
         seats=info.players,
         views=views,
@@ -34,7 +35,7 @@ def recording_of(replay: bytes, every_ticks: int = 0) -> Recording:
         truncated=not info.over,
         decisions=tuple(_named(d, game) for d in replays.decisions(replay)),
         facts=_facts(info),
-        ticks_per_s=TICKS_PER_S["turns" if game.turn_based else "map"],
+        ticks_per_s=PACE.get(info.game, TICKS_PER_S["turns" if game.turn_based else "map"]),
     )
 
 
@@ -49,6 +50,19 @@ def _kind(game: str, view: str) -> str:
     """``rts`` for a document with units on a map; other games are drawn by their own names."""
     shape = msgspec.json.decode(view, type=_Shape)
     return "rts" if shape.map is not None and shape.units is not None else game
+
+
+def _sides(players: tuple[str, ...], game: GameSpec) -> str:
+    """``version 7 and version 7 against simple and simple``; more than two alike are counted."""
+    teams: list[str] = []
+    for seat in range(len(players)):
+        if any(game.together(seat, earlier) for earlier in range(seat)):
+            continue
+        teams.append(" and ".join(p for s, p in enumerate(players) if s == seat or game.together(seat, s)))
+    if len(teams) < 3:
+        return " against ".join(teams)
+    counts = {name: teams.count(name) for name in teams}
+    return " against ".join(name if n == 1 else f"{n} times {name}" for name, n in counts.items())
 
 
 def _named(decision: ReplayDecision, game: GameSpec) -> Decision:

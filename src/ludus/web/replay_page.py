@@ -32,6 +32,7 @@ MODULES = (
     "icons.js",
     "scene.js",
     "map_view.js",
+    "pommerman_view.js",
     "board_views.js",
     "plots.js",
     "panels.js",

@@ -1,5 +1,6 @@
 // Games without a map: one renderer a kind, and the document itself for every other kind.
 import { frameAt } from "./data.js";
+import { PommermanView } from "./pommerman_view.js";
 
 class BoardView {
   constructor(canvas, match, palette) {
@@ -106,7 +107,7 @@ class DocumentView {
   }
 }
 
-const RENDERERS = { tic_tac_toe: TicTacToeView };
+const RENDERERS = { pommerman: PommermanView, tic_tac_toe: TicTacToeView };
 
 export function boardView(canvas, match, palette) {
   const Renderer = Object.hasOwn(RENDERERS, match.kind) ? RENDERERS[match.kind] : DocumentView;

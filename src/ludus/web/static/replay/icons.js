@@ -21,7 +21,8 @@ export function plateRadius(role) {
   return { base: 0.62, building: 0.52, resource: 0.5, worker: 0.33, tower: 0.44, flag: 0.34 }[role] ?? 0.38;
 }
 
-function tracePlate(ctx, seat, r) {
+// The outline of a seat's plate: circle, square, hexagon, diamond.
+export function tracePlate(ctx, seat, r) {
   ctx.beginPath();
   switch (seat % 4) {
     case 0:

@@ -65,7 +65,7 @@ class Page {
   }
 
   get fogSeats() {
-    return this.match.rts ? this.match.rts.fog.length : 0;
+    return this.match.rts ? this.match.rts.fog.length : (this.view.fogSeats ?? 0);
   }
 
   buildHeader() {
@@ -188,6 +188,7 @@ class Page {
     this.timeline.draw(state.tick);
     if (time === null || !state.playing || time - this.panelsDrawn >= PANEL_INTERVAL_MS) {
       this.panels.update(state.tick, this.view.scene, state.selected);
+      this.panels.updateNumbers(this.view.seatNumbers?.(state.tick));
       this.panelsDrawn = time ?? performance.now();
     }
     this.drawControls();

@@ -122,6 +122,19 @@ export class Panels {
     this.updateEvents(tick);
   }
 
+  // What a board's view says beside each seat's name: an object of labels and texts a seat.
+  updateNumbers(seats) {
+    if (!seats) return;
+    document.querySelectorAll("#seats .numbers").forEach((box, seat) => {
+      const entries = Object.entries(seats[seat] ?? {});
+      const key = JSON.stringify(entries);
+      if (box.dataset.key === key) return;
+      box.dataset.key = key;
+      box.hidden = entries.length === 0;
+      box.replaceChildren(...entries.map(([label, text]) => element("div", {}, element("dt", {}, label), element("dd", {}, text))));
+    });
+  }
+
   updateSeats(frame) {
     const { rts } = this.match;
     this.seatNumbers.forEach((at, seat) => {
