@@ -3,8 +3,8 @@
     python -m benchmarks.strength.connect_four mcts:1000 --positions 500
     python -m benchmarks.strength.connect_four RUN@best+search:400 RUN@best+search:1
 
-Positions are random matches cut off at a random ply of the band, those that are over and those without a
-choice left out; ``chance`` is what a uniformly random move scores; the solver gives the score of every move.
+Positions are random matches broken off before anyone has won; ``chance`` is what a uniformly random move
+scores; the solver gives the score of every move.
 ``kept``: the move's value (won, drawn, lost) is the best there is; ``optimal``: it also wins soonest or loses
 latest. Wilson's 95% intervals.
 """
@@ -18,37 +18,10 @@ import time
 import numpy as np
 
 from ludus.games import spec as game_spec
-from ludus.native import core
+from ludus.games.connect_four import BANDS, FULL, Solver, random_positions
 from ludus.ratings import wilson_interval
 from ludus.search import SearchPlayer, SearchText, parse_search
 from ludus.train.api import evaluator_of
-
-BANDS = ((24, 36), (16, 23), (12, 15), (9, 11))
-FULL = -1000
-
-
-def positions(
-    solver: core.ConnectFourSolver, band: tuple[int, int], count: int, seed: int
-) -> list[tuple[list[int], list[int]]]:
-    """Columns played, and the score of every column."""
-    random = np.random.default_rng(seed)
-    found: list[tuple[list[int], list[int]]] = []
-    while len(found) < count:
-        length = int(random.integers(band[0], band[1] + 1))
-        played: list[int] = []
-        try:
-            while len(played) < length:
-                column = int(random.integers(7))
-                if played.count(column) == 6:
-                    continue
-                played.append(column)
-            scores = list(solver.analyse(played, False))
-        except (RuntimeError, ValueError):  # somebody had won before
-            continue
-        legal = [s for s in scores if s != FULL]
-        if len(legal) >= 2:
-            found.append((played, scores))
-    return found
 
 
 def _chance(scores: list[int]) -> float:
@@ -72,11 +45,12 @@ def main() -> None:
     parser.add_argument("--bands", default="24,16,12,9", help="first plies of the bands")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    solver = core.ConnectFourSolver(256)
+    solver = Solver(256)
     wanted = {int(b) for b in args.bands.split(",")}
     rows = []
     for band in (b for b in BANDS if b[0] in wanted):
-        cases = positions(solver, band, args.positions, args.seed + band[0])
+        drawn = random_positions(band, args.positions, args.seed + band[0])
+        cases = [(columns, solver.scores(columns)) for columns in drawn]
         chance = np.mean([_chance(scores) for _, scores in cases])
         if not args.json:
             print(f"{band[0]}-{band[1]}: {len(cases)} positions, chance keeps {chance:.3f}", flush=True)
