@@ -21,11 +21,15 @@ struct Picture {
   std::uint64_t enemies_seen = 0;  // without resources
   int attacker = kNone;            // first living unit that hit a worker or the base
 
-  Picture(const MiniRules& rules, const State& state, int seat) {
+  Picture(const MiniRules& rules, const State& state, int seat)
+      : Picture(rules, state, seat,
+                visible_units(rules.engine, state, sight_of(rules.engine, state, seat))) {}
+
+  // For who knows already what the seat sees.
+  Picture(const MiniRules& rules, const State& state, int seat, std::uint64_t seen) {
     const EngineRules& engine = rules.engine;
     own_first.fill(kNone);
     enemy_first.fill(kNone);
-    const std::uint64_t seen = visible_units(engine, state, sight_of(engine, state, seat));
     for_units(engine, state, seat, [&](int i) {
       const int type = state.type[i];
       if (own_count[type]++ == 0) own_first[type] = i;
@@ -124,14 +128,24 @@ void carry_out(const MiniRules& rules, State& state, int seat, ActionSet actions
 }  // namespace
 
 void act_strategy(const MiniRules& rules, State& state, int seat, ActionSet actions) {
-  carry_out(rules, state, seat, actions, Picture(rules, state, seat));
+  // Who is seen matters to two of them.
+  if ((actions & (action_bit(kAttackInRange) | action_bit(kDefend))) != 0) {
+    carry_out(rules, state, seat, actions, Picture(rules, state, seat));
+  } else {
+    carry_out(rules, state, seat, actions, Picture(rules, state, seat, 0));
+  }
 }
 
 ActionSet useful_actions(const MiniRules& rules, const State& state, int seat) {
+  return useful_actions(rules, state, seat,
+                        visible_units(rules.engine, state, sight_of(rules.engine, state, seat)));
+}
+
+ActionSet useful_actions(const MiniRules& rules, const State& state, int seat, std::uint64_t seen) {
   const EngineRules& engine = rules.engine;
   ActionSet set = action_bit(kStart);
   if (state.over || state.tick < rules.first_decision) return set;
-  const Picture view(rules, state, seat);
+  const Picture view(rules, state, seat, seen);
   if (view.own_count[kBase] == 0 || view.own_count[kResource] == 0) return set;
   const int money = state.money[seat];
   bool gatherer = false;

@@ -39,6 +39,10 @@ void act_strategy(const MiniRules& rules, State& state, int seat, ActionSet acti
 // seat may know: its own side, what it sees, and who hit it.
 [[nodiscard]] ActionSet useful_actions(const MiniRules& rules, const State& state, int seat);
 
+// The same for who knows already what the seat sees (visible_units).
+[[nodiscard]] ActionSet useful_actions(const MiniRules& rules, const State& state, int seat,
+                                       std::uint64_t seen);
+
 // A decision of a scripted bot. They know every unit of both sides, as in the original.
 void play_simple(const MiniRules& rules, State& state, int seat);
 void play_hit_and_run(const MiniRules& rules, State& state, int seat);
