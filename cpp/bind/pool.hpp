@@ -290,7 +290,7 @@ inline void bind_pool(nb::module_& m, const GameSet& games) {
                int threads, std::uint64_t seed, std::optional<std::uint64_t> schedule,
                const std::string& autoreset, std::uint32_t truncate_ticks, bool raise_errors,
                bool record_all, const std::vector<std::uint64_t>& record_matches,
-               std::uint32_t hash_every) {
+               std::uint32_t hash_every, std::uint32_t inputs) {
         PoolOptions o;
         o.lineup = to_lineup(plans, rotate);
         o.matches = matches;
@@ -301,6 +301,7 @@ inline void bind_pool(nb::module_& m, const GameSet& games) {
         o.autoreset = to_autoreset(autoreset);
         o.truncate_ticks = truncate_ticks;
         o.raise_errors = raise_errors;
+        o.inputs = inputs;
         o.record = {record_all, record_matches, hash_every};
         std::sort(o.record.matches.begin(), o.record.matches.end());
         return new PoolHandle(games.at(game).pool(Params(params), o));
@@ -309,7 +310,7 @@ inline void bind_pool(nb::module_& m, const GameSet& games) {
       nb::arg("groups"), nb::arg("threads"), nb::arg("seed"), nb::arg("schedule").none(),
       nb::arg("autoreset"), nb::arg("truncate_ticks"), nb::arg("raise_errors"),
       nb::arg("record_all"), nb::arg("record_matches"), nb::arg("hash_every"),
-      "Makes a pool. Raises ParamError or PoolError.");
+      nb::arg("inputs") = ~std::uint32_t{0}, "Makes a pool. Raises ParamError or PoolError.");
 }
 
 }  // namespace ludus::bind

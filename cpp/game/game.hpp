@@ -78,4 +78,11 @@ concept Game = std::is_trivially_copyable_v<typename G::State> &&
   { G::view(rules, cstate) } -> std::same_as<std::string>;  // JSON of the moment for viewers
 };
 
+// A game may declare `static constexpr bool kObservesParts = true`. Then a pointer that its observe
+// is given may be null, and that tensor is left out: nobody reads it.
+template <class G>
+concept ObservesParts = Game<G> && requires {
+  requires G::kObservesParts;
+};
+
 }  // namespace ludus

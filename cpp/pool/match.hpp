@@ -76,6 +76,7 @@ class MatchPlayer {
       tensor_bytes_[static_cast<std::size_t>(i)] =
           spec.observation[static_cast<std::size_t>(i)].bytes();
     }
+    if constexpr (ObservesParts<G>) wanted_ = options.inputs;
     mask_bytes_ = spec.mask_bytes();
     for (const HeadSpec& h : spec.heads) head_sizes_.push_back(h.size);
     for (const BotSpec& b : spec.bots) bot_names_.push_back(b.name);
@@ -395,11 +396,14 @@ class MatchPlayer {
     std::array<std::byte*, kMaxTensors> out;
     for (int i = 0; i < tensors_; ++i) {
       const auto n = static_cast<std::size_t>(i);
-      out[n] = slab.obs[n] + at * tensor_bytes_[n];
+      out[n] = wants(i) ? slab.obs[n] + at * tensor_bytes_[n] : nullptr;
     }
     G::observe(rules_, state, seat,
                std::span<std::byte* const>(out.data(), static_cast<std::size_t>(tensors_)));
   }
+
+  // Whether somebody reads tensor i, or the game cannot leave it out.
+  [[nodiscard]] bool wants(int i) const { return (wanted_ >> i & 1) != 0; }
 
   // Adds what was earned since the last moment to the rows that had decided by then.
   void pay(MatchControl& c, int index, const SlabView& slab, int before) const {
@@ -483,7 +487,7 @@ class MatchPlayer {
       std::array<std::byte*, kMaxTensors> out;
       for (int i = 0; i < tensors_; ++i) {
         const auto n = static_cast<std::size_t>(i);
-        out[n] = last.obs[n].data() + mine * tensor_bytes_[n];
+        out[n] = wants(i) ? last.obs[n].data() + mine * tensor_bytes_[n] : nullptr;
       }
       try {
         G::observe(rules_, slot.state, seat,
@@ -491,12 +495,13 @@ class MatchPlayer {
       } catch (...) {  // a state that threw may throw again; nothing is known of it then
         for (int i = 0; i < tensors_; ++i) {
           const auto n = static_cast<std::size_t>(i);
-          std::memset(out[n], 0, tensor_bytes_[n]);
+          if (wants(i)) std::memset(out[n], 0, tensor_bytes_[n]);
         }
       }
       if (options_.autoreset == Autoreset::same_step) continue;
       for (int i = 0; i < tensors_; ++i) {  // the next moment has no other match to show
         const auto n = static_cast<std::size_t>(i);
+        if (!wants(i)) continue;
         std::memcpy(slab.obs[n] + slab.at(step.now, row) * tensor_bytes_[n], out[n],
                     tensor_bytes_[n]);
       }
@@ -528,6 +533,7 @@ class MatchPlayer {
   const PoolOptions& options_;
   const Layout& layout_;
   int tensors_ = 0;
+  std::uint32_t wanted_ = ~std::uint32_t{0};
   std::array<std::size_t, kMaxTensors> tensor_bytes_{};
   std::size_t mask_bytes_ = 0;
   std::vector<int> head_sizes_;

@@ -108,6 +108,7 @@ class NativeGames(Protocol):
         record_all: bool,
         record_matches: Sequence[int],
         hash_every: int,
+        inputs: int = ...,
     ) -> core.PoolHandle: ...
 
     def make_search(

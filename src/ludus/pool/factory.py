@@ -23,11 +23,12 @@ def make_pool(
     on_error: Literal["raise", "truncate"] = "truncate",
     timeout_s: float = 60.0,
     record: Sequence[int] = (),
+    inputs: Sequence[str] = (),
 ) -> Pool:
     """Threads of the core, or as many processes of a Python game (0 = the calling thread plays).
 
-    ``timeout_s`` is for Python games, ``record`` (matches that keep a replay) for compiled ones. Raises what
-    the pools raise.
+    ``timeout_s`` is for Python games; ``record`` (matches that keep a replay) and ``inputs`` (the observation
+    tensors that somebody reads, empty = all) are for compiled ones. Raises what the pools raise.
     """
     if registry.is_python(game):
         from ludus.pool.process import ProcessPool
@@ -57,4 +58,5 @@ def make_pool(
         schedule=schedule,
         on_error=on_error,
         record=record,
+        inputs=inputs,
     )

@@ -37,8 +37,9 @@ class NativePool:
     alone; both end that match truncated.
 
     ``record`` names the matches whose replay comes in ``MatchResult.replay``, with a state hash every
-    ``hash_every`` ticks (empty for a match that threw). ``log_arrivals`` keeps the groups that
-    ``recv()`` gave, in :attr:`arrivals`; ``follow`` makes ``recv()`` give groups in that order, then
+    ``hash_every`` ticks (empty for a match that threw). ``inputs`` names the observation tensors that
+    somebody reads (empty = all): a game may leave the others as they are. ``log_arrivals`` keeps the groups
+    that ``recv()`` gave, in :attr:`arrivals`; ``follow`` makes ``recv()`` give groups in that order, then
     freely again: a ready-first run replayed exactly.
 
     A pool without rows (bots only) needs no slab: ``recv`` and ``send`` go on until :attr:`finished`.
@@ -61,6 +62,7 @@ class NativePool:
         on_error: Literal["raise", "truncate"] = "raise",
         record: Literal["none", "all"] | Sequence[int] = "none",
         hash_every: int = 100,
+        inputs: Sequence[str] = (),
         log_arrivals: bool = False,
         follow: Sequence[int] | None = None,
     ) -> None:
@@ -82,6 +84,7 @@ class NativePool:
             raise ValueError(f"record={record!r}, expected 'none', 'all' or match numbers")
         if not 1 <= hash_every < 2**30:
             raise ValueError(f"hash_every={hash_every}, expected a number of ticks >= 1")
+        wanted = input_bits(self._spec, inputs)
         self._raise = on_error == "raise"
         self._core = native.make_pool(
             game=name,
@@ -99,6 +102,7 @@ class NativePool:
             record_all=record == "all",
             record_matches=() if isinstance(record, str) else sorted(set(record)),
             hash_every=hash_every,
+            inputs=wanted,
         )
         self._closer = weakref.finalize(self, self._core.close)
         self._rows: int = self._core.rows
@@ -285,6 +289,17 @@ class NativePool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def input_bits(spec: GameSpec, inputs: Sequence[str]) -> int:
+    """Bit i: tensor i of the spec is named (empty = all). Raises ``ValueError`` with the nearest name."""
+    names = [t.name for t in spec.observation]
+    for name in inputs:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1, 0.4)
+            hint = f"did you mean {near[0]}?" if near else f"valid: {', '.join(names)}"
+            raise ValueError(f"inputs: {spec.name} does not observe {name!r} ({hint})")
+    return sum(1 << i for i, name in enumerate(names) if not inputs or name in inputs)
 
 
 EncodedController = tuple[int, int, float, str]

@@ -152,6 +152,7 @@ def _pool_alone(preset: Preset, parts: Parts) -> Pool:
         groups=preset.pool.groups,
         threads=parts.threads if parts.threads > 1 else 0,
         seed=derive_seed(preset.run.seed, SEED_POOL, 1),
+        inputs=preset.policy.inputs,
     )
 
 

@@ -125,6 +125,7 @@ def build(preset: Preset, slabs: int = 2) -> Parts:
             seed=derive_seed(run.seed, SEED_POOL),
             on_error="raise" if preset.pool.on_error == "stop" else "truncate",
             timeout_s=preset.pool.timeout_s,
+            inputs=preset.policy.inputs,
         )
     except (PoolError, ValueError) as error:
         raise ConfigError(f"pool: {error}") from error

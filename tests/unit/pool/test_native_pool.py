@@ -512,3 +512,43 @@ def test_an_interrupt_gets_out_of_recv(threads: int, ring_after: Callable[[float
 def test_results_are_plain_structs() -> None:
     results = play(pool := make(groups=1), Slab(pool.spec, 20, pool.rows))
     assert msgspec.json.decode(msgspec.json.encode(results), type=list[MatchResult]) == results
+
+
+@pytest.mark.parametrize("autoreset", ["same_step", "next_step"])
+def test_tensors_that_nobody_reads_are_left_alone(autoreset: str) -> None:
+    lineup = Lineup(plans=(SeatPlan((Controller(policy=0),)), SeatPlan((Controller(bot="simple"),))))
+
+    def run(inputs: tuple[str, ...]) -> tuple[Slab, list[dict[str, Array]], list[MatchResult]]:
+        options = {"matches": 4, "groups": 1, "threads": 0, "autoreset": autoreset, "truncate_ticks": 700}
+        with make(lineup, "minirts", inputs=inputs, **options) as pool:
+            slab = Slab(pool.spec, 40, pool.rows)
+            slab.obs["cells"][:] = 7
+            slab.obs["units"][:] = 7
+            pool.attach(0, slab)
+            finals, results = [], []
+            for _ in range(slab.steps):
+                batch = pool.recv(0)
+                finals.append({n: a.copy() for n, a in batch.final_obs.items()})
+                results += batch.results
+                pool.random_actions(0, seed=3)
+                pool.send(0)
+            pool.recv(0)
+        return slab, finals, results
+
+    some, some_finals, some_results = run(("globals",))
+    every, all_finals, all_results = run(())
+    assert some_results == all_results
+    assert len(some_results) > 3
+    shown = some.active.astype(bool)
+    assert np.array_equal(some.obs["globals"][shown], every.obs["globals"][shown])
+    assert np.array_equal(some.mask[shown], every.mask[shown])
+    for few, full in zip(some_finals, all_finals, strict=True):
+        assert np.array_equal(few["globals"], full["globals"])
+    for name in ("cells", "units"):
+        assert (some.obs[name] == 7).all()
+        assert not (every.obs[name][shown] == 7).all()
+
+
+def test_inputs_must_be_observed() -> None:
+    with pytest.raises(ValueError, match=r"tic_tac_toe does not observe 'bord' \(did you mean board\?\)"):
+        make(inputs=("bord",))

@@ -13,6 +13,7 @@ namespace ludus {
 
 struct MiniRts {
   static constexpr const char* kName = "minirts";
+  static constexpr bool kObservesParts = true;
   using Rules = rts::MiniRules;
 
   struct State {

@@ -181,7 +181,7 @@ void write_globals(const Scene& scene, float* out) {
   if (scene.resource != kNone) {
     out[32] = hp_ratio(s.hp[scene.resource], engine.type[kResource].hp);
   }
-  const ActionSet useful = useful_actions(scene.rules, s, scene.seat);
+  const ActionSet useful = useful_actions(scene.rules, s, scene.seat, scene.seen);
   out[33] = (useful & action_bit(kDefend)) != 0 ? 1.0F : 0.0F;
   for_bits(scene.seen, [&](int i) {  // the enemy's base, where it can be seen
     if (!scene.own(i) && s.type[i] == kBase) {
@@ -297,16 +297,21 @@ std::vector<TensorSpec> mini_tensors(const MiniRules& rules) {
 void observe_mini(const MiniRules& rules, const State& state, int seat,
                   std::span<std::byte* const> tensors) {
   const Scene scene(rules, state, seat);
-  std::array<std::uint16_t, kCellRows * kCellCols> cells;
-  std::array<float, kGlobals> globals;
-  write_cells(rules.engine, state, seat, scene.seen, kEnemy, cells.data());
-  write_globals(scene, globals.data());
-  std::memcpy(tensors[0], cells.data(), sizeof cells);
-  write_units(scene, reinterpret_cast<std::uint8_t*>(tensors[1]));
-  std::memcpy(tensors[2], globals.data(), sizeof globals);
-  if (rules.pixels == 0) return;
-  write_pixels(rules.engine, state, seat, scene.sight, scene.seen, kResource, rules.pixels,
-               reinterpret_cast<std::uint8_t*>(tensors[3]));
+  if (tensors[0] != nullptr) {
+    std::array<std::uint16_t, kCellRows * kCellCols> cells;
+    write_cells(rules.engine, state, seat, scene.seen, kEnemy, cells.data());
+    std::memcpy(tensors[0], cells.data(), sizeof cells);
+  }
+  if (tensors[1] != nullptr) write_units(scene, reinterpret_cast<std::uint8_t*>(tensors[1]));
+  if (tensors[2] != nullptr) {
+    std::array<float, kGlobals> globals;
+    write_globals(scene, globals.data());
+    std::memcpy(tensors[2], globals.data(), sizeof globals);
+  }
+  if (rules.pixels != 0 && tensors[3] != nullptr) {
+    write_pixels(rules.engine, state, seat, scene.sight, scene.seen, kResource, rules.pixels,
+                 reinterpret_cast<std::uint8_t*>(tensors[3]));
+  }
 }
 
 void expand_planes(std::span<const std::uint16_t> cells, int side, std::span<float> planes) {
