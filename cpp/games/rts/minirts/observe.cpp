@@ -181,7 +181,9 @@ void write_globals(const Scene& scene, float* out) {
   if (scene.resource != kNone) {
     out[32] = hp_ratio(s.hp[scene.resource], engine.type[kResource].hp);
   }
-  const ActionSet useful = useful_actions(scene.rules, s, scene.seat, scene.seen);
+  // What may be ordered never depends on whether the observation has fog.
+  const ActionSet useful = scene.rules.fog ? useful_actions(scene.rules, s, scene.seat, scene.seen)
+                                           : useful_actions(scene.rules, s, scene.seat);
   out[33] = (useful & action_bit(kDefend)) != 0 ? 1.0F : 0.0F;
   for_bits(scene.seen, [&](int i) {  // the enemy's base, where it can be seen
     if (!scene.own(i) && s.type[i] == kBase) {
