@@ -4,10 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "game/conformance.hpp"
+#include "games/rts/capture_the_flag/capture_the_flag.hpp"
 #include "games/rts/engine/pixels.hpp"
 #include "games/rts/engine/units.hpp"
 #include "games/rts/minirts/minirts.hpp"
 #include "games/rts/rulebook/rts.hpp"
+#include "games/rts/tower_defense/tower_defense.hpp"
 #include "tests/doctest.hpp"
 
 namespace ludus {
@@ -92,6 +95,16 @@ TEST_CASE("pixels: a parameter adds the tensor, in every game") {
   CHECK(tensor(MiniRts::spec(MiniRts::make_rules({}))) == 0);
   CHECK(tensor(Rts::spec(Rts::make_rules(four))) == 1);
   CHECK(tensor(Rts::spec(Rts::make_rules({}))) == 0);
+  CHECK(tensor(CaptureTheFlag::spec(CaptureTheFlag::make_rules(four))) == 1);
+  CHECK(tensor(CaptureTheFlag::spec(CaptureTheFlag::make_rules({}))) == 0);
+  CHECK(tensor(TowerDefense::spec(TowerDefense::make_rules(four))) == 1);
+  CHECK(tensor(TowerDefense::spec(TowerDefense::make_rules({}))) == 0);
+  // Every byte is written and every value in range, over whole matches.
+  const Params two({{"pixels", "2"}, {"ruleset", "clean"}});
+  Conformance<CaptureTheFlag> flag(two, 3, 300);
+  CHECK(flag.run(1).clean());
+  Conformance<TowerDefense> tower(two, 3, 300);
+  CHECK(tower.run(1).clean());
   const GameSpec spec = Rts::spec(Rts::make_rules(four));
   CHECK(spec.observation.back().shape == std::vector<int>{3, 80, 80});
   CHECK_THROWS_AS(Rts::make_rules(Params({{"pixels", "9"}})), ParamError);

@@ -10,6 +10,7 @@
 #include "games/rts/capture_the_flag/strategy.hpp"
 #include "games/rts/engine/cells.hpp"
 #include "games/rts/engine/fog.hpp"
+#include "games/rts/engine/pixels.hpp"
 
 namespace ludus::rts {
 
@@ -329,7 +330,9 @@ std::vector<TensorSpec> ctf_tensors(const CtfRules& rules) {
   globals.high = 1000;
   globals.meaning = "the score, who has the flag, the seat's own side and what it sees, in numbers";
   globals.labels = global_labels();
-  return {cells, units, globals};
+  std::vector<TensorSpec> tensors = {cells, units, globals};
+  if (rules.pixels > 0) tensors.push_back(pixels_tensor(rules.engine, rules.pixels));
+  return tensors;
 }
 
 void observe_ctf(const CtfRules& rules, const State& state, int seat,
@@ -342,6 +345,15 @@ void observe_ctf(const CtfRules& rules, const State& state, int seat,
   std::memcpy(tensors[0], cells.data(), sizeof cells);
   write_units(scene, reinterpret_cast<std::uint8_t*>(tensors[1]));
   std::memcpy(tensors[2], globals.data(), sizeof globals);
+  if (rules.pixels == 0) return;
+  auto* picture = reinterpret_cast<std::uint8_t*>(tensors[3]);
+  write_pixels(rules.engine, state, seat, sight_of(rules.engine, state, seat), scene.seen, -1,
+               rules.pixels, picture);
+  if (!scene.mirrored) return;
+  const auto width = static_cast<std::ptrdiff_t>(rules.engine.side) * rules.pixels;
+  for (std::ptrdiff_t row = 0; row < 3 * width; ++row) {
+    std::reverse(picture + row * width, picture + (row + 1) * width);
+  }
 }
 
 }  // namespace ludus::rts

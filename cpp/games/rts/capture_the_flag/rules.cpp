@@ -1,6 +1,7 @@
 #include "games/rts/capture_the_flag/rules.hpp"
 
 #include "games/rts/capture_the_flag/builtin_rulebook.hpp"
+#include "games/rts/engine/pixels.hpp"
 #include "games/rts/engine/rulebook.hpp"
 #include "games/rts/engine/units.hpp"
 
@@ -60,6 +61,7 @@ std::vector<ParamSpec> ctf_params() {
              "reward of a point, beside the +1 or -1 of the end"),
       number("carry_reward", ParamKind::real, "0.01", 0, 1,
              "reward of every cell that the flag is carried towards the own base"),
+      pixels_param(),
       text("rulebook", "", {},
            "lines key=value that override the built-in rulebook, such as athlete.hp=120"),
   };
@@ -83,6 +85,7 @@ CtfRules make_ctf_rules(const Params& params) {
   set_handicap(engine, handicap);
   rules.handicapped = handicap != 0;
   engine.tick_limit = static_cast<std::uint32_t>(params.integer("tick_limit", declared));
+  rules.pixels = static_cast<int>(params.integer("pixels", declared));
   rules.point_reward = static_cast<float>(params.real("point_reward", declared));
   rules.carry_reward = static_cast<float>(params.real("carry_reward", declared));
   if (params.text("ruleset", declared) == "clean") {

@@ -7,6 +7,7 @@
 
 #include "games/rts/engine/cells.hpp"
 #include "games/rts/engine/map.hpp"
+#include "games/rts/engine/pixels.hpp"
 #include "games/rts/tower_defense/strategy.hpp"
 
 namespace ludus::rts {
@@ -185,7 +186,7 @@ void write_globals(const TdRules& rules, const State& s, const Surroundings& loo
 
 }  // namespace
 
-std::vector<TensorSpec> td_tensors(const TdRules&) {
+std::vector<TensorSpec> td_tensors(const TdRules& rules) {
   TensorSpec planes;
   planes.name = "planes";
   planes.dtype = DType::bits;
@@ -212,8 +213,23 @@ std::vector<TensorSpec> td_tensors(const TdRules&) {
   globals.labels = {"money_500", "affords_tower", "tick_of_limit",   "base_hp_ratio",
                     "towers_25", "attackers_25",  "wave_15",         "wave_phase",
                     "route_100", "route_guarded", "places_of_cells", "bullets_25"};
-  return {planes, map, globals};
+  std::vector<TensorSpec> tensors = {planes, map, globals};
+  if (rules.pixels > 0) tensors.push_back(pixels_tensor(rules.engine, rules.pixels));
+  return tensors;
 }
+
+namespace {
+
+// The slots with a unit.
+std::uint64_t occupied(const EngineRules& engine, const State& state) {
+  std::uint64_t set = 0;
+  for (int owner = 0; owner < kMaxOwners; ++owner) {
+    for_units(engine, state, owner, [&](int i) { set |= std::uint64_t{1} << i; });
+  }
+  return set;
+}
+
+}  // namespace
 
 void observe_td(const TdRules& rules, const State& state, std::span<std::byte* const> tensors) {
   const Surroundings look = look_around(rules, state);
@@ -222,6 +238,11 @@ void observe_td(const TdRules& rules, const State& state, std::span<std::byte* c
   std::array<float, kTowerGlobals> globals;
   write_globals(rules, state, look, globals.data());
   std::memcpy(tensors[2], globals.data(), sizeof globals);
+  if (rules.pixels == 0) return;
+  Sight all;  // nothing is hidden here
+  all.row.fill(~std::uint32_t{0});
+  write_pixels(rules.engine, state, 0, all, occupied(rules.engine, state), -1, rules.pixels,
+               reinterpret_cast<std::uint8_t*>(tensors[3]));
 }
 
 }  // namespace ludus::rts

@@ -1,5 +1,6 @@
 #include "games/rts/tower_defense/rules.hpp"
 
+#include "games/rts/engine/pixels.hpp"
 #include "games/rts/engine/rulebook.hpp"
 #include "games/rts/engine/units.hpp"
 #include "games/rts/tower_defense/builtin_rulebook.hpp"
@@ -52,6 +53,7 @@ std::vector<ParamSpec> td_params() {
                 {},
                 "reward of losing all of the base's hit points, times -1; beside the +1 or -1 of "
                 "the end"},
+      pixels_param(),
       ParamSpec{"rulebook",
                 ParamKind::text,
                 "",
@@ -79,6 +81,7 @@ TdRules make_td_rules(const Params& params) {
   apply_rules(fields(rules), "tower_defense.rulebook", kTowerRulebook);
   apply_rules(fields(rules), "tower_defense.rulebook", params.text("rulebook", declared));
   engine.tick_limit = static_cast<std::uint32_t>(params.integer("tick_limit", declared));
+  rules.pixels = static_cast<int>(params.integer("pixels", declared));
   rules.hp_reward = static_cast<float>(params.real("hp_reward", declared));
   // The original compares the squared distance with the range, not with its square.
   const auto range = static_cast<float>(engine.type[kTower].attack_range);
