@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.games import check_game
+from ludus.games import check_game, hosted
 from ludus.train.api import evaluate, start_run
 from ludus.train.preset_file import load_preset
 from ludus.train.preset_game import check_game as check_preset
@@ -19,6 +19,7 @@ def test_the_game_of_the_guide_is_checked_trained_and_rated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hosted, "_loaded", {})  # a game loaded by a test stays in that test
     python = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     Path("nim.py").write_text(python[0])
     Path("nim.toml").write_text(re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[0])
