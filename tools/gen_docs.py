@@ -1,7 +1,8 @@
 """Writes the tables of ``docs/games/<game>.md`` from the games' own specs.
 
 A page holds pairs of lines ``<!-- spec: SECTION -->`` and ``<!-- end -->``; what stands between them is
-rewritten (sections: facts, observation, actions, parameters, bots). ``--check`` writes nothing and says which
+rewritten (sections: facts, observation, actions, parameters, bots); ``<!-- spec: SECTION key=value -->`` is
+that section under other parameters of the game. ``--check`` writes nothing and says which
 pages are out of date (exit code 3). A game without a page is an error: every game has one.
 """
 
@@ -18,7 +19,7 @@ from ludus.flow.spec import GameSpec, TensorSpec
 from ludus.games import list_games, rulebook, spec
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "games"
-_BLOCK = re.compile(r"(<!-- spec: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- spec: (\w+)((?: \w+=\S+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def _cell(text: str) -> str:
@@ -180,8 +181,11 @@ def fill(page: str, s: GameSpec) -> str:
         section = {**SECTIONS, **OPTIONAL}.get(name)
         if section is None:
             raise ValueError(f"unknown section {name!r}; there are {', '.join(SECTIONS)}")
-        seen.append(name)
-        return f"{match.group(1)}\n{section(s)}\n{match.group(3)}"
+        params = dict(pair.split("=", 1) for pair in match.group(3).split())
+        if not params:
+            seen.append(name)
+        shown = spec(s.name, params) if params else s
+        return f"{match.group(1)}\n{section(shown)}\n{match.group(4)}"
 
     filled = _BLOCK.sub(block, page)
     missing = [name for name in SECTIONS if name not in seen]

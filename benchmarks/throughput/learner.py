@@ -26,6 +26,7 @@ from ludus.algorithms.appo.config import AppoConfig
 from ludus.algorithms.appo.learner import AppoLearner
 from ludus.flow import GameSpec, HeadSpec, Slab, TensorSpec
 from ludus.policies.config import PolicyConfig
+from ludus.policies.preference import Independent
 
 UNITS, SIDE, CHOICES = 64, 20, 9
 
@@ -111,7 +112,9 @@ def raw_costs(learner: AppoLearner, slab: Slab, seconds: float) -> tuple[float, 
         flat = {k: torch.from_numpy(x.reshape(-1, *x.shape[2:])[:n]) for k, x in slab.obs.items()}
 
         def run() -> tuple[torch.Tensor, torch.Tensor]:
-            return network.flat(flat)
+            preference, value = network.flat(flat)
+            assert isinstance(preference, Independent)
+            return preference.logits, value
 
     else:
         rows = max(1, min(learner.config.micro_batch // slab.steps, slab.rows))

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -131,6 +132,19 @@ inline void check_spec(Findings& f, const GameSpec& s, const char* name) {
       f.expect(d >= 0 && d < static_cast<int>(i), "spec",
                "head " + h.name + " depends on a head that is not before it");
     }
+    f.expect(std::ranges::adjacent_find(h.depends_on, std::ranges::greater_equal{}) ==
+                 h.depends_on.end(),
+             "spec", "head " + h.name + ": depends_on must be rising");
+    if (h.points_at.empty()) {
+      f.expect(h.rows == 0, "spec", "head " + h.name + " has rows but points at no tensor");
+      continue;
+    }
+    const auto t = std::ranges::find(s.observation, h.points_at, &TensorSpec::name);
+    f.expect(
+        t != s.observation.end() && t->shape.size() == 2, "spec",
+        "head " + h.name + " points at " + h.points_at + ", which is no tensor of entity rows");
+    f.expect(h.rows >= 1 && h.rows <= h.size && t != s.observation.end() && h.rows <= t->shape[0],
+             "spec", "head " + h.name + ": rows must be 1 .. its choices and the tensor's rows");
   }
   Params defaults;
   for (const ParamSpec& p : s.params) defaults.set(p.name, p.default_value);
@@ -253,15 +267,14 @@ class Conformance {
     std::vector<std::uint8_t> guarded(c_.spec.mask_bytes() + 1, 0xee);
     G::legal(c_.rules, s, seat, guarded.data());
     f_.expect(guarded.back() == 0xee, "mask", at(s, "legal writes beyond the mask"));
-    std::size_t from = 0;
-    for (std::size_t h = 0; h < c_.spec.heads.size(); ++h) {
-      const auto size = static_cast<std::size_t>(c_.spec.heads[h].size);
-      const auto head = std::span(guarded).subspan(from, size);
-      f_.expect(std::ranges::all_of(head, [](std::uint8_t m) { return m <= 1; }), "mask",
-                at(s, "a mask byte that is neither 0 nor 1"));
-      f_.expect(std::ranges::count(head, 1) > 0, "mask",
-                at(s, "no legal choice in head ") + c_.spec.heads[h].name);
-      from += size;
+    f_.expect(std::ranges::all_of(std::span(guarded).first(guarded.size() - 1),
+                                  [](std::uint8_t m) { return m <= 1; }),
+              "mask", at(s, "a mask byte that is neither 0 nor 1"));
+    for (int h = 0; h < c_.layout.heads(); ++h) {
+      const HeadSpec& head = c_.spec.heads[static_cast<std::size_t>(h)];
+      if (!head.depends_on.empty()) continue;  // its rows may be empty: it does not matter then
+      f_.expect(c_.layout.count(guarded.data(), {}, h) > 0, "mask",
+                at(s, "no legal choice in head ") + head.name);
     }
     if (acts && G::tick(s) % 8 == 0) check_refusal(s, seat, guarded);
   }
@@ -270,39 +283,33 @@ class Conformance {
   // given what its mask rules out.
   void check_refusal(const State& s, int seat, const std::vector<std::uint8_t>& mask) {
     std::array<std::int32_t, kMaxHeads> action{};
-    std::size_t from = 0;
-    for (std::size_t h = 0; h < c_.spec.heads.size(); ++h) {
-      const auto size = static_cast<std::size_t>(c_.spec.heads[h].size);
-      const auto head = std::span(mask).subspan(from, size);
-      action[h] = static_cast<std::int32_t>(std::ranges::find(head, 1) - head.begin());
-      from += size;
-    }
-    from = 0;
-    for (std::size_t h = 0; h < c_.spec.heads.size(); ++h) {
-      const auto size = static_cast<std::size_t>(c_.spec.heads[h].size);
-      const auto head = std::span(mask).subspan(from, size);
-      const std::int32_t good = action[h];
-      std::vector<std::int32_t> bad = {-1, c_.spec.heads[h].size, 1 << 30};
-      const auto off = std::ranges::find(head, 0);
-      if (off != head.end() && !c_.spec.heads[h].lenient) {
-        bad.push_back(static_cast<std::int32_t>(off - head.begin()));
+    Rng rng({seed_, G::tick(s)}, static_cast<std::uint64_t>(seat));
+    const auto decision = std::span(action).first(c_.spec.heads.size());
+    c_.layout.draw(mask.data(), rng, decision);
+    for (int h = 0; h < c_.layout.heads(); ++h) {
+      if (c_.layout.count(mask.data(), action, h) == 0) continue;  // ignored
+      const HeadSpec& head = c_.spec.heads[static_cast<std::size_t>(h)];
+      std::int32_t& choice = action[static_cast<std::size_t>(h)];
+      const std::int32_t good = choice;
+      std::vector<std::int32_t> bad = {-1, head.size, 1 << 30};
+      for (std::int32_t c = 0; c < head.size && !head.lenient; ++c) {
+        if (!c_.layout.legal(mask.data(), action, h, c)) bad.push_back(c);
       }
-      for (const std::int32_t choice : bad) {
-        action[h] = choice;
+      for (const std::int32_t b : bad) {
+        choice = b;
         State copy = s;
         bool refused = false;
         try {
-          G::act(c_.rules, copy, seat, std::span(action).first(c_.spec.heads.size()));
+          G::act(c_.rules, copy, seat, decision);
         } catch (const GameError&) {
           refused = true;
         }
-        const std::string what = c_.spec.heads[h].name + " = " + std::to_string(choice);
+        const std::string what = head.name + " = " + std::to_string(b);
         f_.expect(refused, "refusal", at(s, "an illegal decision was accepted: ") + what);
         f_.expect(!refused || G::hash(c_.rules, copy) == G::hash(c_.rules, s), "refusal",
                   at(s, "a refused decision changed the state: ") + what);
       }
-      action[h] = good;
-      from += size;
+      choice = good;
     }
   }
 

@@ -72,7 +72,8 @@ concept Game = std::is_trivially_copyable_v<typename G::State> &&
   {G::outcome(rules, cstate, per_seat)};  // of a finished match: +1 won, 0 drawn, -1 lost
   // One pointer a tensor of GameSpec::observation, each to TensorSpec::bytes() writable bytes.
   {G::observe(rules, cstate, seat, tensors)};
-  // GameSpec::mask_bytes() bytes, 1 = legal; at least one choice a head is legal.
+  // GameSpec::mask_bytes() bytes, 1 = legal (HeadSpec says how tables of dependent heads lie); at
+  // least one choice is legal of each head that depends on none.
   {G::legal(rules, cstate, seat, mask)};
   { G::hash(rules, cstate) } -> std::same_as<std::uint64_t>;
   { G::view(rules, cstate) } -> std::same_as<std::string>;  // JSON of the moment for viewers

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/names.hpp"
+#include "game/mask.hpp"
 #include "game/replay.hpp"
 
 namespace ludus {
@@ -67,24 +68,16 @@ struct MatchContext {
   typename G::Rules rules;
   GameSpec spec;
   std::vector<std::uint8_t> mask;
+  MaskLayout layout;
 
   explicit MatchContext(const Params& params)
-      : rules(G::make_rules(params)), spec(G::spec(rules)), mask(spec.mask_bytes()) {}
+      : rules(G::make_rules(params)), spec(G::spec(rules)), mask(spec.mask_bytes()), layout(spec) {}
 
   // One uniform draw among the legal choices of every head.
   void random_action(const typename G::State& state, int seat, Rng& rng,
                      std::array<std::int32_t, kMaxHeads>& action) {
     G::legal(rules, state, seat, mask.data());
-    const std::uint8_t* m = mask.data();
-    for (std::size_t h = 0; h < spec.heads.size(); ++h) {
-      const int size = spec.heads[h].size;
-      const auto legal = static_cast<std::uint32_t>(std::count(m, m + size, 1));
-      std::uint32_t pick = rng.below(std::max(legal, 1U));
-      std::int32_t choice = 0;
-      while (choice < size - 1 && (m[choice] == 0 || pick-- > 0)) ++choice;
-      action[h] = choice;
-      m += size;
-    }
+    layout.draw(mask.data(), rng, std::span(action).first(spec.heads.size()));
   }
 };
 

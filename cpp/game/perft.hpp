@@ -48,11 +48,15 @@ class Perft {
                       std::array<std::int32_t, kMaxHeads>& action) {
     if (head == c_.spec.heads.size()) return act(state, left, depth, seat, action);
     std::uint64_t total = 0;
-    const int size = c_.spec.heads[head].size;
-    for (int choice = 0; choice < size; ++choice) {
-      if (mask[choice] == 0) continue;
+    const auto h = static_cast<int>(head);
+    action[head] = 0;
+    if (c_.layout.count(mask, action, h) == 0) {  // does not matter here: one way to choose it
+      return heads(state, left, depth, seat, mask, head + 1, action);
+    }
+    for (int choice = 0; choice < c_.layout.size(h); ++choice) {
+      if (!c_.layout.legal(mask, action, h, choice)) continue;
       action[head] = choice;
-      total += heads(state, left, depth, seat, mask + size, head + 1, action);
+      total += heads(state, left, depth, seat, mask, head + 1, action);
     }
     return total;
   }
@@ -60,15 +64,7 @@ class Perft {
   std::uint64_t act(const typename G::State& state, SeatMask left, int depth, int seat,
                     std::array<std::int32_t, kMaxHeads> action) {
     typename G::State next = state;
-    try {
-      G::act(c_.rules, next, seat, std::span(action).first(c_.spec.heads.size()));
-    } catch (const GameError&) {
-      // A mask cannot rule out combinations of dependent heads; anywhere else it must be exact.
-      for (const HeadSpec& h : c_.spec.heads) {
-        if (!h.depends_on.empty()) return 0;
-      }
-      throw;
-    }
+    G::act(c_.rules, next, seat, std::span(action).first(c_.spec.heads.size()));
     return seats(next, left & (left - 1), depth);
   }
 

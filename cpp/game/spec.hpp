@@ -50,13 +50,19 @@ struct TensorSpec {
 };
 
 // One factor of a decision: an integer in [0, size).
+//
+// A head whose mask depends on earlier heads has one table for each of them, [choices of that head,
+// own choices], and a choice is legal when the chosen row of every table allows it. Where none is
+// legal the head does not matter: the game ignores what stands there, and it counts as 0.
 struct HeadSpec {
   std::string name;
   int size = 0;
   std::vector<std::string> labels;  // one a choice, or empty
-  std::vector<int> depends_on;      // earlier heads whose choice this head's mask depends on
+  std::vector<int> depends_on;      // earlier heads, rising
   std::string meaning;
-  bool lenient = false;  // G::act takes a masked-out choice too, as one that does nothing
+  bool lenient = false;     // G::act takes a masked-out choice too, as one that does nothing
+  std::string points_at{};  // observation tensor of entity rows: choice i < rows means its row i
+  int rows = 0;             // choices above are no entities
 };
 
 enum class ParamKind : std::uint8_t { integer, real, text };
@@ -104,9 +110,19 @@ struct GameSpec {
   std::vector<BotSpec> bots;
   std::string meaning;
 
-  [[nodiscard]] std::size_t mask_bytes() const {  // one byte a choice, heads concatenated
+  // One byte a choice; a table a dependency where a head has any.
+  [[nodiscard]] std::size_t mask_bytes(const HeadSpec& h) const {
+    const auto own = static_cast<std::size_t>(h.size);
+    if (h.depends_on.empty()) return own;
     std::size_t n = 0;
-    for (const HeadSpec& h : heads) n += static_cast<std::size_t>(h.size);
+    for (const int d : h.depends_on) {
+      n += static_cast<std::size_t>(heads[static_cast<std::size_t>(d)].size) * own;
+    }
+    return n;
+  }
+  [[nodiscard]] std::size_t mask_bytes() const {  // heads concatenated
+    std::size_t n = 0;
+    for (const HeadSpec& h : heads) n += mask_bytes(h);
     return n;
   }
 

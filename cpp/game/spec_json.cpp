@@ -27,6 +27,7 @@ void head(JsonWriter& j, const HeadSpec& h) {
   j.open('{').field("name", h.name).field("size", h.size);
   list(j, "labels", h.labels);
   list(j, "depends_on", h.depends_on);
+  if (h.rows > 0) j.field("points_at", h.points_at).field("rows", h.rows);
   j.field("meaning", h.meaning).close('}');
 }
 

@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 
+#include "game/mask.hpp"
 #include "game/replay.hpp"
 #include "pool/layout.hpp"
 #include "pool/moment.hpp"
@@ -70,7 +71,7 @@ class MatchPlayer {
  public:
   MatchPlayer(const typename G::Rules& rules, const GameSpec& spec, const PoolOptions& options,
               const Layout& layout)
-      : rules_(rules), options_(options), layout_(layout) {
+      : rules_(rules), options_(options), layout_(layout), masks_(spec) {
     tensors_ = static_cast<int>(spec.observation.size());
     for (int i = 0; i < tensors_; ++i) {
       tensor_bytes_[static_cast<std::size_t>(i)] =
@@ -189,17 +190,7 @@ class MatchPlayer {
       Rng rng({seed, c.match}, (std::uint64_t{c.tick} << 5) + static_cast<std::uint64_t>(seat));
       const std::uint8_t* mask = slab.mask + slab.at(now, row) * mask_bytes_;
       std::int32_t* action = slab.actions + slab.at(now, row) * head_sizes_.size();
-      for (const int size : head_sizes_) {
-        std::uint32_t legal = 0;
-        for (int i = 0; i < size; ++i) legal += mask[i] != 0 ? 1U : 0U;
-        std::int32_t choice = 0;
-        if (legal > 0) {
-          std::uint32_t left = rng.below(legal);
-          while (mask[choice] == 0 || left-- > 0) ++choice;
-        }
-        *action++ = choice;
-        mask += size;
-      }
+      masks_.draw(mask, rng, std::span(action, head_sizes_.size()));
     }
   }
 
@@ -532,6 +523,7 @@ class MatchPlayer {
   const typename G::Rules& rules_;
   const PoolOptions& options_;
   const Layout& layout_;
+  const MaskLayout masks_;
   int tensors_ = 0;
   std::uint32_t wanted_ = ~std::uint32_t{0};
   std::array<std::size_t, kMaxTensors> tensor_bytes_{};

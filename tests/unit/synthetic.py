@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import torch
 
@@ -37,6 +38,17 @@ def make_spec(observation: tuple[TensorSpec, ...], heads: tuple[int, ...]) -> Ga
     )
 
 
+def pointing_spec() -> GameSpec:
+    """Which of three units or nobody, what, and to whom: heads that depend on each other and point."""
+    spec = make_spec((tensor("units", "u8", (5, 8), scale=0.01), tensor("numbers", "f32", (6,))), ())
+    heads = (
+        HeadSpec("unit", 4, points_at="units", rows=3),
+        HeadSpec("order", 3, depends_on=(0,)),
+        HeadSpec("target", 6, depends_on=(0, 1), points_at="units", rows=5),
+    )
+    return msgspec.structs.replace(spec, heads=heads)
+
+
 def act(network: PolicyNetwork, slab: Slab, seed: int, version: int = 0) -> None:
     """Plays the behaviour policy over a slab whose observations, masks and flags are filled."""
     memory = network.initial_memory(slab.rows)
@@ -54,18 +66,17 @@ def act(network: PolicyNetwork, slab: Slab, seed: int, version: int = 0) -> None
             break
         if memory is not None and out.memory is not None:
             memory[rows] = out.memory
-        log_probs = network.heads.log_probs(out.logits, torch.from_numpy(slab.mask[t, rows]))
         draw = torch.from_numpy(uniforms(seed, t, rows, len(network.heads.sizes)))
-        actions = network.heads.sample(log_probs, draw)
-        slab.actions[t, rows] = actions.numpy()
-        slab.logp[t, rows] = network.heads.log_prob_of(log_probs, actions).numpy()
+        drawn = out.preference.draw(torch.from_numpy(slab.mask[t, rows]), draw)
+        slab.actions[t, rows] = drawn.actions.numpy()
+        slab.logp[t, rows] = drawn.log_prob.numpy()
         slab.version[t, rows] = version
 
 
 def random_slab(
     spec: GameSpec, steps: int, rows: int, seed: int, idle: float = 0.0, end: float = 0.1
 ) -> Slab:
-    """Random observations, masks with at least one legal choice a head, rewards, ends, idle moments."""
+    """Random observations, rewards, ends, idle moments; a legal choice in each head that depends on none."""
     rng = np.random.default_rng(seed)
     slab = Slab(spec, steps, rows)
     for name, array in slab.obs.items():
@@ -75,11 +86,13 @@ def random_slab(
             slab.obs[name][:] = rng.integers(0, 100, array.shape)
     offset = 0
     for head in spec.heads:
-        legal = rng.random((steps + 1, rows, head.size)) < 0.6
-        sure = rng.integers(0, head.size, (steps + 1, rows))
-        np.put_along_axis(legal, sure[..., None], True, axis=2)
-        slab.mask[..., offset : offset + head.size] = legal
-        offset += head.size
+        size = head.size * (sum(spec.heads[d].size for d in head.depends_on) if head.depends_on else 1)
+        legal = rng.random((steps + 1, rows, size)) < 0.6
+        if not head.depends_on:
+            sure = rng.integers(0, head.size, (steps + 1, rows))
+            np.put_along_axis(legal, sure[..., None], True, axis=2)
+        slab.mask[..., offset : offset + size] = legal
+        offset += size
     slab.reward[:] = rng.normal(size=slab.reward.shape)
     slab.terminated[:] = rng.random(slab.terminated.shape) < end
     slab.truncated[:] = (rng.random(slab.truncated.shape) < end) & (slab.terminated == 0)

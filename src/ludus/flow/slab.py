@@ -1,8 +1,9 @@
 """The memory that observations, decisions and rewards live in.
 
 A slab is allocated once and written in place by the core: the batch that a policy sees at time t
-is a view of the arrays that the learner reads later. ``T`` steps, ``R`` rows, ``A`` choices of all
-heads together, ``K`` heads. A row is a (match slot, seat), fixed for ever.
+is a view of the arrays that the learner reads later. ``T`` steps, ``R`` rows, ``A`` bytes of a mask
+(the choices of all heads together, where no head depends on another), ``K`` heads. A row is a (match
+slot, seat), fixed for ever.
 
 Time in a slab, for every row:
 

@@ -61,6 +61,11 @@ class TensorSpec(msgspec.Struct, frozen=True):
 class HeadSpec(msgspec.Struct, frozen=True):
     """One factor of a decision: an integer in ``[0, size)``, or a number.
 
+    The mask of a head that ``depends_on`` earlier ones has one table for each of them, ``[choices of that
+    head, size]``; a choice is legal when the chosen row of every table allows it. Where none is legal
+    the head does not matter, and policies give 0. A head that ``points_at`` an observation tensor of entity
+    rows means its row i by choice i, below ``rows``; choices above are no entities.
+
     A ``continuous`` head has size 2: a policy says mean and log-deviation of ``u``, and the slab keeps ``u``
     as the bits of a float32. The game is given ``low + (tanh(u) + 1) / 2 * (high - low)``, or ``u`` itself
     where ``low == high``. Both of its mask bytes are always 1.
@@ -74,6 +79,8 @@ class HeadSpec(msgspec.Struct, frozen=True):
     kind: Literal["discrete", "continuous"] = "discrete"
     low: float = 0.0
     high: float = 0.0
+    points_at: str = ""
+    rows: int = 0
 
 
 class ParamSpec(msgspec.Struct, frozen=True):
@@ -121,8 +128,11 @@ class GameSpec(msgspec.Struct, frozen=True):
 
     @property
     def mask_size(self) -> int:
-        """``A``: choices of all heads, concatenated."""
-        return sum(h.size for h in self.heads)
+        """``A``: bytes of a mask: the choices, or tables of choices, of all heads, concatenated."""
+        return sum(
+            h.size * (sum(self.heads[d].size for d in h.depends_on) if h.depends_on else 1)
+            for h in self.heads
+        )
 
     def together(self, a: int, b: int) -> bool:
         """Whether two seats win and lose together."""
@@ -148,7 +158,7 @@ class GameSpec(msgspec.Struct, frozen=True):
             "version": self.version,
             "observation": [(t.name, t.dtype, t.shape, t.codec, t.scale) for t in self.observation],
             "heads": [
-                (h.name, h.size, h.depends_on)
+                (h.name, h.size, h.depends_on, *((h.points_at, h.rows) if h.rows else ()))
                 if h.kind == "discrete"
                 else (h.name, h.size, h.depends_on, h.kind, h.low, h.high)
                 for h in self.heads

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ludus.flow.masks import legal_choices, possible_choices
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
 from ludus.games.python_game import GameMaker, PythonGame
@@ -186,22 +187,19 @@ class Match:
         where = self.where(f", seat {seat}")
         if not np.isin(mask, (0, 1)).all():
             raise Broken("masks", f"legal() left {mask.tolist()[:20]} ({where}), expected 0 and 1 alone")
-        offset = 0
-        for head in spec.heads:
-            if not mask[offset : offset + head.size].any():
+        for k, head in enumerate(spec.heads):
+            if not head.depends_on and not possible_choices(spec, mask, k).any():
                 raise Broken("masks", f"legal() forbids every choice of head {head.name} ({where})")
-            offset += head.size
         return mask
 
     def _choose(self, mask: Array) -> Array:
         out = np.zeros(len(self.spec.heads), np.int32)
-        offset = 0
         for k, head in enumerate(self.spec.heads):
             if head.kind == "continuous":
                 out[k] = self.rng.standard_normal(1).astype(np.float32).view(np.int32)[0]
             else:
-                out[k] = self.rng.choice(np.flatnonzero(mask[offset : offset + head.size]))
-            offset += head.size
+                legal = np.flatnonzero(legal_choices(self.spec, mask[None], k, out[None])[0])
+                out[k] = self.rng.choice(legal) if len(legal) else 0
         return out
 
     def _end(self) -> None:

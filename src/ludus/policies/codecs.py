@@ -36,8 +36,9 @@ class Codec(Protocol):
 class Identity:
     """``value * scale``; a tensor of bits is unpacked first, least significant bit first."""
 
-    def present(self, spec: TensorSpec, packed: Tensor) -> tuple[Tensor, Tensor]:
-        """Entity rows that are there: owner ``int64[n]`` (rising), features ``float32[n, F]``.
+    def present(self, spec: TensorSpec, packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Entity rows that are there: owner and place among the owner's rows ``int64[n]``, rising, and
+        features ``float32[n, F]``.
 
         A row is absent when all its elements are zero. For specs of two axes; absent rows are
         dropped before anything is converted.
@@ -52,7 +53,8 @@ class Identity:
         some = rows.index_select(0, index).to(torch.float32)
         if spec.dtype != "bits" and spec.scale != 1.0:  # bits are scaled by unfold
             some = some * spec.scale
-        return torch.div(index, units, rounding_mode="floor"), some
+        owner = torch.div(index, units, rounding_mode="floor")
+        return owner, index - owner * units, some
 
     def layout(self, spec: TensorSpec) -> Unfolded:
         return by_rank(spec.shape)
@@ -80,7 +82,7 @@ _CODECS: Mapping[str, Codec] = {
 }
 
 
-def entity_rows(spec: TensorSpec, packed: Tensor) -> tuple[Tensor, Tensor]:
+def entity_rows(spec: TensorSpec, packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """:meth:`Identity.present` of a tensor that unfolds to entity rows."""
     return _IDENTITY.present(spec, packed)
 

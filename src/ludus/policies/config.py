@@ -15,6 +15,8 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``inputs`` names the observation tensors to read (empty = all). Tensors whose codec unfolds to
     planes go through the convolution torso, the others through the dense torso; the two are joined.
+    ``context`` is the width of what each head tells the heads after it, where a game's heads depend on each
+    other (``autoregressive.py``).
 
     ``blocks`` above 0 is another network: AlphaGo Zero's residual tower of that many blocks of ``filters``
     filters, for games on a board (``residual.py``); of the settings above it reads ``inputs`` alone.
@@ -32,6 +34,7 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     norm: Literal["none", "layer", "group"] = "layer"
     memory: Literal["none", "gru", "lstm"] = "none"
     memory_size: Count = 128
+    context: Count = 64  # of heads that are decided one after the other
     normalise_observations: bool = True
     normalise_values: bool = True
     blocks: Natural = 0

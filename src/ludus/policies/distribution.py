@@ -10,6 +10,7 @@ A head without any legal choice does not matter at that moment: it yields choice
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,12 +47,34 @@ def uniforms(seed: int, step: int, rows: npt.NDArray[np.integer], heads: int) ->
     return uniform
 
 
+def log_probs_of(logits: Tensor, legal: Tensor) -> Tensor:
+    """Of one head: ``logits, legal: bool[N, size]`` -> ``float32[N, size]``, -inf where illegal."""
+    none = ~legal.any(dim=1, keepdim=True)
+    legal = torch.cat([legal[:, :1] | none, legal[:, 1:]], dim=1)
+    return torch.log_softmax(logits.float().masked_fill(~legal, -torch.inf), dim=1)
+
+
+def entropy_of(log_probs: Tensor) -> Tensor:
+    """``float32[N]`` in nats, of one head or summed over heads."""
+    finite = log_probs.clamp(min=-1e9)  # 0 * log 0 = 0, also in the gradient
+    return -(finite.exp() * finite).sum(dim=1)
+
+
+def sample_of(log_probs: Tensor, uniform: Tensor) -> Tensor:
+    """``int64[N]`` by inversion of ``uniform: float32[N]``, of one head."""
+    cdf = log_probs.double().exp().cumsum(dim=1)
+    # u < 1 in steps of 2^-24 and the sum is in double, so u * total < total: some choice of positive
+    # probability is the first whose cumulative sum lies above.
+    return (cdf <= uniform.unsqueeze(1).double() * cdf[:, -1:]).sum(dim=1)
+
+
 @dataclass(frozen=True)
 class Heads:
     """Sizes of the factors of a decision, in the spec's order.
 
-    ``depends_on[k]`` names the earlier heads on which head k's mask depends. Every head of today's
-    policies is sampled at once, so a non-empty entry is refused by :meth:`of`.
+    ``depends_on[k]`` names the earlier heads on which head k's mask depends (:class:`HeadSpec`). The
+    functions over all heads at once are for heads without such; the others are decided one after the
+    other, by :meth:`legal` and the functions of one head.
     """
 
     sizes: tuple[int, ...]
@@ -59,24 +82,56 @@ class Heads:
 
     @staticmethod
     def of(spec: GameSpec) -> Heads:
-        """The heads of a game. ``ValueError`` for heads whose masks depend on other heads."""
-        for head in spec.heads:
-            if head.depends_on:
-                raise ValueError(
-                    f"{spec.name}: head {head.name!r} depends on other heads; "
-                    "the policies of this version sample all heads at once"
-                )
+        """The heads of a game. ``ValueError`` where continuous ones stand beside dependent ones."""
         sizes, depends = tuple(h.size for h in spec.heads), tuple(h.depends_on for h in spec.heads)
         continuous = tuple(h.kind == "continuous" for h in spec.heads)
         if any(continuous):
+            if any(depends) or any(h.points_at for h in spec.heads):
+                raise ValueError(
+                    f"{spec.name}: continuous heads beside heads that depend on others or point at entities; "
+                    "the policies of this version have one or the other"
+                )
             from ludus.policies.continuous import MixedHeads
 
             return MixedHeads(sizes, depends, continuous, tuple(h.low < h.high for h in spec.heads))
         return Heads(sizes, depends)
 
     @property
+    def dependent(self) -> bool:
+        """True when some head's mask depends on an earlier choice."""
+        return any(self.depends_on)
+
+    def legal(self, mask: Tensor, head: int, actions: Tensor) -> Tensor:
+        """``bool[N, size]``: legal in ``head`` after the choices before it in ``actions: int[N, K]``."""
+        size = self.sizes[head]
+        at, tables = self._tables[head]
+        if not tables:
+            return mask[:, at : at + size] != 0
+        legal: Tensor | None = None
+        for before in tables:
+            rows = self.sizes[before]
+            table = mask[:, at : at + rows * size].reshape(-1, rows, size)
+            index = actions[:, before].long().reshape(-1, 1, 1).expand(-1, 1, size)
+            part = table.gather(1, index).squeeze(1) != 0
+            legal = part if legal is None else legal & part
+            at += rows * size
+        assert legal is not None
+        return legal
+
+    @functools.cached_property
+    def _tables(self) -> list[tuple[int, tuple[int, ...]]]:
+        """Of each head: where its part of a mask begins, and the heads that its tables go by."""
+        out = []
+        at = 0
+        for head, size in enumerate(self.sizes):
+            tables = self.depends_on[head] if self.depends_on else ()
+            out.append((at, tables))
+            at += size * (sum(self.sizes[d] for d in tables) if tables else 1)
+        return out
+
+    @property
     def choices(self) -> int:
-        """``A``."""
+        """Of all heads together: ``A``, where no head depends on another."""
         return sum(self.sizes)
 
     def log_probs(self, logits: Tensor, mask: Tensor) -> Tensor:
@@ -85,10 +140,7 @@ class Heads:
         offset = 0
         for size in self.sizes:
             legal = mask[:, offset : offset + size].bool()
-            none = ~legal.any(dim=1, keepdim=True)
-            legal = torch.cat([legal[:, :1] | none, legal[:, 1:]], dim=1)
-            head = logits[:, offset : offset + size].float().masked_fill(~legal, -torch.inf)
-            parts.append(torch.log_softmax(head, dim=1))
+            parts.append(log_probs_of(logits[:, offset : offset + size], legal))
             offset += size
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
@@ -105,8 +157,7 @@ class Heads:
 
     def entropy(self, log_probs: Tensor) -> Tensor:
         """``float32[N]`` in nats, summed over heads."""
-        finite = log_probs.clamp(min=-1e9)  # 0 * log 0 = 0, also in the gradient
-        return -(finite.exp() * finite).sum(dim=1)
+        return entropy_of(log_probs)
 
     def kl(self, log_p: Tensor, log_q: Tensor) -> Tensor:
         """``float32[N]``: KL(p || q) in nats, summed over heads, of log-probabilities under one mask."""
@@ -119,11 +170,7 @@ class Heads:
         chosen = []
         offset = 0
         for k, size in enumerate(self.sizes):
-            cdf = log_probs[:, offset : offset + size].double().exp().cumsum(dim=1)
-            # u < 1 in steps of 2^-24 and the sum is in double, so u * total < total: some choice of
-            # positive probability is the first whose cumulative sum lies above.
-            x = uniform[:, k : k + 1].double() * cdf[:, -1:]
-            chosen.append((cdf <= x).sum(dim=1))
+            chosen.append(sample_of(log_probs[:, offset : offset + size], uniform[:, k]))
             offset += size
         return torch.stack(chosen, dim=1)
 

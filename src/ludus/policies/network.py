@@ -1,4 +1,4 @@
-"""The policy network: packed observations in, logits, value and memory out.
+"""The policy network: packed observations in, preferences, value and memory out.
 
 Shapes: ``N`` rows, ``T`` steps, ``B`` rows of a sequence, ``A`` choices of all heads. Observations are
 given packed, as they lie in a slab: ``obs[name]: [N, *packed_shape]``.
@@ -15,31 +15,49 @@ import torch
 from torch import Tensor, nn
 
 from ludus.flow import GameSpec, TensorSpec
+from ludus.policies.autoregressive import AutoregressiveHeads, Entities, Pointing, pointed_tensor
 from ludus.policies.codecs import codec_of, entity_rows, sparse_planes
 from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
 from ludus.policies.memory import Recurrent
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
+from ludus.policies.preference import Independent, Preference
 from ludus.policies.torso import Dense, Rows, make_planes
 from ludus.policies.unfolded import Unfolded
 
 Observation = Mapping[str, Tensor]
 
 
+def _logits(preference: Preference) -> Tensor:
+    if not isinstance(preference, Independent):
+        raise TypeError("heads that depend on each other have no logits before they are decided")
+    return preference.logits
+
+
 class Step(NamedTuple):
     """What a network says about ``N`` rows. ``value`` is in the game's own units."""
 
-    logits: Tensor  # float32[N, A]
+    preference: Preference
     value: Tensor  # float32[N]
     memory: Tensor | None  # float32[N, *memory_shape]
+
+    @property
+    def logits(self) -> Tensor:
+        """``float32[N, A]`` of independent heads; ``TypeError`` for others."""
+        return _logits(self.preference)
 
 
 class Sequence(NamedTuple):
     """What a network says about ``[T, B]`` moments. ``value`` is normalised, as the loss wants it."""
 
-    logits: Tensor  # float32[T, B, A]
+    preference: Preference  # of T * B moments; says nothing about inactive ones
     value: Tensor  # float32[T, B]
     memory: Tensor | None  # after the last step
+
+    @property
+    def logits(self) -> Tensor:
+        """``float32[T, B, A]`` of independent heads; ``TypeError`` for others."""
+        return _logits(self.preference).reshape(*self.value.shape, -1)
 
 
 def inputs_of(config: PolicyConfig, spec: GameSpec) -> tuple[TensorSpec, ...]:
@@ -95,11 +113,27 @@ class PolicyNetwork(nn.Module):
             Recurrent(config.memory, self.join.size, config.memory_size) if config.memory != "none" else None
         )
         features = self.recurrent.size if self.recurrent is not None else self.join.size
-        self.policy_head = nn.Linear(features, self.heads.choices)
+        self.policy_head: nn.Linear | AutoregressiveHeads
+        self.points_at = pointed_tensor(spec)
+        if self.heads.dependent or self.points_at:
+            entity = self._entity_size(spec)
+            self.policy_head = AutoregressiveHeads(spec, features, entity, config.context)
+        else:
+            self.policy_head = nn.Linear(features, self.heads.choices)
         self.value_head = nn.Linear(features, 1)
         self.values = ValueNormaliser() if config.normalise_values else None
         if seed is not None:
             self._initialise(seed)
+
+    def _entity_size(self, spec: GameSpec) -> int:
+        if not self.points_at:
+            return 0
+        rows = dict(self.rows.items()).get(self.points_at)
+        if not isinstance(rows, Rows):
+            raise ValueError(
+                f"the heads of {spec.name} point at {self.points_at!r}; policy.inputs must name it"
+            )
+        return rows.each.size
 
     def _initialise(self, seed: int) -> None:
         """Orthogonal matrices (Saxe et al. 2014), zero biases; nearly uniform policy at the start."""
@@ -118,10 +152,12 @@ class PolicyNetwork(nn.Module):
                     nn.init.orthogonal_(module.weight, gain, generator=generator)
                     if module.bias is not None:
                         module.bias.zero_()
+            if isinstance(self.policy_head, AutoregressiveHeads):
+                self.policy_head.initialise(generator)
 
     @property
     def device(self) -> torch.device:
-        return self.policy_head.weight.device
+        return self.value_head.weight.device
 
     @property
     def memory_shape(self) -> tuple[int, ...] | None:
@@ -146,9 +182,10 @@ class PolicyNetwork(nn.Module):
             return None
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
-    def encode(self, obs: Observation) -> Tensor:
-        """``obs[name]: [N, *packed]`` -> features ``[N, hidden]``."""
+    def encode(self, obs: Observation) -> tuple[Tensor, Entities | None]:
+        """``obs[name]: [N, *packed]`` -> features ``[N, hidden]``, and the entities that heads point at."""
         parts: list[Tensor] = []
+        entities: Entities | None = None
         for tensor in self.inputs:
             kind = self.layouts[tensor.name].kind
             if kind == "planes":
@@ -161,24 +198,32 @@ class PolicyNetwork(nn.Module):
                     parts.append(self.planes[tensor.name](planes))
             elif kind == "rows":
                 packed = obs[tensor.name]
-                owner, some = entity_rows(tensor, packed)
-                parts.append(self.rows[tensor.name](owner, some, packed.shape[0]))
+                owner, slot, some = entity_rows(tensor, packed)
+                rows = self.rows[tensor.name]
+                assert isinstance(rows, Rows)
+                embedded = rows.embed(some)
+                parts.append(rows.pool(owner, embedded, packed.shape[0]))
+                if tensor.name == self.points_at:
+                    entities = Entities(owner, slot, embedded, packed.shape[0])
         vector = self.vectors(obs)
         if vector is not None and self.dense is not None:
             if self.normaliser is not None:
                 vector = self.normaliser(vector)
             parts.append(self.dense(vector))
         joined: Tensor = self.join(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1))
-        return joined
+        return joined, entities
 
     def _autocast(self) -> contextlib.AbstractContextManager[object]:
         if self.precision == "bfloat16":
             return torch.autocast(self.device.type, torch.bfloat16)
         return contextlib.nullcontext()
 
-    def _heads(self, features: Tensor) -> tuple[Tensor, Tensor]:
+    def _heads(self, features: Tensor, entities: Entities | None) -> tuple[Preference, Tensor]:
         features = features.float()
-        return self.policy_head(features), self.value_head(features).squeeze(-1)
+        value = self.value_head(features).squeeze(-1)
+        if isinstance(self.policy_head, AutoregressiveHeads):
+            return Pointing(self.policy_head, features, entities), value
+        return Independent(self.heads, self.policy_head(features)), value
 
     def denormalise(self, value: Tensor) -> Tensor:
         """Predictions of the value head -> the game's own units."""
@@ -192,27 +237,27 @@ class PolicyNetwork(nn.Module):
     def step(self, obs: Observation, memory: Tensor | None = None, first: Tensor | None = None) -> Step:
         """One decision of ``N`` rows. ``memory[N, ...]`` and ``first: bool[N]`` only with memory."""
         with self._autocast():
-            features = self.encode(obs)
+            features, entities = self.encode(obs)
         if self.recurrent is not None:
             if memory is None or first is None:
                 raise ValueError("a policy with memory needs memory and first at every step")
             memory = self.recurrent.step(features.float(), memory, first.bool())
             features = self.recurrent.output(memory)
-        logits, value = self._heads(features)
-        return Step(logits, self.denormalise(value), memory)
+        preference, value = self._heads(features, entities)
+        return Step(preference, self.denormalise(value), memory)
 
-    def flat(self, obs: Observation) -> tuple[Tensor, Tensor]:
-        """Logits ``[N, A]`` and normalised values ``[N]`` of any moments; for policies without memory."""
+    def flat(self, obs: Observation) -> tuple[Preference, Tensor]:
+        """Preferences and normalised values ``[N]`` of any moments; for policies without memory."""
         with self._autocast():
-            features = self.encode(obs)
-        return self._heads(features)
+            features, entities = self.encode(obs)
+        return self._heads(features, entities)
 
     def sequence(
         self, obs: Observation, memory: Tensor | None, first: Tensor, active: Tensor | None = None
     ) -> Sequence:
         """``obs[name]: [T, B, *packed]``, ``first, active: bool[T, B]``, ``memory: [B, ...]`` at the start.
 
-        Inactive moments cost no encoding and leave memory alone; their logits and values mean nothing.
+        Inactive moments cost no encoding and leave memory alone; their preferences and values mean nothing.
         Without memory this is one flat batch.
         """
         steps, rows = first.shape
@@ -221,11 +266,15 @@ class PolicyNetwork(nn.Module):
         flat = {t.name: obs[t.name].flatten(0, 1) for t in self.inputs}
         if bool(active.all()):
             with self._autocast():
-                features = self.encode(flat)
+                features, entities = self.encode(flat)
         else:
             index = active.flatten().nonzero().squeeze(1)
             with self._autocast():
-                some = self.encode({name: x.index_select(0, index) for name, x in flat.items()})
+                some, entities = self.encode({name: x.index_select(0, index) for name, x in flat.items()})
+            if entities is not None:
+                entities = Entities(
+                    index.index_select(0, entities.owner), entities.slot, entities.features, steps * rows
+                )
             features = some.new_zeros((steps * rows, some.shape[1])).index_copy(0, index, some)
         if self.recurrent is not None:
             if memory is None:
@@ -234,5 +283,5 @@ class PolicyNetwork(nn.Module):
                 features.float().reshape(steps, rows, -1), memory, first.bool(), active
             )
             features = outputs.flatten(0, 1)
-        logits, value = self._heads(features)
-        return Sequence(logits.reshape(steps, rows, -1), value.reshape(steps, rows), memory)
+        preference, value = self._heads(features, entities)
+        return Sequence(preference, value.reshape(steps, rows), memory)

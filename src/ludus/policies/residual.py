@@ -24,6 +24,7 @@ from ludus.policies.codecs import codec_of
 from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
 from ludus.policies.network import Observation, PolicyNetwork, Step, inputs_of
+from ludus.policies.preference import Independent, Preference
 
 
 def make_network(
@@ -82,12 +83,18 @@ class ResidualNetwork(PolicyNetwork):
     Values lie in [-1, 1]: the game's outcome. No memory, no normalisers apart from batch normalisation.
     """
 
+    policy_head: nn.Linear
+
     def __init__(
         self, config: PolicyConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
     ) -> None:
         nn.Module.__init__(self)
         self.config, self.spec, self.precision = config, spec, precision
         self.heads = Heads.of(spec)
+        if self.heads.dependent:
+            raise ValueError(
+                f"policy.blocks = {config.blocks}: the heads of {spec.name} depend on each other"
+            )
         self.inputs = inputs_of(config, spec)
         self.layouts = {t.name: codec_of(t).layout(t) for t in self.inputs}
         boards = {u.shape[1:] for u in self.layouts.values() if u.kind == "planes"}
@@ -155,11 +162,12 @@ class ResidualNetwork(PolicyNetwork):
     def step(self, obs: Observation, memory: Tensor | None = None, first: Tensor | None = None) -> Step:
         """See :meth:`PolicyNetwork.step`."""
         logits, value = self.outputs(self.boards(obs))
-        return Step(logits, value, None)
+        return Step(Independent(self.heads, logits), value, None)
 
-    def flat(self, obs: Observation) -> tuple[Tensor, Tensor]:
+    def flat(self, obs: Observation) -> tuple[Preference, Tensor]:
         """See :meth:`PolicyNetwork.flat`."""
-        return self.outputs(self.boards(obs))
+        logits, value = self.outputs(self.boards(obs))
+        return Independent(self.heads, logits), value
 
     @torch.no_grad()
     def measure(self, batches: Iterable[Tensor]) -> None:

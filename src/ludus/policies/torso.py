@@ -168,8 +168,16 @@ class Rows(nn.Module):
         self.size = 2 * self.each.size
 
     def forward(self, owner: Tensor, rows: Tensor, samples: int) -> Tensor:
-        """``owner: int64[n]``, rising, says whose row each of ``rows: float32[n, F]`` is."""
-        features = self.each(rows).float()
+        """:meth:`pool` of :meth:`embed`."""
+        return self.pool(owner, self.embed(rows), samples)
+
+    def embed(self, rows: Tensor) -> Tensor:
+        """Each of ``rows: float32[n, F]`` by itself: ``float32[n, D]``."""
+        features: Tensor = self.each(rows)
+        return features.float()
+
+    def pool(self, owner: Tensor, features: Tensor, samples: int) -> Tensor:
+        """``owner: int64[n]``, rising, says whose row each of ``features: float32[n, D]`` is."""
         count = torch.bincount(owner, minlength=samples)
         total = features.new_zeros((samples, features.shape[1])).index_add(0, owner, features)
         mean = total / count.clamp(min=1).unsqueeze(1)

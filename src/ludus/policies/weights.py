@@ -154,6 +154,7 @@ def _check_bounds(config: PolicyConfig, spec: GameSpec) -> None:
         *config.dense,
         *config.hidden,
         config.memory_size,
+        config.context,
     )
     sizes = [n for t in spec.observation for n in t.shape] + [h.size for h in spec.heads]
     for size in (*widths, *sizes):

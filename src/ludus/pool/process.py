@@ -27,6 +27,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow import GameSpec, Lineup, MatchResult, PoolStats, Slab, StepBatch
+from ludus.flow.masks import legal_choices
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.pool.cells import (
@@ -535,15 +536,13 @@ class ProcessPool:
         assert g.slab is not None
         generator = np.random.Generator(np.random.Philox(key=[seed, self._command]))
         mask, actions = g.slab.mask[g.t, g.rows], g.slab.actions[g.t, g.rows]
-        offset = 0
         for k, head in enumerate(self._spec.heads):
             if head.kind == "continuous":
                 actions[:, k] = generator.standard_normal(len(actions), np.float32).view(np.int32)
             else:
-                legal = mask[:, offset : offset + head.size] != 0
+                legal = legal_choices(self._spec, mask, k, actions)
                 draws = generator.random(legal.shape, np.float32) * legal
                 actions[:, k] = draws.argmax(axis=1)
-            offset += head.size
 
     def stats(self) -> PoolStats:
         total = [int(x) for x in self._cells.counters.sum(axis=0)]

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from ludus.flow.slab import Array
-from ludus.policies.distribution import uniforms
+from ludus.policies.continuous import MixedHeads
+from ludus.policies.distribution import Heads, uniforms
 from ludus.policies.network import PolicyNetwork
 from ludus.rollouts.actor import Decision, Rows
 
@@ -50,16 +51,13 @@ class NetworkActor:
     ) -> Decision:
         """See :meth:`ludus.rollouts.actor.Actor.act`."""
         out = self.network.step(self._tensors(obs), self._optional(memory), self._tensor(first))
-        heads = self.network.heads
-        log_probs = heads.log_probs(out.logits, self._tensor(mask))
-        if self.greedy:
-            actions = heads.greedy(log_probs)
-        else:
-            actions = heads.sample(log_probs, self._tensor(uniforms(self.seed, step, rows, len(heads.sizes))))
-        logp = heads.log_prob_of(log_probs, actions)
+        draws: Tensor | None = None
+        if not self.greedy:
+            draws = self._tensor(uniforms(self.seed, step, rows, len(self.network.heads.sizes)))
+        drawn = out.preference.draw(self._tensor(mask), draws)
         return Decision(
-            actions.cpu().numpy().astype(np.int32),
-            logp.cpu().numpy(),
+            drawn.actions.cpu().numpy().astype(np.int32),
+            drawn.log_prob.cpu().numpy(),
             out.value.float().cpu().numpy(),
             None if out.memory is None else out.memory.float().cpu().numpy(),
         )
@@ -85,9 +83,11 @@ class NetworkActor:
 class RandomActor:
     """Uniform among the legal choices of each head, and between the bounds of continuous ones."""
 
-    def __init__(self, sizes: tuple[int, ...], seed: int, continuous: tuple[bool, ...] = ()) -> None:
-        self.sizes, self.seed = sizes, seed
-        self.continuous = continuous or (False,) * len(sizes)
+    def __init__(self, heads: Heads, seed: int) -> None:
+        self.heads, self.seed = heads, seed
+        self.continuous = (False,) * len(heads.sizes)
+        if isinstance(heads, MixedHeads):
+            self.continuous = heads.continuous
         self.version = 0
         self.memory_shape: tuple[int, ...] | None = None
 
@@ -101,23 +101,22 @@ class RandomActor:
         rows: Rows,
     ) -> Decision:
         """See :meth:`ludus.rollouts.actor.Actor.act`."""
-        draws = uniforms(self.seed, step, rows, len(self.sizes))
-        actions = np.zeros((len(rows), len(self.sizes)), np.int32)
+        sizes = self.heads.sizes
+        draws = uniforms(self.seed, step, rows, len(sizes))
+        actions = np.zeros((len(rows), len(sizes)), np.int32)
         logp = np.zeros(len(rows), np.float32)
-        offset = 0
-        for k, size in enumerate(self.sizes):
+        packed, chosen = torch.from_numpy(mask), torch.from_numpy(actions)
+        for k in range(len(sizes)):
             if self.continuous[k]:  # tanh(u) is uniform in (-1, 1)
                 u = np.arctanh((2.0 * draws[:, k].astype(np.float64) - 1.0) * (1.0 - 1e-7))
                 actions[:, k] = u.astype(np.float32).view(np.int32)
-                offset += size
                 continue
-            legal = np.asarray(mask[:, offset : offset + size] != 0)
+            legal = self.heads.legal(packed, k, chosen).numpy()
             count = legal.sum(axis=1)
             nth = np.minimum((draws[:, k] * count).astype(np.int64), np.maximum(count - 1, 0))
             reached = legal.cumsum(axis=1) > nth[:, None]
             actions[:, k] = np.where(count > 0, reached.argmax(axis=1), 0)
             logp -= np.log(np.maximum(count, 1)).astype(np.float32)
-            offset += size
         return Decision(actions, logp, np.zeros(len(rows), np.float32), None)
 
     def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec, TensorSpec
+from ludus.flow.masks import legal_choices
 from ludus.flow.slab import Array
 from ludus.rollouts.actor import Decision, Rows
 
@@ -85,14 +86,18 @@ class Scene:
         """Rows with all of these columns set: ``scene.count("own", "pikeman")``."""
         return sum(all(e.has(label) for label in labels) for e in self.entities(tensor))
 
-    def legal(self, head: str = "") -> list[str]:
-        """Labels of the choices that the mask allows; of the only head, or of the one that is named."""
-        at = 0
-        for h in self.spec.heads:
+    def legal(self, head: str = "", **chosen: int | str) -> list[str]:
+        """Labels of the choices that the mask allows; of the only head, or of the one that is named.
+
+        ``chosen``: choices of the heads on which it depends, by name, 0 where none is given.
+        """
+        actions = np.zeros((1, len(self.spec.heads)), np.int32)
+        for k, h in enumerate(self.spec.heads):
             if not head or h.name == head:
-                allowed = np.flatnonzero(self.mask[at : at + h.size])
+                allowed = np.flatnonzero(legal_choices(self.spec, self.mask[None], k, actions)[0])
                 return [h.labels[i] if h.labels else str(i) for i in allowed]
-            at += h.size
+            choice = chosen.get(h.name, 0)
+            actions[0, k] = h.labels.index(choice) if choice in h.labels else int(choice)
         raise BotError(
             f"{self.spec.name} has no head {head!r}; there are {', '.join(h.name for h in self.spec.heads)}"
         )

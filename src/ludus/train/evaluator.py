@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from ludus.flow import Controller, GameSpec, MatchResult, SeatPlan
+from ludus.policies.distribution import Heads
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
 from ludus.rollouts import Actor, Collector
@@ -55,9 +56,7 @@ def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -
     if name in bots:
         return Player(name, bot=name, frame_skip=frame_skip)
     if name == RANDOM:
-        continuous = tuple(h.kind == "continuous" for h in spec.heads)
-        actor = RandomActor(tuple(h.size for h in spec.heads), seed, continuous)
-        return Player(name, actor=actor, frame_skip=frame_skip)
+        return Player(name, actor=RandomActor(Heads.of(spec), seed), frame_skip=frame_skip)
     raise ConfigError(f"{name}: {spec.name} has no such bot{did_you_mean(name, [*bots, RANDOM])}; {PLAYERS}")
 
 

@@ -17,7 +17,7 @@ from ludus.algorithms.appo.plan import Task, UpdatePlan
 from ludus.algorithms.appo.samples import Samples
 from ludus.flow import GameSpec, Slab
 from ludus.policies.config import PolicyConfig
-from tests.unit.synthetic import act, make_spec, random_slab, tensor
+from tests.unit.synthetic import act, make_spec, pointing_spec, random_slab, tensor
 
 SPEC = make_spec(
     (
@@ -70,13 +70,39 @@ def test_ratio_is_one_at_lag_zero(memory: str) -> None:
     for seed in range(3):  # normalisers and weights have moved since the start
         learner.update(played(learner, seed))
     with torch.no_grad():  # far from uniform, so that a mask left out would show
-        learner.network.policy_head.weight.mul_(40.0)
+        next(learner.network.policy_head.parameters()).mul_(40.0)
     slab = played(learner, 9)
     value, log_prob = today(learner, slab)
     ours = slab.active[:-1] != 0
     assert slab.logp[ours].std() > 0.2
     np.testing.assert_allclose(np.exp(log_prob - slab.logp)[ours], 1.0, atol=2e-6)
     np.testing.assert_allclose(value[slab.active != 0], slab.value[slab.active != 0], atol=2e-6)
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_ratio_is_one_at_lag_zero_with_heads_that_depend_on_each_other(memory: str) -> None:
+    spec = pointing_spec()
+    config = AppoConfig(micro_batch=48, minibatches=3, epochs=2)
+    learner = AppoLearner(
+        config, msgspec.structs.replace(POLICY, memory=memory, context=16), spec, seed=1, workers=2
+    )
+    for seed in range(2):
+        slab = random_slab(spec, 10, 24, seed, idle=0.3)
+        act(learner.network, slab, seed, learner.version)
+        stats = run(learner, slab, 2)
+        assert stats.entropy > 0.5
+    with torch.no_grad():
+        for layer in learner.network.policy_head.parameters():
+            layer.mul_(2.0)
+    slab = random_slab(spec, 10, 24, 9, idle=0.3)
+    act(learner.network, slab, 9, learner.version)
+    _, log_prob = today(learner, slab)
+    ours = slab.active[:-1] != 0
+    assert slab.logp[ours].std() > 0.2
+    np.testing.assert_allclose(np.exp(log_prob - slab.logp)[ours], 1.0, atol=3e-6)
+    slab.mask[:] = 1
+    _, unmasked = today(learner, slab)
+    assert np.abs(np.exp(unmasked - slab.logp)[ours] - 1.0).max() > 0.1
 
 
 def test_a_mask_left_out_would_show() -> None:
@@ -91,7 +117,7 @@ def test_a_mask_left_out_would_show() -> None:
 def test_memory_left_at_an_end_would_show(memory: str) -> None:
     learner = make_learner(memory)
     with torch.no_grad():
-        learner.network.policy_head.weight.mul_(40.0)
+        next(learner.network.policy_head.parameters()).mul_(40.0)
     slab = played(learner, 1)
     slab.first[1:] = 0
     _, log_prob = today(learner, slab)
@@ -468,3 +494,41 @@ def test_bfloat16_acts_and_learns_alike(memory: str) -> None:
     assert 0.0 < error < 0.05
     assert np.isfinite(learner.update(slab).grad_norm)
     assert all(a.dtype != np.float16 for a in learner.weights().tensors.values())
+
+
+def play_pointing(learner: AppoLearner, steps: int, rows: int, seed: int) -> tuple[Slab, float]:
+    """One decision a match: half a point for the unit that shines, half for the target of its colour."""
+    spec = learner.spec
+    slab = random_slab(spec, steps, rows, seed, end=0.0)
+    rng = np.random.default_rng(seed)
+    units = slab.obs["units"]
+    units[:] = rng.integers(1, 60, units.shape)
+    shining = rng.integers(0, 3, (steps + 1, rows))
+    np.put_along_axis(units[..., 0], shining[..., None], 200, axis=2)
+    colours = rng.permuted(np.tile(np.arange(1, 6), (steps + 1, rows, 1)), axis=2)
+    units[..., 1] = colours * 40
+    slab.mask[:] = 1
+    slab.reward[:], slab.terminated[:], slab.truncated[:], slab.final_value[:] = 0.0, 1, 0, 0.0
+    slab.first[:] = 1
+    act(learner.network, slab, seed, learner.version)
+    unit, _, target = np.moveaxis(slab.actions, 2, 0)
+    found = unit == shining[:-1]
+    own = np.take_along_axis(colours[:-1], np.minimum(unit, 2)[..., None], axis=2)[..., 0]
+    theirs = np.take_along_axis(colours[:-1], np.minimum(target, 4)[..., None], axis=2)[..., 0]
+    mates = (unit < 3) & (target < 5) & (target != unit) & (abs(own - theirs) <= 1)
+    slab.reward[:] = 0.5 * found + 0.5 * mates
+    return slab, float(slab.reward.mean())
+
+
+def test_pointers_learn_whom_to_point_at() -> None:
+    """The second pointer must look at whom the first one chose: chance gives 0.25, blindness 0.7."""
+    policy = PolicyConfig(dense=(32,), hidden=(32,), context=32)
+    config = AppoConfig(learning_rate=3e-3, entropy_coefficient=0.003, minibatches=4, epochs=2)
+    learner = AppoLearner(config, policy, pointing_spec(), seed=1)
+    scores = []
+    for update in range(20):
+        slab, score = play_pointing(learner, 4, 256, update)
+        learner.update(slab)
+        scores.append(score)
+    assert np.mean(scores[:2]) < 0.35
+    assert np.mean(scores[-5:]) > 0.8

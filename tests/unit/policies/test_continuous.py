@@ -131,7 +131,8 @@ def test_acting_and_learning_agree_at_lag_zero() -> None:
 
 
 def test_random_numbers_are_uniform_between_the_bounds() -> None:
-    actor = RandomActor((2, 3, 2), 1, (True, False, True))
+    mixed = (True, False, True)
+    actor = RandomActor(MixedHeads((2, 3, 2), ((), (), ()), mixed, mixed), 1)
     made = actor.act(
         {}, np.ones((20_000, 7), np.uint8), None, np.zeros(20_000), 0, np.arange(20_000, dtype=np.int32)
     )

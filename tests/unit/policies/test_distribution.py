@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from ludus.flow import GameSpec, HeadSpec
+from ludus.flow.masks import legal_choices, possible_choices
 from ludus.policies.distribution import Heads, uniforms
-from tests.unit.synthetic import make_spec, tensor
+from tests.unit.synthetic import pointing_spec
 
 SIZES = (4, 1, 6)
 
@@ -104,11 +104,35 @@ def test_uniforms_depend_on_seed_step_row_and_head_alone() -> None:
     assert abs(np.corrcoef(many[:-1, 0], many[1:, 0])[0, 1]) < 0.02
 
 
-def test_heads_that_depend_on_others_are_refused() -> None:
-    spec: GameSpec = make_spec((tensor("v", "f32", (3,)),), (2,))
-    dependent = GameSpec(
-        **{f: getattr(spec, f) for f in spec.__struct_fields__ if f != "heads"},
-        heads=(HeadSpec("unit", 3), HeadSpec("order", 4, depends_on=(0,))),
-    )
-    with pytest.raises(ValueError, match="'order' depends on other heads"):
-        Heads.of(dependent)
+def test_a_dependent_mask_is_the_conjunction_of_the_chosen_rows() -> None:
+    """Against loops; the third head depends on both before it."""
+    heads = Heads((3, 4, 5), ((), (0,), (0, 1)))
+    rng = np.random.default_rng(6)
+    mask = rng.integers(0, 2, (64, 3 + 3 * 4 + 3 * 5 + 4 * 5)).astype(np.uint8)
+    actions = np.stack([rng.integers(0, n, 64) for n in heads.sizes], axis=1)
+    for k in range(3):
+        found = heads.legal(torch.from_numpy(mask), k, torch.from_numpy(actions)).numpy()
+        for row in range(64):
+            a, b, _ = actions[row]
+            if k == 0:
+                legal = mask[row, :3]
+            elif k == 1:
+                legal = mask[row, 3:15].reshape(3, 4)[a]
+            else:
+                legal = mask[row, 15:30].reshape(3, 5)[a] & mask[row, 30:].reshape(4, 5)[b]
+            np.testing.assert_array_equal(found[row], legal != 0)
+
+
+def test_masks_are_read_alike_by_numpy_and_torch() -> None:
+    spec = pointing_spec()
+    heads = Heads.of(spec)
+    rng = np.random.default_rng(8)
+    mask = rng.integers(0, 2, (50, spec.mask_size)).astype(np.uint8)
+    actions = np.stack([rng.integers(0, n, 50) for n in heads.sizes], axis=1)
+    for k in range(3):
+        found = legal_choices(spec, mask, k, actions)
+        np.testing.assert_array_equal(
+            found, heads.legal(torch.from_numpy(mask), k, torch.from_numpy(actions)).numpy()
+        )
+        for row in range(50):
+            assert not (found[row] & ~possible_choices(spec, mask[row], k)).any()

@@ -102,9 +102,9 @@ def test_absent_entity_rows_change_nothing_and_order_does_not_matter() -> None:
     units[:, 3:] = 0
     units[2] = 0  # nobody there
     with torch.no_grad():
-        plain, _ = network.flat({"units": units})
-        mixed, _ = network.flat({"units": units[:, [5, 1, 3, 0, 4, 2]]})
-        single, _ = network.flat({"units": units[:1]})
+        plain = network.step({"units": units}).logits
+        mixed = network.step({"units": units[:, [5, 1, 3, 0, 4, 2]]}).logits
+        single = network.step({"units": units[:1]}).logits
     assert bool(torch.isfinite(plain).all())
     torch.testing.assert_close(plain, mixed, atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(plain[:1], single, atol=1e-6, rtol=1e-5)

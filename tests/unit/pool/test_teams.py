@@ -8,6 +8,7 @@ import pytest
 
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan, Slab
 from ludus.games import spec
+from ludus.policies.distribution import Heads
 from ludus.pool.native import NativePool
 from ludus.pool.shard import Plan
 from ludus.rollouts import Collector
@@ -61,7 +62,7 @@ def test_a_team_is_one_player(team: bool) -> None:
     with NativePool("pommerman", params, lineup_of(game, LEARNED, MIXED), matches=8, schedule=64) as pool:
         slab = Slab(pool.spec, 16, pool.rows)
         assert pool.rows == (16 if team else 8)
-        collector = Collector(pool, {0: RandomActor((6,), seed=3)})
+        collector = Collector(pool, {0: RandomActor(Heads((6,)), seed=3)})
         results = []
         while not pool.finished:
             results += collector.collect(slab).results

@@ -6,6 +6,7 @@ import numpy as np
 
 from ludus.games import spec
 from ludus.policies.config import PolicyConfig
+from ludus.policies.distribution import Heads
 from ludus.policies.network import PolicyNetwork
 from ludus.rollouts.network_actor import NetworkActor, RandomActor
 
@@ -50,7 +51,7 @@ def test_greedy_takes_the_likeliest() -> None:
 def test_random_is_uniform_over_what_is_legal() -> None:
     mask = np.tile(np.array([1, 0, 1, 0, 0, 1, 0, 0, 1], np.uint8), (20_000, 1))
     rows = np.arange(20_000, dtype=np.int32)
-    actor = RandomActor((9,), seed=3)
+    actor = RandomActor(Heads((9,)), seed=3)
     drawn = actor.act({}, mask, None, np.zeros(20_000, np.uint8), 0, rows)
     counts = np.bincount(drawn.actions[:, 0], minlength=9)
     assert set(np.flatnonzero(counts)) == {0, 2, 5, 8}

@@ -22,6 +22,14 @@ def test_blocks_are_rewritten_and_text_is_kept() -> None:
     assert "| observation, packed | 3 bytes |" in once
 
 
+def test_a_block_may_show_other_parameters() -> None:
+    page = PAGE + "<!-- spec: actions commands=units -->\n<!-- end -->\n"
+    filled = fill(page, spec("minirts"))
+    assert "| `strategy` | 9 | - |" in filled
+    assert "| `place` | 25 | `unit`, `order` |" in filled
+    assert fill(filled, spec("minirts")) == filled
+
+
 def test_a_page_without_a_section_is_refused() -> None:
     with pytest.raises(ValueError, match="bots"):
         fill(PAGE.replace("spec: bots", "spec: actions"), spec("tic_tac_toe"))

@@ -9,6 +9,8 @@
 #include "games/rts/minirts/observe.hpp"
 #include "games/rts/minirts/start.hpp"
 #include "games/rts/minirts/strategy.hpp"
+#include "games/rts/minirts/tactical_orders.hpp"
+#include "games/rts/minirts/unit_orders.hpp"
 
 namespace ludus {
 
@@ -18,6 +20,18 @@ enum Bot { kSimple, kHitAndRunBot, kRandom, kNoop, kBots };
 
 constexpr int kFrameSkip = 50;
 constexpr std::uint64_t kStream = 1;
+
+std::vector<HeadSpec> heads_of(const rts::MiniRules& rules) {
+  if (rules.commands == rts::Commands::units) return rts::unit_heads(rules);
+  if (rules.commands == rts::Commands::tactical) return rts::tactical_heads();
+  HeadSpec head;
+  head.name = "strategy";
+  head.size = rts::kActions;
+  head.labels.assign(rts::kActionNames.begin(), rts::kActionNames.end());
+  head.meaning = "an order to the whole side; every choice also sends idle workers to gather";
+  head.lenient = true;
+  return {head};
+}
 
 }  // namespace
 
@@ -32,13 +46,7 @@ GameSpec MiniRts::spec(const Rules& rules) {
   spec.default_frame_skip = kFrameSkip;
   spec.max_ticks = static_cast<int>(rules.engine.tick_limit) + 1;
   spec.observation = rts::mini_tensors(rules);
-  HeadSpec head;
-  head.name = "strategy";
-  head.size = rts::kActions;
-  head.labels.assign(rts::kActionNames.begin(), rts::kActionNames.end());
-  head.meaning = "an order to the whole side; every choice also sends idle workers to gather";
-  head.lenient = true;
-  spec.heads = {head};
+  spec.heads = heads_of(rules);
   spec.params = rts::mini_params();
   spec.bots = {
       {"simple", "the original's SIMPLE: three workers, barracks, attack with five melee troops"},
@@ -60,13 +68,21 @@ SeatMask MiniRts::to_act(const Rules& rules, const State& s) {
 }
 
 void MiniRts::act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action) {
+  const bool acts = (to_act(rules, s) >> seat & 1U) != 0;
+  if (rules.commands == rts::Commands::units) {
+    if (acts) rts::order_unit(rules, s.world, seat, action);
+    return;
+  }
+  if (rules.commands == rts::Commands::tactical) {
+    if (acts) rts::order_group(rules, s.world, seat, action);
+    return;
+  }
   const std::int32_t choice = action[0];
   if (choice < 0 || choice >= rts::kActions) {
     throw GameError("minirts: strategy = " + std::to_string(choice) +
                     ": expected an integer in [0, " + std::to_string(rts::kActions - 1) + "]");
   }
-  if ((to_act(rules, s) >> seat & 1U) == 0) return;
-  rts::act_strategy(rules, s.world, seat, rts::action_bit(choice));
+  if (acts) rts::act_strategy(rules, s.world, seat, rts::action_bit(choice));
 }
 
 void MiniRts::bot(const Rules& rules, State& s, int seat, int bot) {
@@ -114,6 +130,14 @@ void MiniRts::observe(const Rules& rules, const State& s, int seat,
 }
 
 void MiniRts::legal(const Rules& rules, const State& s, int seat, std::uint8_t* mask) {
+  if (rules.commands == rts::Commands::units) {
+    rts::legal_unit_orders(rules, s.world, seat, mask);
+    return;
+  }
+  if (rules.commands == rts::Commands::tactical) {
+    rts::legal_tactical_orders(rules, s.world, seat, mask);
+    return;
+  }
   const rts::ActionSet useful = rts::useful_actions(rules, s.world, seat);
   for (int a = 0; a < rts::kActions; ++a) mask[a] = static_cast<std::uint8_t>(useful >> a & 1);
 }

@@ -53,10 +53,14 @@ std::vector<ParamSpec> mini_params() {
       text("start_units", "random", {"random", "symmetric", "none"},
            "extra units at the start: random: each seat draws its own, as in the original; "
            "symmetric: both seats the same, mirrored; none: a base and its resource"),
-      text("fog", "on", {"on", "off"},
-           "on: a seat observes what its own units see; off: it observes the whole map, while rules "
-           "and bots stay the same"),
+      text(
+          "fog", "on", {"on", "off"},
+          "on: a seat observes what its own units see; off: it observes the whole map, while rules "
+          "and bots stay the same"),
       pixels_param(),
+      text("commands", "strategic", {"strategic", "tactical", "units"},
+           "what a decision is: strategic: one of nine orders to the whole side; tactical: a "
+           "purchase or a manoeuvre of a group; units: one order to one unit"),
       text("rulebook", "", {},
            "lines key=value that override the built-in rulebook, such as worker.cost=40"),
   };
@@ -80,6 +84,10 @@ MiniRules make_mini_rules(const Params& params) {
   rules.start_units = start == "none"        ? StartUnits::none
                       : start == "symmetric" ? StartUnits::symmetric
                                              : StartUnits::random;
+  const std::string commands = params.text("commands", declared);
+  rules.commands = commands == "units"      ? Commands::units
+                   : commands == "tactical" ? Commands::tactical
+                                            : Commands::strategic;
   if (params.text("ruleset", declared) == "clean") {
     engine.quirks = clean_quirks();
     rules.first_decision = 0;

@@ -17,9 +17,13 @@ inline constexpr std::array<const char*, kMiniTypes> kMiniTypeNames = {
 
 inline constexpr int kMiniSeats = 2;
 
+// On which level a seat decides.
+enum class Commands : std::uint8_t { strategic, tactical, units };
+
 struct MiniRules {
   EngineRules engine;
   StartUnits start_units = StartUnits::random;
+  Commands commands = Commands::strategic;
   int start_money = 200;
   // Chances in tenths of each extra unit at the start, by type; and how many tries.
   std::array<int, kMiniTypes> start_tenths{};

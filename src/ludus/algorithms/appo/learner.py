@@ -30,6 +30,7 @@ from ludus.flow import GameSpec, Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
 from ludus.policies.config import PolicyConfig
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.preference import Preference
 
 Floats = npt.NDArray[np.float32]
 
@@ -271,8 +272,8 @@ class AppoLearner:
         self, samples: Samples, index: Index, value: Floats, log_prob: Floats, worker: int
     ) -> None:
         network = self._replicas[worker]
-        logits, values = network.flat(samples.observations(index))
-        self._store(samples, index, logits, values, value, log_prob)
+        preference, values = network.flat(samples.observations(index))
+        self._store(samples, index, preference, values, value, log_prob)
 
     @torch.no_grad()
     def _evaluate_rows(
@@ -290,21 +291,28 @@ class AppoLearner:
         self._store(
             samples,
             index[keep],
-            out.logits.flatten(0, 1)[chosen],
+            out.preference.select(chosen),
             out.value.flatten()[chosen],
             value,
             log_prob,
         )
 
     def _store(
-        self, samples: Samples, index: Index, logits: Tensor, values: Tensor, value: Floats, log_prob: Floats
+        self,
+        samples: Samples,
+        index: Index,
+        preference: Preference,
+        values: Tensor,
+        value: Floats,
+        log_prob: Floats,
     ) -> None:
         value.reshape(-1)[index] = self.network.denormalise(values).float().cpu().numpy()
         decided = index < log_prob.size  # moments at T have no decision
-        heads = self.network.heads
         index = index[decided]
-        log_probs = heads.log_probs(logits[samples.tensor(decided)], samples.masks(index))
-        log_prob.reshape(-1)[index] = heads.log_prob_of(log_probs, samples.actions(index)).cpu().numpy()
+        judged = preference.select(samples.tensor(decided)).judge(
+            samples.masks(index), samples.actions(index)
+        )
+        log_prob.reshape(-1)[index] = judged.log_prob.cpu().numpy()
 
     # ---- gradients -------------------------------------------------------------------------------
 
@@ -352,8 +360,8 @@ class AppoLearner:
         worker: int,
     ) -> None:
         network = self._replicas[worker]
-        logits, values = network.flat(batch.samples.observations(index))
-        self._gradient(batch, network, index, logits, values, entropy, out, result)
+        preference, values = network.flat(batch.samples.observations(index))
+        self._gradient(batch, network, index, preference, values, entropy, out, result)
 
     def _row_gradient(
         self,
@@ -377,7 +385,7 @@ class AppoLearner:
             batch,
             network,
             index[keep],
-            outputs.logits.flatten(0, 1)[chosen],
+            outputs.preference.select(chosen),
             outputs.value.flatten()[chosen],
             entropy,
             out,
@@ -389,25 +397,25 @@ class AppoLearner:
         batch: _Batch,
         network: PolicyNetwork,
         index: Index,
-        logits: Tensor,
+        preference: Preference,
         values: Tensor,
         entropy: float,
         out: Tensor,
         result: npt.NDArray[np.float64],
     ) -> None:
         """Gradient of the loss summed over moments ``index`` into ``out``, its terms into ``result``."""
-        samples, heads = batch.samples, network.heads
-        log_probs = heads.log_probs(logits, samples.masks(index))
+        samples = batch.samples
+        judged = preference.judge(samples.masks(index), samples.actions(index))
 
         def pick(array: Floats) -> Tensor:
             return samples.tensor(array.reshape(-1).take(index))
 
         loss = appo_loss(
             self.config,
-            log_prob=heads.log_prob_of(log_probs, samples.actions(index)),
+            log_prob=judged.log_prob,
             behaviour_log_prob=pick(samples.slab.logp),
             advantage=pick(batch.advantage),
-            entropy=heads.entropy(log_probs),
+            entropy=judged.entropy,
             value=values,
             old_value=pick(batch.old_value),
             target=pick(batch.target),

@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ludus.flow import Slab
+from ludus.flow.masks import legal_choices
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.exports.match import make_match, unpack_one
@@ -173,14 +174,12 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
             self._attach()
         slab, spec = self._slab, self._spec
         decisions = np.asarray(actions).reshape(self.num_envs, len(spec.heads)).astype(np.int32)
-        offset = 0
         for k, head in enumerate(spec.heads):
-            legal = slab.mask[0, :, offset : offset + head.size]
+            legal = legal_choices(spec, slab.mask[0], k, decisions)
             if ((decisions[:, k] < 0) | (decisions[:, k] >= head.size)).any():
                 raise ValueError(f"{spec.name}: an action of head {head.name} is not in [0, {head.size})")
             allowed = np.take_along_axis(legal, decisions[:, k : k + 1], axis=1)[:, 0] != 0
             decisions[:, k] = np.where(allowed, decisions[:, k], legal.argmax(axis=1))
-            offset += head.size
         slab.actions[0] = decisions
         self._pool.send(0)
         _, self._t, finals, results, _ = self._pool.recv(0)

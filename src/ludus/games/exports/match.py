@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec, Slab, TensorSpec
+from ludus.flow.masks import legal_choices
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.native import ParamError, core
@@ -297,12 +298,10 @@ class PythonMatch(Match):
 def random_decision(spec: GameSpec, mask: Array, rng: np.random.Generator) -> Decisions:
     """Uniform among the legal choices of each head: ``int32[K]``."""
     out = np.zeros(len(spec.heads), np.int32)
-    offset = 0
     for k, head in enumerate(spec.heads):
         if head.kind == "continuous":
             out[k] = rng.standard_normal(1).astype(np.float32).view(np.int32)[0]
         else:
-            legal = np.flatnonzero(mask[offset : offset + head.size])
+            legal = np.flatnonzero(legal_choices(spec, mask[None], k, out[None])[0])
             out[k] = rng.choice(legal) if len(legal) else 0
-        offset += head.size
     return out

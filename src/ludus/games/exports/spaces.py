@@ -9,6 +9,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from ludus.flow import GameSpec
+from ludus.flow.masks import legal_choices, possible_choices
 from ludus.flow.slab import Array
 from ludus.games.exports.match import Decisions
 
@@ -64,11 +65,13 @@ def action_space(spec: GameSpec) -> spaces.Space[Any]:
 
 
 def mask_of(spec: GameSpec, mask: npt.NDArray[np.uint8]) -> Any:
-    """``uint8[A]`` as ``action_space.sample(mask)`` takes it; None where actions are not all discrete."""
+    """``uint8[A]`` as ``action_space.sample(mask)`` takes it; None where actions are not all discrete.
+
+    Of heads that depend on others: what may be legal after some choice of those.
+    """
     if any(h.kind != "discrete" for h in spec.heads):
         return None
-    ends = np.cumsum([h.size for h in spec.heads]).tolist()
-    parts = [mask[end - h.size : end].astype(np.int8) for h, end in zip(spec.heads, ends, strict=True)]
+    parts = [possible_choices(spec, mask, k).astype(np.int8) for k in range(len(spec.heads))]
     for part in parts:
         if not part.any():  # a head that does not matter now
             part[0] = 1
@@ -87,7 +90,6 @@ def decision_of(
         raise ValueError(f"{spec.name}: an action of {len(values)} numbers, expected {len(spec.heads)}")
     out = np.zeros(len(spec.heads), np.int32)
     replaced = False
-    offset = 0
     for k, (head, value) in enumerate(zip(spec.heads, values, strict=True)):
         if head.kind == "continuous":
             out[k] = _bits(head.low, head.high, float(value))
@@ -97,14 +99,15 @@ def decision_of(
                 raise ValueError(
                     f"{spec.name}: action {choice} of head {head.name} is not in [0, {head.size})"
                 )
-            legal = mask[offset : offset + head.size]
-            if not legal[choice] and legal.any():
+            legal = legal_choices(spec, mask[None], k, out[None])[0]
+            if head.depends_on and not legal.any():
+                choice = 0  # does not matter here
+            elif not legal[choice] and legal.any():
                 if illegal == "raise":
                     name = f" ({head.labels[choice]})" if head.labels else ""
                     raise ValueError(f"{spec.name}: action {choice}{name} of head {head.name} is illegal now")
                 choice, replaced = int(np.flatnonzero(legal)[0]), True
             out[k] = choice
-        offset += head.size
     return out, replaced
 
 

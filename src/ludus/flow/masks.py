@@ -1,0 +1,47 @@
+"""Reading masks with numpy: what is legal in a head once the heads before it have been chosen."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ludus.flow.spec import GameSpec
+
+
+def legal_choices(
+    spec: GameSpec,
+    mask: npt.NDArray[np.generic],
+    head: int,
+    actions: npt.NDArray[np.integer],
+) -> npt.NDArray[np.bool_]:
+    """``bool[N, size]`` of ``mask: uint8[N, A]`` after the earlier choices in ``actions: int[N, K]``.
+
+    No legal choice: the head does not matter, and counts as 0 (:class:`ludus.flow.spec.HeadSpec`).
+    """
+    at = sum(_bytes(spec, k) for k in range(head))
+    this = spec.heads[head]
+    if not this.depends_on:
+        return np.asarray(mask[:, at : at + this.size] != 0)
+    legal = np.ones((len(mask), this.size), np.bool_)
+    for before in this.depends_on:
+        rows = spec.heads[before].size
+        table = mask[:, at : at + rows * this.size].reshape(len(mask), rows, this.size)
+        legal &= table[np.arange(len(mask)), actions[:, before]] != 0
+        at += rows * this.size
+    return legal
+
+
+def possible_choices(spec: GameSpec, mask: npt.NDArray[np.generic], head: int) -> npt.NDArray[np.bool_]:
+    """``bool[size]`` of ``mask: uint8[A]``: every table allows it for some choice of the earlier head."""
+    at = sum(_bytes(spec, k) for k in range(head))
+    this = spec.heads[head]
+    possible = np.ones(this.size, np.bool_)
+    for rows in [spec.heads[d].size for d in this.depends_on] or [1]:
+        possible &= mask[at : at + rows * this.size].reshape(rows, this.size).any(axis=0)
+        at += rows * this.size
+    return possible
+
+
+def _bytes(spec: GameSpec, head: int) -> int:
+    this = spec.heads[head]
+    return this.size * (sum(spec.heads[d].size for d in this.depends_on) if this.depends_on else 1)
