@@ -9,7 +9,7 @@ import numpy as np
 from ludus.games import spec
 from ludus.games.match import Match
 from ludus.gtp.players import BotPlayer, Candidate, Choice, Player
-from ludus.search.player import is_search
+from ludus.search.text import is_search
 from ludus.storage.references import is_reference
 from ludus.train.errors import ConfigError
 

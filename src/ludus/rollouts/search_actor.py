@@ -14,7 +14,8 @@ from ludus.pool.native import NativePool
 from ludus.rollouts.actor import Decision, Rows
 from ludus.search.evaluator import Evaluator
 from ludus.search.planner import Planner, PlannerConfig
-from ludus.search.player import SearchPlayer, SearchText
+from ludus.search.player import SearchPlayer
+from ludus.search.text import SearchText
 
 
 class SearchActor:

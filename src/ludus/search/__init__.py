@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from ludus.search.config import SearchConfig, SelfPlayConfig
     from ludus.search.evaluator import CORE_EVALUATORS, Batch, Evaluator, UniformEvaluator
     from ludus.search.planner import Plan, Planner, PlannerConfig, parse_plan
-    from ludus.search.player import SearchPlayer, SearchText, parse_search
+    from ludus.search.player import SearchPlayer
     from ludus.search.self_play import NEVER_RESIGN, Games, SelfPlay
+    from ludus.search.text import SearchText, parse_search
     from ludus.search.trees import RootStatistics, Trees
 else:
     _HOME = {
@@ -24,7 +25,8 @@ else:
             ("CORE_EVALUATORS", "Batch", "Evaluator", "UniformEvaluator"), "ludus.search.evaluator"
         ),
         **dict.fromkeys(("Plan", "Planner", "PlannerConfig", "parse_plan"), "ludus.search.planner"),
-        **dict.fromkeys(("SearchPlayer", "SearchText", "parse_search"), "ludus.search.player"),
+        "SearchPlayer": "ludus.search.player",
+        **dict.fromkeys(("SearchText", "parse_search"), "ludus.search.text"),
         **dict.fromkeys(("NEVER_RESIGN", "Games", "SelfPlay"), "ludus.search.self_play"),
         **dict.fromkeys(("RootStatistics", "Trees"), "ludus.search.trees"),
     }

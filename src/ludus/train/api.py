@@ -17,7 +17,7 @@ from ludus.policies.weights import WeightsError, load_weights
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.rollouts.scripted import ScriptedActor, is_bot_file, load_bot
 from ludus.search.planner import is_plan
-from ludus.search.player import SUFFIX, is_search, parse_search
+from ludus.search.text import SUFFIX, is_search, parse_search
 from ludus.storage import Checkpoint, RunDirectory, RunInfo, is_reference, resolve_weights, utc_now
 from ludus.train import hardware
 from ludus.train.alphazero import AlphaZeroParts, AlphaZeroTrainer, build_alphazero

@@ -17,7 +17,7 @@ from ludus.rollouts import Actor, Collector
 from ludus.rollouts.network_actor import RandomActor
 from ludus.search import Evaluator, SearchText, parse_search
 from ludus.search.planner import is_plan, parse_plan
-from ludus.search.player import is_search
+from ludus.search.text import is_search
 from ludus.train.errors import ConfigError
 from ludus.train.evaluation import ALONE, EvalResult, summarise
 from ludus.train.opponents import lineup_of

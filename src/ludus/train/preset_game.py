@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games import list_games, spec, text_params
-from ludus.search.player import SUFFIX, is_search, parse_search
+from ludus.search.text import SUFFIX, is_search, parse_search
 from ludus.train import schema
 from ludus.train.config import ParamValue, Preset
 from ludus.train.preset_file import LoadedPreset, PresetError

@@ -25,7 +25,7 @@ from ludus.search import (
     parse_search,
 )
 from ludus.search.network import NetworkEvaluator
-from ludus.search.player import is_search
+from ludus.search.text import is_search
 from ludus.train.errors import ConfigError
 from ludus.train.evaluator import Player, play_evaluation, rollout_player
 
