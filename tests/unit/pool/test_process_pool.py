@@ -290,7 +290,8 @@ def _gone(pid: int, seconds: float = 5.0) -> bool:
 
 
 PROGRAM = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job is started without it
 sys.path[:0] = {path!r}
 from tests.unit.pool.test_process_pool import walk, play
 pool = walk({{"trouble": {trouble!r}, "at": 3}}, workers=2, timeout_s=0)
