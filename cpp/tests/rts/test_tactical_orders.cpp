@@ -185,9 +185,9 @@ TEST_CASE("tactical orders: the mask allows exactly what the rules take") {
     long refused = 0;
     int decisions = 0;
     int moment = 0;
-    for (std::uint64_t match = 0; decisions < 20000; ++match) {
+    for (std::uint64_t match = 0; decisions < rounds(20000); ++match) {
       M::reset(rules, s, {.seed = 3, .match = match});
-      while (!M::status(rules, s).over && decisions < 20000) {
+      while (!M::status(rules, s).over && decisions < rounds(20000)) {
         for (int seat = 0; M::tick(s) % 25 == 0 && M::to_act(rules, s) != 0 && seat < 2; ++seat) {
           M::legal(rules, s, seat, mask.data());
           if (++moment % 291 == 0) {
@@ -229,7 +229,7 @@ TEST_CASE("tactical orders: the mask allows exactly what the rules take") {
         M::advance(rules, s);
       }
     }
-    CHECK(legal > 5000);
+    CHECK(legal > rounds(5000));
     CHECK(wrong == 0);
     CHECK(refused == 0);
   }
