@@ -4,7 +4,7 @@
 #   make test   every test that CI runs
 #
 # Settings: PYTHON=python3.12 (>= 3.10), VENV=.venv, EXTRAS=train,cli,dev, PYTEST_ARGS="-k pool -x",
-# PRESETS="debug clang" (make determinism), CPP=asan (the build that make test runs the C++ tests of).
+# PRESETS="debug clang" (make determinism), CPP_PRESET=asan (the build that make test runs the C++ tests of).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -17,7 +17,7 @@ VENV ?= .venv
 EXTRAS ?= train,cli,dev
 PYTEST_ARGS ?=
 PRESETS ?=
-CPP ?= release
+CPP_PRESET ?= release
 BIN := $(VENV)/bin
 # Tools of the environment (cmake and ninja among them) come before the machine's.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -79,7 +79,7 @@ bench: $(VENV)/installed ## simulation and training throughput on this machine
 
 .PHONY: test
 test: $(VENV)/installed ## every test that CI runs: C++, import rules, include direction, Python, browser
-	@tools/test_cpp.sh $(CPP)
+	@tools/test_cpp.sh $(CPP_PRESET)
 	@$(MAKE) --no-print-directory structure
 	@tools/system_packages.sh chromium gnugo || [ "$${CI:-}" != true ]
 	@echo "== Python tests"
