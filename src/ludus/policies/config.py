@@ -32,8 +32,9 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hidden: tuple[Count, ...] = (256,)  # after joining
     activation: Literal["leaky_relu", "relu", "tanh", "gelu"] = "leaky_relu"
     norm: Literal["none", "layer", "group"] = "layer"
-    memory: Literal["none", "gru", "lstm"] = "none"
-    memory_size: Count = 128
+    # recall: what the vector inputs were, without weights; gru, lstm: learned (memory.py)
+    memory: Literal["none", "recall", "gru", "lstm"] = "none"
+    memory_size: Count = 128  # of gru and lstm
     context: Count = 64  # of heads that are decided one after the other
     normalise_observations: bool = True
     normalise_values: bool = True

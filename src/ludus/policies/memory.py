@@ -1,6 +1,7 @@
-"""Recurrent memory that is reset where a match begins, the same in acting and in learning.
+"""Memory that is reset where a match begins, the same in acting and in learning.
 
-A memory is ``float32[N, *shape]``: ``(M,)`` for a GRU, ``(2, M)`` for an LSTM (output, cell).
+A memory is ``float32[N, *shape]``: ``(M,)`` for a GRU, ``(2, M)`` for an LSTM (output, cell), ``(2, D)`` for
+:class:`Recall` of ``D`` vector inputs.
 """
 
 from __future__ import annotations
@@ -51,3 +52,41 @@ class Recurrent(nn.Module):
         busy = active.to(features.dtype).unsqueeze(2)
         out = scan(self.kind, self.read(features), memory, keep, busy, self.recur.weight, self.recur.bias)
         return self.output(out), out[-1]
+
+
+class Recall(nn.Module):
+    """The highest and the recent average value of each vector input in this match: memory without weights.
+
+    What was seen once and matters for long (an enemy's barracks) stays in the highest; the average fades by a
+    tenth a decision. Both start from zero. Since nothing in it is learned, a learner computes it once for a
+    slab, and trains on single moments as if they had no past: at half the cost of a GRU.
+    """
+
+    FADE = 0.1
+
+    def __init__(self, inputs: int) -> None:
+        super().__init__()
+        self.shape: tuple[int, ...] = (2, inputs)
+
+    def initial(self, rows: int, device: torch.device) -> Tensor:
+        """Zeros ``[rows, 2, D]``."""
+        return torch.zeros((rows, *self.shape), device=device)
+
+    def step(self, vector: Tensor, memory: Tensor, first: Tensor) -> Tensor:
+        """``vector: float32[N, D]`` joins ``memory``; rows with ``first: bool[N]`` start from zero."""
+        memory = memory * (~first).to(memory.dtype).reshape(-1, 1, 1)
+        highest = torch.maximum(memory[:, 0], vector)
+        recent = torch.lerp(memory[:, 1], vector, self.FADE)
+        return torch.stack([highest, recent], dim=1)
+
+    def sequence(self, vectors: Tensor, memory: Tensor, first: Tensor, active: Tensor) -> Tensor:
+        """After every step of ``vectors: float32[T, B, D]``: ``[T, B, 2, D]``.
+
+        ``first, active: bool[T, B]``; a row that is not active keeps its memory.
+        """
+        out = vectors.new_empty((vectors.shape[0], *memory.shape))
+        for t in range(vectors.shape[0]):
+            busy = active[t].reshape(-1, 1, 1)
+            memory = torch.where(busy, self.step(vectors[t], memory, first[t]), memory)
+            out[t] = memory
+        return out

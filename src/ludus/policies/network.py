@@ -19,7 +19,7 @@ from ludus.policies.autoregressive import AutoregressiveHeads, Entities, Pointin
 from ludus.policies.codecs import codec_of, entity_rows, sparse_planes
 from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
-from ludus.policies.memory import Recurrent
+from ludus.policies.memory import Recall, Recurrent
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
 from ludus.policies.preference import Independent, Preference
 from ludus.policies.torso import Dense, Rows, make_planes
@@ -106,11 +106,19 @@ class PolicyNetwork(nn.Module):
                 vector += layout.shape[0]
         self.vector_size = vector
         self.normaliser = ObservationNormaliser(vector) if vector and config.normalise_observations else None
-        self.dense = Dense(config, vector, config.dense) if vector else None
+        self.recall: Recall | None = None
+        if config.memory == "recall":
+            if not vector:
+                raise ValueError("policy.memory = recall remembers vector inputs; policy.inputs names none")
+            self.recall = Recall(vector)
+        width = vector * (3 if self.recall is not None else 1)
+        self.dense = Dense(config, width, config.dense) if vector else None
         joined += self.dense.size if self.dense is not None else 0
         self.join = Dense(config, joined, config.hidden)
         self.recurrent = (
-            Recurrent(config.memory, self.join.size, config.memory_size) if config.memory != "none" else None
+            Recurrent(config.memory, self.join.size, config.memory_size)
+            if config.memory in ("gru", "lstm")
+            else None
         )
         features = self.recurrent.size if self.recurrent is not None else self.join.size
         self.policy_head: nn.Linear | AutoregressiveHeads
@@ -162,7 +170,8 @@ class PolicyNetwork(nn.Module):
     @property
     def memory_shape(self) -> tuple[int, ...] | None:
         """Shape of one row's memory, or None."""
-        return self.recurrent.shape if self.recurrent is not None else None
+        memory = self.recurrent or self.recall
+        return memory.shape if memory is not None else None
 
     @property
     def architecture(self) -> str:
@@ -171,7 +180,8 @@ class PolicyNetwork(nn.Module):
 
     def initial_memory(self, rows: int) -> Tensor | None:
         """Zeros ``[rows, *memory_shape]``, or None."""
-        return self.recurrent.initial(rows, self.device) if self.recurrent is not None else None
+        memory = self.recurrent or self.recall
+        return memory.initial(rows, self.device) if memory is not None else None
 
     def vectors(self, obs: Observation) -> Tensor | None:
         """All vector inputs unfolded and joined, before normalisation: ``float32[N, D]``."""
@@ -182,8 +192,21 @@ class PolicyNetwork(nn.Module):
             return None
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
-    def encode(self, obs: Observation) -> tuple[Tensor, Entities | None]:
-        """``obs[name]: [N, *packed]`` -> features ``[N, hidden]``, and the entities that heads point at."""
+    def recalled(self, obs: Observation, first: Tensor, active: Tensor, memory: Tensor | None) -> Tensor:
+        """What :class:`Recall` holds after each moment of a sequence: ``[T, B, 2, D]``. Takes no gradient."""
+        if self.recall is None or memory is None:
+            raise ValueError("a policy with memory needs the memory at the start of a sequence")
+        steps, rows = first.shape
+        with torch.no_grad():
+            vector = self.vectors({t.name: obs[t.name].flatten(0, 1) for t in self.inputs})
+            assert vector is not None
+            return self.recall.sequence(vector.reshape(steps, rows, -1), memory, first.bool(), active)
+
+    def encode(self, obs: Observation, recalled: Tensor | None = None) -> tuple[Tensor, Entities | None]:
+        """``obs[name]: [N, *packed]`` -> features ``[N, hidden]``, and the entities that heads point at.
+
+        ``recalled: [N, 2, D]`` is what :class:`Recall` holds after these observations.
+        """
         parts: list[Tensor] = []
         entities: Entities | None = None
         for tensor in self.inputs:
@@ -207,9 +230,11 @@ class PolicyNetwork(nn.Module):
                     entities = Entities(owner, slot, embedded, packed.shape[0])
         vector = self.vectors(obs)
         if vector is not None and self.dense is not None:
+            if recalled is not None:  # each in the units of the input that it recalls
+                vector = torch.cat([vector.unsqueeze(1), recalled], dim=1)
             if self.normaliser is not None:
                 vector = self.normaliser(vector)
-            parts.append(self.dense(vector))
+            parts.append(self.dense(vector.flatten(1)))
         joined: Tensor = self.join(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1))
         return joined, entities
 
@@ -236,20 +261,31 @@ class PolicyNetwork(nn.Module):
     @torch.no_grad()
     def step(self, obs: Observation, memory: Tensor | None = None, first: Tensor | None = None) -> Step:
         """One decision of ``N`` rows. ``memory[N, ...]`` and ``first: bool[N]`` only with memory."""
+        if self.memory_shape is not None and (memory is None or first is None):
+            raise ValueError("a policy with memory needs memory and first at every step")
+        if self.recall is not None:
+            assert memory is not None
+            assert first is not None
+            vector = self.vectors(obs)
+            assert vector is not None
+            memory = self.recall.step(vector, memory, first.bool())
         with self._autocast():
-            features, entities = self.encode(obs)
+            features, entities = self.encode(obs, memory if self.recall is not None else None)
         if self.recurrent is not None:
-            if memory is None or first is None:
-                raise ValueError("a policy with memory needs memory and first at every step")
+            assert memory is not None
+            assert first is not None
             memory = self.recurrent.step(features.float(), memory, first.bool())
             features = self.recurrent.output(memory)
         preference, value = self._heads(features, entities)
         return Step(preference, self.denormalise(value), memory)
 
-    def flat(self, obs: Observation) -> tuple[Preference, Tensor]:
-        """Preferences and normalised values ``[N]`` of any moments; for policies without memory."""
+    def flat(self, obs: Observation, recalled: Tensor | None = None) -> tuple[Preference, Tensor]:
+        """Preferences and normalised values ``[N]`` of any moments; for policies without learned memory.
+
+        ``recalled: [N, 2, D]`` of these moments (:meth:`recalled`), for policies that recall.
+        """
         with self._autocast():
-            features, entities = self.encode(obs)
+            features, entities = self.encode(obs, recalled)
         return self._heads(features, entities)
 
     def sequence(
@@ -264,13 +300,21 @@ class PolicyNetwork(nn.Module):
         if active is None:
             active = torch.ones_like(first, dtype=torch.bool)
         flat = {t.name: obs[t.name].flatten(0, 1) for t in self.inputs}
+        recalled: Tensor | None = None
+        if self.recall is not None:
+            each = self.recalled(obs, first, active, memory)
+            recalled, memory = each.flatten(0, 1), each[-1]
         if bool(active.all()):
             with self._autocast():
-                features, entities = self.encode(flat)
+                features, entities = self.encode(flat, recalled)
         else:
             index = active.flatten().nonzero().squeeze(1)
+            if recalled is not None:
+                recalled = recalled.index_select(0, index)
             with self._autocast():
-                some, entities = self.encode({name: x.index_select(0, index) for name, x in flat.items()})
+                some, entities = self.encode(
+                    {name: x.index_select(0, index) for name, x in flat.items()}, recalled
+                )
             if entities is not None:
                 entities = Entities(
                     index.index_select(0, entities.owner), entities.slot, entities.features, steps * rows

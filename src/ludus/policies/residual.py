@@ -164,7 +164,7 @@ class ResidualNetwork(PolicyNetwork):
         logits, value = self.outputs(self.boards(obs))
         return Step(Independent(self.heads, logits), value, None)
 
-    def flat(self, obs: Observation) -> tuple[Preference, Tensor]:
+    def flat(self, obs: Observation, recalled: Tensor | None = None) -> tuple[Preference, Tensor]:
         """See :meth:`PolicyNetwork.flat`."""
         logits, value = self.outputs(self.boards(obs))
         return Independent(self.heads, logits), value

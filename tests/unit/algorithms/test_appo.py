@@ -28,7 +28,7 @@ SPEC = make_spec(
     (4, 1, 3),
 )
 POLICY = PolicyConfig(channels=(8,), strides=(2,), dense=(16,), hidden=(24,), memory_size=12)
-MEMORIES = ["none", "gru", "lstm"]
+MEMORIES = ["none", "recall", "gru", "lstm"]
 
 
 def make_learner(memory: str = "none", workers: int = 1, **changes: object) -> AppoLearner:
@@ -113,7 +113,7 @@ def test_a_mask_left_out_would_show() -> None:
     assert np.abs(np.exp(log_prob - slab.logp)[slab.active[:-1] != 0] - 1.0).max() > 0.1
 
 
-@pytest.mark.parametrize("memory", ["gru", "lstm"])
+@pytest.mark.parametrize("memory", ["recall", "gru", "lstm"])
 def test_memory_left_at_an_end_would_show(memory: str) -> None:
     learner = make_learner(memory)
     with torch.no_grad():
@@ -459,7 +459,9 @@ def play_corridor(
     return slab, float(np.mean(ends)) if ends else 0.0
 
 
-@pytest.mark.parametrize(("memory", "low", "high"), [("gru", 0.9, 1.0), ("none", 0.35, 0.65)])
+@pytest.mark.parametrize(
+    ("memory", "low", "high"), [("gru", 0.9, 1.0), ("recall", 0.9, 1.0), ("none", 0.35, 0.65)]
+)
 def test_a_corridor_with_a_remembered_colour(memory: str, low: float, high: float) -> None:
     """With memory nearly every match ends well; without it none can do better than guess."""
     policy = PolicyConfig(dense=(16,), hidden=(16,), memory=memory, memory_size=16)  # type: ignore[arg-type]

@@ -54,7 +54,7 @@ def test_equal_seeds_give_equal_networks_whatever_torch_has_drawn() -> None:
     assert not all(torch.equal(a[n], c[n]) for n in a)
 
 
-@pytest.mark.parametrize("memory", ["none", "gru", "lstm"])
+@pytest.mark.parametrize("memory", ["none", "recall", "gru", "lstm"])
 def test_a_sequence_says_what_its_steps_said(memory: str) -> None:
     """With resets in the middle and rows that do not act: memory is carried, reset and skipped alike."""
     network = PolicyNetwork(msgspec.structs.replace(SMALL, memory=memory), SPEC, seed=1)
@@ -74,7 +74,7 @@ def test_a_sequence_says_what_its_steps_said(memory: str) -> None:
     np.testing.assert_allclose(values[active], slab.value[active], atol=1e-5)
 
 
-@pytest.mark.parametrize("memory", ["gru", "lstm"])
+@pytest.mark.parametrize("memory", ["recall", "gru", "lstm"])
 def test_memory_matters_and_a_first_decision_forgets_it(memory: str) -> None:
     network = PolicyNetwork(msgspec.structs.replace(SMALL, memory=memory), SPEC, seed=1)
     obs = {n: x[0] for n, x in observations(1, 6).items()}

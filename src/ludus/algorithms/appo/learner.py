@@ -95,7 +95,7 @@ class AppoLearner:
         """
         if self._plan is not None:
             raise RuntimeError("the previous update has not been finished")
-        if slab.memory is None and self.network.recurrent is not None:
+        if slab.memory is None and self.network.memory_shape is not None:
             raise ValueError("the policy has memory; slab.memory must hold it at t = 0")
         self._plan = UpdatePlan(self._stages(slab, min(max(progress, 0.0), 1.0)))
         return self._plan
@@ -272,7 +272,7 @@ class AppoLearner:
         self, samples: Samples, index: Index, value: Floats, log_prob: Floats, worker: int
     ) -> None:
         network = self._replicas[worker]
-        preference, values = network.flat(samples.observations(index))
+        preference, values = network.flat(samples.observations(index), samples.recalled(index))
         self._store(samples, index, preference, values, value, log_prob)
 
     @torch.no_grad()
@@ -282,9 +282,7 @@ class AppoLearner:
         network = self._replicas[worker]
         steps = samples.slab.steps + 1
         index = moments_of(rows, steps, samples.slab.rows)
-        obs = {n: x.reshape(steps, len(rows), *x.shape[1:]) for n, x in samples.observations(index).items()}
-        first = samples.tensor(samples.slab.first.take(rows, axis=1)) != 0
-        active = samples.tensor(samples.ours.take(rows, axis=1))
+        obs, first, active = samples.sequences(rows, steps)
         out = network.sequence(obs, samples.memory(rows), first, active)
         keep = samples.ours.reshape(-1)[index]
         chosen = samples.tensor(keep)
@@ -360,7 +358,8 @@ class AppoLearner:
         worker: int,
     ) -> None:
         network = self._replicas[worker]
-        preference, values = network.flat(batch.samples.observations(index))
+        samples = batch.samples
+        preference, values = network.flat(samples.observations(index), samples.recalled(index))
         self._gradient(batch, network, index, preference, values, entropy, out, result)
 
     def _row_gradient(
@@ -375,9 +374,7 @@ class AppoLearner:
         network, samples = self._replicas[worker], batch.samples
         steps = samples.slab.steps
         index = moments_of(rows, steps, samples.slab.rows)
-        obs = {n: x.reshape(steps, len(rows), *x.shape[1:]) for n, x in samples.observations(index).items()}
-        first = samples.tensor(samples.slab.first[:steps].take(rows, axis=1)) != 0
-        active = samples.tensor(samples.ours[:steps].take(rows, axis=1))
+        obs, first, active = samples.sequences(rows, steps)
         outputs = network.sequence(obs, samples.memory(rows), first, active)
         keep = batch.known.reshape(-1)[index]
         chosen = samples.tensor(keep)

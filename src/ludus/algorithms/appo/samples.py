@@ -31,6 +31,10 @@ class Samples:
         self._flat: dict[str, Array] = {n: _merged(slab.obs[n]) for n in self.names}
         self._mask = _merged(slab.mask)
         self._actions = _merged(slab.actions)
+        self._recalled: Tensor | None = None
+        if network.recall is not None:
+            rows = np.arange(slab.rows)
+            self._recalled = network.recalled(*self.sequences(rows, slab.steps + 1), self.memory(rows))
 
     def tensor(self, array: Array) -> Tensor:
         """To the learner's device."""
@@ -48,6 +52,19 @@ class Samples:
     def actions(self, index: Index) -> Tensor:
         """``int32[N, K]``."""
         return self.tensor(self._actions.take(index, axis=0))
+
+    def sequences(self, rows: Index, steps: int) -> tuple[dict[str, Tensor], Tensor, Tensor]:
+        """Observations ``[steps, len(rows), *packed]``, ``first``, ``active`` ``bool[steps, len(rows)]``."""
+        index = moments_of(rows, steps, self.slab.rows)
+        obs = {n: x.reshape(steps, len(rows), *x.shape[1:]) for n, x in self.observations(index).items()}
+        first = self.tensor(self.slab.first[:steps].take(rows, axis=1)) != 0
+        return obs, first, self.tensor(self.ours[:steps].take(rows, axis=1))
+
+    def recalled(self, index: Index) -> Tensor | None:
+        """``[N, 2, D]`` of moments ``index: [N]``, for policies that recall."""
+        if self._recalled is None:
+            return None
+        return self._recalled.flatten(0, 1).index_select(0, torch.from_numpy(index).to(self.device))
 
     def memory(self, rows: Index) -> Tensor | None:
         """Memory of ``rows`` at t = 0."""
