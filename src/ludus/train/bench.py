@@ -4,7 +4,8 @@ Three things are timed in turn, several times over, so that what else the machin
 them alike:
 
 training     rounds as in a run, without files and evaluations;
-simulation   the pool alone, playing uniformly random legal choices, with as many threads as training has;
+simulation   the pool alone, with as many threads as training has, playing the very moves that training's
+             policy has just chosen (a game in processes, which cannot be put back: random legal ones);
 network      the rollout's inference and the learner's updates alone, on data as training meets it.
 
 Per decision, simulation and network cost ``1/S`` and ``1/N`` seconds of the whole machine; together no
@@ -23,6 +24,7 @@ import numpy as np
 from ludus.flow import PoolStats, Slab
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
+from ludus.pool.native import NativePool
 from ludus.rollouts import LEARNER
 from ludus.rollouts.collector import as_index
 from ludus.train.async_rounds import AsyncRounds, slabs_needed
@@ -109,8 +111,7 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
         rounds = AsyncRounds(parts, gang, preset.run, acting_copy(parts))
     else:
         rounds = Rounds(parts, gang, pipelined=preset.run.lag == "pipelined")
-    alone = _pool_alone(preset, parts)
-    slab = alone.slab(preset.pool.steps)
+    alone = _PoolAlone(preset, parts)
     training, simulation, inference, learning = _Tally(), _Tally(), _Tally(), _Tally()
     try:
         for _ in range(WARM_ROUNDS):
@@ -121,7 +122,8 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
             begin = time.perf_counter()
             with rounds.paused():  # a sampler of its own finishes its slab first: training's time
                 training.seconds += time.perf_counter() - begin
-                _repeat(turn * 0.2, lambda: _simulate(alone, slab, simulation))
+                alone.record()
+                _repeat(turn * 0.2, lambda: alone.play(simulation))
                 _repeat(turn * 0.1, lambda: _infer(parts, rounds.filled or parts.slabs[0], inference))
                 _repeat(
                     turn * 0.2,
@@ -143,17 +145,65 @@ def _repeat(seconds: float, work: Callable[[], None]) -> None:
         work()
 
 
-def _pool_alone(preset: Preset, parts: Parts) -> Pool:
-    return make_pool(
-        preset.game.name,
-        parts.params,
-        parts.lineup,
-        matches=preset.pool.matches,
-        groups=preset.pool.groups,
-        threads=parts.threads if parts.threads > 1 else 0,
-        seed=derive_seed(preset.run.seed, SEED_POOL, 1),
-        inputs=preset.policy.inputs,
-    )
+class _PoolAlone:
+    """A copy of training's pool, which plays slabs again without a network.
+
+    What a policy plays is not what chance plays: matches are longer or shorter, armies larger, and ticks cost
+    accordingly. So the moves are recorded from training itself, and played from the same states.
+    """
+
+    def __init__(self, preset: Preset, parts: Parts) -> None:
+        self._parts = parts
+        self._pool: Pool = make_pool(
+            preset.game.name,
+            parts.params,
+            parts.lineup,
+            matches=preset.pool.matches,
+            groups=preset.pool.groups,
+            threads=parts.threads if parts.threads > 1 else 0,
+            seed=derive_seed(preset.run.seed, SEED_POOL),
+            inputs=preset.policy.inputs,
+        )
+        self._slab = self._pool.slab(preset.pool.steps)
+        self._moves: Slab | None = None
+        self._start = b""
+        if isinstance(self._pool, NativePool):
+            self._moves = parts.pool.slab(preset.pool.steps)
+
+    def record(self) -> None:
+        """Training's sampler plays one slab more, untimed; nobody learns from it."""
+        if self._moves is not None:
+            self._start = self._parts.pool.snapshot()
+            self._parts.collector.collect(self._moves)
+
+    def play(self, tally: _Tally) -> None:
+        """One slab; going back to its beginning is not timed."""
+        pool, slab, moves = self._pool, self._slab, self._moves
+        if moves is not None:
+            pool.restore(self._start)
+        before: PoolStats = pool.stats()
+        begin = time.perf_counter()
+        groups = range(pool.groups)
+        for group in groups:
+            pool.attach(group, slab)
+        for t in range(slab.steps):
+            for group in groups:
+                pool.recv(group)
+                if moves is None:
+                    pool.random_actions(group, 1)
+                else:
+                    span = pool.group_rows(group)
+                    slab.actions[t, span] = moves.actions[t, span]
+                pool.send(group)
+        for group in groups:
+            pool.recv(group)
+        tally.seconds += time.perf_counter() - begin
+        after = pool.stats()
+        tally.ticks += after.ticks - before.ticks
+        tally.steps += int(((slab.active[:-1] != 0) & (slab.policy[:-1] == LEARNER)).sum())
+
+    def close(self) -> None:
+        self._pool.close()
 
 
 def _train(rounds: Rounds | AsyncRounds, preset: Preset, tally: _Tally) -> None:
@@ -172,26 +222,6 @@ def _train(rounds: Rounds | AsyncRounds, preset: Preset, tally: _Tally) -> None:
     if times.threads:
         tally.learner_s += times.total_s * times.threads
         tally.learner_wait_s += times.total_s * times.threads - (times.learn_s - times.learn_wait_s)
-
-
-def _simulate(pool: Pool, slab: Slab, tally: _Tally) -> None:
-    """One slab of random choices."""
-    before: PoolStats = pool.stats()
-    begin = time.perf_counter()
-    groups = range(pool.groups)
-    for group in groups:
-        pool.attach(group, slab)
-    for _ in range(slab.steps):
-        for group in groups:
-            pool.recv(group)
-            pool.random_actions(group, 1)
-            pool.send(group)
-    for group in groups:
-        pool.recv(group)
-    tally.seconds += time.perf_counter() - begin
-    after = pool.stats()
-    tally.ticks += after.ticks - before.ticks
-    tally.steps += int(((slab.active[:-1] != 0) & (slab.policy[:-1] == LEARNER)).sum())
 
 
 def _infer(parts: Parts, slab: Slab, tally: _Tally) -> None:
