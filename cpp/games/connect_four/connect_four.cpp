@@ -15,13 +15,7 @@ using C = ConnectFour;
 enum Bot : int { kRandom, kTactical };
 
 const std::vector<ParamSpec>& declared() {
-  static const std::vector<ParamSpec> params = {
-      {.name = "opens",
-       .kind = ParamKind::text,
-       .default_value = "seat0",
-       .choices = {"seat0", "seat1", "random"},
-       .meaning = "the seat that moves first; random draws it from the match's seed"},
-  };
+  static const std::vector<ParamSpec> params = {opens_param()};
   return params;
 }
 
@@ -50,24 +44,11 @@ std::uint64_t completing(std::uint64_t stones, std::uint64_t landing) {
 
 C::Rules C::make_rules(const Params& params) {
   params.check(kName, declared());
-  const std::string opens = params.text("opens", declared());
-  Rules rules;
-  rules.opens = opens == "seat0"   ? Rules::Opens::seat0
-                : opens == "seat1" ? Rules::Opens::seat1
-                                   : Rules::Opens::random;
-  return rules;
+  return {.opens = opens_of(params, declared())};
 }
 
 GameSpec C::spec(const Rules&) {
-  GameSpec s;
-  s.name = kName;
-  s.title = "Connect Four";
-  s.version = 1;
-  s.seats = 2;
-  s.turn_based = true;
-  s.perfect_information = true;
-  s.deterministic = true;
-  s.default_frame_skip = 1;
+  GameSpec s = spec_of_turns(kName, "Connect Four");
   s.symmetry = Symmetry::mirror;
   s.max_ticks = kCells;
   s.observation = {{.name = "board",
@@ -98,16 +79,7 @@ GameSpec C::spec(const Rules&) {
 void C::reset(const Rules& rules, State& s, MatchSeed seed) {
   s = State{};
   s.rng = Rng(seed, 0);
-  switch (rules.opens) {
-    case Rules::Opens::seat0:
-      break;
-    case Rules::Opens::seat1:
-      s.to_move = 1;
-      break;
-    case Rules::Opens::random:
-      s.to_move = s.rng.coin() ? 1 : 0;
-      break;
-  }
+  s.to_move = first_to_move(rules.opens, s.rng);
 }
 
 SeatMask C::to_act(const Rules& rules, const State& s) {
@@ -115,13 +87,8 @@ SeatMask C::to_act(const Rules& rules, const State& s) {
 }
 
 void C::act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action) {
-  if (status(rules, s).over || seat != s.to_move) {
-    throw GameError("connect_four: seat " + std::to_string(seat) + " is not to move");
-  }
-  const std::int32_t column = action.empty() ? -1 : action[0];
-  if (column < 0 || column >= kColumns) {
-    throw GameError("connect_four: column " + std::to_string(column) + " is not in [0, 7)");
-  }
+  check_turn(kName, status(rules, s).over, seat, s.to_move);
+  const std::int32_t column = check_choice(kName, "column", action, kColumns);
   if ((landing(s.stones[0] | s.stones[1]) & column_mask(column)) == 0) {
     throw GameError("connect_four: column " + std::to_string(column) + " is full");
   }
@@ -155,9 +122,7 @@ void C::bot(const Rules& rules, State& s, int seat, int bot) {
 
 void C::advance(const Rules& rules, State& s) {
   if (status(rules, s).over) return;
-  if (s.chosen < 0) {
-    throw GameError("connect_four: seat " + std::to_string(s.to_move) + " has not decided");
-  }
+  check_decided(kName, s.chosen, s.to_move);
   std::uint64_t& own = s.stones[s.to_move];
   own |= landing(s.stones[0] | s.stones[1]) & column_mask(s.chosen);
   if (four(own)) s.winner = static_cast<std::int8_t>(s.to_move);
@@ -175,11 +140,7 @@ void C::rewards(const Rules& rules, const State& s, std::span<float> out) {
   outcome(rules, s, out);
 }
 
-void C::outcome(const Rules&, const State& s, std::span<float> out) {
-  for (int seat = 0; seat < 2; ++seat) {
-    out[static_cast<std::size_t>(seat)] = s.winner < 0 ? 0.0F : (s.winner == seat ? 1.0F : -1.0F);
-  }
-}
+void C::outcome(const Rules&, const State& s, std::span<float> out) { pay_winner(s.winner, out); }
 
 void C::observe(const Rules&, const State& s, int seat, std::span<std::byte* const> tensors) {
   BitWriter out(tensors[0]);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "game/game.hpp"
+#include "game/turns.hpp"
 
 namespace ludus {
 
@@ -20,7 +21,6 @@ struct ConnectFour {
   static constexpr int kStride = kRows + 1;
 
   struct Rules {
-    enum class Opens : std::uint8_t { seat0, seat1, random };
     Opens opens = Opens::seat0;
   };
 

@@ -7,6 +7,7 @@
 
 #include "base/hash.hpp"
 #include "base/json.hpp"
+#include "game/turns.hpp"
 #include "games/go/features.hpp"
 #include "games/go/ops.hpp"
 
@@ -226,15 +227,7 @@ Go::Rules Go::make_rules(const Params& params) {
 }
 
 GameSpec Go::spec(const Rules& rules) {
-  GameSpec s;
-  s.name = kName;
-  s.title = "Go";
-  s.version = 1;
-  s.seats = 2;
-  s.turn_based = true;
-  s.perfect_information = true;
-  s.deterministic = true;
-  s.default_frame_skip = 1;
+  GameSpec s = spec_of_turns(kName, "Go");
   s.symmetry = Symmetry::dihedral;
   s.max_ticks = rules.max_moves;
   TensorSpec planes{.name = "planes",
@@ -314,15 +307,9 @@ SeatMask Go::to_act(const Rules&, const State& s) {
 }
 
 void Go::act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action) {
-  if (s.over != 0 || seat != s.to_move) {
-    throw GameError("go: seat " + std::to_string(seat) + " is not to move");
-  }
-  const std::int32_t move = action.empty() ? -1 : action[0];
+  check_turn(kName, s.over != 0, seat, s.to_move);
   const int last = rules.resignation ? rules.resign() : rules.pass();
-  if (move < 0 || move > last) {
-    throw GameError("go: point " + std::to_string(move) + " is not in [0, " +
-                    std::to_string(last + 1) + ")");
-  }
+  const std::int32_t move = check_choice(kName, "point", action, last + 1);
   if (move < rules.pass() && !rules.ops->legal(rules, s, seat, move)) {
     throw GameError("go: " + point_name(rules.size, move) +
                     (stone(rules, s, move) == go::kNone ? " is forbidden" : " is taken"));
@@ -338,9 +325,7 @@ void Go::bot(const Rules& rules, State& s, int seat, int bot) {
 
 void Go::advance(const Rules& rules, State& s) {
   if (s.over != 0) return;
-  if (s.chosen < 0) {
-    throw GameError("go: seat " + std::to_string(s.to_move) + " has not decided");
-  }
+  check_decided(kName, s.chosen, s.to_move);
   const int move = s.chosen;
   s.chosen = -1;
   ++s.tick;

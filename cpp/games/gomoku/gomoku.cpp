@@ -38,11 +38,7 @@ const std::vector<ParamSpec>& declared() {
        .default_value = "win",
        .choices = {"win", "ignored"},
        .meaning = "what a row longer than that is: as good (freestyle), or nothing (standard)"},
-      {.name = "opens",
-       .kind = ParamKind::text,
-       .default_value = "seat0",
-       .choices = {"seat0", "seat1", "random"},
-       .meaning = "the seat that moves first; random draws it from the match's seed"},
+      opens_param(),
   };
   return params;
 }
@@ -97,9 +93,7 @@ G::Rules G::make_rules(const Params& params) {
   rules.size = static_cast<int>(params.integer("size", declared()));
   rules.length = static_cast<int>(params.integer("length", declared()));
   rules.overlines = params.text("overlines", declared()) == "win";
-  const std::string opens = params.text("opens", declared());
-  rules.random_open = opens == "random";
-  rules.opens = opens == "seat1" ? 1 : 0;
+  rules.opens = opens_of(params, declared());
   if (rules.length > rules.size) {
     throw ParamError("gomoku.length = " + std::to_string(rules.length) +
                      ": no row of that length fits on size = " + std::to_string(rules.size));
@@ -108,15 +102,7 @@ G::Rules G::make_rules(const Params& params) {
 }
 
 GameSpec G::spec(const Rules& rules) {
-  GameSpec s;
-  s.name = kName;
-  s.title = "Gomoku";
-  s.version = 1;
-  s.seats = 2;
-  s.turn_based = true;
-  s.perfect_information = true;
-  s.deterministic = true;
-  s.default_frame_skip = 1;
+  GameSpec s = spec_of_turns(kName, "Gomoku");
   s.symmetry = Symmetry::dihedral;
   s.max_ticks = rules.size * rules.size;
   s.observation = {{.name = "board",
@@ -149,7 +135,7 @@ GameSpec G::spec(const Rules& rules) {
 void G::reset(const Rules& rules, State& s, MatchSeed seed) {
   s = State{};
   s.rng = Rng(seed, 0);
-  s.to_move = rules.random_open ? (s.rng.coin() ? 1 : 0) : rules.opens;
+  s.to_move = first_to_move(rules.opens, s.rng);
 }
 
 SeatMask G::to_act(const Rules& rules, const State& s) {
@@ -157,15 +143,8 @@ SeatMask G::to_act(const Rules& rules, const State& s) {
 }
 
 void G::act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action) {
-  if (status(rules, s).over || seat != s.to_move) {
-    throw GameError("gomoku: seat " + std::to_string(seat) + " is not to move");
-  }
-  const int cells = rules.size * rules.size;
-  const std::int32_t cell = action.empty() ? -1 : action[0];
-  if (cell < 0 || cell >= cells) {
-    throw GameError("gomoku: cell " + std::to_string(cell) + " is not in [0, " +
-                    std::to_string(cells) + ")");
-  }
+  check_turn(kName, status(rules, s).over, seat, s.to_move);
+  const std::int32_t cell = check_choice(kName, "cell", action, rules.size * rules.size);
   const auto y = static_cast<std::size_t>(cell / rules.size);
   if (((s.stones[0][y] | s.stones[1][y]) >> cell % rules.size & 1) != 0) {
     throw GameError("gomoku: cell " + std::to_string(cell) + " is taken");
@@ -194,9 +173,7 @@ void G::bot(const Rules& rules, State& s, int seat, int bot) {
 
 void G::advance(const Rules& rules, State& s) {
   if (status(rules, s).over) return;
-  if (s.chosen < 0) {
-    throw GameError("gomoku: seat " + std::to_string(s.to_move) + " has not decided");
-  }
+  check_decided(kName, s.chosen, s.to_move);
   const int x = s.chosen % rules.size;
   const int y = s.chosen / rules.size;
   auto& own = s.stones[s.to_move];
@@ -216,11 +193,7 @@ void G::rewards(const Rules& rules, const State& s, std::span<float> out) {
   outcome(rules, s, out);
 }
 
-void G::outcome(const Rules&, const State& s, std::span<float> out) {
-  for (int seat = 0; seat < 2; ++seat) {
-    out[static_cast<std::size_t>(seat)] = s.winner < 0 ? 0.0F : (s.winner == seat ? 1.0F : -1.0F);
-  }
-}
+void G::outcome(const Rules&, const State& s, std::span<float> out) { pay_winner(s.winner, out); }
 
 void G::observe(const Rules& rules, const State& s, int seat, std::span<std::byte* const> tensors) {
   BitWriter out(tensors[0]);

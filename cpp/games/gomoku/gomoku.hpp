@@ -7,6 +7,7 @@
 #include <string>
 
 #include "game/game.hpp"
+#include "game/turns.hpp"
 
 namespace ludus {
 
@@ -18,8 +19,7 @@ struct Gomoku {
     int size = 15;
     int length = 5;         // stones in a row that win
     bool overlines = true;  // more than `length` win too
-    bool random_open = false;
-    std::uint8_t opens = 0;  // unless random_open
+    Opens opens = Opens::seat0;
   };
 
   struct State {

@@ -34,13 +34,7 @@ int board_index(const std::array<std::uint16_t, 2>& marks) {
 
 // What parameters exist, their ranges and meaning: the only place that knows their names.
 const std::vector<ParamSpec>& declared() {
-  static const std::vector<ParamSpec> params = {
-      {.name = "opens",
-       .kind = ParamKind::text,
-       .default_value = "seat0",
-       .choices = {"seat0", "seat1", "random"},
-       .meaning = "the seat that moves first; random draws it from the match's seed"},
-  };
+  static const std::vector<ParamSpec> params = {opens_param()};
   return params;
 }
 
@@ -70,10 +64,7 @@ int solve(T::Rules& rules, std::array<std::uint16_t, 2> marks, int mover) {
 T::Rules T::make_rules(const Params& params) {
   params.check(kName, declared());  // unknown names and bad values end here
   Rules rules;
-  const std::string opens = params.text("opens", declared());
-  rules.opens = opens == "seat0"   ? Rules::Opens::seat0
-                : opens == "seat1" ? Rules::Opens::seat1
-                                   : Rules::Opens::random;
+  rules.opens = opens_of(params, declared());
   for (auto& table : rules.value) table.fill(kUnsolved);
   solve(rules, {}, 0);
   solve(rules, {}, 1);
@@ -81,15 +72,7 @@ T::Rules T::make_rules(const Params& params) {
 }
 
 GameSpec T::spec(const Rules&) {
-  GameSpec s;
-  s.name = kName;
-  s.title = "Tic-tac-toe";
-  s.version = 1;
-  s.seats = 2;
-  s.turn_based = true;
-  s.perfect_information = true;
-  s.deterministic = true;
-  s.default_frame_skip = 1;
+  GameSpec s = spec_of_turns(kName, "Tic-tac-toe");
   s.symmetry = Symmetry::dihedral;
   s.max_ticks = kCells;
   s.observation = {{.name = "board",
@@ -114,17 +97,7 @@ GameSpec T::spec(const Rules&) {
 void T::reset(const Rules& rules, State& s, MatchSeed seed) {
   s = State{};  // nothing of the last match may survive
   s.rng = Rng(seed, 0);
-  switch (rules.opens) {
-    case Rules::Opens::seat0:
-      s.to_move = 0;
-      break;
-    case Rules::Opens::seat1:
-      s.to_move = 1;
-      break;
-    case Rules::Opens::random:
-      s.to_move = s.rng.coin() ? 1 : 0;
-      break;
-  }
+  s.to_move = first_to_move(rules.opens, s.rng);
 }
 
 SeatMask T::to_act(const Rules& rules, const State& s) {
@@ -132,13 +105,8 @@ SeatMask T::to_act(const Rules& rules, const State& s) {
 }
 
 void T::act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action) {
-  if (status(rules, s).over || seat != s.to_move) {
-    throw GameError("tic_tac_toe: seat " + std::to_string(seat) + " is not to move");
-  }
-  const std::int32_t cell = action.empty() ? -1 : action[0];
-  if (cell < 0 || cell >= kCells) {
-    throw GameError("tic_tac_toe: cell " + std::to_string(cell) + " is not in [0, 9)");
-  }
+  check_turn(kName, status(rules, s).over, seat, s.to_move);
+  const std::int32_t cell = check_choice(kName, "cell", action, kCells);
   if (((s.marks[0] | s.marks[1]) >> cell & 1) != 0) {
     throw GameError("tic_tac_toe: cell " + std::to_string(cell) + " is taken");
   }
@@ -171,9 +139,7 @@ void T::bot(const Rules& rules, State& s, int seat, int bot) {
 
 void T::advance(const Rules& rules, State& s) {
   if (status(rules, s).over) return;
-  if (s.chosen < 0) {
-    throw GameError("tic_tac_toe: seat " + std::to_string(s.to_move) + " has not decided");
-  }
+  check_decided(kName, s.chosen, s.to_move);
   std::uint16_t& own = s.marks[s.to_move];
   own |= static_cast<std::uint16_t>(1U << s.chosen);
   if (three_in_a_row(own)) s.winner = static_cast<std::int8_t>(s.to_move);
@@ -191,11 +157,7 @@ void T::rewards(const Rules& rules, const State& s, std::span<float> out) {
   outcome(rules, s, out);
 }
 
-void T::outcome(const Rules&, const State& s, std::span<float> out) {
-  for (int seat = 0; seat < 2; ++seat) {
-    out[static_cast<std::size_t>(seat)] = s.winner < 0 ? 0.0F : (s.winner == seat ? 1.0F : -1.0F);
-  }
-}
+void T::outcome(const Rules&, const State& s, std::span<float> out) { pay_winner(s.winner, out); }
 
 // Packed as the spec says: 18 bits, least significant first, rounded up to whole bytes.
 void T::observe(const Rules&, const State& s, int seat, std::span<std::byte* const> tensors) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "game/game.hpp"
+#include "game/turns.hpp"
 
 namespace ludus {
 
@@ -21,7 +22,6 @@ struct TicTacToe {
   // Immutable, shared by all matches of a pool. Tables and parsed parameters belong here; it may
   // own heap memory, since nothing copies or changes it after make_rules.
   struct Rules {
-    enum class Opens : std::uint8_t { seat0, seat1, random };
     Opens opens = Opens::seat0;
     // Value of a board (base-3 number) to seat 0 under perfect play, seat 0 or seat 1 to move.
     std::array<std::array<std::int8_t, kBoards>, 2> value{};
