@@ -341,6 +341,8 @@ inline void bind_search(nb::module_& m, const GameSet& games) {
         s.read("opponent", o.opponent);
         s.read("opponent_skip", o.opponent_skip);
         s.read("explore", o.explore);
+        s.read("guide", o.guide);
+        s.read("guide_share", o.guide_share);
         s.read("threads", o.threads);
         s.finish();
         return new PlannerHandle{games.at(game).planner(Params(params), o)};

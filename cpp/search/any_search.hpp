@@ -183,6 +183,10 @@ struct PlannerOptions {
   int opponent = 0;     // bot of the other seats
   int opponent_skip = 50;
   float explore = 0.0F;  // weight of UCB's term; ELF's default has none
+  // Who plays the seat in the matches to the end: a bot, for this share of the decisions; -1 =
+  // chance alone, as in ELF.
+  int guide = -1;
+  float guide_share = 1.0F;
   int threads = 1;
 };
 
@@ -200,6 +204,8 @@ inline void validate(const PlannerOptions& o, const GameSpec& spec) {
   within("threads", o.threads, 1, 1024);
   if (spec.bots.empty()) throw SearchError(spec.name + " has no bots to plan against");
   within("opponent", o.opponent, 0, static_cast<double>(spec.bots.size() - 1));
+  within("guide", o.guide, -1, static_cast<double>(spec.bots.size() - 1));
+  within("guide_share", static_cast<double>(o.guide_share), 0, 1);
   if (spec.heads.size() != 1) throw SearchError(spec.name + ": planning wants one head");
   if (spec.max_ticks == 0) throw SearchError(spec.name + ": a match may never end");
 }

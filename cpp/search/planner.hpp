@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -177,6 +178,8 @@ class PlannerOf final : public AnyPlanner {
     }
   }
 
+  static constexpr std::int32_t kGuide = -1;  // in place of a choice: the guide decides
+
   // The seat decides, and everyone plays until its next decision is due.
   void decide(PlanTree& t, typename G::State& s, int seat, std::int32_t choice) const {
     const auto skip = static_cast<std::uint32_t>(options_.frame_skip);
@@ -186,10 +189,14 @@ class PlannerOf final : public AnyPlanner {
       const SeatMask seats = G::to_act(rules_, s);
       for (int other = 0; other < spec_.seats; ++other) {
         if ((seats >> other & 1U) == 0) continue;
-        if (other == seat) {
-          if (!decided) G::act(rules_, s, seat, std::span(&choice, 1));
-        } else if (tick % static_cast<std::uint32_t>(options_.opponent_skip) == 0) {
-          G::bot(rules_, s, other, options_.opponent);
+        if (other != seat) {
+          if (tick % static_cast<std::uint32_t>(options_.opponent_skip) == 0) {
+            G::bot(rules_, s, other, options_.opponent);
+          }
+        } else if (!decided && choice == kGuide) {
+          G::bot(rules_, s, seat, options_.guide);
+        } else if (!decided) {
+          G::act(rules_, s, seat, std::span(&choice, 1));
         }
       }
       decided = true;
@@ -200,19 +207,24 @@ class PlannerOf final : public AnyPlanner {
 
   float play_out(PlanTree& t, typename G::State& s, int seat, Rng& rng) const {
     while (!G::status(rules_, s).over) {
-      G::legal(rules_, s, seat, t.mask.data());
-      std::uint32_t legal = 0;
-      for (const std::uint8_t m : t.mask) legal += m != 0;
-      std::uint32_t nth = rng.below(std::max(legal, 1U));
-      std::int32_t choice = 0;
-      for (std::size_t a = 0; a < t.mask.size(); ++a) {
-        if (t.mask[a] != 0 && nth-- == 0) choice = static_cast<std::int32_t>(a);
-      }
-      decide(t, s, seat, choice);
+      const bool guided =
+          options_.guide >= 0 && rng.uniform() < static_cast<double>(options_.guide_share);
+      decide(t, s, seat, guided ? kGuide : chance(t, s, seat, rng));
     }
     std::array<float, kMaxSeats> out{};
     G::outcome(rules_, s, std::span(out).first(static_cast<std::size_t>(spec_.seats)));
     return 0.5F + 0.5F * out[static_cast<std::size_t>(seat)];
+  }
+
+  std::int32_t chance(PlanTree& t, const typename G::State& s, int seat, Rng& rng) const {
+    G::legal(rules_, s, seat, t.mask.data());
+    std::uint32_t legal = 0;
+    for (const std::uint8_t m : t.mask) legal += m != 0;
+    std::uint32_t nth = rng.below(std::max(legal, 1U));
+    for (std::size_t a = 0; a < t.mask.size(); ++a) {
+      if (t.mask[a] != 0 && nth-- == 0) return static_cast<std::int32_t>(a);
+    }
+    return 0;
   }
 
   PlannerOptions options_;

@@ -1,9 +1,8 @@
 """Search for one seat of a game whose seats decide at the same time, against a bot that is known.
 
 Root-parallel trees with random matches to their end (ELF, section 5 and table 7): written ``plan:8x100``
-(trees x rollouts),
-with ``,opponent=hit_and_run,explore=0.5`` and the like behind it. It plays on the match's whole state: it
-sees through fog.
+(trees x rollouts), with ``,opponent=hit_and_run,explore=0.5`` and the like behind it. It plays on the match's
+whole state: it sees through fog.
 """
 
 from __future__ import annotations
@@ -26,13 +25,18 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]
 
 class PlannerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``opponent``: who is thought to sit at the other seats ("" = the game's first bot), deciding every
-    ``opponent_skip`` ticks (0 = as often as the planner). ``explore``: weight of UCB's term; ELF's default
-    has none. ``threads``: of one decision; they change nothing but the time."""
+    ``opponent_skip`` ticks (0 = as often as the planner). ``guide``: a bot that plays the seat in the matches
+    to the end, for ``guide_share`` of its decisions, in place of chance alone; where chance always loses, it
+    tells nothing. ``explore``: weight of UCB's term; ELF's default has none. ``threads``: of one decision;
+    they change nothing but the time.
+    """
 
     trees: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 8
     rollouts: Count = 100
     opponent: str = ""
     opponent_skip: Annotated[int, msgspec.Meta(ge=0, le=1 << 20)] = 0
+    guide: str = ""
+    guide_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
     explore: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 0.0
     threads: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 1
 
@@ -94,11 +98,11 @@ class Planner:
         module = native or cast(NativeGames, core)
         self.spec: GameSpec = decode_spec(module.spec_json(game, dict(params)))
         bots = [b.name for b in self.spec.bots]
-        name = config.opponent or (bots[0] if bots else "")
-        if name not in bots:
-            near = get_close_matches(name, bots, 1, 0.4)
-            hint = f"did you mean {near[0]}?" if near else f"valid: {', '.join(bots) or 'none'}"
-            raise ValueError(f"plan: {game} has no bot {name!r} ({hint})")
+        for name in (config.opponent, config.guide):
+            if name and name not in bots:
+                near = get_close_matches(name, bots, 1, 0.4)
+                hint = f"did you mean {near[0]}?" if near else f"valid: {', '.join(bots) or 'none'}"
+                raise ValueError(f"plan: {game} has no bot {name!r} ({hint})")
         skip = frame_skip or self.spec.default_frame_skip
         self._core = module.make_planner(
             game,
@@ -107,7 +111,9 @@ class Planner:
                 "trees": float(config.trees),
                 "rollouts": float(config.rollouts),
                 "frame_skip": float(skip),
-                "opponent": float(bots.index(name)),
+                "opponent": float(bots.index(config.opponent)) if config.opponent else 0.0,
+                "guide": float(bots.index(config.guide)) if config.guide else -1.0,
+                "guide_share": config.guide_share,
                 "opponent_skip": float(config.opponent_skip or skip),
                 "explore": config.explore,
                 "threads": float(config.threads),

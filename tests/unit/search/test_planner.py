@@ -51,6 +51,17 @@ def test_a_win_in_one_is_found() -> None:
     assert all(not r.error for r in played)
 
 
+def test_a_guide_plays_better_than_chance() -> None:
+    state = state_of("tic_tac_toe")
+
+    def won(guide: str) -> float:
+        config = PlannerConfig(trees=2, rollouts=100, opponent="random", guide=guide)
+        plan = Planner("tic_tac_toe", {}, config).plan(state, 0, seed=1)
+        return float((plan.mean * plan.visits).sum() / plan.visits.sum())
+
+    assert won("perfect") > won("") + 0.05
+
+
 def test_texts_and_refusals() -> None:
     assert is_plan("plan:8x100")
     assert parse_plan("plan:8x100,opponent=hit_and_run,explore=0.5") == PlannerConfig(
