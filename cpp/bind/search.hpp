@@ -68,6 +68,7 @@ inline void read_search(Settings& s, SearchOptions& o) {
   s.read("gumbel_visit", o.gumbel_visit);
   s.read("gumbel_value", o.gumbel_value);
   s.read("forced_playouts", o.forced_playouts);
+  s.read("solver", o.solver);
 }
 
 inline void read_self_play(Settings& s, SelfPlayOptions& o) {
@@ -83,6 +84,8 @@ inline void read_self_play(Settings& s, SelfPlayOptions& o) {
   s.read("never_resign_share", o.never_resign_share);
   s.read("resign_plies", o.resign_plies);
   s.read("max_plies", o.max_plies);
+  s.read("random_share", o.random_share);
+  s.read("random_plies", o.random_plies);
 }
 
 using SearchArray = nb::ndarray<nb::device::cpu, nb::c_contig>;

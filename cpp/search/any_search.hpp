@@ -82,6 +82,10 @@ struct SelfPlayOptions {
   float never_resign_share = 0.1F;
   int resign_plies = 0;  // nobody gives up before
   int max_plies = 1 << 15;
+  // This share of the matches begins with 1 to `random_plies` random moves, which are not learned:
+  // positions that good play never leads to are seen too.
+  float random_share = 0.0F;
+  int random_plies = 0;
 };
 
 inline void validate(const SelfPlayOptions& o) {
@@ -99,6 +103,8 @@ inline void validate(const SelfPlayOptions& o) {
   within("never_resign_share", o.never_resign_share, 0, 1);
   within("resign_plies", o.resign_plies, 0, 1 << 20);
   within("max_plies", o.max_plies, 1, 1 << 20);
+  within("random_share", o.random_share, 0, 1);
+  within("random_plies", o.random_plies, 0, 1 << 15);
   within("stride", static_cast<double>(o.stride), 1, 1 << 20);
 }
 

@@ -47,6 +47,11 @@ struct SearchOptions {
   // Forced playouts at the root: at least sqrt(k * P * N) visits for every child that has any,
   // taken out of the policy target again (Wu 2019, section 3.2). 0 = off; KataGo: 2.
   float forced_playouts = 0.0F;
+
+  // Ends of matches are proofs: a node whose moves prove its outcome is worth exactly that, moves
+  // that are proven worse than another are left alone, and a search whose root is proven ends
+  // (Winands et al. 2008, MCTS-Solver; bounds as in Cazenave and Saffidine 2010).
+  bool solver = false;
 };
 
 inline void validate(const SearchOptions& o) {

@@ -96,10 +96,10 @@ class Root {
     }
     const Columns c = tree.columns(n);
     const std::span<const MoveKey> keys = tree.keys(n);
-    int best = 0;
-    for (int i = 1; i < n.tried; ++i) best = c.visits[i] > c.visits[best] ? i : best;
+    const int best = most_visited(tree, n, c);
     double total = 0.0;
     for (int i = 0; i < n.tried; ++i) {
+      if (!tree.worth(n, c, i)) continue;
       double kept = c.visits[i];
       if (o.forced_playouts > 0.0F && i != best) kept = pruned(tree, n, o, i, best);
       out[static_cast<std::size_t>(key_move(keys[static_cast<std::size_t>(i)]))] =
@@ -109,7 +109,11 @@ class Root {
     if (total > 0.0) {
       for (float& x : out) x = static_cast<float>(x / total);
     } else {  // no visit beyond the root's own: the network alone
-      for (const MoveKey k : keys) out[static_cast<std::size_t>(key_move(k))] = key_prior(k);
+      for (int i = 0; i < n.moves; ++i) {
+        if (!tree.worth(n, c, i)) continue;
+        const MoveKey k = keys[static_cast<std::size_t>(i)];
+        out[static_cast<std::size_t>(key_move(k))] = key_prior(k);
+      }
       const float sum = std::accumulate(out.begin(), out.end(), 0.0F);
       for (float& x : out) x /= std::max(sum, 1e-30F);
     }
@@ -122,25 +126,19 @@ class Root {
     const std::span<const MoveKey> keys = tree.keys(n);
     if (o.gumbel_moves > 0 && temperature <= 0.0F) return gumbel_winner(tree, n, o);
     const Columns c = tree.columns(n);
-    if (n.tried == 0) return key_move(keys[0]);
-    if (temperature <= 0.0F) {
-      int best = 0;
-      for (int i = 1; i < n.tried; ++i) {
-        if (c.visits[i] < c.visits[best]) continue;
-        if (c.visits[i] > c.visits[best] || mean(c, i) > mean(c, best)) best = i;
-      }
-      return key_move(keys[static_cast<std::size_t>(best)]);
-    }
+    const int top = most_visited(tree, n, c);
+    if (top < 0) return key_move(keys[n.tried]);  // the likeliest of those that nothing is known of
+    if (temperature <= 0.0F) return key_move(keys[static_cast<std::size_t>(top)]);
     double total = 0.0;
-    const double most = *std::max_element(c.visits, c.visits + n.tried);
+    const double most = c.visits[top];
     const auto weight = [&](int i) {
       return std::pow(c.visits[i] / std::max(most, 1.0), 1.0 / static_cast<double>(temperature));
     };
-    for (int i = 0; i < n.tried; ++i) total += weight(i);
+    for (int i = 0; i < n.tried; ++i) total += tree.worth(n, c, i) ? weight(i) : 0.0;
     double x = rng.uniform() * total;
-    int pick = 0;
+    int pick = top;
     for (int i = 0; i < n.tried; ++i) {
-      if (c.visits[i] == 0) continue;
+      if (c.visits[i] == 0 || !tree.worth(n, c, i)) continue;
       pick = i;
       x -= weight(i);
       if (x < 0.0) break;
@@ -151,6 +149,18 @@ class Root {
  private:
   static float mean(const Columns& c, int i) {
     return c.visits[i] > 0 ? c.sum[i] / static_cast<float>(c.visits[i]) : 0.0F;
+  }
+  // Of the tried moves that may be the best (of equals the one with the higher mean); -1 if none.
+  static int most_visited(const Tree& tree, const Node& n, const Columns& c) {
+    int best = -1;
+    for (int i = 0; i < n.tried; ++i) {
+      if (!tree.worth(n, c, i)) continue;
+      if (best < 0 || c.visits[i] > c.visits[best] ||
+          (c.visits[i] == c.visits[best] && mean(c, i) > mean(c, best))) {
+        best = i;
+      }
+    }
+    return best;
   }
 
   void add_noise(Tree& tree, const SearchOptions& o, Rng& rng) {
@@ -190,7 +200,8 @@ class Root {
     for (int i = 0; i < n.tried; ++i) {
       const int visits = c.visits[i] + c.under_way[i];
       const float prior = key_prior(keys[static_cast<std::size_t>(i)]);
-      if (c.visits[i] > 0 && visits < forced_visits(tree, o, prior)) return i;
+      if (c.visits[i] > 0 && visits < forced_visits(tree, o, prior) && tree.worth(n, c, i))
+        return i;
     }
     return -1;
   }

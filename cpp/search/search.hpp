@@ -133,14 +133,15 @@ class Search {
   [[nodiscard]] bool done(int slot) const {
     const Slot& s = at(slot);
     return s.tree.under_way() == 0 && !s.waiting &&
-           (s.full || (s.tree.visits() > 0 && s.tree.visits() >= s.visits));
+           (s.full || solved(s) || (s.tree.visits() > 0 && s.tree.visits() >= s.visits));
   }
 
   // One descent. The slot's match must not be over.
   Simulated simulate(int slot) {
     Slot& s = at(slot);
     if (s.waiting) return Simulated::blocked;
-    if (s.full || (s.tree.visits() > 0 && s.tree.visits() + s.tree.under_way() >= s.visits)) {
+    if (s.full || solved(s) ||
+        (s.tree.visits() > 0 && s.tree.visits() + s.tree.under_way() >= s.visits)) {
       return Simulated::done;
     }
     copy_state<G>(rules_, work_, s.state);
@@ -181,6 +182,12 @@ class Search {
     }
   }
 
+  // A byte a move: whether it may be played. Valid until the search goes on.
+  std::span<const std::uint8_t> legal(int slot) {
+    G::legal(rules_, at(slot).state, seat(slot), mask_.data());
+    return mask_;
+  }
+
   [[nodiscard]] int choose(int slot, float temperature, Rng& rng) const {
     const Slot& s = at(slot);
     return s.root.choose(s.tree, options_, temperature, rng);
@@ -203,6 +210,11 @@ class Search {
 
   Slot& at(int slot) { return slots_[static_cast<std::size_t>(slot)]; }
   [[nodiscard]] const Slot& at(int slot) const { return slots_[static_cast<std::size_t>(slot)]; }
+
+  // Gumbel's halving wants all its simulations.
+  [[nodiscard]] bool solved(const Slot& s) const {
+    return options_.solver && options_.gumbel_moves == 0 && s.tree.visits() > 0 && s.tree.proven();
+  }
 
   void prepare(Slot& s) {
     s.root.prepare(s.tree, options_, *s.rng, s.visits, s.noise);
@@ -275,6 +287,7 @@ class Search {
       id = s.tree.add_terminal(parent, place, mover, value);
       if (id != 0) {
         s.tree.back_up(id, value);
+        if (options_.solver) s.tree.prove(id);
         ++simulations_;
         return Simulated::terminal;
       }

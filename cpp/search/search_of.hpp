@@ -157,7 +157,10 @@ class SearchOf final : public AnySearch {
       r.move.push_back(key_move(key));
       r.move_visits.push_back(visits);
       r.prior.push_back(key_prior(key));
-      r.mean.push_back(visits > 0 ? c.sum[i] / static_cast<float>(visits) : 0.0F);
+      const Bounds b = i < n.tried ? tree.bounds(n, c, i) : Bounds{};
+      r.mean.push_back(b.proven()   ? static_cast<float>(b.low)
+                       : visits > 0 ? c.sum[i] / static_cast<float>(visits)
+                                    : 0.0F);
       r.policy.push_back(target[static_cast<std::size_t>(key_move(key))]);
     }
     return r;

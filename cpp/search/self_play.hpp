@@ -102,12 +102,32 @@ class SelfPlayOf final : public AnySelfPlay {
       s.match = next_match_;
       next_match_ += options_.stride;
       search_.reset(slot, {options_.seed, s.match});
+      s.rng = Rng({options_.seed, s.match}, 0x73656c66);
+      s.never_resign = s.rng.uniform() < static_cast<double>(options_.never_resign_share);
+      s.lowest = {1.0F, 1.0F};
+      s.game.clear_plies();
+      open(slot, s);
     } while (search_.status(slot).over);
-    s.rng = Rng({options_.seed, s.match}, 0x73656c66);
-    s.never_resign = s.rng.uniform() < static_cast<double>(options_.never_resign_share);
-    s.lowest = {1.0F, 1.0F};
-    s.game.clear_plies();
     begin(slot, s);
+  }
+
+  // The random moves of a match's beginning; they may end it.
+  void open(int slot, Slot& s) {
+    if (options_.random_plies == 0 || options_.random_share == 0.0F) return;
+    if (s.rng.uniform() >= static_cast<double>(options_.random_share)) return;
+    s.full = false;
+    auto left = 1 + s.rng.below(static_cast<std::uint32_t>(options_.random_plies));
+    for (; left > 0 && !search_.status(slot).over; --left) {
+      const std::span<const std::uint8_t> legal = search_.legal(slot);
+      std::uint32_t count = 0;
+      for (const std::uint8_t m : legal) count += m != 0;
+      if (count == 0) return;
+      std::uint32_t nth = s.rng.below(count);
+      int move = 0;
+      while (legal[static_cast<std::size_t>(move)] == 0 || nth-- > 0) ++move;
+      record(slot, s, search_.seat(slot), move, 0.0F);
+      search_.play(slot, move);
+    }
   }
 
   void begin(int slot, Slot& s) {

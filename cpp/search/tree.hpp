@@ -38,6 +38,9 @@ struct Node {
   std::uint16_t slot = 0;  // its place among the parent's tried moves
   std::int8_t seat = 0;    // who decides here; at the end of a match: who decided last
   State state = pending;
+  // What is proven of the outcome for `seat`: -1 lost, 0 drawn, 1 won. Equal at the end of a match.
+  std::int8_t low = -1, high = 1;
+  bool told = false;  // some child has closer bounds than a position that nothing is known of
 };
 static_assert(sizeof(Node) <= 32);
 
@@ -53,6 +56,12 @@ using MoveKey = std::int32_t;
 [[nodiscard]] constexpr float key_prior(MoveKey key) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(key) >> 16 << 15);
 }
+
+// What is proven of a move's outcome, for whoever makes it.
+struct Bounds {
+  int low = -1, high = 1;
+  [[nodiscard]] bool proven() const { return low == high; }
+};
 
 // Views of one node's columns.
 struct Columns {
@@ -91,10 +100,13 @@ class Tree {
   [[nodiscard]] const Node& node(NodeId id) const { return *arena_.at<Node>(id); }
   [[nodiscard]] std::int32_t visits() const { return visits_; }  // of the root
   [[nodiscard]] std::int32_t under_way() const { return under_way_; }
-  // Mean value of the root for the seat that decides there.
+  // Mean value of the root for the seat that decides there; its outcome where that is proven.
   [[nodiscard]] float value() const {
-    return visits_ > 0 ? static_cast<float>(sum_ / visits_) : 0.0F;
+    if (visits_ == 0) return 0.0F;
+    return proven() ? static_cast<float>(node(root_).low) : static_cast<float>(sum_ / visits_);
   }
+  // Whether the outcome of the root is known.
+  [[nodiscard]] bool proven() const { return root_ != 0 && node(root_).low == node(root_).high; }
   [[nodiscard]] const Arena& arena() const { return arena_; }
 
   [[nodiscard]] std::span<MoveKey> keys(const Node& n) {
@@ -137,8 +149,43 @@ class Tree {
     if (id == 0) return 0;
     node(id).state = Node::terminal;
     node(id).value = value;
+    node(id).low = node(id).high = static_cast<std::int8_t>((value > 0.0F) - (value < 0.0F));
     link(id);
     return id;
+  }
+
+  // What is proven of the tried move at `slot` of a node.
+  [[nodiscard]] Bounds bounds(const Node& n, const Columns& c, int slot) const {
+    if (c.child[slot] == 0) return {};
+    const Node& child = node(c.child[slot]);
+    if (child.seat == n.seat) return {child.low, child.high};
+    return {-child.high, -child.low};
+  }
+
+  // The bounds of a node are closer than they were: so may be those of the nodes above it.
+  void prove(NodeId id) {
+    for (NodeId at = node(id).parent; at != 0; at = node(at).parent) {
+      Node& n = node(at);
+      n.told = true;
+      const Columns c = columns(n);
+      Bounds all{-1, n.tried == n.moves ? -1 : 1};
+      for (int i = 0; i < n.tried; ++i) {
+        const Bounds b = bounds(n, c, i);
+        all = {std::max(all.low, b.low), std::max(all.high, b.high)};
+      }
+      if (all.low == n.low && all.high == n.high) return;
+      n.low = static_cast<std::int8_t>(all.low);
+      n.high = static_cast<std::int8_t>(all.high);
+    }
+  }
+
+  // Whether the move at place `i` may still be the best one: not proven lost while others are open,
+  // nor unable to beat what another is proven to give. All are where everything is lost.
+  [[nodiscard]] bool worth(const Node& n, const Columns& c, int i) const {
+    if (!n.told || n.high < 0) return true;
+    if (i >= n.tried) return n.low < 1;
+    const Bounds b = bounds(n, c, i);
+    return b.high > n.low || (n.low >= 0 && b.low == n.low);
   }
 
   // Gives a pending node its priors (`policy[move]`, any positive scale; empty = equal) and counts
@@ -186,6 +233,7 @@ class Tree {
       c += std::log((1.0F + static_cast<float>(visits) + o.c_base) / o.c_base);
     }
     const float scale = c * root;
+    if (n.told) return select_told(n, mean, scale, o);
     const MoveKey* key = arena_.at<MoveKey>(n.keys);
     const Columns col = columns(n);
     int best = -1;
@@ -406,6 +454,32 @@ class Tree {
     int at = first;
     while (key[at] != best) ++at;
     std::swap(key[first], key[at]);
+  }
+
+  // `select` where outcomes of some moves are known: those are worth exactly that, and moves that
+  // cannot be the best are left out.
+  [[nodiscard]] int select_told(const Node& n, float mean, float scale,
+                                const SearchOptions& o) const {
+    const MoveKey* key = arena_.at<MoveKey>(n.keys);
+    const Columns c = columns(n);
+    int best = -1;
+    float best_score = -std::numeric_limits<float>::infinity();
+    for (int i = 0; i < n.tried; ++i) {
+      if (!worth(n, c, i)) continue;
+      const Bounds b = bounds(n, c, i);
+      const auto visited = static_cast<float>(c.visits[i]);
+      const float lost = o.virtual_loss * static_cast<float>(c.under_way[i]);
+      const float q = b.proven() ? static_cast<float>(b.low)
+                                 : (c.sum[i] - lost) / std::max(visited + lost, 1.0F);
+      const float score = q + scale * key_prior(key[i]) / (1.0F + visited);
+      if (score > best_score) {
+        best_score = score;
+        best = i;
+      }
+    }
+    if (n.tried == n.moves || n.low == 1) return best;
+    const float score = first_play(o, mean) + scale * key_prior(key[n.tried]);
+    return score > best_score ? n.tried : best;
   }
 
   static float first_play(const SearchOptions& o, float mean) {

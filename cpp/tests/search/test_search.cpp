@@ -559,3 +559,101 @@ TEST_CASE("self-play: matches depend on their number alone, and seats may give u
   CHECK(resigned > 10);
   CHECK(never > static_cast<int>(g.match.size()) / 8);
 }
+
+namespace {
+
+// The value of a position of tic-tac-toe for whoever moves, by looking at all of it.
+int exact_value(const T::Rules& rules, const T::State& state) {
+  std::array<std::uint8_t, 9> mask{};
+  T::legal(rules, state, state.to_move, mask.data());
+  int best = -1;
+  for (std::int32_t move = 0; move < 9 && best < 1; ++move) {
+    if (mask[static_cast<std::size_t>(move)] == 0) continue;
+    T::State next = state;
+    T::act(rules, next, state.to_move, std::span(&move, 1));
+    T::advance(rules, next);
+    std::array<float, 2> out{};
+    if (T::status(rules, next).over) T::outcome(rules, next, out);
+    const int value = T::status(rules, next).over
+                          ? static_cast<int>(out[static_cast<std::size_t>(state.to_move)])
+                          : -exact_value(rules, next);
+    best = std::max(best, value);
+  }
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("search: what a solver proves is true, and it is played") {
+  for (const int leaves : {1, 4}) {
+    constexpr int kMost = 20000;
+    Search<T> s = search_of({.visits = kMost, .leaves = leaves, .solver = true});
+    Rng rng({3, 0}, 0);
+    std::array<int, 3> seen{};
+    for (std::uint64_t match = 0; match < 30; ++match) {
+      s.reset(0, {7, match});
+      while (!s.status(0).over) {
+        const int ply = 9 - static_cast<int>(std::ranges::count(s.legal(0), 1));
+        if (ply < 3 || rng.uniform() < 0.3) {  // anywhere
+          const auto legal = s.legal(0);
+          auto move = static_cast<int>(rng.below(9));
+          while (legal[static_cast<std::size_t>(move)] == 0) move = (move + 1) % 9;
+          s.play(0, move);
+          continue;
+        }
+        const int value = exact_value(s.rules(), s.state(0));
+        run(s, 0, kMost, rng);
+        const Tree& tree = s.tree(0);
+        REQUIRE(tree.proven());
+        REQUIRE(static_cast<int>(tree.value()) == value);
+        REQUIRE(tree.visits() < kMost);
+        REQUIRE(tree.consistent());
+        ++seen[static_cast<std::size_t>(value + 1)];
+        std::array<float, 9> target{};
+        s.target(0, target);
+        for (std::int32_t move = 0; move < 9; ++move) {  // what is taught keeps the value
+          if (target[static_cast<std::size_t>(move)] == 0.0F) continue;
+          T::State next = s.state(0);
+          T::act(s.rules(), next, s.state(0).to_move, std::span(&move, 1));
+          T::advance(s.rules(), next);
+          std::array<float, 2> out{};
+          const bool over = T::status(s.rules(), next).over;
+          if (over) T::outcome(s.rules(), next, out);
+          const int after = over ? static_cast<int>(out[static_cast<std::size_t>(s.seat(0))])
+                                 : -exact_value(s.rules(), next);
+          REQUIRE(after == value);
+        }
+        s.play(0, s.choose(0, rng.uniform() < 0.5 ? 1.0F : 0.0F, rng));
+      }
+    }
+    CHECK(*std::ranges::min_element(seen) > 3);  // wins, draws and losses came up
+  }
+}
+
+TEST_CASE("self-play: matches may begin anywhere, and what chance played is not learned") {
+  SelfPlayOf<T> play(Params(), {.visits = 12},
+                     {.slots = 8, .seed = 4, .random_share = 0.5F, .random_plies = 3},
+                     {.kind = "uniform"});
+  play.collect(4000);
+  const GameColumns g = play.take_games();
+  REQUIRE(g.match.size() > 100);
+  std::array<int, 4> begun{};
+  std::size_t ply = 0;
+  for (const std::int32_t plies : g.plies) {
+    int chance = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(plies); ++i) {
+      if (g.full[ply + i] != 0) continue;
+      CHECK(i == static_cast<std::size_t>(chance));  // only at the beginning
+      CHECK(g.targets[ply + i] == 0);
+      ++chance;
+    }
+    REQUIRE(chance <= 3);
+    ++begun[static_cast<std::size_t>(chance)];
+    ply += static_cast<std::size_t>(plies);
+  }
+  const auto all = static_cast<double>(g.match.size());
+  CHECK(begun[0] / all == doctest::Approx(0.5).epsilon(0.2));
+  for (std::size_t i = 1; i < 4; ++i)
+    CHECK(begun[i] / all == doctest::Approx(1.0 / 6).epsilon(0.4));
+  CHECK_THROWS_AS(validate(SelfPlayOptions{.random_share = 1.5F}), SearchError);
+}

@@ -25,7 +25,8 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     are
     considered at the root, by sequential halving. ``forced_playouts``: k of KataGo's rule (2 there), with the
     policy target pruned. ``leaves``: of one tree in a batch, for single matches; more than 1 uses
-    ``virtual_loss``. ``cache``: positions whose evaluation is remembered.
+    ``virtual_loss``. ``cache``: positions whose evaluation is remembered. ``solver``: ends of matches are
+    proofs; outcomes that follow from them are exact, and a search whose root is proven ends.
     """
 
     visits: Visits = 400
@@ -43,6 +44,7 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gumbel_visit: NonNegative = 50.0
     gumbel_value: NonNegative = 0.1
     forced_playouts: NonNegative = 0.0
+    solver: bool = False
     cache: Natural = 0
 
     def settings(self) -> dict[str, float]:
@@ -63,6 +65,8 @@ class SelfPlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     where
     its value falls below a threshold that is tracked so that at most ``resign_errors`` of the matches that
     would have been given up are not lost; ``never_resign_share`` of the matches, played to their end, tell.
+    ``random_share`` of the matches begin with 1 to ``random_plies`` random moves, which are not learned:
+    positions that good play never leads to are learned from too.
     """
 
     slots: Annotated[int, msgspec.Meta(ge=1, le=1 << 16)] = 64  # matches at once of a thread
@@ -75,6 +79,8 @@ class SelfPlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     resign_errors: Share = 0.05
     resign_plies: Natural = 0
     never_resign_share: Share = 0.1
+    random_share: Share = 0.0
+    random_plies: Annotated[int, msgspec.Meta(ge=0, le=1 << 15)] = 0
 
     def settings(self) -> dict[str, float]:
         """As the core takes them, the threshold of giving up apart."""

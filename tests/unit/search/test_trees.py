@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from ludus.games import spec as game_spec
+from ludus.games.connect_four import Solver, random_positions
 from ludus.policies.config import PolicyConfig
 from ludus.policies.residual import ResidualNetwork, make_network
 from ludus.policies.symmetry import Symmetries
@@ -50,6 +51,29 @@ def test_an_evaluator_in_python_finds_what_the_core_finds() -> None:
         assert here.line(slot)[0] in a.moves
     # Seat 0 has two stones in a row below: one move makes three with both ends open, and wins.
     assert here.simulations == core.simulations == 900
+
+
+def test_what_a_tree_proves_is_what_the_solver_says() -> None:
+    """Connect Four late: random matches as leaves, outcomes proven from the ends."""
+    solver, most = Solver(16), 3000
+    trees = Trees(GAME, config=SearchConfig(visits=most, solver=True), evaluator="rollout")
+    seen: list[float] = []
+    for columns in random_positions((28, 34), 40, seed=5):
+        trees.reset(0, seed=1)
+        for column in columns:
+            trees.play(0, column)
+        trees.run([0])
+        root = trees.root(0)
+        if root.visits == most:
+            continue
+        assert root.value == solver.value(columns)
+        assert trees.consistent(0)
+        values = solver.values(columns)
+        assert all(values[m] == root.value for m, p in zip(root.moves, root.policy, strict=True) if p > 0)
+        assert values[trees.choose(0)] == root.value
+        seen.append(root.value)
+    assert len(seen) >= 20
+    assert set(seen) >= {-1.0, 1.0}
 
 
 def test_a_win_in_one_is_played_and_the_end_is_told() -> None:
