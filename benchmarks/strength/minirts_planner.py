@@ -1,0 +1,107 @@
+"""MiniRTS by search, as in ELF's table 7: how often a planner beats a bot, and what a move costs.
+
+    python -m benchmarks.strength.minirts_planner plan:8x100,opponent=random --against simple --matches 1000
+    python -m benchmarks.strength.minirts_planner plan:8x100,opponent=simple,guide=simple --against simple
+
+Both sides decide every 50 ticks. Matches are played in chunks that are always finished, so a limit in
+``--minutes`` favours neither short matches nor long ones; with ``--out FILE`` chunks that are there already
+are not played again. Processor time, Wilson's 95% intervals.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import msgspec
+
+from ludus.games import spec as game_spec
+from ludus.ratings import wilson_interval
+from ludus.train.evaluation import seat_of_plan
+from ludus.train.evaluator import plan_player, play_matches, scripted_player
+
+GAME, SKIP = "minirts", 50
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """Matches with seeds of their own."""
+
+    player: str
+    against: str
+    number: int
+    matches: int
+    won: int
+    drawn: int
+    lost: int
+    moves: int
+    processor_s: float
+
+
+def play_chunk(player: str, against: str, number: int, matches: int, seed: int) -> Chunk:
+    """Matches ``number * matches`` and the following ones of this pairing."""
+    spec = game_spec(GAME)
+    own = seed * 1_000_003 + number
+    begin = time.process_time()
+    results = play_matches(
+        spec,
+        {},
+        plan_player(player, spec, {}, own, SKIP),
+        scripted_player(against, spec, own, SKIP),
+        matches=matches,
+        seed=own,
+    )
+    spent = time.process_time() - begin
+    outcomes = [r.outcome[seat_of_plan(r, 0)] for r in results if not r.error]
+    won, lost = sum(o > 0 for o in outcomes), sum(o < 0 for o in outcomes)
+    moves = sum(-(-r.ticks // SKIP) for r in results)
+    return Chunk(player, against, number, len(results), won, len(results) - won - lost, lost, moves, spent)
+
+
+def line(chunks: list[Chunk]) -> str:
+    """A row of the table."""
+    won, matches = sum(c.won for c in chunks), sum(c.matches for c in chunks)
+    drawn, lost = sum(c.drawn for c in chunks), sum(c.lost for c in chunks)
+    moves = max(1, sum(c.moves for c in chunks))
+    interval = wilson_interval(won, matches)
+    cost = sum(c.processor_s for c in chunks) / moves
+    return (
+        f"| `{chunks[0].player}` | {chunks[0].against} | {matches} | {won} | {drawn} | {lost} | "
+        f"{interval.rate:.1%} | {interval.low:.1%} to {interval.high:.1%} | {cost:.2f} |"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("player", help="plan:TREESxROLLOUTS and its settings")
+    parser.add_argument("--against", default="simple")
+    parser.add_argument("--matches", type=int, default=100)
+    parser.add_argument("--chunk", type=int, default=10, help="matches that are always finished together")
+    parser.add_argument("--minutes", type=float, default=0.0, help="no chunk begins after that; 0 = no limit")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="JSON lines, one a chunk; read first where it exists")
+    args = parser.parse_args()
+    end = time.monotonic() + 60.0 * args.minutes
+    decoder = msgspec.json.Decoder(Chunk)
+    text = args.out.read_text(encoding="utf-8") if args.out and args.out.is_file() else ""
+    known = [decoder.decode(row) for row in text.splitlines() if row.strip()]
+    chunks = [c for c in known if (c.player, c.against) == (args.player, args.against)]
+    have = {c.number for c in chunks}
+    for number in range(-(-args.matches // args.chunk)):
+        if number in have:
+            continue
+        if args.minutes > 0 and time.monotonic() >= end:
+            break
+        chunks.append(play_chunk(args.player, args.against, number, args.chunk, args.seed))
+        if args.out:
+            with args.out.open("ab") as file:
+                file.write(msgspec.json.encode(chunks[-1]) + b"\n")
+        print(line(chunks), flush=True)
+    print("| player | against | matches | won | drawn | lost | won | 95% interval | processor s a move |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    if chunks:
+        print(line(chunks))
+
+
+if __name__ == "__main__":
+    main()
