@@ -24,6 +24,7 @@ COMMANDS: dict[str, Entry] = {
     "train": Entry("train:Train", "train a policy as a preset says"),
     "resume": Entry("train:Resume", "go on with a run that was interrupted"),
     "eval": Entry("evaluate:Eval", "one player against another, with confidence intervals"),
+    "rate": Entry("rate:Rate", "everyone against everyone: Elo and Nash averaging"),
     "replay info": Entry("replay:ReplayInfo", "what a recorded match holds"),
     "replay verify": Entry("replay:ReplayVerify", "whether it plays out the same again"),
     "replay to-html": Entry("replay:ReplayToHtml", "one page that shows it, offline"),

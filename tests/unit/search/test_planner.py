@@ -52,14 +52,15 @@ def test_a_win_in_one_is_found() -> None:
 
 
 def test_a_guide_plays_better_than_chance() -> None:
+    """One rollout a tree: what it says is what the match to the end says."""
     state = state_of("tic_tac_toe")
 
     def won(guide: str) -> float:
-        config = PlannerConfig(trees=2, rollouts=100, opponent="random", guide=guide)
+        config = PlannerConfig(trees=300, rollouts=1, opponent="random", guide=guide)
         plan = Planner("tic_tac_toe", {}, config).plan(state, 0, seed=1)
         return float((plan.mean * plan.visits).sum() / plan.visits.sum())
 
-    assert won("perfect") > won("") + 0.05
+    assert won("perfect") > won("") + 0.1
 
 
 def test_texts_and_refusals() -> None:

@@ -1,0 +1,84 @@
+"""``ludus rate``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from ludus.cli import console
+from ludus.cli.arguments import option, positional
+from ludus.cli.errors import DONE
+from ludus.cli.params import game_spec, read_params
+
+if TYPE_CHECKING:
+    from ludus.train.evaluation import EvalResult
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Natural = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """Everyone against everyone: Elo with its error, and Nash averaging, which neither copies of a player nor
+    cycles of who beats whom mislead.
+
+    A player is what it is for ludus eval; RUN@all (RUN@all+search:100) stands for the versions that a run
+    kept (run.keep_checkpoints), spread evenly. With --neighbours 1 only consecutive ones meet: that is
+    self-play Elo, cheap, and known to flatter."""
+
+    players: Annotated[tuple[str, ...], positional("who is rated")]
+    game: Annotated[str, option("which game (default: the one the weights were trained on)", "GAME")] = ""
+    matches: Annotated[Count, option("of each pair", "N")] = 40
+    versions: Annotated[Count, option("most versions that RUN@all stands for", "N")] = 12
+    neighbours: Annotated[Natural, option("only players so far apart meet; 0 = all", "N")] = 0
+    frame_skip: Annotated[Natural, option("ticks between decisions (default: each player's own)", "N")] = 0
+    param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
+    seed: Annotated[Natural, option("of the matches", "N")] = 1
+    greedy: Annotated[bool, option("play the most probable action instead of drawing one")] = False
+    threads: Annotated[Natural, option("threads that simulate; 0 plays in the main one", "N")] = 0
+    json: Annotated[bool, option("one JSON document on stdout")] = False
+
+    def run(self) -> int:
+        params = read_params(self.param, self.game)
+        if self.game:
+            game_spec(self.game, params)
+        from ludus.train.tournament import tournament
+
+        def told(result: EvalResult) -> None:
+            console.note(
+                f"{result.player} against {result.against}: {result.wins} won, {result.draws} drawn, "
+                f"{result.losses} lost"
+            )
+
+        table = tournament(
+            self.players,
+            game=self.game,
+            params=params or None,
+            matches=self.matches,
+            versions=self.versions,
+            neighbours=self.neighbours,
+            seed=self.seed,
+            frame_skip=self.frame_skip,
+            greedy=self.greedy,
+            threads=self.threads,
+            told=told,
+        )
+        if self.json:
+            console.document(table)
+            return DONE
+        ordered = sorted(table.standings, key=lambda s: -s.elo)
+        rows = [
+            (
+                s.player,
+                f"{s.elo:+.0f}",
+                f"{1.96 * s.elo_error:.0f}",
+                f"{s.nash_rating:+.0f}",
+                console.percent(s.nash_share),
+                console.percent(s.points / max(1, s.matches)),
+                str(s.matches),
+            )
+            for s in ordered
+        ]
+        head = ("player", "Elo", "95% +-", "against Nash", "share of it", "score", "matches")
+        console.result(console.table(rows, head))
+        return DONE
