@@ -4,6 +4,7 @@
 #   make test   every test that CI runs
 #
 # Settings: PYTHON=python3.12 (>= 3.10), VENV=.venv, EXTRAS=train,cli,dev, PYTEST_ARGS="-k pool -x",
+# PEERS_ARGS="--seconds 20 --rows atari-sf" (make bench-peers),
 # PRESETS="debug clang" (make determinism), CPP_PRESET=asan (the build that make test runs the C++ tests of).
 
 SHELL := /bin/bash
@@ -16,6 +17,7 @@ PYTHON ?= python3
 VENV ?= .venv
 EXTRAS ?= train,cli,dev
 PYTEST_ARGS ?=
+PEERS_ARGS ?=
 PRESETS ?=
 CPP_PRESET ?= release
 BIN := $(VENV)/bin
@@ -74,6 +76,11 @@ demo: $(VENV)/installed ## train a MiniRTS player (about ten minutes), rate it, 
 bench: $(VENV)/installed ## simulation and training throughput on this machine
 	@$(BIN)/ludus bench sim minirts
 	@$(BIN)/ludus bench train minirts
+
+.PHONY: bench-peers
+bench-peers: $(VENV)/installed ## training beside Sample Factory, Stable-Baselines3 and PufferLib (needs the network once)
+	@$(BIN)/python -m pip install -c constraints.txt --no-build-isolation ".[gymnasium,atari,vizdoom]" 2>&1 | $(NEWS)
+	@$(BIN)/python benchmarks/peers/compare.py $(PEERS_ARGS)
 
 # --- tests ---------------------------------------------------------------------------------------
 

@@ -1,0 +1,52 @@
+"""Ludus's side of a comparison: a training as ``ludus train`` does it, progress told after every update.
+
+python ludus_side.py PRESET --frames-per-decision 4 --progress FILE
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from ludus.train.api import start_run
+from ludus.train.observer import SilentObserver, UpdateMetrics
+from ludus.train.preset_file import load_preset
+
+
+class Progress(SilentObserver):
+    """Appends ``monotonic_ns frames`` after each update."""
+
+    def __init__(self, path: str, frames_per_decision: int) -> None:
+        self._file = open(path, "a", buffering=1)  # noqa: SIM115 - open as long as the process
+        self._frames = frames_per_decision
+
+    def on_update(self, metrics: UpdateMetrics) -> None:
+        """Decisions that were trained on, in frames."""
+        self._file.write(f"{time.monotonic_ns()} {metrics.steps * self._frames}\n")
+
+    def on_message(self, text: str) -> None:
+        """To the log."""
+        print(text, flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("preset")
+    parser.add_argument("--frames-per-decision", type=int, default=1)
+    parser.add_argument("--precision", default="auto")
+    parser.add_argument("--progress", required=True)
+    arguments = parser.parse_args()
+    preset = load_preset(arguments.preset).preset
+    preset = msgspec.structs.replace(
+        preset, run=msgspec.structs.replace(preset.run, precision=arguments.precision)
+    )
+    start_run(preset, Path("run"), observer=Progress(arguments.progress, arguments.frames_per_decision))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
