@@ -29,7 +29,7 @@ _record_summaries = Learner._record_summaries
 
 
 def record_summaries(learner: Learner, variables: AttrDict) -> AttrDict:
-    """2.1.1 with V-trace fails here, on a statistic that only a plot needs: the tensor is not in the batch."""
+    """2.1.1 with V-trace fails here, on a statistic for a plot: the tensor is not in the batch."""
     variables.mb.setdefault("advantages", variables["values"])
     return _record_summaries(learner, variables)
 

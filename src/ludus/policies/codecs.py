@@ -87,6 +87,11 @@ def entity_rows(spec: TensorSpec, packed: Tensor) -> tuple[Tensor, Tensor, Tenso
     return _IDENTITY.present(spec, packed)
 
 
+def is_bytes(spec: TensorSpec) -> bool:
+    """Whether a tensor is bytes that stand for themselves times a scale, as pictures are."""
+    return spec.dtype == "u8" and codec_of(spec) is _IDENTITY
+
+
 def sparse_planes(spec: TensorSpec, packed: Tensor) -> SparsePlanes | None:
     """The planes as entries, where the codec packs entries and the processor gains by it."""
     codec = codec_of(spec)

@@ -16,13 +16,13 @@ from torch import Tensor, nn
 
 from ludus.flow import GameSpec, TensorSpec
 from ludus.policies.autoregressive import AutoregressiveHeads, Entities, Pointing, pointed_tensor
-from ludus.policies.codecs import codec_of, entity_rows, sparse_planes
+from ludus.policies.codecs import codec_of, entity_rows, is_bytes, sparse_planes
 from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
 from ludus.policies.memory import Recall, Recurrent
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
 from ludus.policies.preference import Independent, Preference
-from ludus.policies.torso import Dense, Rows, make_planes
+from ludus.policies.torso import Dense, Planes, Residual, Rows, make_planes
 from ludus.policies.unfolded import Unfolded
 
 Observation = Mapping[str, Tensor]
@@ -215,7 +215,9 @@ class PolicyNetwork(nn.Module):
                 packed = obs[tensor.name]
                 sparse = self.config.channels and self.planes[tensor.name].sparse
                 planes = sparse_planes(tensor, packed) if sparse else None
-                if planes is None:
+                if planes is None and is_bytes(tensor):
+                    parts.append(self.planes[tensor.name](self._pictures(tensor, packed), tensor.scale))
+                elif planes is None:
                     parts.append(self.planes[tensor.name](codec_of(tensor).unfold(tensor, packed)))
                 else:
                     parts.append(self.planes[tensor.name](planes))
@@ -238,6 +240,14 @@ class PolicyNetwork(nn.Module):
         joined: Tensor = self.join(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1))
         return joined, entities
 
+    def _pictures(self, tensor: TensorSpec, packed: Tensor) -> Tensor:
+        """Planes of bytes as numbers 0..255, which bfloat16 holds exactly; the torso scales its weights.
+
+        Pictures are the largest thing that a network reads: every pass over them that is saved shows.
+        """
+        dtype = torch.bfloat16 if self.precision == "bfloat16" else torch.float32
+        return packed.to(dtype).reshape(packed.shape[0], *self.layouts[tensor.name].shape)
+
     def _autocast(self) -> contextlib.AbstractContextManager[object]:
         if self.precision == "bfloat16":
             return torch.autocast(self.device.type, torch.bfloat16)
@@ -249,6 +259,24 @@ class PolicyNetwork(nn.Module):
         if isinstance(self.policy_head, AutoregressiveHeads):
             return Pointing(self.policy_head, features, entities), value
         return Independent(self.heads, self.policy_head(features)), value
+
+    def for_acting(self) -> PolicyNetwork:
+        """This network with the weights of its torsos kept in the precision that they are used in.
+
+        It gives the same numbers and converts nothing at every decision; it cannot learn any more.
+        """
+        if self.precision == "bfloat16":
+            scaled = {
+                id(planes.convolutions[0])
+                for planes in self.planes.values()
+                if isinstance(planes, Planes | Residual) and len(planes.convolutions)
+            }
+            torsos = (self.planes, self.rows, self.dense, self.join)
+            for module in (m for torso in torsos if torso is not None for m in torso.modules()):
+                # What is scaled before it is rounded must stay as it is.
+                if isinstance(module, nn.Linear | nn.Conv2d) and id(module) not in scaled:
+                    module.to(torch.bfloat16)
+        return self
 
     def denormalise(self, value: Tensor) -> Tensor:
         """Predictions of the value head -> the game's own units."""

@@ -54,6 +54,13 @@ def after_convolution(size: int, kernel: int, stride: int, padding: int) -> int:
     return (size + 2 * padding - kernel) // stride + 1
 
 
+def scaled(convolution: nn.Module, x: Tensor, scale: float) -> Tensor:
+    """``convolution(x * scale)``, with the weights scaled in the place of ``x``, which is much larger."""
+    assert isinstance(convolution, nn.Conv2d)
+    weight = convolution.weight if scale == 1.0 else convolution.weight * scale
+    return functional.conv2d(x, weight, convolution.bias, convolution.stride, convolution.padding)
+
+
 class Planes(nn.Module):
     """Convolutions, ``[N, C, H, W] -> [N, size]``: 3x3 with padding 1, or of given kernels without padding.
 
@@ -85,11 +92,20 @@ class Planes(nn.Module):
         self.size = channels * height * width
         self.shape = shape
 
-    def forward(self, planes: Tensor | SparsePlanes) -> Tensor:
-        """``planes`` dense, or sparse where there is a convolution to read them."""
+    def forward(self, planes: Tensor | SparsePlanes, scale: float = 1.0) -> Tensor:
+        """``planes`` dense, or sparse where there is a convolution to read them.
+
+        Dense ones may come unscaled: ``scale`` is a number that all of them are multiplied by.
+        """
         x = planes
+        if scale != 1.0 and not self.convolutions:
+            assert isinstance(x, Tensor)
+            x = x.float() * scale
         for i, convolution in enumerate(self.convolutions):
-            if isinstance(x, SparsePlanes):
+            if i == 0 and scale != 1.0:
+                assert isinstance(x, Tensor)
+                x = scaled(convolution, x, scale)
+            elif isinstance(x, SparsePlanes):
                 assert isinstance(convolution, nn.Conv2d)
                 x = sparse_convolution(self.shape[1], self.shape[2], convolution.stride[0])(convolution, x)
             else:
@@ -138,12 +154,13 @@ class Residual(nn.Module):
         self.size = channels * height * width
         self.shape = shape
 
-    def forward(self, planes: Tensor) -> Tensor:
-        """Dense planes."""
+    def forward(self, planes: Tensor, scale: float = 1.0) -> Tensor:
+        """Dense planes, to be multiplied by ``scale``."""
         x = planes
         for stage, stride in enumerate(self.strides):
             first, *blocks = list(self.convolutions)[5 * stage : 5 * stage + 5]
-            x = functional.max_pool2d(first(x), 3, stride, padding=1)
+            x = scaled(first, x, scale) if stage == 0 else first(x)
+            x = functional.max_pool2d(x, 3, stride, padding=1)
             for a, b in (blocks[:2], blocks[2:]):
                 x = x + b(self.activation(a(self.activation(x))))
             if self.norms is not None:

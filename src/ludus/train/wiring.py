@@ -103,7 +103,7 @@ def build(preset: Preset, slabs: int = 2) -> Parts:
         raise ConfigError(f"policy: {error}") from error
 
     def network() -> PolicyNetwork:
-        made = PolicyNetwork(preset.policy, spec, learner.seed, precision).to(device)
+        made = PolicyNetwork(preset.policy, spec, learner.seed, precision).to(device).for_acting()
         learner.copy_to(made)
         return made
 

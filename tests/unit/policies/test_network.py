@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ludus.policies.config import PolicyConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
+from ludus.policies.preference import Independent
 from ludus.policies.torso import Rows
 from tests.unit.synthetic import act, make_spec, random_slab, tensor
 
@@ -122,6 +123,32 @@ def test_entity_rows_give_the_same_numbers_in_acting_and_in_learning() -> None:
     each = rows.each(features)
     assert torch.equal(acting[0, 16:], each[:3].amax(dim=0))
     assert float(acting[[1, 3, 4, 6]].abs().max()) == 0.0
+
+
+@pytest.mark.parametrize("convolution", ["plain", "residual"])
+def test_an_acting_network_says_bit_for_bit_what_the_learning_one_says(convolution: str) -> None:
+    """At lag 0 the ratio of their probabilities is 1: what acts must round as what learns does."""
+    config = msgspec.convert({**msgspec.to_builtins(SMALL), "convolution": convolution}, PolicyConfig)
+    learning = PolicyNetwork(config, SPEC, seed=1, precision="bfloat16")
+    acting = PolicyNetwork(config, SPEC, seed=2, precision="bfloat16").for_acting()
+    assert any(p.dtype == torch.bfloat16 for p in acting.parameters())
+    for name, value in acting.state_dict().items():
+        value.copy_(learning.state_dict()[name])
+    obs = {n: x[0] for n, x in observations(1, 64).items()}
+    acted, (preference, value) = acting.step(obs), learning.flat(obs)
+    assert isinstance(preference, Independent)
+    assert torch.equal(acted.logits, preference.logits)
+    assert torch.equal(acted.value, learning.denormalise(value))
+
+
+def test_pictures_are_scaled_by_the_weights_that_read_them() -> None:
+    """Bytes with a scale give what the same numbers give that were scaled before."""
+    network = PolicyNetwork(SMALL, SPEC, seed=1)
+    obs = {n: x[0] for n, x in observations(1, 16).items()}
+    planes = network.planes["planes"]
+    scaled = planes(obs["planes"].float() * 0.01)
+    assert torch.allclose(planes(obs["planes"].float(), 0.01), scaled, atol=1e-6)
+    assert not torch.allclose(planes(obs["planes"].float()), scaled)
 
 
 def test_inputs_are_chosen_by_name() -> None:
