@@ -56,7 +56,7 @@ class Tally:
 
 
 class Side:
-    """One training, started and stopped at once. ``close`` ends it and all that it started."""
+    """One training, started by its warm-up. ``close`` ends it and all that it started."""
 
     def __init__(
         self, name: str, command: Sequence[str], folder: Path, environment: dict[str, str] | None = None
@@ -65,20 +65,29 @@ class Side:
         self.name, self.tally = name, Tally()
         self.progress, self.log = folder / "progress", folder / "log.txt"
         self.progress.touch()
+        self._command, self._folder = [*command, "--progress", str(self.progress)], folder
         # One intra-op thread a process, for both sides: OpenMP collapses where a core is shared.
-        variables = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", **(environment or {})}
+        one = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        self._environment = {**os.environ, **one, **(environment or {})}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """Of the training, once it is started."""
+        assert self._process is not None
+        return self._process
+
+    def warm_up(self, lines: int, limit_s: float) -> None:
+        """Starts it; when it has told its progress ``lines`` times it is stopped."""
         with self.log.open("wb") as out:
-            self.process = subprocess.Popen(
-                [*command, "--progress", str(self.progress)],
+            self._process = subprocess.Popen(
+                self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
-                env=variables,
-                cwd=folder,
+                env=self._environment,
+                cwd=self._folder,
             )
-
-    def warm_up(self, lines: int, limit_s: float) -> None:
-        """Until it has told its progress ``lines`` times, then it is stopped."""
         self._wait(lambda: len(self._lines()) >= lines, limit_s)
         self._signal(signal.SIGSTOP)
 
@@ -115,6 +124,8 @@ class Side:
 
     def close(self) -> None:
         """Ends every process of it, by number. Idempotent."""
+        if self._process is None:
+            return
         for pid in reversed(tree(self.process.pid)):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
