@@ -1,4 +1,6 @@
-"""Single-player scenarios of ViZDoom: ``vizdoom/basic``, or the path of a ``.cfg``: ``vizdoom/./mine.cfg``.
+"""Scenarios of ViZDoom: ``vizdoom/basic``, or the path of a ``.cfg``: ``vizdoom/./mine.cfg``.
+
+One player, or with ``players`` a match of several (``vizdoom_match.py``).
 
 A tick is one decision, held for ``frame_skip`` tics of the engine. A seat sees the screen, shrunk by area,
 and the game variables that the scenario names.
@@ -31,8 +33,51 @@ _PARAMS = (
         meaning="one button at a time or none; or a head for each button, all at once",
     ),
     ParamSpec("skill", "integer", "0", 0, 5, meaning="difficulty; 0 = the scenario's own"),
+    ParamSpec("players", "integer", "1", 1, 8, meaning="seats; from 2 on they play against each other"),
+    ParamSpec("match_tics", "integer", "4200", 1, 1 << 20, meaning="length of such a match; 35 are a second"),
+    ParamSpec("tic_s", "real", "10.0", 0.1, 600, meaning="an engine that needs longer for a tic is frozen"),
 )
 _SCREEN = (120, 160)
+
+
+class Eyes:
+    """What one player sees, and which buttons a decision presses."""
+
+    def __init__(self, maker: VizdoomMaker, buttons: int) -> None:
+        self._single = maker.single
+        self._press = [0] * buttons
+        self._screen = np.zeros((maker.channels, *maker.size), np.uint8)
+        self._variables = np.zeros(maker.variables, np.float32)
+
+    def look(self, game: Any) -> None:
+        """After the end there is nothing to see: the last picture stays."""
+        state = game.get_state()
+        if state is None:
+            return
+        picture = np.ascontiguousarray(state.screen_buffer)
+        planes = picture[None] if picture.ndim == 2 else picture
+        for plane, out in zip(planes, self._screen, strict=True):
+            core.shrink_max(plane, plane, out)
+        if len(self._variables):
+            self._variables[...] = state.game_variables
+
+    def press(self, action: Ints) -> list[int]:
+        """``action: int32[K]`` as the engine wants it."""
+        press = self._press
+        if self._single:
+            choice = int(action[0])
+            press[:] = [0] * len(press)
+            if choice:
+                press[choice - 1] = 1
+        else:
+            press[:] = action.tolist()
+        return press
+
+    def write(self, out: Mapping[str, Array]) -> None:
+        """Every tensor of the spec."""
+        out["screen"][...] = self._screen
+        if len(self._variables):
+            out["variables"][...] = self._variables
 
 
 class VizdoomGame:
@@ -42,10 +87,7 @@ class VizdoomGame:
         self.spec, self._maker = maker.spec, maker
         self._game = maker.engine()
         self._game.init()
-        buttons = self._game.get_available_buttons_size()
-        self._press = [0] * buttons
-        self._screen = np.zeros((maker.channels, *maker.size), np.uint8)
-        self._variables = np.zeros(maker.variables, np.float32)
+        self._eyes = maker.eyes()
         self._reward = 0.0
         self.truncated = False
 
@@ -53,36 +95,17 @@ class VizdoomGame:
         self._game.set_seed(seed)
         self._game.new_episode()
         self.truncated = False
-        self._look()
-
-    def _look(self) -> None:
-        state = self._game.get_state()
-        if state is None:  # after the end there is nothing to see: the last picture stays
-            return
-        picture = np.ascontiguousarray(state.screen_buffer)
-        planes = picture[None] if picture.ndim == 2 else picture
-        for plane, out in zip(planes, self._screen, strict=True):
-            core.shrink_max(plane, plane, out)
-        if len(self._variables):
-            self._variables[...] = state.game_variables
+        self._eyes.look(self._game)
 
     def to_act(self) -> Sequence[int]:
         return (0,)
 
     def step(self, actions: Ints) -> bool:
-        press = self._press
-        if self._maker.single:
-            choice = int(actions[0, 0])
-            press[:] = [0] * len(press)
-            if choice:
-                press[choice - 1] = 1
-        else:
-            press[:] = actions[0].tolist()
         game = self._game
-        self._reward = game.make_action(press, self._maker.frame_skip)
+        self._reward = game.make_action(self._eyes.press(actions[0]), self._maker.frame_skip)
         over = bool(game.is_episode_finished())
         self.truncated = over and bool(game.is_episode_timeout_reached())
-        self._look()
+        self._eyes.look(game)
         return over
 
     def rewards(self, out: Floats) -> None:
@@ -92,9 +115,7 @@ class VizdoomGame:
         out[0] = 0.0
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
-        out["screen"][...] = self._screen
-        if len(self._variables):
-            out["variables"][...] = self._variables
+        self._eyes.write(out)
 
     def close(self) -> None:
         self._game.close()
@@ -121,10 +142,12 @@ class VizdoomMaker:
         self.frame_skip, self.size = values["frame_skip"], (values["height"], values["width"])
         self.channels = 3 if values["colour"] else 1
         self.single, self._skill = values["actions"] == "single", values["skill"]
+        self.players, self.match_tics = values["players"], values["match_tics"]
+        self.tic_s = float(values["tic_s"])
         game = self.engine()
         buttons = [b.name.lower() for b in game.get_available_buttons()]
         names = [v.name.lower() for v in game.get_available_game_variables()]
-        self.variables = len(names)
+        self.variables, self._buttons = len(names), len(buttons)
         if not buttons:
             raise ValueError(f"vizdoom/{name}: the scenario has no buttons")
         if any(b.endswith("_delta") for b in buttons) and not self.single:
@@ -145,12 +168,14 @@ class VizdoomMaker:
             heads = [HeadSpec("button", len(buttons) + 1, labels=("none", *buttons))]
         else:
             heads = [HeadSpec(b, 2, labels=("off", "on")) for b in buttons]
+        tics = self.match_tics if self.players > 1 else game.get_episode_timeout() or 1 << 30
         self.spec: GameSpec = declare(
             f"vizdoom/{name}",
             title=f"{self._config.stem} of ViZDoom",
             observation=seen,
             heads=heads,
-            max_ticks=-(-int(game.get_episode_timeout() or 1 << 30) // self.frame_skip),
+            seats=self.players,
+            max_ticks=-(-int(tics) // self.frame_skip),
             params=_PARAMS,
             meaning="A tick is one decision: frame_skip tics of the engine, 35 of which are a second.",
         )
@@ -177,8 +202,16 @@ class VizdoomMaker:
         game.set_doom_config_path(os.devnull)
         return game
 
+    def eyes(self) -> Eyes:
+        """Of one player."""
+        return Eyes(self, self._buttons)
+
     def make(self) -> PythonGame:
-        return VizdoomGame(self)
+        if self.players == 1:
+            return VizdoomGame(self)
+        from ludus.games.adapters.vizdoom_match import VizdoomMatch
+
+        return VizdoomMatch(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:
         """ViZDoom has none."""

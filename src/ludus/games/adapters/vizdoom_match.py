@@ -1,0 +1,188 @@
+"""A match of several ViZDoom engines against each other, without a window: ``players`` of 2 to 8.
+
+An engine a seat, joined by the engine's own peer-to-peer protocol over 127.0.0.1. Driven freely that
+protocol freezes now and then, for an engine that runs ahead waits for packets that nobody sends any more. So
+all seats advance by one tic, wait for each other, and advance again; who does not finish a tic in time is
+frozen, and a frozen engine hears nothing but SIGKILL.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ludus.flow.slab import Array
+from ludus.games.python_game import Floats, Ints
+
+if TYPE_CHECKING:
+    from ludus.games.adapters.vizdoom import VizdoomMaker
+
+START_S = 60.0  # for all engines to find each other
+STOP_S = 3.0  # for an engine to end by itself
+COMMON = "-netmode 0 +viz_nocheat 0"
+HOST = "-deathmatch +sv_spawnfarthest 1 +sv_noautoaim 1 +sv_respawnprotect 1 +sv_forcerespawn 1"
+
+
+class VizdoomMatch:
+    """``players`` engines, started anew for every match, so that nothing of the last one is left.
+
+    A match ends after ``match_tics``; who has the most frags then has won. Rewards are the scenario's and a
+    point a frag. Raises ``RuntimeError`` naming the seats where engines die or freeze; :meth:`reset` goes on.
+    """
+
+    def __init__(self, maker: VizdoomMaker) -> None:
+        self.spec, self._maker = maker.spec, maker
+        seats = maker.players
+        self._crew = ThreadPoolExecutor(seats, "vizdoom-seat")
+        self._games: list[Any] = []
+        self._engines: set[int] = set()  # pids
+        self._eyes = [maker.eyes() for _ in range(seats)]
+        self._earned = np.zeros(seats, np.float32)
+        self._score = np.zeros((seats, 2))  # the scenario's total and frags, at the last look
+        self._tics = 0
+        self.truncated = False
+
+    @property
+    def engines(self) -> set[int]:
+        """Process ids of the engines that run now."""
+        return {pid for pid in self._engines if pid in engine_processes()}
+
+    def reset(self, seed: int) -> None:
+        self._stop()
+        self._tics, self.truncated = 0, False
+        before = engine_processes()
+        self._games = [self._maker.engine() for _ in self._eyes]
+        port = free_port()
+        for seat, game in enumerate(self._games):
+            role = f"-host {len(self._games)} {HOST}" if seat == 0 else "-join 127.0.0.1"
+            game.add_game_args(f"{role} -port {port} {COMMON} +name seat{seat} +colorset {seat}")
+            game.set_episode_timeout(
+                0
+            )  # the end is ours: an engine that ends alone leaves the others waiting
+            game.set_seed(seed)
+        try:
+            self._together("start", lambda game: game.init(), START_S, before)
+        finally:
+            self._engines |= engine_processes() - before
+        self._score[...] = [self._count(game) for game in self._games]
+        self._look()
+
+    def to_act(self) -> Sequence[int]:
+        return range(len(self._eyes))
+
+    def step(self, actions: Ints) -> bool:
+        if not self._games:
+            raise RuntimeError("the engines of this match are gone")
+        for game, eyes, action in zip(self._games, self._eyes, actions, strict=True):
+            game.set_action(eyes.press(action))
+        skip = min(self._maker.frame_skip, self._maker.match_tics - self._tics)
+        for tic in range(skip):
+            # Nobody sees the tics between two decisions: they are not drawn.
+            self._together("tic", _drawn if tic == skip - 1 else _undrawn, self._maker.tic_s)
+        self._tics += skip
+        score = np.array([self._count(game) for game in self._games])
+        self._earned[...] = (score - self._score).sum(axis=1)
+        self._score = score
+        self._look()
+        return bool(self._tics >= self._maker.match_tics)
+
+    def rewards(self, out: Floats) -> None:
+        out[...] = self._earned
+
+    def outcome(self, out: Floats) -> None:
+        """+1 for the most frags, -1 for fewer; 0 for all where everyone has as many."""
+        frags = self._score[:, 1]
+        best = frags == frags.max()
+        out[...] = 0.0 if best.all() else np.where(best, 1.0, -1.0)
+
+    def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        self._eyes[seat].write(out)
+
+    def close(self) -> None:
+        self._stop()
+        self._crew.shutdown(wait=False)
+
+    def _count(self, game: Any) -> tuple[float, float]:
+        import vizdoom
+
+        return game.get_total_reward(), game.get_game_variable(vizdoom.GameVariable.FRAGCOUNT)
+
+    def _look(self) -> None:
+        for game, eyes in zip(self._games, self._eyes, strict=True):
+            eyes.look(game)
+
+    def _together(
+        self, what: str, each: Callable[[Any], object], limit_s: float, before: set[int] | None = None
+    ) -> None:
+        """``each`` for all engines at once, until the last is done: the barrier, and the watchdog over it."""
+        futures = [self._crew.submit(each, game) for game in self._games]
+        done, late = wait(futures, limit_s)
+        broken = {futures.index(f): f.exception() for f in done if f.exception() is not None}
+        if not late and not broken:
+            return
+        if before is not None:
+            self._engines |= engine_processes() - before
+        frozen = sorted(futures.index(f) for f in late)
+        self._kill()
+        wait(late, STOP_S)  # an engine that is gone lets go of whoever waits for it
+        self._games = []
+        raise RuntimeError(_wrong(what, frozen, broken, limit_s))
+
+    def _stop(self) -> None:
+        """Ends all engines: by asking, then by SIGKILL."""
+        games, self._games = self._games, []
+        futures: list[Future[object]] = [self._crew.submit(game.close) for game in games]
+        _, late = wait(futures, STOP_S)
+        self._kill()
+        wait(late, STOP_S)
+
+    def _kill(self) -> None:
+        for pid in self.engines:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._engines = set()
+
+
+def _drawn(game: Any) -> None:
+    game.advance_action(1, True)
+
+
+def _undrawn(game: Any) -> None:
+    game.advance_action(1, False)
+
+
+def _wrong(what: str, frozen: list[int], broken: dict[int, BaseException | None], limit_s: float) -> str:
+    said = []
+    if frozen:
+        said.append(f"seats {', '.join(map(str, frozen))} did not finish a {what} within {limit_s:g} s")
+    for seat, error in sorted(broken.items()):
+        text = str(error).strip().splitlines()
+        said.append(f"seat {seat}: {type(error).__name__}: {text[0] if text else ''}")
+    return f"{what}: " + "; ".join(said)
+
+
+def engine_processes() -> set[int]:
+    """Engines that this process has started and that have not ended."""
+    own, found = os.getpid(), set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError):
+            name, _, rest = path.read_text().partition("(")[2].rpartition(")")
+            state, parent = rest.split()[:2]
+            if int(parent) == own and state != "Z" and name.startswith("vizdoom"):
+                found.add(int(path.parent.name))
+    return found
+
+
+def free_port() -> int:
+    """A UDP port that nobody uses now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
