@@ -100,6 +100,26 @@ inline void check_names(Findings& f, const std::string& what,
   }
 }
 
+inline void check_pointing(Findings& f, const GameSpec& s, const HeadSpec& h) {
+  const std::string head = "head " + h.name;
+  if (h.points_at.empty()) {
+    f.expect(h.rows == 0 && !h.by_columns, "spec", head + " has rows but points at no tensor");
+    return;
+  }
+  const auto t = std::ranges::find(s.observation, h.points_at, &TensorSpec::name);
+  const bool known = t != s.observation.end();
+  const std::size_t axes = known ? t->shape.size() : 0;
+  f.expect(axes == 2 || axes == 3, "spec",
+           head + " points at " + h.points_at + ", which is no tensor of entity rows or planes");
+  f.expect(h.rows >= 1 && h.rows <= h.size, "spec", head + ": rows must be 1 .. its choices");
+  // Only a codec knows what its tensor unfolds to.
+  if (!known || t->codec != "identity") return;
+  f.expect(axes != 2 || h.rows <= t->shape[0], "spec", head + ": more rows than the tensor has");
+  f.expect(axes != 2 || !h.by_columns, "spec", head + ": entity rows have no columns");
+  f.expect(axes != 3 || h.rows == t->shape[1] * t->shape[2], "spec",
+           head + ": rows must be the cells of the planes");
+}
+
 inline void check_spec(Findings& f, const GameSpec& s, const char* name) {
   f.expect(s.name == name, "spec", "the spec's name is not kName");
   f.expect(s.version >= 1, "spec", "version must be 1 or more");
@@ -135,16 +155,7 @@ inline void check_spec(Findings& f, const GameSpec& s, const char* name) {
     f.expect(std::ranges::adjacent_find(h.depends_on, std::ranges::greater_equal{}) ==
                  h.depends_on.end(),
              "spec", "head " + h.name + ": depends_on must be rising");
-    if (h.points_at.empty()) {
-      f.expect(h.rows == 0, "spec", "head " + h.name + " has rows but points at no tensor");
-      continue;
-    }
-    const auto t = std::ranges::find(s.observation, h.points_at, &TensorSpec::name);
-    f.expect(
-        t != s.observation.end() && t->shape.size() == 2, "spec",
-        "head " + h.name + " points at " + h.points_at + ", which is no tensor of entity rows");
-    f.expect(h.rows >= 1 && h.rows <= h.size && t != s.observation.end() && h.rows <= t->shape[0],
-             "spec", "head " + h.name + ": rows must be 1 .. its choices and the tensor's rows");
+    check_pointing(f, s, h);
   }
   Params defaults;
   for (const ParamSpec& p : s.params) defaults.set(p.name, p.default_value);

@@ -60,9 +60,13 @@ struct HeadSpec {
   std::vector<std::string> labels;  // one a choice, or empty
   std::vector<int> depends_on;      // earlier heads, rising
   std::string meaning;
-  bool lenient = false;     // G::act takes a masked-out choice too, as one that does nothing
-  std::string points_at{};  // observation tensor of entity rows: choice i < rows means its row i
-  int rows = 0;             // choices above are no entities
+  bool lenient = false;  // G::act takes a masked-out choice too, as one that does nothing
+  // An observation tensor: choice i < rows means its row i if it has entity rows, its cell i if it
+  // has planes [C, H, W] (then rows = H * W), counted row by row or, `by_columns`, column by
+  // column.
+  std::string points_at{};
+  int rows = 0;  // choices above are no entities or cells
+  bool by_columns = false;
 };
 
 enum class ParamKind : std::uint8_t { integer, real, text };

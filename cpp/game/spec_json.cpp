@@ -28,6 +28,7 @@ void head(JsonWriter& j, const HeadSpec& h) {
   list(j, "labels", h.labels);
   list(j, "depends_on", h.depends_on);
   if (h.rows > 0) j.field("points_at", h.points_at).field("rows", h.rows);
+  if (h.by_columns) j.field("by_columns", h.by_columns);
   j.field("meaning", h.meaning).close('}');
 }
 

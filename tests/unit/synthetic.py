@@ -49,6 +49,18 @@ def pointing_spec() -> GameSpec:
     return msgspec.structs.replace(spec, heads=heads)
 
 
+def cells_spec() -> GameSpec:
+    """Which of three units or nobody, to which cell or nowhere (by columns), from which cell (by rows)."""
+    planes = tensor("map", "u8", (2, 4, 3), scale=0.01)
+    spec = make_spec((planes, tensor("units", "u8", (3, 8), scale=0.01), tensor("numbers", "f32", (6,))), ())
+    heads = (
+        HeadSpec("unit", 4, points_at="units", rows=3),
+        HeadSpec("to", 13, depends_on=(0,), points_at="map", rows=12, by_columns=True),
+        HeadSpec("from", 12, depends_on=(1,), points_at="map", rows=12),
+    )
+    return msgspec.structs.replace(spec, heads=heads)
+
+
 def act(network: PolicyNetwork, slab: Slab, seed: int, version: int = 0) -> None:
     """Plays the behaviour policy over a slab whose observations, masks and flags are filled."""
     memory = network.initial_memory(slab.rows)

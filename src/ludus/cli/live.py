@@ -100,11 +100,13 @@ class Rates:
 
 def interval_text(result: EvalResult) -> str:
     """``68.4% [65.4, 71.2] of 1000``, or the mean return alike where nobody plays against."""
+    low, high = 100 * result.ci_low, 100 * result.ci_high
+    won = f"{percent(result.win_rate)} [{low:.1f}, {high:.1f}]"
     if result.alone:
         bounds = f"[{result.return_low:.1f}, {result.return_high:.1f}]"
-        return f"{result.mean_return:.1f} {bounds} of {result.matches}"
-    low, high = 100 * result.ci_low, 100 * result.ci_high
-    return f"{percent(result.win_rate)} [{low:.1f}, {high:.1f}] of {result.matches}"
+        earned = f"{result.mean_return:.1f} {bounds} of {result.matches}"
+        return f"{earned}, won {won}" if result.decided else earned
+    return f"{won} of {result.matches}"
 
 
 def return_text(metrics: UpdateMetrics) -> str:

@@ -64,7 +64,9 @@ class HeadSpec(msgspec.Struct, frozen=True):
     The mask of a head that ``depends_on`` earlier ones has one table for each of them, ``[choices of that
     head, size]``; a choice is legal when the chosen row of every table allows it. Where none is legal
     the head does not matter, and policies give 0. A head that ``points_at`` an observation tensor of entity
-    rows means its row i by choice i, below ``rows``; choices above are no entities.
+    rows means its row i by choice i, below ``rows``; one that points at planes ``[C, H, W]`` means their cell
+    i, row by row or (``by_columns``) column by column, and its ``rows`` are ``H * W``. Choices above are no
+    entities or cells.
 
     A ``continuous`` head has size 2: a policy says mean and log-deviation of ``u``, and the slab keeps ``u``
     as the bits of a float32. The game is given ``low + (tanh(u) + 1) / 2 * (high - low)``, or ``u`` itself
@@ -81,6 +83,7 @@ class HeadSpec(msgspec.Struct, frozen=True):
     high: float = 0.0
     points_at: str = ""
     rows: int = 0
+    by_columns: bool = False
 
 
 class ParamSpec(msgspec.Struct, frozen=True):
@@ -158,7 +161,11 @@ class GameSpec(msgspec.Struct, frozen=True):
             "version": self.version,
             "observation": [(t.name, t.dtype, t.shape, t.codec, t.scale) for t in self.observation],
             "heads": [
-                (h.name, h.size, h.depends_on, *((h.points_at, h.rows) if h.rows else ()))
+                (
+                    *(h.name, h.size, h.depends_on),
+                    *((h.points_at, h.rows) if h.rows else ()),
+                    *(("by_columns",) if h.by_columns else ()),
+                )
                 if h.kind == "discrete"
                 else (h.name, h.size, h.depends_on, h.kind, h.low, h.high)
                 for h in self.heads

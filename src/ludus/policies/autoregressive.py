@@ -1,16 +1,17 @@
-"""Heads that are decided one after the other, some of them by pointing at an entity.
+"""Heads that are decided one after the other, some of them by pointing at an entity or a cell.
 
 The k-th head sees the features of the moment and all choices before it (Vinyals et al. 2019, AlphaStar,
 "auto-regressive" heads): a context of width C starts from the features, and each choice adds its embedding:
 a row of a table, or a projection of the entity that was pointed at. A pointer's logit is the scaled dot
 product of a query made from the context with a key made from the entity (Vinyals, Fortunato, Jaitly 2015).
+With the cells of a map as entities that is a 1x1 convolution whose kernel the moment makes.
 
-Shapes: ``N`` samples, ``n`` entities of all samples, ``E`` features of an entity, ``C`` context width.
+Shapes: ``N`` samples, ``E`` features of an entity or cell, ``C`` context width.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
@@ -18,30 +19,8 @@ from torch.nn import functional
 
 from ludus.flow import GameSpec, HeadSpec
 from ludus.policies.distribution import Heads, entropy_of, log_probs_of, sample_of
+from ludus.policies.pointed import Pointed
 from ludus.policies.preference import Drawn, Judged, Preference
-
-
-@dataclass(frozen=True, slots=True)
-class Entities:
-    """The entity rows of ``samples`` moments, absent ones left out."""
-
-    owner: Tensor  # int64[n], rising: whose
-    slot: Tensor  # int64[n], rising within an owner: which row of the observation tensor
-    features: Tensor  # float32[n, E]
-    samples: int
-
-    def select(self, index: Tensor) -> Entities:
-        """Of the samples ``index: int64[M]``, rising."""
-        place = index.new_full((self.samples,), -1)
-        place[index] = torch.arange(index.numel(), device=index.device)
-        owner = place.index_select(0, self.owner)
-        kept = (owner >= 0).nonzero().squeeze(1)
-        return Entities(
-            owner.index_select(0, kept),
-            self.slot.index_select(0, kept),
-            self.features.index_select(0, kept),
-            index.numel(),
-        )
 
 
 class _Head(nn.Module):
@@ -49,7 +28,7 @@ class _Head(nn.Module):
 
     def __init__(self, head: HeadSpec, context: int, entity: int, last: bool) -> None:
         super().__init__()
-        self.rows, self.plain_choices = head.rows, head.size - head.rows
+        self.spec, self.plain_choices = head, head.size - head.rows
         self.hidden = nn.Linear(context, context)
         self.plain = nn.Linear(context, self.plain_choices) if self.plain_choices else None
         self.query = nn.Linear(context, context) if head.rows else None
@@ -60,61 +39,45 @@ class _Head(nn.Module):
         )
         self.told_entity = nn.Linear(entity, context, bias=False) if head.rows and not last else None
 
-    def logits(self, context: Tensor, entities: Entities | None) -> Tensor:
+    def logits(self, context: Tensor, pointed: Pointed | None) -> Tensor:
         """``[N, C]`` -> ``[N, size]``; zero where an entity is absent, which no mask allows."""
         hidden = functional.leaky_relu(self.hidden(context), 0.01)
         parts = []
         if self.query is not None and self.key is not None:
-            assert entities is not None
-            owner, slot, features = entities.owner, entities.slot, entities.features
-            if bool((slot >= self.rows).any()):
-                inside = (slot < self.rows).nonzero().squeeze(1)
-                owner, slot = owner.index_select(0, inside), slot.index_select(0, inside)
-                features = features.index_select(0, inside)
-            query = self.query(hidden).index_select(0, owner)
-            scores = (query * self.key(features)).sum(dim=1) * context.shape[1] ** -0.5
-            flat = scores.new_zeros(context.shape[0] * self.rows)
-            parts.append(flat.index_copy(0, owner * self.rows + slot, scores).view(-1, self.rows))
+            assert pointed is not None
+            query = self.query(hidden) * context.shape[1] ** -0.5
+            parts.append(pointed.scores(query, self.key.weight, self.spec))
         if self.plain is not None:
             parts.append(self.plain(hidden))
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
-    def tell(self, choice: Tensor, entities: Entities | None) -> Tensor:
+    def tell(self, choice: Tensor, pointed: Pointed | None) -> Tensor:
         """Embeddings ``[N, C]`` of the choices ``int64[N]``."""
         if self.told_entity is None:
             assert self.told is not None
             return functional.embedding(choice, self.told)
-        assert entities is not None
-        count = entities.features.shape[0]
-        # Where each row of each sample stands among the entities; absent ones are the zeros at the end.
-        where = choice.new_full((choice.numel() * self.rows,), count)
-        inside = (entities.slot < self.rows).nonzero().squeeze(1)
-        where[(entities.owner * self.rows + entities.slot).index_select(0, inside)] = inside
-        pointed = choice < self.rows
-        at = where.view(-1, self.rows).gather(1, choice.clamp(max=self.rows - 1).unsqueeze(1)).squeeze(1)
-        at = torch.where(pointed, at, torch.full_like(at, count))
-        padded = torch.cat([entities.features, entities.features.new_zeros((1, entities.features.shape[1]))])
-        told: Tensor = self.told_entity(padded.index_select(0, at))
+        assert pointed is not None
+        told: Tensor = self.told_entity(pointed.chosen(choice, self.spec))
         if self.told is not None:
-            plain = functional.embedding((choice - self.rows).clamp(min=0), self.told)
-            told = told + plain * (~pointed).unsqueeze(1)
+            plain = functional.embedding((choice - self.spec.rows).clamp(min=0), self.told)
+            told = told + plain * (choice >= self.spec.rows).unsqueeze(1)
         return told
 
 
 class AutoregressiveHeads(nn.Module):
-    """All heads of a game whose heads depend on each other or point at entities.
+    """All heads of a game whose heads depend on each other or point at entities or cells.
 
-    ``points_at`` names the one tensor of entity rows that its pointers mean, or is empty.
-    ``ValueError`` where heads point at several.
+    ``entity[name]``: features of what the heads that point at that tensor point at.
     """
 
-    def __init__(self, spec: GameSpec, features: int, entity: int, context: int) -> None:
+    def __init__(self, spec: GameSpec, features: int, entity: Mapping[str, int], context: int) -> None:
         super().__init__()
         self.heads = Heads.of(spec)
-        self.points_at = pointed_tensor(spec)
         self.start = nn.Linear(features, context)
         last = len(spec.heads) - 1
-        self.each = nn.ModuleList(_Head(h, context, entity, k == last) for k, h in enumerate(spec.heads))
+        self.each = nn.ModuleList(
+            _Head(h, context, entity.get(h.points_at, 0), k == last) for k, h in enumerate(spec.heads)
+        )
 
     def initialise(self, generator: torch.Generator) -> None:
         """After every matrix has been made orthogonal: nearly uniform choices, embeddings of size 1."""
@@ -130,7 +93,7 @@ class AutoregressiveHeads(nn.Module):
     def run(
         self,
         features: Tensor,
-        entities: Entities | None,
+        pointed: Mapping[str, Pointed],
         mask: Tensor,
         *,
         actions: Tensor | None = None,
@@ -154,10 +117,10 @@ class AutoregressiveHeads(nn.Module):
             rows = legal.any(dim=1).nonzero().squeeze(1)
             if rows.numel() == 0:
                 continue
-            some, near = context, entities
+            some, near = context, pointed[head.spec.points_at] if head.spec.rows else None
             if rows.numel() < legal.shape[0]:
                 some, legal = context.index_select(0, rows), legal.index_select(0, rows)
-                near = entities.select(rows) if entities is not None and head.rows else None
+                near = near.select(rows) if near is not None else None
             log_probs = log_probs_of(head.logits(some, near), legal)
             if actions is not None:
                 choice = chosen[:, k].index_select(0, rows)
@@ -173,33 +136,23 @@ class AutoregressiveHeads(nn.Module):
         return chosen, log_prob, entropy
 
 
-def pointed_tensor(spec: GameSpec) -> str:
-    """The tensor at which the heads of a game point; empty if none does. ``ValueError`` if they differ."""
-    names = sorted({h.points_at for h in spec.heads if h.points_at})
-    if len(names) > 1:
-        raise ValueError(
-            f"{spec.name}: heads point at several tensors ({', '.join(names)}); one is supported"
-        )
-    return names[0] if names else ""
-
-
 class Pointing(Preference):
     """Of :class:`AutoregressiveHeads`. The entropy is that of each head given the drawn choices before it,
     whose mean over drawn decisions is the entropy of the whole."""
 
-    def __init__(self, heads: AutoregressiveHeads, features: Tensor, entities: Entities | None) -> None:
-        self.heads, self.features, self.entities = heads, features, entities
+    def __init__(self, heads: AutoregressiveHeads, features: Tensor, pointed: Mapping[str, Pointed]) -> None:
+        self.heads, self.features, self.pointed = heads, features, pointed
 
     @torch.no_grad()
     def draw(self, mask: Tensor, uniform: Tensor | None) -> Drawn:
-        actions, log_prob, _ = self.heads.run(self.features, self.entities, mask, uniform=uniform)
+        actions, log_prob, _ = self.heads.run(self.features, self.pointed, mask, uniform=uniform)
         return Drawn(actions, log_prob)
 
     def judge(self, mask: Tensor, actions: Tensor) -> Judged:
-        _, log_prob, entropy = self.heads.run(self.features, self.entities, mask, actions=actions)
+        _, log_prob, entropy = self.heads.run(self.features, self.pointed, mask, actions=actions)
         return Judged(log_prob, entropy)
 
     def select(self, index: Tensor) -> Pointing:
         index = index.nonzero().squeeze(1) if index.dtype == torch.bool else index
-        entities = self.entities.select(index) if self.entities is not None else None
-        return Pointing(self.heads, self.features.index_select(0, index), entities)
+        pointed = {name: some.select(index) for name, some in self.pointed.items()}
+        return Pointing(self.heads, self.features.index_select(0, index), pointed)

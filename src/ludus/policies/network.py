@@ -14,13 +14,14 @@ import msgspec
 import torch
 from torch import Tensor, nn
 
-from ludus.flow import GameSpec, TensorSpec
-from ludus.policies.autoregressive import AutoregressiveHeads, Entities, Pointing, pointed_tensor
+from ludus.flow import GameSpec, HeadSpec, TensorSpec
+from ludus.policies.autoregressive import AutoregressiveHeads, Pointing
 from ludus.policies.codecs import codec_of, entity_rows, is_bytes, sparse_planes
 from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
 from ludus.policies.memory import Recall, Recurrent
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
+from ludus.policies.pointed import Cells, Entities, Pointed, check_pointer
 from ludus.policies.preference import Independent, Preference
 from ludus.policies.torso import Dense, Planes, Residual, Rows, make_planes
 from ludus.policies.unfolded import Unfolded
@@ -122,10 +123,11 @@ class PolicyNetwork(nn.Module):
         )
         features = self.recurrent.size if self.recurrent is not None else self.join.size
         self.policy_head: nn.Linear | AutoregressiveHeads
-        self.points_at = pointed_tensor(spec)
-        if self.heads.dependent or self.points_at:
-            entity = self._entity_size(spec)
-            self.policy_head = AutoregressiveHeads(spec, features, entity, config.context)
+        pointers = [h for h in spec.heads if h.points_at]
+        self.points_at = {h.points_at for h in pointers}
+        if self.heads.dependent or pointers:
+            sizes = {h.points_at: self._entity_size(h) for h in pointers}
+            self.policy_head = AutoregressiveHeads(spec, features, sizes, config.context)
         else:
             self.policy_head = nn.Linear(features, self.heads.choices)
         self.value_head = nn.Linear(features, 1)
@@ -133,14 +135,14 @@ class PolicyNetwork(nn.Module):
         if seed is not None:
             self._initialise(seed)
 
-    def _entity_size(self, spec: GameSpec) -> int:
-        if not self.points_at:
-            return 0
-        rows = dict(self.rows.items()).get(self.points_at)
-        if not isinstance(rows, Rows):
-            raise ValueError(
-                f"the heads of {spec.name} point at {self.points_at!r}; policy.inputs must name it"
-            )
+    def _entity_size(self, head: HeadSpec) -> int:
+        kind = check_pointer(self.spec.name, head, self.layouts).kind
+        if kind == "planes":
+            planes = self.planes[head.points_at]
+            assert isinstance(planes, Planes | Residual)
+            return planes.cell_size
+        rows = self.rows[head.points_at]
+        assert isinstance(rows, Rows)
         return rows.each.size
 
     def _initialise(self, seed: int) -> None:
@@ -202,25 +204,30 @@ class PolicyNetwork(nn.Module):
             assert vector is not None
             return self.recall.sequence(vector.reshape(steps, rows, -1), memory, first.bool(), active)
 
-    def encode(self, obs: Observation, recalled: Tensor | None = None) -> tuple[Tensor, Entities | None]:
-        """``obs[name]: [N, *packed]`` -> features ``[N, hidden]``, and the entities that heads point at.
+    def encode(self, obs: Observation, recalled: Tensor | None = None) -> tuple[Tensor, dict[str, Pointed]]:
+        """``obs[name]: [N, *packed]`` -> features ``[N, hidden]``, and what heads point at.
 
         ``recalled: [N, 2, D]`` is what :class:`Recall` holds after these observations.
         """
         parts: list[Tensor] = []
-        entities: Entities | None = None
+        pointed: dict[str, Pointed] = {}
         for tensor in self.inputs:
             kind = self.layouts[tensor.name].kind
             if kind == "planes":
-                packed = obs[tensor.name]
-                sparse = self.config.channels and self.planes[tensor.name].sparse
-                planes = sparse_planes(tensor, packed) if sparse else None
+                packed, torso = obs[tensor.name], self.planes[tensor.name]
+                assert isinstance(torso, Planes | Residual)
+                if tensor.name in self.points_at:
+                    flat, cells = torso.with_cells(codec_of(tensor).unfold(tensor, packed))
+                    parts.append(flat)
+                    pointed[tensor.name] = Cells(cells)
+                    continue
+                planes = sparse_planes(tensor, packed) if self.config.channels and torso.sparse else None
                 if planes is None and is_bytes(tensor):
-                    parts.append(self.planes[tensor.name](self._pictures(tensor, packed), tensor.scale))
+                    parts.append(torso(self._pictures(tensor, packed), tensor.scale))
                 elif planes is None:
-                    parts.append(self.planes[tensor.name](codec_of(tensor).unfold(tensor, packed)))
+                    parts.append(torso(codec_of(tensor).unfold(tensor, packed)))
                 else:
-                    parts.append(self.planes[tensor.name](planes))
+                    parts.append(torso(planes))
             elif kind == "rows":
                 packed = obs[tensor.name]
                 owner, slot, some = entity_rows(tensor, packed)
@@ -228,8 +235,8 @@ class PolicyNetwork(nn.Module):
                 assert isinstance(rows, Rows)
                 embedded = rows.embed(some)
                 parts.append(rows.pool(owner, embedded, packed.shape[0]))
-                if tensor.name == self.points_at:
-                    entities = Entities(owner, slot, embedded, packed.shape[0])
+                if tensor.name in self.points_at:
+                    pointed[tensor.name] = Entities(owner, slot, embedded, packed.shape[0])
         vector = self.vectors(obs)
         if vector is not None and self.dense is not None:
             if recalled is not None:  # each in the units of the input that it recalls
@@ -238,7 +245,7 @@ class PolicyNetwork(nn.Module):
                 vector = self.normaliser(vector)
             parts.append(self.dense(vector.flatten(1)))
         joined: Tensor = self.join(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1))
-        return joined, entities
+        return joined, pointed
 
     def _pictures(self, tensor: TensorSpec, packed: Tensor) -> Tensor:
         """Planes of bytes as numbers 0..255, which bfloat16 holds exactly; the torso scales its weights.
@@ -253,11 +260,11 @@ class PolicyNetwork(nn.Module):
             return torch.autocast(self.device.type, torch.bfloat16)
         return contextlib.nullcontext()
 
-    def _heads(self, features: Tensor, entities: Entities | None) -> tuple[Preference, Tensor]:
+    def _heads(self, features: Tensor, pointed: Mapping[str, Pointed]) -> tuple[Preference, Tensor]:
         features = features.float()
         value = self.value_head(features).squeeze(-1)
         if isinstance(self.policy_head, AutoregressiveHeads):
-            return Pointing(self.policy_head, features, entities), value
+            return Pointing(self.policy_head, features, pointed), value
         return Independent(self.heads, self.policy_head(features)), value
 
     def for_acting(self) -> PolicyNetwork:
@@ -298,13 +305,13 @@ class PolicyNetwork(nn.Module):
             assert vector is not None
             memory = self.recall.step(vector, memory, first.bool())
         with self._autocast():
-            features, entities = self.encode(obs, memory if self.recall is not None else None)
+            features, pointed = self.encode(obs, memory if self.recall is not None else None)
         if self.recurrent is not None:
             assert memory is not None
             assert first is not None
             memory = self.recurrent.step(features.float(), memory, first.bool())
             features = self.recurrent.output(memory)
-        preference, value = self._heads(features, entities)
+        preference, value = self._heads(features, pointed)
         return Step(preference, self.denormalise(value), memory)
 
     def flat(self, obs: Observation, recalled: Tensor | None = None) -> tuple[Preference, Tensor]:
@@ -313,8 +320,8 @@ class PolicyNetwork(nn.Module):
         ``recalled: [N, 2, D]`` of these moments (:meth:`recalled`), for policies that recall.
         """
         with self._autocast():
-            features, entities = self.encode(obs, recalled)
-        return self._heads(features, entities)
+            features, pointed = self.encode(obs, recalled)
+        return self._heads(features, pointed)
 
     def sequence(
         self, obs: Observation, memory: Tensor | None, first: Tensor, active: Tensor | None = None
@@ -334,19 +341,16 @@ class PolicyNetwork(nn.Module):
             recalled, memory = each.flatten(0, 1), each[-1]
         if bool(active.all()):
             with self._autocast():
-                features, entities = self.encode(flat, recalled)
+                features, pointed = self.encode(flat, recalled)
         else:
             index = active.flatten().nonzero().squeeze(1)
             if recalled is not None:
                 recalled = recalled.index_select(0, index)
             with self._autocast():
-                some, entities = self.encode(
+                some, pointed = self.encode(
                     {name: x.index_select(0, index) for name, x in flat.items()}, recalled
                 )
-            if entities is not None:
-                entities = Entities(
-                    index.index_select(0, entities.owner), entities.slot, entities.features, steps * rows
-                )
+            pointed = {name: part.spread(index, steps * rows) for name, part in pointed.items()}
             features = some.new_zeros((steps * rows, some.shape[1])).index_copy(0, index, some)
         if self.recurrent is not None:
             if memory is None:
@@ -355,5 +359,5 @@ class PolicyNetwork(nn.Module):
                 features.float().reshape(steps, rows, -1), memory, first.bool(), active
             )
             features = outputs.flatten(0, 1)
-        preference, value = self._heads(features, entities)
+        preference, value = self._heads(features, pointed)
         return Sequence(preference, value.reshape(steps, rows), memory)

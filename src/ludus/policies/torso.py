@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -72,6 +72,8 @@ class Planes(nn.Module):
         super().__init__()
         _check_lengths(config)
         channels, height, width = shape
+        #: features of a cell, see :meth:`with_cells`
+        self.cell_size = channels
         self.convolutions = nn.ModuleList()
         self.norms = nn.ModuleList() if config.norm != "none" else None
         #: whether :class:`SparsePlanes` can be read
@@ -88,6 +90,8 @@ class Planes(nn.Module):
             width = after_convolution(width, kernel, stride, padding)
             if min(height, width) < 1:
                 raise ValueError(f"planes of {shape[1]}x{shape[2]} are too small for kernels {kernels}")
+            if (height, width) == shape[1:]:
+                self.cell_size = shape[0] + channels
         self.activation = activation_of(config)
         self.size = channels * height * width
         self.shape = shape
@@ -97,10 +101,18 @@ class Planes(nn.Module):
 
         Dense ones may come unscaled: ``scale`` is a number that all of them are multiplied by.
         """
+        if not self.convolutions:
+            assert isinstance(planes, Tensor)
+            return (planes if scale == 1.0 else planes.float() * scale).flatten(1)
+        return list(self._stages(planes, scale))[-1].flatten(1)
+
+    def with_cells(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Also ``float32[N, cell_size, H, W]``, see :func:`_with_cells`."""
+        x, cells = _with_cells(planes, self._stages(planes))
+        return x.flatten(1), cells
+
+    def _stages(self, planes: Tensor | SparsePlanes, scale: float = 1.0) -> Iterator[Tensor]:
         x = planes
-        if scale != 1.0 and not self.convolutions:
-            assert isinstance(x, Tensor)
-            x = x.float() * scale
         for i, convolution in enumerate(self.convolutions):
             if i == 0 and scale != 1.0:
                 assert isinstance(x, Tensor)
@@ -113,8 +125,15 @@ class Planes(nn.Module):
             if self.norms is not None:
                 x = self.norms[i](x)
             x = self.activation(x)
-        assert isinstance(x, Tensor)
-        return x.flatten(1)
+            yield x
+
+
+def _with_cells(planes: Tensor, stages: Iterator[Tensor]) -> tuple[Tensor, Tensor]:
+    """The last stage, and what is known of each cell: its planes, and the last stage that has all cells."""
+    x = near = planes
+    for x in stages:
+        near = x if x.shape[2:] == planes.shape[2:] else near
+    return x, planes if near is planes else torch.cat([planes, near.to(planes.dtype)], dim=1)
 
 
 def _check_lengths(config: PolicyConfig) -> None:
@@ -138,6 +157,7 @@ class Residual(nn.Module):
         if config.kernels:
             raise ValueError("policy.kernels: a residual torso has 3x3 convolutions alone")
         channels, height, width = shape
+        self.cell_size = channels
         self.sparse = False
         self.strides = config.strides
         self.convolutions = nn.ModuleList()
@@ -150,12 +170,22 @@ class Residual(nn.Module):
                 self.norms.append(nn.GroupNorm(groups, out))
             channels = out
             height, width = after_convolution(height, 3, stride, 1), after_convolution(width, 3, stride, 1)
+            if (height, width) == shape[1:]:
+                self.cell_size = shape[0] + channels
         self.activation = activation_of(config)
         self.size = channels * height * width
         self.shape = shape
 
     def forward(self, planes: Tensor, scale: float = 1.0) -> Tensor:
         """Dense planes, to be multiplied by ``scale``."""
+        return self.activation([planes, *self._stages(planes, scale)][-1]).flatten(1)
+
+    def with_cells(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Also ``float32[N, cell_size, H, W]``, see :func:`_with_cells`."""
+        x, cells = _with_cells(planes, self._stages(planes))
+        return self.activation(x).flatten(1), cells
+
+    def _stages(self, planes: Tensor, scale: float = 1.0) -> Iterator[Tensor]:
         x = planes
         for stage, stride in enumerate(self.strides):
             first, *blocks = list(self.convolutions)[5 * stage : 5 * stage + 5]
@@ -165,7 +195,7 @@ class Residual(nn.Module):
                 x = x + b(self.activation(a(self.activation(x))))
             if self.norms is not None:
                 x = self.norms[stage](x)
-        return self.activation(x).flatten(1)
+            yield x
 
 
 def make_planes(config: PolicyConfig, shape: tuple[int, int, int]) -> Planes | Residual:

@@ -17,7 +17,8 @@ class EvalResult(msgspec.Struct, frozen=True):
     """Player A against player B over whole matches; seats alternate. Rates are in 0..1.
 
     ``win_rate`` counts a draw as not won; ``score`` counts it as half. A game of one seat has no opponent:
-    ``alone`` is true, nobody wins, and ``mean_return`` with its interval is what counts.
+    ``alone`` is true, and ``mean_return`` with its interval is what counts; whether it can be won at all is
+    the game's affair (``decided``).
     """
 
     player: str
@@ -42,6 +43,11 @@ class EvalResult(msgspec.Struct, frozen=True):
     return_low: float = 0.0  # interval of the mean return
     return_high: float = 0.0
     return_deviation: float = 0.0  # of single matches
+
+    @property
+    def decided(self) -> bool:
+        """Whether some match was won or lost. Many games of one seat say only what was earned."""
+        return self.wins + self.losses > 0
 
     @property
     def measure(self) -> float:

@@ -77,14 +77,15 @@ def _measure(value: float, alone: bool) -> str:
 
 def _return_table(results: Sequence[EvalResult]) -> list[str]:
     lines = [
-        "| matches | mean return | 95% interval | deviation | mean ticks |",
-        "|---|---|---|---|---|",
+        "| matches | mean return | 95% interval | deviation | mean ticks | won |",
+        "|---|---|---|---|---|---|",
     ]
-    lines += [
-        f"| {r.matches} | {r.mean_return:,.2f} | {r.return_low:,.2f} to {r.return_high:,.2f} "
-        f"| {r.return_deviation:,.2f} | {r.mean_ticks:,.0f} |"
-        for r in results
-    ]
+    for r in results:
+        won = f"{r.win_rate:.1%} ({r.ci_low:.1%} to {r.ci_high:.1%})" if r.decided else "-"
+        lines.append(
+            f"| {r.matches} | {r.mean_return:,.2f} | {r.return_low:,.2f} to {r.return_high:,.2f} "
+            f"| {r.return_deviation:,.2f} | {r.mean_ticks:,.0f} | {won} |"
+        )
     return lines
 
 

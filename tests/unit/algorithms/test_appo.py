@@ -17,7 +17,7 @@ from ludus.algorithms.appo.plan import Task, UpdatePlan
 from ludus.algorithms.appo.samples import Samples
 from ludus.flow import GameSpec, Slab
 from ludus.policies.config import PolicyConfig
-from tests.unit.synthetic import act, make_spec, pointing_spec, random_slab, tensor
+from tests.unit.synthetic import act, cells_spec, make_spec, pointing_spec, random_slab, tensor
 
 SPEC = make_spec(
     (
@@ -80,12 +80,11 @@ def test_ratio_is_one_at_lag_zero(memory: str) -> None:
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
-def test_ratio_is_one_at_lag_zero_with_heads_that_depend_on_each_other(memory: str) -> None:
-    spec = pointing_spec()
+@pytest.mark.parametrize("spec", [pointing_spec(), cells_spec()], ids=["entities", "cells"])
+def test_ratio_is_one_at_lag_zero_with_heads_that_depend_on_each_other(spec: GameSpec, memory: str) -> None:
     config = AppoConfig(micro_batch=48, minibatches=3, epochs=2)
-    learner = AppoLearner(
-        config, msgspec.structs.replace(POLICY, memory=memory, context=16), spec, seed=1, workers=2
-    )
+    policy = msgspec.structs.replace(POLICY, channels=(8, 8), strides=(1, 2), memory=memory, context=16)
+    learner = AppoLearner(config, policy, spec, seed=1, workers=2)
     for seed in range(2):
         slab = random_slab(spec, 10, 24, seed, idle=0.3)
         act(learner.network, slab, seed, learner.version)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -82,16 +83,45 @@ struct Surroundings {
   int places = 0;
 };
 
-// How many of the route's cells are within the squared distance of (x, y).
-int near_route(const std::array<std::int16_t, kCells>& route, int n, int x, int y, float d2) {
-  int count = 0;
-  for (int i = 0; i < n; ++i) {
-    const int dx = route[i] % kMazeSide - x;
-    const int dy = route[i] / kMazeSide - y;
-    if (static_cast<float>(dx * dx + dy * dy) <= d2) ++count;
+// The cells within a distance of a place: of each row from `reach` above it to `reach` below, the
+// bits from kMazeSide to its left to as far to its right.
+struct Circle {
+  int reach = 0;
+  std::array<std::uint64_t, 2 * kMazeSide + 1> row{};
+
+  explicit Circle(float d2) {
+    for (int dy = -kMazeSide; dy <= kMazeSide; ++dy) {
+      for (int dx = -kMazeSide; dx <= kMazeSide; ++dx) {
+        if (static_cast<float>(dx * dx + dy * dy) > d2) continue;
+        row[kMazeSide + dy] |= std::uint64_t{1} << (kMazeSide + dx);
+        reach = std::max(reach, dy);
+      }
+    }
   }
-  return count;
-}
+};
+
+// The route as bits, with as much room around it.
+class RouteBits {
+ public:
+  RouteBits(const std::array<std::int16_t, kCells>& route, int n) {
+    for (int i = 0; i < n; ++i) {
+      row_[kMazeSide + route[i] / kMazeSide] |= std::uint64_t{1}
+                                                << (kMazeSide + route[i] % kMazeSide);
+    }
+  }
+
+  // How many cells of the route are in the circle around (x, y).
+  [[nodiscard]] int near(const Circle& circle, int x, int y) const {
+    int count = 0;
+    for (int dy = -circle.reach; dy <= circle.reach; ++dy) {
+      count += std::popcount(row_[kMazeSide + y + dy] & circle.row[kMazeSide + dy] << x);
+    }
+    return count;
+  }
+
+ private:
+  std::array<std::uint64_t, 3 * kMazeSide> row_{};
+};
 
 Surroundings look_around(const TdRules& rules, const State& s) {
   const EngineRules& engine = rules.engine;
@@ -101,7 +131,9 @@ Surroundings look_around(const TdRules& rules, const State& s) {
   const int n = find_route(steps, route);
   look.route_length = n;
   const int range = engine.type[kTower].attack_range;
-  const auto range2 = static_cast<float>(range * range);
+  const Circle notice(rules.notice2);
+  const Circle reach(static_cast<float>(range * range));
+  const RouteBits bits(route, n);
   for (int i = 0; i < n; ++i) {
     look.map[kRoute][route[i]] = 255;
     int guards = 0;
@@ -124,8 +156,8 @@ Surroundings look_around(const TdRules& rules, const State& s) {
       }
       ++look.places;
       look.map[kFree][cell] = 255;
-      look.map[kNotices][cell] = count_byte(near_route(route, n, x, y, rules.notice2), 8);
-      look.map[kReaches][cell] = count_byte(near_route(route, n, x, y, range2), 25);
+      look.map[kNotices][cell] = count_byte(bits.near(notice, x, y), 8);
+      look.map[kReaches][cell] = count_byte(bits.near(reach, x, y), 25);
     }
   }
   const auto count = [&](Map plane, int i, int most) {

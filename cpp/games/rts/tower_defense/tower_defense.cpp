@@ -44,6 +44,9 @@ GameSpec TowerDefense::spec(const Rules& rules) {
       "base "
       "stands, waits. Every choice also gives the towers their targets";
   head.lenient = true;
+  head.points_at = "map";
+  head.rows = rts::kTowerActions;
+  head.by_columns = true;
   spec.heads = {head};
   spec.params = rts::td_params();
   spec.bots = {

@@ -79,7 +79,10 @@ class Eval(msgspec.Struct, frozen=True):
                 f"{result.matches} matches ({100 * result.confidence:.0f}% interval "
                 f"{result.return_low:.2f} to {result.return_high:.2f})"
             )
+            low, high = 100 * result.ci_low, 100 * result.ci_high
+            won = f"{console.percent(result.win_rate)} (interval {low:.1f} to {high:.1f})"
             rows = [
+                *([("won", won)] if result.decided else []),
                 ("deviation", f"{result.return_deviation:.2f} of single matches"),
                 ("mean length", f"{result.mean_ticks:.0f} ticks"),
             ]
