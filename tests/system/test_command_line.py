@@ -366,6 +366,12 @@ def test_replays_from_record_to_page(tmp_path: Path) -> None:
     page = ludus("replay", "to-html", first, "--out", "page.html", cwd=tmp_path)
     assert (page.returncode, page.stdout) == (0, "page.html\n")
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!")
+    video = ludus("replay", "to-video", first, "--speed", "50", "--width", "160", "--json", cwd=tmp_path)
+    assert video.returncode == 0, video.stderr
+    assert json.loads(video.stdout)["frames"] == -(-info["ticks"] // 100) + 1
+    wrong = ludus("replay", "to-video", first, "--seat", "7", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert "seat 7: expected -1 (no fog) to 1" in wrong.stderr
 
 
 def test_a_damaged_replay_is_refused_with_exit_code_3(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ COMMANDS: dict[str, Entry] = {
     "replay info": Entry("replay:ReplayInfo", "what a recorded match holds"),
     "replay verify": Entry("replay:ReplayVerify", "whether it plays out the same again"),
     "replay to-html": Entry("replay:ReplayToHtml", "one page that shows it, offline"),
+    "replay to-video": Entry("replay:ReplayToVideo", "an MP4 file of a match on a map"),
     "bench sim": Entry("bench:BenchSim", "how fast a game simulates"),
     "bench train": Entry("bench:BenchTrain", "how fast a preset trains, against what its parts allow"),
     "gtp": Entry("gtp:Gtp", "a Go player for programs and graphical boards"),

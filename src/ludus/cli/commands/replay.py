@@ -1,4 +1,4 @@
-"""``ludus replay info | verify | to-html``."""
+"""``ludus replay info | verify | to-html | to-video``."""
 
 from __future__ import annotations
 
@@ -113,6 +113,36 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
         write_whole(out, page.encode())
         if self.json:
             console.document({"file": str(out), "bytes": len(page.encode())})
+        else:
+            console.result(str(out))
+        return DONE
+
+
+class ReplayToVideo(msgspec.Struct, frozen=True):
+    """An MP4 file of a match on a map (MiniRTS, Capture the Flag, Tower Defense, rulebooks)."""
+
+    file: Annotated[str, FILE]
+    out: Annotated[str, option("where to write (default: beside the replay, .mp4)", "FILE")] = ""
+    width: Annotated[int, option("pixels across")] = 720
+    speed: Annotated[float, option("times the game's own speed of 50 ticks a second")] = 4.0
+    seat: Annotated[int, option("whose fog of war is shown; -1: the whole map")] = -1
+    json: Annotated[bool, JSON] = False
+
+    def run(self) -> int:
+        from ludus.web.video import FPS, to_video
+
+        data = read_replay(self.file)
+        out = Path(self.out) if self.out else Path(self.file).with_suffix(".mp4")
+        if out.resolve() == Path(self.file).resolve():
+            raise UserError(f"{out}: would overwrite the replay; choose another name with --out")
+        try:
+            frames = to_video(data, out, width=self.width, speed=self.speed, seat=self.seat)
+        except ValueError as error:
+            raise UserError(f"{self.file}: {error}") from None
+        except OSError as error:
+            raise UserError(f"{out}: {error.strerror or error}") from None
+        if self.json:
+            console.document({"file": str(out), "frames": frames, "seconds": frames / FPS})
         else:
             console.result(str(out))
         return DONE

@@ -1,0 +1,84 @@
+"""Videos: what is in the file, and what is said when there can be none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludus.games import replays
+from ludus.web.video import FPS, VideoError, to_video
+
+av = pytest.importorskip("av")
+
+
+@pytest.fixture(scope="module")
+def replay() -> bytes:
+    return replays.record("minirts", {"tick_limit": "599"}, seed=3, bots=("simple", "hit_and_run"))
+
+
+def pictures(path: Path) -> list[np.ndarray]:
+    with av.open(str(path)) as container:
+        assert container.streams.video[0].codec_context.name == "h264"
+        assert float(container.streams.video[0].average_rate) == FPS
+        return [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+
+
+def test_a_match_becomes_a_video(replay: bytes, tmp_path: Path) -> None:
+    """600 ticks at 20 times 50 ticks a second and 25 frames a second: every 40th tick, and the first."""
+    out = tmp_path / "sub" / "match.mp4"
+    frames = to_video(replay, out, width=321, speed=20.0)
+    shown = pictures(out)
+    assert frames == len(shown) == 16
+    assert {p.shape[1] for p in shown} == {320}
+    assert {p.shape[0] % 2 for p in shown} == {0}
+    blue = [((p[..., 2] > 140) & (p[..., 0] < 60)).sum() for p in shown]  # seat 0 has a base from the start
+    assert min(blue) > 50
+    assert np.abs(shown[0].astype(int) - shown[-1]).max() > 100
+    assert [p.name for p in out.parent.iterdir()] == ["match.mp4"]
+
+
+def test_fog_hides(replay: bytes, tmp_path: Path) -> None:
+    def orange(seat: int) -> int:
+        to_video(replay, tmp_path / "m.mp4", width=320, speed=300.0, seat=seat)
+        first = pictures(tmp_path / "m.mp4")[0][40:].astype(int)  # below the headline
+        return int(((first[..., 0] > 150) & (first[..., 2] < 80)).sum())
+
+    assert orange(0) < orange(-1)
+
+
+def test_slow_videos_repeat_frames(replay: bytes, tmp_path: Path) -> None:
+    short = replays.record("minirts", {"tick_limit": "20"}, seed=3, bots=("noop", "noop"))
+    frames = to_video(short, tmp_path / "m.mp4", width=160, speed=0.1)
+    assert frames == 5 * len(replays.frames(short))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"width": 10}, "width 10: expected 160 to 1920"),
+        ({"speed": 0.0}, "speed 0: expected 0.1"),
+        ({"seat": 2}, r"seat 2: expected -1 \(no fog\) to 1"),
+    ],
+)
+def test_settings_out_of_range(replay: bytes, tmp_path: Path, settings: dict[str, float], words: str) -> None:
+    with pytest.raises(VideoError, match=words):
+        to_video(replay, tmp_path / "m.mp4", **settings)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_games_without_a_map_and_bytes_that_are_no_replay(tmp_path: Path) -> None:
+    board = replays.record("tic_tac_toe", {}, seed=3, bots=("random", "random"))
+    with pytest.raises(VideoError, match="tic_tac_toe has no map"):
+        to_video(board, tmp_path / "m.mp4")
+    with pytest.raises(ValueError, match="replay"):
+        to_video(b"nothing", tmp_path / "m.mp4")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_the_library(replay: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "av", None)
+    with pytest.raises(VideoError, match=r"pip install 'ludus\[video\]'"):
+        to_video(replay, tmp_path / "m.mp4")
