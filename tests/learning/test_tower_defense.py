@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ludus.flow import Controller, Lineup, MatchResult, SeatPlan
+from ludus.pool.native import NativePool
 from ludus.train.api import start_run
 from ludus.train.preset_file import load_preset
 
@@ -22,3 +24,18 @@ def test_tower_defense_is_survived(tmp_path: Path) -> None:
     preset = load_preset("presets/tower-defense.toml", overrides).preset
     result = start_run(preset, tmp_path / "run")
     assert result.final[0].ci_low > 0.6
+
+
+@pytest.mark.slow
+def test_random_play_survives_as_often_as_in_the_paper() -> None:
+    """36.3% (ELF paper, table 3), for a player that draws among all cells at every tick."""
+    random = Lineup((SeatPlan((Controller(bot="random"),), frame_skip=1),))
+    results: list[MatchResult] = []
+    with NativePool("tower_defense", {}, random, matches=32, schedule=1000, seed=1) as pool:
+        while not pool.finished:
+            batch = pool.recv()
+            results += batch.results
+            pool.send(batch.group)
+    assert len(results) == 1000
+    survived = sum(r.outcome[0] > 0 for r in results) / 1000
+    assert abs(survived - 0.363) < 0.03
