@@ -12,8 +12,6 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-#: what is run after the lists, in the peer's environment
-FINISH = {"pufferlib": "build_pufferlib_game.py"}
 #: installed one after the other; what is in the second needs the first to be built
 STEPS = ("build", "run")
 
@@ -45,8 +43,6 @@ def python_of(peer: str, folder: Path, python: str) -> Path:
                 [str(interpreter), "-m", "pip", "install", *options, "-r", str(path)],
                 f"{peer}: pip install -r {path.name}",
             )
-    if peer in FINISH:
-        _run([str(interpreter), str(HERE / FINISH[peer])], f"{peer}: {FINISH[peer]}")
     mark.write_text(wanted)
     return interpreter
 
@@ -59,8 +55,14 @@ def version_of(interpreter: Path, package: str) -> str:
 
 
 def _run(command: list[str], what: str) -> None:
-    # NO_OCEAN: PufferLib without its games, whose build needs more of the network than PyPI.
-    environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "MAX_JOBS": "2", "NO_OCEAN": "1"}
+    # PufferLib asks for CUDA where it finds nvcc; a torch for processors has none.
+    places = [p for p in os.environ.get("PATH", "").split(os.pathsep) if not (Path(p) / "nvcc").exists()]
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join(places),
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "MAX_JOBS": "2",
+    }
     out = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if out.returncode:
         said = [line.strip() for line in (out.stdout + out.stderr).splitlines() if line.strip()]
