@@ -11,7 +11,7 @@ share of pure simulation and of its learner's own limit Ludus's training is. Cou
 trained on, frame skip included.
 
 ``ratio`` is of wall time, ``ratio_cpu`` of processor time: where others use the machine too (``foreign``
-processors on average), the second means more.
+processors on average), the second means more. Above 0.2 of a processor, neither is a result.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def measure(row: Row, options: argparse.Namespace) -> dict[str, object]:
         "foreign_cores": [peer.foreign, ours.foreign],
         "load_before_and_after": [begin, os.getloadavg()[0]],
     }
-    return out | shares(preset, options)
+    return out | (shares(preset, options) if options.shares else {})
 
 
 def shares(preset: Path, options: argparse.Namespace) -> dict[str, object]:
@@ -182,7 +182,8 @@ def shares(preset: Path, options: argparse.Namespace) -> dict[str, object]:
         env=environment,
     )
     if done.returncode:
-        return {"shares_error": done.stderr.strip().splitlines()[-1:]}
+        said = done.stderr.strip().splitlines()
+        return {"shares_error": said[-1] if said else f"ended with code {done.returncode}"}
     told = json.loads(done.stdout)
     names = ("share_of_pure_simulation", "share_of_learner_limit", "share_of_combined_limit")
     return {name: told[name] for name in (*names, "precision", "threads", "lag", "advice")}
@@ -190,7 +191,8 @@ def shares(preset: Path, options: argparse.Namespace) -> dict[str, object]:
 
 def table(results: list[dict[str, object]]) -> str:
     """For people."""
-    head = ("row", "peer", "frames/s", "Ludus", "ratio", "by CPU time", "goal", "of pure sim", "of learner")
+    head = ("row", "peer", "frames/s", "Ludus", "ratio", "by CPU time", "goal", "foreign")
+    head += ("of pure sim", "of learner")
     lines = [f"{head[0]:24}{head[1]:>19}" + "".join(f"{x:>13}" for x in head[2:])]
     for r in results:
         start = f"{r['row']:24}{r['peer']:>19}"
@@ -199,6 +201,9 @@ def table(results: list[dict[str, object]]) -> str:
             continue
         numbers = [f"{r['peer_frames_per_s']:,.0f}", f"{r['ludus_frames_per_s']:,.0f}"]
         numbers += [f"{r['ratio']:.2f}", f"{r['ratio_cpu']:.2f}", f"{r['goal']:g}"]
+        foreign = r["foreign_cores"]
+        assert isinstance(foreign, list)
+        numbers.append(f"{max(foreign):.2f}")
         for name in ("share_of_pure_simulation", "share_of_learner_limit"):
             numbers.append(f"{r[name]:.0%}" if name in r else "-")
         lines.append(start + "".join(f"{x:>13}" for x in numbers))
@@ -218,6 +223,9 @@ def main() -> int:
     parser.add_argument("--python", default=sys.executable, help="makes the peers' environments")
     parser.add_argument("--precision", default="auto", choices=("auto", "float32", "bfloat16"))
     parser.add_argument("--sources", action="store_true", help="Ludus from src/, not the installed one")
+    parser.add_argument(
+        "--no-shares", dest="shares", action="store_false", help="leave out ludus bench train"
+    )
     parser.add_argument("--keep", action="store_true", help="leave logs and run directories")
     parser.add_argument("--json", default="", help="file for the results")
     parser.add_argument("--list", action="store_true", help="the rows, and nothing else")
@@ -238,15 +246,15 @@ def main() -> int:
         print(f"== {row.name}: {row.title}", file=sys.stderr, flush=True)
         results.append(measure(row, options))
         if options.json:
-            write(Path(options.json), results)
+            write(Path(options.json), results, options)
     print(table(results))
     return 0
 
 
-def write(path: Path, results: list[dict[str, object]]) -> None:
+def write(path: Path, results: list[dict[str, object]], options: argparse.Namespace) -> None:
     """The file of results, whole after every row."""
     document = {
-        "command": sys.argv,
+        "settings": {name: getattr(options, name) for name in ("seconds", "turns", "warm", "precision")},
         "when": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "host": {"machine": platform.machine(), "processors": os.cpu_count(), "processor": processor()},
         "rows": results,
