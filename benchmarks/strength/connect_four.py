@@ -143,7 +143,7 @@ def main() -> None:
         if not args.json:
             print(text, flush=True)
 
-    for band in (b for b in BANDS if b[0] in wanted):
+    for band in (b for b in reversed(BANDS) if b[0] in wanted):
         cases = cases_of(band, args.positions, args.seed, args.cases, solver)
         chance = float(np.mean([_chance(scores) for _, scores in cases]))
         say(f"{band[0]}-{band[1]}: {len(cases)} positions, chance keeps {chance:.3f}")
