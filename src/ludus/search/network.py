@@ -16,7 +16,9 @@ class NetworkEvaluator:
     """Answers with a network's probabilities and value.
 
     With ``symmetries`` every batch is seen under one of the board's transformations, drawn anew for each
-    (AlphaGo Zero's random symmetry, a batch at a time). Networks with memory are refused: a leaf has no past.
+    (AlphaGo Zero's random symmetry, a batch at a time). ``rows``: how many most batches
+    have, which is faster where it is known (:class:`ludus.policies.inference.Inference`). Networks with
+    memory are refused: a leaf has no past.
     """
 
     def __init__(
@@ -26,11 +28,14 @@ class NetworkEvaluator:
         *,
         symmetries: bool = False,
         seed: int = 0,
+        rows: int = 0,
     ) -> None:
         if network.memory_shape is not None:
             raise ValueError("a policy with memory cannot be searched with: leaves have no past")
         self.network = network
-        self._inference = Inference(network, precision) if isinstance(network, ResidualNetwork) else None
+        self._inference = (
+            Inference(network, precision, rows) if isinstance(network, ResidualNetwork) else None
+        )
         self._symmetries = Symmetries(network.spec) if symmetries and self._inference is not None else None
         self._random = np.random.Generator(np.random.Philox(key=seed))
 

@@ -258,7 +258,8 @@ class AlphaZeroTrainer(RunBase):
         return network.to(self.parts.device)
 
     def _evaluator(self, network: ResidualNetwork) -> NetworkEvaluator:
-        return NetworkEvaluator(network, self.parts.precision, symmetries=self.config.symmetries)
+        slots = self.preset.self_play.slots
+        return NetworkEvaluator(network, self.parts.precision, symmetries=self.config.symmetries, rows=slots)
 
     def _hand_over(self, evaluator: NetworkEvaluator) -> None:
         version = self.state.playing if self.config.gate else self.version

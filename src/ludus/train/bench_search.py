@@ -121,7 +121,7 @@ def _with_network(
         network = make_network(PolicyConfig(blocks=blocks, filters=filters), spec, 1).to(device)
     except ValueError as error:
         raise ConfigError(f"{base.game}: {error}") from error
-    evaluator = NetworkEvaluator(network, precision)
+    evaluator = NetworkEvaluator(network, precision, rows=plays.slots)
     workers = Workers(
         [
             SelfPlay(

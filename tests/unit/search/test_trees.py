@@ -195,6 +195,11 @@ def test_a_network_answers_alike_whichever_way_it_runs(name: str) -> None:
     np.testing.assert_allclose(value, step.value.numpy(), atol=1e-5)
     half, _ = NetworkEvaluator(network, "bfloat16").evaluate(batch, 8)
     np.testing.assert_allclose(policy, half, atol=0.03)
+    whole = NetworkEvaluator(network, rows=8)  # compiled for batches of 8, right for all
+    for count in (8, 5, 8):
+        fused, fused_value = whole.evaluate(batch, count)
+        np.testing.assert_allclose(policy[:count], fused, atol=1e-5)
+        np.testing.assert_allclose(value[:count], fused_value, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe", "gomoku"])
