@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 #include "games/rts/engine/learned.hpp"
 
@@ -105,6 +106,18 @@ bool wall_between(const EngineRules& rules, const State& state, float sx, float 
   const Axis down(sy, (ty - sy) / dist * step, n);
   const int start = cell_of(rules, sx, sy);
   const int target = cell_of(rules, tx, ty);
+  // A few samples on the way, whichever they are, mostly find a wall sooner than the walk.
+  if (n >= 8) {
+    const I4 some = I4{n, 3 * n, 5 * n, 7 * n} >> 3;
+    const F4 i = __builtin_convertvector(some, F4);
+    const I4 x4 = cells4(sx + across.step * i);
+    const I4 y4 = cells4(sy + down.step * i);
+    for (int k = 0; k < 4; ++k) {
+      const int now = y4[k] * rules.side + x4[k];
+      if (now == start || now == target) continue;
+      if (inside(rules, x4[k], y4[k]) && walled(state, x4[k], y4[k])) return true;
+    }
+  }
   int cx = cell_coord(across.at(1));
   int cy = cell_coord(down.at(1));
   int next_x = across.leaves(1, cx);
@@ -227,10 +240,15 @@ struct Search {
   // floats sort like their bits), then smaller g, then larger cell.
   using Item = std::uint64_t;
 
-  // What is to be looked at, in no order: a usual search has half a dozen cells to choose from, and
-  // looking through them is faster than keeping them in order.
+  // What is to be looked at: the best of what was reached since `top` was last taken, and the rest
+  // in no order, of which the best is known. A search that knows its way takes what it has just
+  // reached, and never looks through the rest; others have half a dozen cells to choose from.
+  static constexpr Item kNothing = ~Item{0};
+  Item top = kNothing;
   std::array<Item, kCells> open;
   int open_size = 0;
+  Item least = kNothing;
+  int least_at = 0;
   // Cells that may still be reached: bit x + 1 of row y + 1, with nothing around the map.
   std::array<std::uint64_t, kMaxSide + 2> left;
   std::array<std::int16_t, kCells> g;
@@ -259,20 +277,36 @@ struct Search {
     g[cell] = static_cast<std::int16_t>(steps);
     from[cell] = static_cast<std::int16_t>(parent);
     const float cost = static_cast<float>(steps) + estimate;
-    open[open_size++] = static_cast<Item>(std::bit_cast<std::uint32_t>(cost)) << 32 |
-                        static_cast<Item>(steps << 16 | (kCells - 1 - cell));
-  }
-  Item pop() {
-    int best = 0;
-    Item item = open[0];
-    for (int i = 1; i < open_size; ++i) {
-      const Item other = open[i];
-      best = other < item ? i : best;
-      item = other < item ? other : item;
+    Item worse = static_cast<Item>(std::bit_cast<std::uint32_t>(cost)) << 32 |
+                 static_cast<Item>(steps << 16 | (kCells - 1 - cell));
+    if (worse < top) std::swap(worse, top);
+    if (worse == kNothing) return;
+    if (worse < least) {
+      least = worse;
+      least_at = open_size;
     }
-    open[best] = open[--open_size];
+    open[open_size++] = worse;
+  }
+  [[nodiscard]] bool empty() const { return top == kNothing && open_size == 0; }
+  Item pop() {
+    Item item = top;
+    if (top < least) {
+      top = kNothing;
+    } else {
+      item = least;
+      open[least_at] = open[--open_size];
+      find_least();
+    }
     popped[pops++] = static_cast<std::int16_t>(cell_of(item));
     return item;
+  }
+  void find_least() {
+    least = kNothing;
+    for (int i = 0; i < open_size; ++i) {
+      const Item other = open[i];
+      least_at = other < least ? i : least_at;
+      least = other < least ? other : least;
+    }
   }
   static int cell_of(Item item) { return kCells - 1 - static_cast<int>(item & 0xffff); }
   static float cost_of(Item item) {
@@ -280,51 +314,112 @@ struct Search {
   }
 };
 
+// The cells that a straight line from the middle of nowhere in one cell can possibly end in:
+// samples of a line go from cell to cell like a king who never turns back on either axis, and walls
+// stop him. A few words of bits instead of a walk along each line; what is left is walked.
+class Outlook {
+ public:
+  Outlook(const EngineRules& rules, const State& state, int start)
+      : state_(state), side_(rules.side), all_(0xffffffffU >> (32 - rules.side)) {
+    for (const int down : {-1, 1}) {
+      look<true>(wide_x(start), wide_y(start), down);
+      look<false>(wide_x(start), wide_y(start), down);
+    }
+  }
+
+  [[nodiscard]] bool may_see(int cell) const {
+    return (row_[wide_y(cell)] >> wide_x(cell) & 1) != 0;
+  }
+
+ private:
+  // Along a row, from `from` as far as `open` goes.
+  static std::uint32_t rightwards(std::uint32_t from, std::uint32_t open) {
+    return (((open + from) ^ open) & open) | from;  // the carry runs through what is open
+  }
+  static std::uint32_t leftwards(std::uint32_t from, std::uint32_t open) {
+    for (int by = 1; by < kMaxSide; by *= 2) {
+      from |= open & from >> by;
+      open &= open >> by;
+    }
+    return from;
+  }
+
+  template <bool kRight>
+  void look(int cx, int cy, int down) {
+    std::uint32_t here = 1U << cx;
+    std::uint32_t open = (~state_.wall[cy] & all_) | here;
+    for (int y = cy;;) {
+      here = kRight ? rightwards(here, open) : leftwards(here, open);
+      row_[y] |= here;
+      y += down;
+      if (y < 0 || y >= side_) return;
+      open = ~state_.wall[y] & all_;
+      here = (here | (kRight ? here << 1 : here >> 1)) & open;
+      if (here == 0) return;
+    }
+  }
+
+  const State& state_;
+  int side_;
+  std::uint32_t all_;
+  std::array<std::uint32_t, kMaxSide> row_{};
+};
+
 constexpr int kMaxPops = 1000;
 
-// Closes the cells near the unit, all but the target, whose middle is taken by another disc. Far
-// cells are taken to be free: what stands there now will have moved.
-void close_taken(const State& state, int slot, int target, Search& search) {
-  constexpr float kNear2 = 4.0F;
-  const float sx = state.x[slot];
-  const float sy = state.y[slot];
-  const auto close = [&](int cx, int cy) {
-    const float away2 = distance2(sx, sy, static_cast<float>(cx), static_cast<float>(cy));
-    if (away2 < kNear2 && wide(cx, cy) != target) search.close(cx, cy);
-  };
-  constexpr float kAway = 2.6F;  // who is further from the unit than this is in no such cell
-  std::uint64_t near = 0;
-  for_fours(state, [&](int i) {
-    const F4 dx = load4(&state.x[i]) - sx;
-    const F4 dy = load4(&state.y[i]) - sy;
-    near |= static_cast<std::uint64_t>(lane_bits(dx * dx + dy * dy < kAway * kAway)) << i;
-  });
-  // A disc covers the middle of at most one cell: the one it stands in.
-  for_bits(near & ~(state.irregular | std::uint64_t{1} << slot), [&](int i) {
-    const int ux = cell_coord(state.x[i]);
-    const int uy = cell_coord(state.y[i]);
-    const float d2 =
-        distance2(static_cast<float>(ux), static_cast<float>(uy), state.x[i], state.y[i]);
-    if (d2 < kTouch2) close(ux, uy);
-  });
-}
+// The cells near a unit in which another disc covers the middle, all but the target, as bits of a
+// square around the unit's cell, row by row. Far cells are taken to be free: what stands there now
+// will have moved.
+struct Taken {
+  static constexpr int kAround = 2;
+  static constexpr int kSide = 2 * kAround + 1;
+  std::uint32_t bits = 0;
+
+  Taken(const State& state, int slot, int start, int target) {
+    constexpr float kNear2 = 4.0F;
+    const float sx = state.x[slot];
+    const float sy = state.y[slot];
+    constexpr float kAway = 2.6F;  // who is further from the unit than this is in no such cell
+    std::uint64_t near = 0;
+    for_fours(state, [&](int i) {
+      const F4 dx = load4(&state.x[i]) - sx;
+      const F4 dy = load4(&state.y[i]) - sy;
+      near |= static_cast<std::uint64_t>(lane_bits(dx * dx + dy * dy < kAway * kAway)) << i;
+    });
+    // A disc covers the middle of at most one cell: the one it stands in.
+    for_bits(near & ~(state.irregular | std::uint64_t{1} << slot), [&](int i) {
+      const int cx = cell_coord(state.x[i]);
+      const int cy = cell_coord(state.y[i]);
+      const auto mx = static_cast<float>(cx);
+      const auto my = static_cast<float>(cy);
+      if (distance2(mx, my, state.x[i], state.y[i]) >= kTouch2) return;
+      if (distance2(sx, sy, mx, my) >= kNear2 || wide(cx, cy) == target) return;
+      // Both stand in the map, so that no more than two cells are between them on either axis.
+      bits |= 1U << ((cy - wide_y(start) + kAround) * kSide + cx - wide_x(start) + kAround);
+    });
+  }
+};
 
 // Searches from the unit's cell to the target's. Returns the last cell of the path, or -1 when
 // there is none, and teaches `learned` what it found.
-int search_path(const EngineRules& rules, const State& state, int slot, int start, int target,
+int search_path(const EngineRules& rules, int start, int target, const Taken& taken,
                 Learned& learned, Search& search) {
   const int tx = wide_x(target);
   const int ty = wide_y(target);
   const int edge = rules.side - 1;
   // The original numbers cells row by row, so a step off a row's end is the next row's start; it
   // only notices for cells other than the target.
-  const bool wraps = rules.quirks.wrapped_target && (tx == 0 || tx == edge);
-  close_taken(state, slot, target, search);
+  const bool wraps =
+      rules.quirks.wrapped_target && ((tx == 0 && ty > 0) || (tx == edge && ty < edge));
+  for_bits(taken.bits, [&](int i) {
+    search.close(wide_x(start) + i % Taken::kSide - Taken::kAround,
+                 wide_y(start) + i / Taken::kSide - Taken::kAround);
+  });
   search.close(wide_x(start), wide_y(start));
   search.push(start, 0, learned.estimate(wide_x(start), wide_y(start)), -1);
   int end = -1;
   float length = 0.0F;
-  for (int pop = 1; search.open_size > 0; ++pop) {
+  for (int pop = 1; !search.empty(); ++pop) {
     const Search::Item item = search.pop();
     const int cell = Search::cell_of(item);
     if (cell == target || pop == kMaxPops) {
@@ -374,17 +469,37 @@ int plan_path_afresh(const EngineRules& rules, State& state, const LearnedStore&
     remember(state, slot, key, now, -1);
     return -1;
   }
+  // Who is hemmed in asks again at every tick. That there is no way depends on nothing but walls
+  // and these cells, and a search that finds none teaches nothing.
+  const Taken taken(state, slot, start, target);
+  const std::uint64_t asked = std::uint64_t{1} << 63 | static_cast<std::uint64_t>(start) << 35 |
+                              static_cast<std::uint64_t>(target) << 25 | taken.bits;
+  constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;
+  std::uint64_t& hopeless = state.hopeless[asked * kSpread >> (64 - kHopelessBits)];
+  if (hopeless == asked) return -1;
   Learned learned(rules, state, store, rules.owner_of(slot), wide_x(target), wide_y(target));
   Search search(rules, state, target);
-  int waypoint = search_path(rules, state, slot, start, target, learned, search);
-  if (waypoint < 0) return -1;  // unreachable: nothing is remembered
+  int waypoint = search_path(rules, start, target, taken, learned, search);
+  if (waypoint < 0) {  // unreachable
+    hopeless = asked;
+    return -1;
+  }
   // The far end of the path that can be walked to straight. What was in the way of one line is the
   // first guess for the next.
-  for (; waypoint >= 0; waypoint = search.from[waypoint]) {
-    const auto wx = static_cast<float>(wide_x(waypoint));
-    const auto wy = static_cast<float>(wide_y(waypoint));
-    if (wx == tx && wy == ty) continue;  // the line from above
-    if (line_free(rules, state, slot, sx, sy, wx, wy, blocker)) break;
+  const auto look_back = [&](auto&& may_see) {
+    for (; waypoint >= 0; waypoint = search.from[waypoint]) {
+      if (!may_see(waypoint)) continue;
+      const auto wx = static_cast<float>(wide_x(waypoint));
+      const auto wy = static_cast<float>(wide_y(waypoint));
+      if (wx == tx && wy == ty) continue;  // the line from above
+      if (line_free(rules, state, slot, sx, sy, wx, wy, blocker)) return;
+    }
+  };
+  if (rules.terrain) {
+    const Outlook outlook(rules, state, start);
+    look_back([&](int cell) { return cell == target || outlook.may_see(cell); });
+  } else {
+    look_back([](int) { return true; });
   }
   remember(state, slot, key, now, waypoint);
   return waypoint;

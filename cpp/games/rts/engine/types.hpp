@@ -174,6 +174,7 @@ struct PathEntry {
   std::int16_t waypoint;  // cell (wide) to head for, or -1: straight to the target
 };
 inline constexpr int kPathEntries = 64;
+inline constexpr int kHopelessBits = 4;
 
 // Somebody will come back at its owner's base.
 struct Revival {
@@ -247,7 +248,9 @@ struct State {
   std::array<std::uint8_t, kFlagRows> flag_row{};
   std::array<PathEntry, kPathEntries> path{};
   std::array<std::uint8_t, kSlots> path_hint{};  // where in the ring a unit last found its answer
-  std::array<std::uint32_t, kMaxSide> wall{};    // bit x of row y: the cell is impassable
+  // Searches that found no way: start, target and the taken cells around the start (path.cpp).
+  std::array<std::uint64_t, 1 << kHopelessBits> hopeless{};
+  std::array<std::uint32_t, kMaxSide> wall{};  // bit x of row y: the cell is impassable
   std::uint16_t learned_size = 0;
   std::array<std::uint32_t, kLearnedEntries> learned{};  // see learned.hpp
 };
