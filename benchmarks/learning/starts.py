@@ -38,6 +38,7 @@ def main() -> None:
     parser.add_argument("player", help="RUN@best, RUN@last or a weights file")
     parser.add_argument("against", help="a bot")
     parser.add_argument("--matches", type=int, default=4000)
+    parser.add_argument("--against-frame-skip", type=int, default=50, help="ticks between a bot's decisions")
     parser.add_argument("--seed", type=int, default=99)
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -47,7 +48,7 @@ def main() -> None:
     game, params = found
     spec = game_spec(game, params)
     player = resolve_player(args.player, spec, seed=1)
-    bot = scripted_player(args.against, spec, 7, player.frame_skip)
+    bot = scripted_player(args.against, spec, 7, args.against_frame_skip)
     groups: dict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
     for r in play_matches(spec, params, player, bot, matches=args.matches, seed=args.seed):
         seat = seat_of_plan(r, 0)
