@@ -248,9 +248,11 @@ struct State {
   std::array<std::uint8_t, kFlagRows> flag_row{};
   std::array<PathEntry, kPathEntries> path{};
   std::array<std::uint8_t, kSlots> path_hint{};  // where in the ring a unit last found its answer
+  std::array<std::uint32_t, kMaxSide> wall{};    // bit x of row y: the cell is impassable
+
+  // From here on only the path search reads.
   // Searches that found no way: start, target and the taken cells around the start (path.cpp).
   std::array<std::uint64_t, 1 << kHopelessBits> hopeless{};
-  std::array<std::uint32_t, kMaxSide> wall{};  // bit x of row y: the cell is impassable
   std::uint16_t learned_size = 0;
   std::array<std::uint32_t, kLearnedEntries> learned{};  // see learned.hpp
 };
