@@ -46,7 +46,7 @@ def test_fog_hides(replay: bytes, tmp_path: Path) -> None:
         first = pictures(tmp_path / "m.mp4")[0][40:].astype(int)  # below the headline
         return int(((first[..., 0] > 150) & (first[..., 2] < 80)).sum())
 
-    assert orange(0) < orange(-1)
+    assert orange(0) < orange(-1) / 4  # a few pixels of the encoder, not a unit
 
 
 def test_slow_videos_repeat_frames(replay: bytes, tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
-from ludus.train.bench import BenchTrainResult, bench_train
+from ludus.train.bench import BenchTrainResult, _PoolAlone, _Tally, bench_train
 from ludus.train.errors import ConfigError
+from ludus.train.wiring import build
 
 from .runs import small_preset
 
@@ -27,6 +29,29 @@ def test_figures_belong_together(lag: str) -> None:
     assert 0 <= r.sampler_wait_share <= 1
     assert 0 <= r.learner_wait_share <= 1
     assert "of the work" in r.advice
+
+
+def test_the_pool_alone_plays_what_the_policy_played() -> None:
+    """From the same states, move for move: what it costs is what training's simulation costs."""
+    preset = small_preset()
+    parts = build(preset)
+    alone = _PoolAlone(preset, parts)
+    moves = alone._moves
+    assert moves is not None
+    try:
+        parts.collector.collect(parts.slabs[0])  # somewhere in the middle of matches
+        alone.record()
+        tally = _Tally()
+        for _ in range(2):
+            alone.play(tally)
+            for name, seen in alone._slab.obs.items():
+                np.testing.assert_array_equal(seen, moves.obs[name])
+            np.testing.assert_array_equal(alone._slab.reward, moves.reward)
+        assert tally.ticks > 0
+        assert tally.steps == 2 * int((moves.active[:-1] != 0).sum())
+    finally:
+        parts.close()
+        alone.close()
 
 
 def test_no_time_is_refused() -> None:
