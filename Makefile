@@ -3,7 +3,7 @@
 #   make demo   from a clone to a trained MiniRTS player, with a live view and a replay to watch
 #   make test   every test that CI runs
 #
-# Settings: PYTHON=python3.12 (>= 3.10), VENV=.venv, EXTRAS=train,cli,dev, PYTEST_ARGS="-k pool -x",
+# Settings: PYTHON=python3.12 (>= 3.10), VENV=.venv, EXTRAS=train,cli,dev, PYTEST_ARGS="-k pool -x", WORKERS=4 (processes that pytest uses),
 # PEERS_ARGS="--seconds 20 --rows atari-sf" (make bench-peers),
 # PRESETS="debug clang" (make determinism), CPP_PRESET=asan (the build that make test runs the C++ tests of).
 
@@ -17,6 +17,7 @@ PYTHON ?= python3
 VENV ?= .venv
 EXTRAS ?= train,cli,dev
 PYTEST_ARGS ?=
+WORKERS ?= 2
 PEERS_ARGS ?=
 PRESETS ?=
 CPP_PRESET ?= release
@@ -69,7 +70,7 @@ install: $(VENV)/installed ## the environment in .venv with ludus installed
 # --- what people come for ------------------------------------------------------------------------
 
 .PHONY: demo
-demo: $(VENV)/installed ## train a MiniRTS player (about ten minutes), rate it, leave a replay to watch
+demo: $(VENV)/installed ## train a MiniRTS player (about ten minutes with installing), rate it, leave a replay to watch
 	@tools/demo.sh
 
 .PHONY: bench
@@ -90,7 +91,7 @@ test: $(VENV)/installed ## every test that CI runs: C++, import rules, include d
 	@$(MAKE) --no-print-directory structure
 	@tools/system_packages.sh chromium gnugo || [ "$${CI:-}" != true ]
 	@echo "== Python tests"
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 .PHONY: test-slow
 test-slow: $(VENV)/installed ## the long ones too: learning curves, soaks
