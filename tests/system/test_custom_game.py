@@ -17,6 +17,9 @@ from tests.conftest import require_program
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "custom_game"
 
+# Compiling takes a minute on a quiet machine, and several where CI does other things beside it.
+pytestmark = pytest.mark.timeout(900)
+
 
 @pytest.fixture(scope="module")
 def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
