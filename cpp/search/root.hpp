@@ -120,7 +120,8 @@ class Root {
   }
 
   // The move: by visits to the power of 1 / temperature, 0 = the most visited (of equals the one
-  // with the higher mean). Gumbel: the winner of the halving at temperature 0.
+  // with the higher mean). Gumbel: the winner of the halving at temperature 0. A move that visits
+  // speak for, but whose mean is below what another is proven to give, is not played.
   int choose(const Tree& tree, const SearchOptions& o, float temperature, Rng& rng) const {
     const Node& n = tree.node(tree.root());
     const std::span<const MoveKey> keys = tree.keys(n);
@@ -134,11 +135,11 @@ class Root {
     const auto weight = [&](int i) {
       return std::pow(c.visits[i] / std::max(most, 1.0), 1.0 / static_cast<double>(temperature));
     };
-    for (int i = 0; i < n.tried; ++i) total += tree.worth(n, c, i) ? weight(i) : 0.0;
+    for (int i = 0; i < n.tried; ++i) total += playable(tree, n, c, i) ? weight(i) : 0.0;
     double x = rng.uniform() * total;
     int pick = top;
     for (int i = 0; i < n.tried; ++i) {
-      if (c.visits[i] == 0 || !tree.worth(n, c, i)) continue;
+      if (c.visits[i] == 0 || !playable(tree, n, c, i)) continue;
       pick = i;
       x -= weight(i);
       if (x < 0.0) break;
@@ -150,11 +151,17 @@ class Root {
   static float mean(const Columns& c, int i) {
     return c.visits[i] > 0 ? c.sum[i] / static_cast<float>(c.visits[i]) : 0.0F;
   }
+  // A visited move with no proof must promise at least what the proven one gives: the many visits
+  // of a draw or better that turned out to lose are older than the proof beside it.
+  static bool playable(const Tree& tree, const Node& n, const Columns& c, int i) {
+    if (!tree.worth(n, c, i)) return false;
+    return tree.bounds(n, c, i).low >= n.low || mean(c, i) >= static_cast<float>(n.low);
+  }
   // Of the tried moves that may be the best (of equals the one with the higher mean); -1 if none.
   static int most_visited(const Tree& tree, const Node& n, const Columns& c) {
     int best = -1;
     for (int i = 0; i < n.tried; ++i) {
-      if (!tree.worth(n, c, i)) continue;
+      if (!playable(tree, n, c, i)) continue;
       if (best < 0 || c.visits[i] > c.visits[best] ||
           (c.visits[i] == c.visits[best] && mean(c, i) > mean(c, best))) {
         best = i;

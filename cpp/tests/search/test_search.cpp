@@ -4,44 +4,15 @@
 
 #include "games/rts/minirts/minirts.hpp"
 #include "games/tic_tac_toe/tic_tac_toe.hpp"
-#include "search/positions.hpp"
 #include "search/self_play.hpp"
 #include "tests/allocations.hpp"
 #include "tests/doctest.hpp"
+#include "tests/search/searching.hpp"
 
 using namespace ludus;
+using namespace ludus::tests;
 
 namespace {
-
-using T = TicTacToe;
-
-// Answers that depend on the observation alone and are never equal, so that every choice is
-// decided.
-template <class G>
-class HashEvaluator final : public Evaluator<G> {
- public:
-  explicit HashEvaluator(const GameSpec& spec) : policy_(spec.mask_bytes()) {
-    for (const TensorSpec& t : spec.observation) memory_.emplace_back(t.bytes());
-    for (auto& m : memory_) pointers_.push_back(m.data());
-  }
-  Frame frame() override { return pointers_; }
-  bool ask(const typename G::Rules&, const typename G::State&, int seat, Answer& answer) override {
-    WideHash h;
-    for (const auto& m : memory_) h.add(m.data(), m.size());
-    answer = answer_to(h.value()[0] + static_cast<std::uint64_t>(seat), policy_);
-    return true;
-  }
-  static Answer answer_to(std::uint64_t key, std::vector<float>& policy) {
-    Rng rng({key, 0}, 1);
-    for (float& p : policy) p = 0.05F + static_cast<float>(rng.uniform());
-    return {policy, static_cast<float>(2.0 * rng.uniform() - 1.0)};
-  }
-
- private:
-  std::vector<std::vector<std::byte>> memory_;
-  std::vector<std::byte*> pointers_;
-  std::vector<float> policy_;
-};
 
 // The same search, node by node on the heap, from the text of the AlphaGo Zero paper with ELF
 // OpenGo's constant; every position is evaluated by HashEvaluator's rule.
@@ -161,19 +132,6 @@ void check_same(const Tree& tree, NodeId id, const SlowTree::Position& p) {
   int expected = 0;
   for (const auto& [move, child] : p.children) expected += child.position != nullptr;
   REQUIRE(found == expected);
-}
-
-void run(Search<T>& search, int slot, int visits, Rng& rng, bool noise = false) {
-  search.begin(slot, visits, noise, rng);
-  while (search.simulate(slot) != Simulated::done) {
-  }
-}
-
-Search<T> search_of(const SearchOptions& o, int slots = 1) {
-  Search<T> s(Params(), o, slots, o.visits);
-  s.set_evaluator(std::make_unique<HashEvaluator<T>>(s.spec()));
-  for (int i = 0; i < slots; ++i) s.reset(i, {1, static_cast<std::uint64_t>(i)});
-  return s;
 }
 
 }  // namespace
@@ -464,196 +422,4 @@ TEST_CASE("search: games of chance, hidden information or simultaneous moves are
   CHECK_THROWS_AS(validate(SearchOptions{.visits = 0}), SearchError);
   CHECK_THROWS_AS(validate(SearchOptions{.c_puct = std::nanf("")}), SearchError);
   CHECK_THROWS_AS(validate(SearchOptions{.leaves = 2, .gumbel_moves = 3}), SearchError);
-}
-
-TEST_CASE("self-play: records lead back to every position") {
-  SearchOptions o{.visits = 30, .noise_share = 0.25F};
-  SelfPlayOptions p{.slots = 8, .seed = 4, .full_share = 0.5F, .cheap_visits = 8};
-  SelfPlayOf<T> play(Params(), o, p, {.kind = "rollout", .seed = 2});
-  play.collect(4000);
-  const GameColumns g = play.take_games();
-  REQUIRE(g.match.size() > 50);
-  PositionReader<T> reader{Params()};
-  std::size_t ply = 0, pair = 0;
-  int full = 0;
-  for (std::size_t i = 0; i < g.match.size(); ++i) {
-    const auto count = static_cast<std::size_t>(g.plies[i]);
-    const std::span<const std::uint16_t> actions = std::span(g.action).subspan(ply, count);
-    std::vector<std::int32_t> wanted, rows;
-    for (std::size_t k = 0; k < count; ++k) {
-      wanted.push_back(static_cast<std::int32_t>(k));
-      rows.push_back(static_cast<std::int32_t>(count - 1 - k));
-    }
-    std::vector<std::byte> memory(3 * count);
-    std::vector<std::uint8_t> mask(9 * count);
-    std::byte* base = memory.data();
-    reader.read({{4, g.match[i]}, actions, wanted, rows}, std::span(&base, 1), mask.data());
-    for (std::size_t k = 0; k < count; ++k) {
-      CHECK(g.seat[ply + k] == k % 2);
-      CHECK(mask[9 * (count - 1 - k) + actions[k]] == 1);
-      int total = 0;
-      for (int t = 0; t < g.targets[ply + k]; ++t, ++pair) {
-        total += g.target_share[pair];
-        CHECK(mask[9 * (count - 1 - k) + g.target_move[pair]] == 1);
-      }
-      if (g.full[ply + k] != 0) {
-        CHECK(std::abs(total - 65535) < 10);
-        ++full;
-      } else {
-        CHECK(g.targets[ply + k] == 0);
-      }
-    }
-    // One more move than there are leads nowhere, and says so.
-    const std::int32_t beyond = static_cast<std::int32_t>(count);
-    const std::int32_t row = 0;
-    CHECK_THROWS_AS(
-        reader.read({{4, g.match[i]}, actions, std::span(&beyond, 1), std::span(&row, 1)},
-                    std::span(&base, 1), mask.data()),
-        SearchError);
-    ply += count;
-  }
-  CHECK(ply == g.action.size());
-  CHECK(pair == g.target_move.size());
-  const double share = static_cast<double>(full) / static_cast<double>(ply);
-  CHECK(share > 0.4);
-  CHECK(share < 0.6);
-}
-
-TEST_CASE("self-play: matches depend on their number alone, and seats may give up") {
-  SearchOptions o{.visits = 20};
-  const auto games = [&](int slots) {
-    SelfPlayOf<T> play(Params(), o, {.slots = slots, .seed = 4}, {.kind = "uniform"});
-    play.collect(slots == 1 ? 20000 : 4000);
-    const GameColumns g = play.take_games();
-    std::map<std::uint64_t, std::vector<std::uint16_t>> out;
-    std::size_t ply = 0;
-    for (std::size_t i = 0; i < g.match.size(); ++i) {
-      const auto count = static_cast<std::size_t>(g.plies[i]);
-      out[g.match[i]] = {g.action.begin() + static_cast<std::ptrdiff_t>(ply),
-                         g.action.begin() + static_cast<std::ptrdiff_t>(ply + count)};
-      ply += count;
-    }
-    return out;
-  };
-  const auto alone = games(1), together = games(16);
-  int same = 0;
-  for (const auto& [match, moves] : alone) {
-    if (!together.contains(match)) continue;
-    CHECK(together.at(match) == moves);
-    ++same;
-  }
-  CHECK(same > 20);
-
-  SelfPlayOf<T> play(Params(), {.visits = 100},
-                     {.slots = 16, .seed = 4, .resign_below = -0.2F, .never_resign_share = 0.25F},
-                     {.kind = "rollout", .seed = 2});
-  play.collect(6000);
-  const GameColumns g = play.take_games();
-  int resigned = 0, never = 0;
-  for (std::size_t i = 0; i < g.match.size(); ++i) {
-    resigned += g.resigned[i];
-    never += g.never_resign[i];
-    CHECK(!(g.resigned[i] == 1 && g.never_resign[i] == 1));
-    if (g.resigned[i] == 1) CHECK(g.outcome[i] != 0.0F);
-  }
-  CHECK(resigned > 10);
-  CHECK(never > static_cast<int>(g.match.size()) / 8);
-}
-
-namespace {
-
-// The value of a position of tic-tac-toe for whoever moves, by looking at all of it.
-int exact_value(const T::Rules& rules, const T::State& state) {
-  std::array<std::uint8_t, 9> mask{};
-  T::legal(rules, state, state.to_move, mask.data());
-  int best = -1;
-  for (std::int32_t move = 0; move < 9 && best < 1; ++move) {
-    if (mask[static_cast<std::size_t>(move)] == 0) continue;
-    T::State next = state;
-    T::act(rules, next, state.to_move, std::span(&move, 1));
-    T::advance(rules, next);
-    std::array<float, 2> out{};
-    if (T::status(rules, next).over) T::outcome(rules, next, out);
-    const int value = T::status(rules, next).over
-                          ? static_cast<int>(out[static_cast<std::size_t>(state.to_move)])
-                          : -exact_value(rules, next);
-    best = std::max(best, value);
-  }
-  return best;
-}
-
-}  // namespace
-
-TEST_CASE("search: what a solver proves is true, and it is played") {
-  for (const int leaves : {1, 4}) {
-    constexpr int kMost = 20000;
-    Search<T> s = search_of({.visits = kMost, .leaves = leaves, .solver = true});
-    Rng rng({3, 0}, 0);
-    std::array<int, 3> seen{};
-    for (std::uint64_t match = 0; match < 30; ++match) {
-      s.reset(0, {7, match});
-      while (!s.status(0).over) {
-        const int ply = 9 - static_cast<int>(std::ranges::count(s.legal(0), 1));
-        if (ply < 3 || rng.uniform() < 0.3) {  // anywhere
-          const auto legal = s.legal(0);
-          auto move = static_cast<int>(rng.below(9));
-          while (legal[static_cast<std::size_t>(move)] == 0) move = (move + 1) % 9;
-          s.play(0, move);
-          continue;
-        }
-        const int value = exact_value(s.rules(), s.state(0));
-        run(s, 0, kMost, rng);
-        const Tree& tree = s.tree(0);
-        REQUIRE(tree.proven());
-        REQUIRE(static_cast<int>(tree.value()) == value);
-        REQUIRE(tree.visits() < kMost);
-        REQUIRE(tree.consistent());
-        ++seen[static_cast<std::size_t>(value + 1)];
-        std::array<float, 9> target{};
-        s.target(0, target);
-        for (std::int32_t move = 0; move < 9; ++move) {  // what is taught keeps the value
-          if (target[static_cast<std::size_t>(move)] == 0.0F) continue;
-          T::State next = s.state(0);
-          T::act(s.rules(), next, s.state(0).to_move, std::span(&move, 1));
-          T::advance(s.rules(), next);
-          std::array<float, 2> out{};
-          const bool over = T::status(s.rules(), next).over;
-          if (over) T::outcome(s.rules(), next, out);
-          const int after = over ? static_cast<int>(out[static_cast<std::size_t>(s.seat(0))])
-                                 : -exact_value(s.rules(), next);
-          REQUIRE(after == value);
-        }
-        s.play(0, s.choose(0, rng.uniform() < 0.5 ? 1.0F : 0.0F, rng));
-      }
-    }
-    CHECK(*std::ranges::min_element(seen) > 3);  // wins, draws and losses came up
-  }
-}
-
-TEST_CASE("self-play: matches may begin anywhere, and what chance played is not learned") {
-  SelfPlayOf<T> play(Params(), {.visits = 12},
-                     {.slots = 8, .seed = 4, .random_share = 0.5F, .random_plies = 3},
-                     {.kind = "uniform"});
-  play.collect(4000);
-  const GameColumns g = play.take_games();
-  REQUIRE(g.match.size() > 100);
-  std::array<int, 4> begun{};
-  std::size_t ply = 0;
-  for (const std::int32_t plies : g.plies) {
-    int chance = 0;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(plies); ++i) {
-      if (g.full[ply + i] != 0) continue;
-      CHECK(i == static_cast<std::size_t>(chance));  // only at the beginning
-      CHECK(g.targets[ply + i] == 0);
-      ++chance;
-    }
-    REQUIRE(chance <= 3);
-    ++begun[static_cast<std::size_t>(chance)];
-    ply += static_cast<std::size_t>(plies);
-  }
-  const auto all = static_cast<double>(g.match.size());
-  CHECK(begun[0] / all == doctest::Approx(0.5).epsilon(0.2));
-  for (std::size_t i = 1; i < 4; ++i)
-    CHECK(begun[i] / all == doctest::Approx(1.0 / 6).epsilon(0.4));
-  CHECK_THROWS_AS(validate(SelfPlayOptions{.random_share = 1.5F}), SearchError);
 }

@@ -1,0 +1,109 @@
+// What the ends of matches prove, against values found by looking at everything.
+#include <algorithm>
+#include <array>
+
+#include "search/search.hpp"
+#include "tests/doctest.hpp"
+#include "tests/search/searching.hpp"
+
+using namespace ludus;
+using namespace ludus::tests;
+
+namespace {
+
+// The value of a position of tic-tac-toe for whoever moves, by looking at all of it.
+int exact_value(const T::Rules& rules, const T::State& state) {
+  std::array<std::uint8_t, 9> mask{};
+  T::legal(rules, state, state.to_move, mask.data());
+  int best = -1;
+  for (std::int32_t move = 0; move < 9 && best < 1; ++move) {
+    if (mask[static_cast<std::size_t>(move)] == 0) continue;
+    T::State next = state;
+    T::act(rules, next, state.to_move, std::span(&move, 1));
+    T::advance(rules, next);
+    std::array<float, 2> out{};
+    if (T::status(rules, next).over) T::outcome(rules, next, out);
+    const int value = T::status(rules, next).over
+                          ? static_cast<int>(out[static_cast<std::size_t>(state.to_move)])
+                          : -exact_value(rules, next);
+    best = std::max(best, value);
+  }
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("search: what a solver proves is true, and it is played") {
+  for (const int leaves : {1, 4}) {
+    constexpr int kMost = 20000;
+    Search<T> s = search_of({.visits = kMost, .leaves = leaves, .solver = true});
+    Rng rng({3, 0}, 0);
+    std::array<int, 3> seen{};
+    for (std::uint64_t match = 0; match < 30; ++match) {
+      s.reset(0, {7, match});
+      while (!s.status(0).over) {
+        const int ply = 9 - static_cast<int>(std::ranges::count(s.legal(0), 1));
+        if (ply < 3 || rng.uniform() < 0.3) {  // anywhere
+          const auto legal = s.legal(0);
+          auto move = static_cast<int>(rng.below(9));
+          while (legal[static_cast<std::size_t>(move)] == 0) move = (move + 1) % 9;
+          s.play(0, move);
+          continue;
+        }
+        const int value = exact_value(s.rules(), s.state(0));
+        run(s, 0, kMost, rng);
+        const Tree& tree = s.tree(0);
+        REQUIRE(tree.proven());
+        REQUIRE(static_cast<int>(tree.value()) == value);
+        REQUIRE(tree.visits() < kMost);
+        REQUIRE(tree.consistent());
+        ++seen[static_cast<std::size_t>(value + 1)];
+        std::array<float, 9> target{};
+        s.target(0, target);
+        for (std::int32_t move = 0; move < 9; ++move) {  // what is taught keeps the value
+          if (target[static_cast<std::size_t>(move)] == 0.0F) continue;
+          T::State next = s.state(0);
+          T::act(s.rules(), next, s.state(0).to_move, std::span(&move, 1));
+          T::advance(s.rules(), next);
+          std::array<float, 2> out{};
+          const bool over = T::status(s.rules(), next).over;
+          if (over) T::outcome(s.rules(), next, out);
+          const int after = over ? static_cast<int>(out[static_cast<std::size_t>(s.seat(0))])
+                                 : -exact_value(s.rules(), next);
+          REQUIRE(after == value);
+        }
+        s.play(0, s.choose(0, rng.uniform() < 0.5 ? 1.0F : 0.0F, rng));
+      }
+    }
+    CHECK(*std::ranges::min_element(seen) > 3);  // wins, draws and losses came up
+  }
+}
+
+TEST_CASE("search: no move is played that promises less than another is proven to give") {
+  // Its evaluator says anything, so that many visits go where a proof says better.
+  Search<T> s = search_of({.visits = 200, .solver = true});
+  Rng rng({11, 0}, 0);
+  int bounded = 0;
+  for (std::uint64_t match = 0; match < 400; ++match) {
+    s.reset(0, {13, match});
+    while (!s.status(0).over) {
+      run(s, 0, 10 + static_cast<int>(rng.below(60)), rng);
+      const Tree& tree = s.tree(0);
+      const Node& n = tree.node(tree.root());
+      const Columns c = tree.columns(n);
+      const std::span<const MoveKey> keys = tree.keys(n);
+      const int move = s.choose(0, rng.uniform() < 0.5 ? 1.0F : 0.0F, rng);
+      if (n.low == 0 && n.high > 0) {
+        ++bounded;
+        for (int i = 0; i < n.tried; ++i) {
+          if (!tree.worth(n, c, i) || tree.bounds(n, c, i).low >= 0) continue;
+          const float mean = c.sum[i] / static_cast<float>(std::max(c.visits[i], 1));
+          if (mean >= 0.0F) continue;
+          REQUIRE(key_move(keys[static_cast<std::size_t>(i)]) != move);
+        }
+      }
+      s.play(0, move);
+    }
+  }
+  CHECK(bounded > 50);
+}

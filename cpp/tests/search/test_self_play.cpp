@@ -1,0 +1,133 @@
+// Matches that a search plays against itself: their records, how they begin and end.
+#include <array>
+#include <map>
+
+#include "search/positions.hpp"
+#include "search/self_play.hpp"
+#include "tests/doctest.hpp"
+#include "tests/search/searching.hpp"
+
+using namespace ludus;
+using namespace ludus::tests;
+
+TEST_CASE("self-play: records lead back to every position") {
+  SearchOptions o{.visits = 30, .noise_share = 0.25F};
+  SelfPlayOptions p{.slots = 8, .seed = 4, .full_share = 0.5F, .cheap_visits = 8};
+  SelfPlayOf<T> play(Params(), o, p, {.kind = "rollout", .seed = 2});
+  play.collect(4000);
+  const GameColumns g = play.take_games();
+  REQUIRE(g.match.size() > 50);
+  PositionReader<T> reader{Params()};
+  std::size_t ply = 0, pair = 0;
+  int full = 0;
+  for (std::size_t i = 0; i < g.match.size(); ++i) {
+    const auto count = static_cast<std::size_t>(g.plies[i]);
+    const std::span<const std::uint16_t> actions = std::span(g.action).subspan(ply, count);
+    std::vector<std::int32_t> wanted, rows;
+    for (std::size_t k = 0; k < count; ++k) {
+      wanted.push_back(static_cast<std::int32_t>(k));
+      rows.push_back(static_cast<std::int32_t>(count - 1 - k));
+    }
+    std::vector<std::byte> memory(3 * count);
+    std::vector<std::uint8_t> mask(9 * count);
+    std::byte* base = memory.data();
+    reader.read({{4, g.match[i]}, actions, wanted, rows}, std::span(&base, 1), mask.data());
+    for (std::size_t k = 0; k < count; ++k) {
+      CHECK(g.seat[ply + k] == k % 2);
+      CHECK(mask[9 * (count - 1 - k) + actions[k]] == 1);
+      int total = 0;
+      for (int t = 0; t < g.targets[ply + k]; ++t, ++pair) {
+        total += g.target_share[pair];
+        CHECK(mask[9 * (count - 1 - k) + g.target_move[pair]] == 1);
+      }
+      if (g.full[ply + k] != 0) {
+        CHECK(std::abs(total - 65535) < 10);
+        ++full;
+      } else {
+        CHECK(g.targets[ply + k] == 0);
+      }
+    }
+    // One more move than there are leads nowhere, and says so.
+    const std::int32_t beyond = static_cast<std::int32_t>(count);
+    const std::int32_t row = 0;
+    CHECK_THROWS_AS(
+        reader.read({{4, g.match[i]}, actions, std::span(&beyond, 1), std::span(&row, 1)},
+                    std::span(&base, 1), mask.data()),
+        SearchError);
+    ply += count;
+  }
+  CHECK(ply == g.action.size());
+  CHECK(pair == g.target_move.size());
+  const double share = static_cast<double>(full) / static_cast<double>(ply);
+  CHECK(share > 0.4);
+  CHECK(share < 0.6);
+}
+
+TEST_CASE("self-play: matches depend on their number alone, and seats may give up") {
+  SearchOptions o{.visits = 20};
+  const auto games = [&](int slots) {
+    SelfPlayOf<T> play(Params(), o, {.slots = slots, .seed = 4}, {.kind = "uniform"});
+    play.collect(slots == 1 ? 20000 : 4000);
+    const GameColumns g = play.take_games();
+    std::map<std::uint64_t, std::vector<std::uint16_t>> out;
+    std::size_t ply = 0;
+    for (std::size_t i = 0; i < g.match.size(); ++i) {
+      const auto count = static_cast<std::size_t>(g.plies[i]);
+      out[g.match[i]] = {g.action.begin() + static_cast<std::ptrdiff_t>(ply),
+                         g.action.begin() + static_cast<std::ptrdiff_t>(ply + count)};
+      ply += count;
+    }
+    return out;
+  };
+  const auto alone = games(1), together = games(16);
+  int same = 0;
+  for (const auto& [match, moves] : alone) {
+    if (!together.contains(match)) continue;
+    CHECK(together.at(match) == moves);
+    ++same;
+  }
+  CHECK(same > 20);
+
+  SelfPlayOf<T> play(Params(), {.visits = 100},
+                     {.slots = 16, .seed = 4, .resign_below = -0.2F, .never_resign_share = 0.25F},
+                     {.kind = "rollout", .seed = 2});
+  play.collect(6000);
+  const GameColumns g = play.take_games();
+  int resigned = 0, never = 0;
+  for (std::size_t i = 0; i < g.match.size(); ++i) {
+    resigned += g.resigned[i];
+    never += g.never_resign[i];
+    CHECK(!(g.resigned[i] == 1 && g.never_resign[i] == 1));
+    if (g.resigned[i] == 1) CHECK(g.outcome[i] != 0.0F);
+  }
+  CHECK(resigned > 10);
+  CHECK(never > static_cast<int>(g.match.size()) / 8);
+}
+
+TEST_CASE("self-play: matches may begin anywhere, and what chance played is not learned") {
+  SelfPlayOf<T> play(Params(), {.visits = 12},
+                     {.slots = 8, .seed = 4, .random_share = 0.5F, .random_plies = 3},
+                     {.kind = "uniform"});
+  play.collect(4000);
+  const GameColumns g = play.take_games();
+  REQUIRE(g.match.size() > 100);
+  std::array<int, 4> begun{};
+  std::size_t ply = 0;
+  for (const std::int32_t plies : g.plies) {
+    int chance = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(plies); ++i) {
+      if (g.full[ply + i] != 0) continue;
+      CHECK(i == static_cast<std::size_t>(chance));  // only at the beginning
+      CHECK(g.targets[ply + i] == 0);
+      ++chance;
+    }
+    REQUIRE(chance <= 3);
+    ++begun[static_cast<std::size_t>(chance)];
+    ply += static_cast<std::size_t>(plies);
+  }
+  const auto all = static_cast<double>(g.match.size());
+  CHECK(begun[0] / all == doctest::Approx(0.5).epsilon(0.2));
+  for (std::size_t i = 1; i < 4; ++i)
+    CHECK(begun[i] / all == doctest::Approx(1.0 / 6).epsilon(0.4));
+  CHECK_THROWS_AS(validate(SelfPlayOptions{.random_share = 1.5F}), SearchError);
+}
