@@ -12,154 +12,42 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import torch
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
-from ludus.algorithms.alphazero.learner import AlphaZeroLearner, LearnStats, acting_copy
+from ludus.algorithms.alphazero.learner import LearnStats, acting_copy
 from ludus.algorithms.alphazero.samples import Positions
-from ludus.algorithms.alphazero.window import Window
-from ludus.flow import GameSpec, Weights
+from ludus.flow import Weights
 from ludus.flow.slab import Array
-from ludus.games import GameRef, registry
 from ludus.policies.residual import ResidualNetwork
-from ludus.ratings.sprt import sprt
-from ludus.rollouts.network_actor import NetworkActor
-from ludus.search import NEVER_RESIGN, Games, SearchError, SearchText, SelfPlay
+from ludus.search import NEVER_RESIGN, Games, SearchError
 from ludus.search.network import NetworkEvaluator
 from ludus.storage import Checkpoint, CorruptFile, RunDirectory, StorageError
 from ludus.storage.games import GameFiles, GamesMeta
+from ludus.train.alphazero_parts import SCHEMA, AlphaZeroParts, AlphaZeroState, make_plays
 from ludus.train.base import RunBase
 from ludus.train.config import Preset
-from ludus.train.errors import ConfigError, Interrupted, RunFailed
-from ludus.train.evaluation import EvalResult, seat_of_plan
-from ludus.train.evaluator import RANDOM, Player, play_matches, search_player
-from ludus.train.hardware import device_name, precision_name, thread_count
+from ludus.train.errors import Interrupted, RunFailed
+from ludus.train.evaluation import EvalResult
+from ludus.train.evaluator import RANDOM, Player
+from ludus.train.gate import Judge
 from ludus.train.observer import Observer, Timing, UpdateMetrics
 from ludus.train.referee import FINAL, Referee
 from ludus.train.self_play import SelfPlayTimes, Workers
 from ludus.train.sinks import Sink
-from ludus.train.stopping import Budget, minutes_left, progress, reason_to_stop
-from ludus.train.wiring import SEED_EVALUATION, SEED_NETWORK, SEED_POOL, derive_seed, resolve_spec
+from ludus.train.stopping import minutes_left, progress, reason_to_stop
+from ludus.train.wiring import derive_seed
 from ludus.train.wiring import network_of as network_of_weights
 
-SCHEMA = 1
-SESSION_SHIFT = 40  # matches of one process are numbered from session << 40
 BLOCK = 1 << 15  # positions that are led to at once
 RECORDED = 32
 RESIGN_MEMORY = 2500  # never-resign matches that tell the threshold (ELF OpenGo)
 RESIGN_ENOUGH = 50
 RESIGN_STEP = 0.05  # most that the threshold moves a round
 RESIGN_HIGHEST = -0.5
-GATE_CHUNK = 50
 POLL_S = 0.01
-SEED_GATE = 17
-
-
-class AlphaZeroState(msgspec.Struct):
-    """Counters of a run: what decides what happens next, apart from tensors and matches."""
-
-    schema: int = SCHEMA
-    budget: Budget = msgspec.field(default_factory=Budget)
-    games: int = 0
-    session: int = 0  # of processes that have worked at this run
-    chunks: list[int] = []  # files of the window
-    next_chunk: int = 1
-    debt: float = 0.0  # minibatches that are due
-    received: int = 0
-    resign_below: float = NEVER_RESIGN
-    playing: int = 0  # version of the weights that play, where a gate holds newer ones back
-    gates: int = 0
-    evaluations: int = 0
-    evaluated_steps: int = 0
-    evaluation_due: bool = False
-    best_score: float | None = None
-    best_version: int = -1
-    log_sizes: dict[str, int] = {}
-    learner: dict[str, int] = {}
-
-
-@dataclass(slots=True)
-class AlphaZeroParts:
-    """Everything that such a run is made of."""
-
-    spec: GameSpec
-    params: dict[str, str]
-    game: GameRef
-    learner: AlphaZeroLearner
-    window: Window
-    config: AlphaZeroConfig
-    device: str
-    precision: str
-    threads: int
-    seed: int  # of the matches
-
-    def close(self) -> None:
-        """Stops threads."""
-        self.learner.close()
-
-
-def build_alphazero(preset: Preset) -> AlphaZeroParts:
-    """The parts at their beginning. Raises ``ConfigError`` on what cannot be put together."""
-    config = preset.algorithm
-    assert isinstance(config, AlphaZeroConfig)
-    torch.set_num_threads(1)
-    spec, params = resolve_spec(preset)
-    run = preset.run
-    device, threads = device_name(run), thread_count(run)
-    precision = precision_name(run, device)
-    game = registry.find(preset.game.name)
-    try:
-        learner = AlphaZeroLearner(
-            config,
-            preset.policy,
-            spec,
-            seed=derive_seed(run.seed, SEED_NETWORK),
-            threads=threads,
-            device=device,
-            precision=precision,
-        )
-        parts = AlphaZeroParts(
-            spec=spec,
-            params=params,
-            game=game,
-            learner=learner,
-            window=Window(config, spec.mask_size),
-            config=config,
-            device=device,
-            precision=precision,
-            threads=threads,
-            seed=derive_seed(run.seed, SEED_POOL),
-        )
-        make_plays(preset, parts, 0, NetworkEvaluator(learner.playing, "float32"))  # refuses what cannot be
-    except (ValueError, SearchError) as error:
-        raise ConfigError(str(error)) from error
-    return parts
-
-
-def make_plays(
-    preset: Preset, parts: AlphaZeroParts, session: int, evaluator: NetworkEvaluator
-) -> list[SelfPlay]:
-    """One a thread; their matches are numbered apart from each other's and from other sessions'."""
-    threads = parts.threads
-    return [
-        SelfPlay(
-            parts.game.name,
-            parts.params,
-            preset.search,
-            preset.self_play,
-            evaluator=evaluator.sibling(i),
-            seed=parts.seed,
-            first=(session << SESSION_SHIFT) + i,
-            stride=threads,
-            native=parts.game.native,
-        )
-        for i in range(threads)
-    ]
 
 
 class AlphaZeroTrainer(RunBase):
@@ -182,6 +70,7 @@ class AlphaZeroTrainer(RunBase):
         self.referee = Referee(
             preset, parts.spec, parts.params, self._against(), self.log, lambda: self._interrupted
         )
+        self.judge = Judge(preset, parts)
         self._lowest: npt.NDArray[np.float32] = np.zeros(0, np.float32)
         self._saved_at = self._mark = time.perf_counter()
         self._saved_games = -1
@@ -490,59 +379,22 @@ class AlphaZeroTrainer(RunBase):
             self._problem(f"weights {weights.meta.version} were not written: {error.strerror or error}")
 
     def _passes_gate(self, candidate: ResidualNetwork) -> bool:
-        """``gate_matches`` between the candidate and what plays, in chunks that are always played to the
-        end.
-        """
-        config, parts = self.config, self.parts
-        self.state.gates += 1
-        score = wins = losses = played = 0.0
-        verdict = ""
-        while played < config.gate_matches and not self._interrupted:
-            seed = derive_seed(self.preset.run.seed, SEED_GATE, self.state.gates, int(played))
-            count = min(GATE_CHUNK, config.gate_matches - int(played))
-            results = play_matches(
-                parts.spec,
-                parts.params,
-                self._searched(candidate, seed, self.version),
-                self._searched(self._played, seed ^ 1, self.state.playing),
-                matches=count,
-                seed=seed,
-            )
-            outcomes = [r.outcome[seat_of_plan(r, 0)] for r in results if not r.error]
-            wins += sum(o > 0 for o in outcomes)
-            losses += sum(o < 0 for o in outcomes)
-            score += sum(0.5 + 0.5 * o for o in outcomes)
-            played += count
-            low, high = 0.5, 2.0 * config.gate_score - 0.5
-            verdict = sprt(int(wins), int(losses), low, high)[0] if 0.5 < high < 1.0 else ""
-            if verdict:
-                break
-        passed = verdict == "accept" or (not verdict and score >= config.gate_score * max(played, 1.0))
-        self.log.event("gate", version=self.version, passed=passed, score=score, matches=played)
-        self._say(
-            f"gate: version {self.version} scored {score:g} of {played:g} against {self.state.playing}: "
-            f"{'it plays from now on' if passed else 'refused'}"
+        state = self.state
+        state.gates += 1
+        result = self.judge.gate(
+            (candidate, self.version), (self._played, state.playing), state.gates, lambda: self._interrupted
         )
-        return passed and not self._interrupted
+        self.log.event("gate", version=self.version, **msgspec.structs.asdict(result))
+        self._say(
+            f"gate: version {self.version} scored {result.score:g} of {result.matches} against "
+            f"{state.playing}: {'it plays from now on' if result.passed else 'refused'}"
+        )
+        return result.passed
 
     # ---- evaluation ------------------------------------------------------------------------------
 
-    def _searched(self, network: ResidualNetwork, seed: int, version: int) -> Player:
-        """A player with these weights as evaluations want it: so many visits, no noise."""
-        evaluation, search = self.preset.evaluation, self.preset.search
-        visits = evaluation.visits or search.visits
-        name = f"version {version}"
-        if visits == 1:
-            return Player(name, actor=NetworkActor(network, seed, version, evaluation.greedy))
-        config = msgspec.structs.replace(
-            search, visits=visits, noise_share=0.0, forced_playouts=0.0, gumbel_moves=0
-        )
-        text = SearchText(config, plies=0 if evaluation.greedy else SearchText().plies)
-        evaluator = NetworkEvaluator(network, self.parts.precision)
-        return search_player(name, self.parts.spec, self.parts.params, text, evaluator, seed, version)
-
     def _player_of(self, network: ResidualNetwork, version: int) -> Callable[[int], Player]:
-        return lambda seed: self._searched(network, seed, version)
+        return lambda seed: self.judge.player(network, seed, version)
 
     def _evaluate(self) -> None:
         state = self.state
@@ -709,6 +561,3 @@ def _merged(a: LearnStats, b: LearnStats) -> LearnStats:
         grad_norm=mean("grad_norm"),
         learning_rate=b.learning_rate,
     )
-
-
-__all__ = ["SEED_EVALUATION", "AlphaZeroTrainer", "build_alphazero"]

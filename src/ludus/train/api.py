@@ -20,7 +20,8 @@ from ludus.search.planner import is_plan
 from ludus.search.text import SUFFIX, is_search, parse_search
 from ludus.storage import Checkpoint, RunDirectory, RunInfo, is_reference, resolve_weights, utc_now
 from ludus.train import hardware
-from ludus.train.alphazero import AlphaZeroParts, AlphaZeroTrainer, build_alphazero
+from ludus.train.alphazero import AlphaZeroTrainer
+from ludus.train.alphazero_parts import AlphaZeroParts, build_alphazero
 from ludus.train.config import ParamValue, Preset, RunConfig
 from ludus.train.errors import ConfigError
 from ludus.train.evaluation import ALONE, EvalResult

@@ -1,0 +1,126 @@
+"""What a run of AlphaZero is made of, and what of it decides what happens next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+import torch
+
+from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.algorithms.alphazero.learner import AlphaZeroLearner
+from ludus.algorithms.alphazero.window import Window
+from ludus.flow import GameSpec
+from ludus.games import GameRef, registry
+from ludus.search import NEVER_RESIGN, SearchError, SelfPlay
+from ludus.search.network import NetworkEvaluator
+from ludus.train.config import Preset
+from ludus.train.errors import ConfigError
+from ludus.train.hardware import device_name, precision_name, thread_count
+from ludus.train.stopping import Budget
+from ludus.train.wiring import SEED_NETWORK, SEED_POOL, derive_seed, resolve_spec
+
+SCHEMA = 1
+SESSION_SHIFT = 40  # matches of one process are numbered from session << 40
+
+
+class AlphaZeroState(msgspec.Struct):
+    """Counters of a run: what decides what happens next, apart from tensors and matches."""
+
+    schema: int = SCHEMA
+    budget: Budget = msgspec.field(default_factory=Budget)
+    games: int = 0
+    session: int = 0  # of processes that have worked at this run
+    chunks: list[int] = []  # files of the window
+    next_chunk: int = 1
+    debt: float = 0.0  # minibatches that are due
+    received: int = 0
+    resign_below: float = NEVER_RESIGN
+    playing: int = 0  # version of the weights that play, where a gate holds newer ones back
+    gates: int = 0
+    evaluations: int = 0
+    evaluated_steps: int = 0
+    evaluation_due: bool = False
+    best_score: float | None = None
+    best_version: int = -1
+    log_sizes: dict[str, int] = {}
+    learner: dict[str, int] = {}
+
+
+@dataclass(slots=True)
+class AlphaZeroParts:
+    """Everything that such a run is made of."""
+
+    spec: GameSpec
+    params: dict[str, str]
+    game: GameRef
+    learner: AlphaZeroLearner
+    window: Window
+    config: AlphaZeroConfig
+    device: str
+    precision: str
+    threads: int
+    seed: int  # of the matches
+
+    def close(self) -> None:
+        """Stops threads."""
+        self.learner.close()
+
+
+def build_alphazero(preset: Preset) -> AlphaZeroParts:
+    """The parts at their beginning. Raises ``ConfigError`` on what cannot be put together."""
+    config = preset.algorithm
+    assert isinstance(config, AlphaZeroConfig)
+    torch.set_num_threads(1)
+    spec, params = resolve_spec(preset)
+    run = preset.run
+    device, threads = device_name(run), thread_count(run)
+    precision = precision_name(run, device)
+    game = registry.find(preset.game.name)
+    try:
+        learner = AlphaZeroLearner(
+            config,
+            preset.policy,
+            spec,
+            seed=derive_seed(run.seed, SEED_NETWORK),
+            threads=threads,
+            device=device,
+            precision=precision,
+        )
+        parts = AlphaZeroParts(
+            spec=spec,
+            params=params,
+            game=game,
+            learner=learner,
+            window=Window(config, spec.mask_size),
+            config=config,
+            device=device,
+            precision=precision,
+            threads=threads,
+            seed=derive_seed(run.seed, SEED_POOL),
+        )
+        make_plays(preset, parts, 0, NetworkEvaluator(learner.playing, "float32"))  # refuses what cannot be
+    except (ValueError, SearchError) as error:
+        raise ConfigError(str(error)) from error
+    return parts
+
+
+def make_plays(
+    preset: Preset, parts: AlphaZeroParts, session: int, evaluator: NetworkEvaluator
+) -> list[SelfPlay]:
+    """One a thread; their matches are numbered apart from each other's and from other sessions'."""
+    threads = parts.threads
+    return [
+        SelfPlay(
+            parts.game.name,
+            parts.params,
+            preset.search,
+            preset.self_play,
+            evaluator=evaluator.sibling(i),
+            seed=parts.seed,
+            first=(session << SESSION_SHIFT) + i,
+            stride=threads,
+            native=parts.game.native,
+        )
+        for i in range(threads)
+    ]
