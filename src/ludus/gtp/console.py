@@ -10,8 +10,8 @@ from ludus.gtp.engine import Engine
 from ludus.gtp.protocol import MAX_LINE, answer
 
 
-def run(engine: Engine, lines: IO[bytes], out: IO[str]) -> None:
-    """Answers until ``quit`` or the end of the input.
+def run(engine: Engine, lines: IO[bytes], out: IO[str], *, ponder: bool = False) -> None:
+    """Answers until ``quit`` or the end of the input. ``ponder``: the player thinks while nothing is asked.
 
     A thread of its own reads, so that a command which goes on answering ends when the next line comes. What
     is no UTF-8 is read as if it were Latin-1; lines beyond ``MAX_LINE`` bytes are refused whole.
@@ -29,6 +29,10 @@ def run(engine: Engine, lines: IO[bytes], out: IO[str]) -> None:
 
     threading.Thread(target=read, daemon=True, name="gtp input").start()
     while not engine.done:
+        if ponder:
+            for _ in engine.ponder():
+                if not waiting.empty():
+                    break
         line = waiting.get()
         if line is None:
             return

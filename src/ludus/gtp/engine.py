@@ -26,6 +26,9 @@ Stream = Iterator[str]
 
 STATUS = ("alive", "dead", "seki")
 
+#: What a player or a command may raise by a fault of ours.
+FAULTS = (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError)
+
 
 class Engine:
     """A player at a board that a controller sees.
@@ -47,6 +50,7 @@ class Engine:
         self.session = Session({**(params or {}), **player.needs}, seed)
         self.clock = Clock()
         self.done = False
+        self._chosen = 0  # moves of the match after the player's last one
         player.prepare(self.session.base)
 
     # --- the loop ------------------------------------------------------------
@@ -78,7 +82,7 @@ class Engine:
                 yield answer(command.number, "unknown command", failed=True)
         except GtpError as error:
             yield answer(command.number, str(error), failed=True)
-        except (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
+        except FAULTS as error:
             # A fault of ours costs this answer, not the match; whoever reads the log sees what it was.
             self.log(f"internal error in {command.name}: {error!r}")
             yield answer(command.number, f"internal error: {type(error).__name__}", failed=True)
@@ -104,7 +108,25 @@ class Engine:
         self._report(move, took, choice.value, choice.candidates)
         if keep and move != RESIGN:
             session.play(seat, move, match if match.tick > session.match.tick else None)
+            self._chosen = len(session.moves)
         return move
+
+    def ponder(self, seconds: float = 0.05) -> Iterator[None]:
+        """Thinks about the opponent's choice after a move of the player's own, ``seconds`` a step; a search
+        keeps what lies below the answer. Ends where there is nothing to think about, or nothing left.
+        """
+        session = self.session
+        if self._chosen == 0 or self._chosen != len(session.moves) or session.match.over:
+            return
+        try:
+            visits = -1
+            for candidates in self.player.analyse(session.turn_of(session.to_move), seconds) or ():
+                before, visits = visits, sum(c.visits for c in candidates)
+                if visits == before:
+                    return
+                yield
+        except FAULTS as error:
+            self.log(f"internal error while pondering: {error!r}")
 
     def _report(self, move: int, took: float, value: float | None, candidates: Sequence[Candidate]) -> None:
         size = self.session.size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -79,8 +80,11 @@ class SearchedPlayer:
         trees = self._at(match)
         most = trees.config.visits
         while True:
-            if trees.root(0).visits < most:
+            before, end = trees.root(0).visits, time.monotonic() + seconds
+            if before < most:
                 trees.run([0], visits=most, seconds=seconds)
+            if trees.root(0).visits == before:  # nothing is left to find out; the pace stays
+                time.sleep(max(0.0, end - time.monotonic()))
             yield self._candidates(trees)
 
     def _at(self, match: Match) -> Trees:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import random
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -219,6 +220,55 @@ def test_analysis_goes_on_until_the_next_line() -> None:
     assert ask(engine(), "lz-analyze") == ["? random cannot analyse"]
     genmove = Engine(Thinker(40, 0.0)).handle("9 lz-genmove_analyze b 10")
     assert genmove == "=9\nplay E5\n\n"
+
+
+class Waits(io.BytesIO):
+    """Lines of a controller that takes its time before each: until ``ready`` says so."""
+
+    def __init__(self, text: bytes, ready: Callable[[int], bool]) -> None:
+        super().__init__(text)
+        self._ready, self._count = ready, 0
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        deadline = time.monotonic() + 20
+        while not self._ready(self._count) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        self._count += 1
+        return super().readline(size)
+
+
+def test_the_player_ponders_after_its_own_move_until_the_next_line() -> None:
+    looks: list[int] = []  # moves on the board at every look
+
+    class Ponderer(Thinker):
+        def analyse(self, match: Match, seconds: float) -> Iterator[tuple[Candidate, ...]] | None:
+            def reports() -> Iterator[tuple[Candidate, ...]]:
+                for report in super(Ponderer, self).analyse(match, seconds) or ():
+                    looks.append(match.tick)
+                    yield report
+
+            return reports()
+
+    player = Ponderer(40, 0.0)
+    out = io.StringIO()
+    # White's answer comes after 50 looks at the position after Black's move, and then nobody thinks.
+    lines = Waits(b"genmove b\nplay w a1\nquit\n", lambda n: n != 1 or len(looks) >= 50)
+    console.run(Engine(player), lines, out, ponder=True)
+    assert out.getvalue() == "= E5\n\n=\n\n=\n\n"
+    assert len(looks) >= 50
+    assert set(looks) == {1}
+    # A fault costs nothing but the thought, and whoever has nothing left to find stops.
+    said: list[str] = []
+
+    class Faulty(Thinker):
+        def analyse(self, match: Match, seconds: float) -> Iterator[tuple[Candidate, ...]] | None:
+            raise ValueError("no")
+
+    broken = Engine(Faulty(40, 0.0), log=said.append)
+    assert ok(broken, "genmove b") == "E5"
+    assert list(broken.ponder()) == []
+    assert "pondering" in said[-1]
+    assert list(engine().ponder()) == []
 
 
 def test_time() -> None:

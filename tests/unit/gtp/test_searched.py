@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ludus.games import go
 from ludus.gtp.engine import Engine
 from ludus.gtp.resolve import resolve_player
+from ludus.gtp.searched import SearchedPlayer
 from ludus.train.errors import ConfigError
 
 
@@ -39,6 +41,21 @@ def test_analysis_says_what_it_thinks() -> None:
     assert sum(c.visits for c in second) > sum(c.visits for c in first) > 49
     timed = player.choose(match, 0.05)
     assert timed.value is not None
+
+
+def test_what_was_pondered_is_kept_and_an_end_is_found() -> None:
+    e = engine("mcts:200,plies=0")
+    assert e.handle("genmove b").startswith("=")
+    assert sum(1 for _ in e.ponder(0.02)) > 1  # to the most visits that a tree may have
+    assert isinstance(e.player, SearchedPlayer)
+    tree = e.player._trees
+    assert tree is not None
+    root = tree.root(0)
+    assert root.visits > 200
+    answer = int(root.moves[int(root.move_visits.argmax())])
+    assert e.handle(f"play w {go.vertex(answer, 5)}").startswith("=")
+    tree.set_state(0, e.session.match.state)
+    assert tree.root(0).visits >= int(root.move_visits.max()) - 1
 
 
 def test_wrong_names_are_told() -> None:

@@ -29,6 +29,7 @@ class Gtp(msgspec.Struct, frozen=True):
     param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
     resign: Annotated[Share, option("give up where the value is below minus this; 0 = never", "VALUE")] = 0.0
     greedy: Annotated[bool, option("a network plays its likeliest move instead of drawing one")] = False
+    ponder: Annotated[bool, option("a player that searches thinks on the opponent's time too")] = False
     seed: Annotated[Natural, option("of what the player draws", "N")] = 1
     quiet: Annotated[bool, option("nothing on stderr")] = False
 
@@ -48,5 +49,5 @@ class Gtp(msgspec.Struct, frozen=True):
         text = {name: str(value) for name, value in params.items()}
         player = resolve_player(self.player, text, seed=self.seed, greedy=self.greedy)
         engine = Engine(player, text, seed=self.seed, resign=self.resign, log=log)
-        console.run(engine, sys.stdin.buffer, sys.stdout)
+        console.run(engine, sys.stdin.buffer, sys.stdout, ponder=self.ponder)
         return DONE
