@@ -14,37 +14,19 @@
 #include "games/rts/minirts/minirts.hpp"
 #include "games/rts/minirts/observe.hpp"
 #include "games/rts/minirts/strategy.hpp"
-#include "tests/allocations.hpp"
 #include "tests/doctest.hpp"
+#include "tests/rts/playing.hpp"
 #include "tests/rts/trace.hpp"
 
 namespace ludus {
+using namespace tests;
+
 namespace {
 
 using M = MiniRts;
 constexpr int kSimple = 0;
 constexpr int kHitAndRunBot = 1;
 constexpr int kRandomBot = 2;
-
-// Plays up to `ticks` ticks of bots against bots over as many matches as that takes, calling
-// `at(state)` before each decision of seat 0.
-template <class F>
-void play(const M::Rules& rules, int bot0, int bot1, unsigned skip, unsigned ticks, F&& at) {
-  M::State s{};
-  unsigned done = 0;
-  for (std::uint64_t match = 0; done < ticks; ++match) {
-    M::reset(rules, s, {.seed = 20, .match = match});
-    while (!M::status(rules, s).over && done < ticks) {
-      if (M::tick(s) % skip == 0) {
-        at(s);
-        M::bot(rules, s, 0, bot0);
-        M::bot(rules, s, 1, bot1);
-      }
-      M::advance(rules, s);
-      ++done;
-    }
-  }
-}
 
 std::string golden_traces() {
   std::ifstream in(std::string(LUDUS_SOURCE_DIR) + "/tests/golden/rts/minirts_traces.txt");
@@ -75,22 +57,10 @@ TEST_CASE("minirts: a changed trace is noticed") {
   CHECK(results[1].agrees);
 }
 
-// One number for 100,000 ticks of play. It changes only when behaviour does, and is the same on
-// every compiler, optimisation level and machine.
-std::uint64_t digest(const char* ruleset, int bot0, int bot1, unsigned skip) {
-  const M::Rules rules = M::make_rules(Params{{{"ruleset", ruleset}}});
-  Hash64 h;
-  unsigned n = 0;
-  play(rules, bot0, bot1, skip, 100000, [&](const M::State& s) {
-    if (n++ % 4 == 0) h.add(M::hash(rules, s));
-  });
-  return h.value();
-}
-
 TEST_CASE("minirts: pinned behaviour over 100,000 ticks") {
-  CHECK(digest("elf", kSimple, kSimple, 50) == 0xb41883e912e0ee1cULL);
-  CHECK(digest("elf", kHitAndRunBot, kRandomBot, 20) == 0xb5076c835a363c14ULL);
-  CHECK(digest("clean", kSimple, kHitAndRunBot, 10) == 0xf59785d13df96c6eULL);
+  CHECK(digest<M>("elf", {{kSimple, kSimple}, 50}, 4) == 0xb41883e912e0ee1cULL);
+  CHECK(digest<M>("elf", {{kHitAndRunBot, kRandomBot}, 20}, 4) == 0xb5076c835a363c14ULL);
+  CHECK(digest<M>("clean", {{kSimple, kHitAndRunBot}, 10}, 4) == 0xf59785d13df96c6eULL);
 }
 
 TEST_CASE("minirts: the state is small") {
@@ -100,23 +70,7 @@ TEST_CASE("minirts: the state is small") {
 }
 
 TEST_CASE("minirts: playing allocates nothing") {
-  const M::Rules rules = M::make_rules({});
-  std::vector<std::uint16_t> cells(rts::kCellRows * rts::kCellCols);
-  std::vector<std::uint8_t> units(rts::kUnitRows * rts::kUnitCols);
-  std::vector<float> globals(rts::kGlobals);
-  const std::array<std::byte*, 3> out = {reinterpret_cast<std::byte*>(cells.data()),
-                                         reinterpret_cast<std::byte*>(units.data()),
-                                         reinterpret_cast<std::byte*>(globals.data())};
-  std::array<std::uint8_t, 9> mask{};
-  const std::uint64_t before = thread_allocations();
-  std::uint64_t sum = 0;
-  play(rules, kSimple, kHitAndRunBot, 10, 30000, [&](const M::State& s) {
-    M::observe(rules, s, 1, out);
-    M::legal(rules, s, 1, mask.data());
-    sum += M::hash(rules, s);
-  });
-  CHECK(thread_allocations() == before);
-  CHECK(sum != 0);
+  check_playing_allocates_nothing<M>({{kSimple, kHitAndRunBot}, 10, 30000});
 }
 
 // The planes by the original's recipe, straight from the state: values are gathered by (plane,
@@ -181,7 +135,7 @@ TEST_CASE("minirts: cells expand to exactly the paper's planes") {
   std::vector<float> planes(22 * 400);
   int compared = 0;
   int shared = 0;
-  play(rules, kSimple, kRandomBot, 20, 40000, [&](const M::State& s) {
+  play<M>(rules, {{kSimple, kRandomBot}, 20, 40000}, [&](const M::State& s) {
     for (int seat = 0; seat < 2; ++seat) {
       const Observed o(rules, s, seat);
       rts::expand_planes(o.cells, 20, planes);
@@ -210,9 +164,9 @@ TEST_CASE("minirts: without fog a seat observes every unit, and matches go the s
   };
   std::vector<std::uint64_t> with, without;
   int more = 0;
-  play(foggy, kSimple, kHitAndRunBot, 50, 5000,
-       [&](const M::State& s) { with.push_back(M::hash(foggy, s)); });
-  play(clear, kSimple, kHitAndRunBot, 50, 5000, [&](const M::State& s) {
+  play<M>(foggy, {{kSimple, kHitAndRunBot}, 50, 5000},
+          [&](const M::State& s) { with.push_back(M::hash(foggy, s)); });
+  play<M>(clear, {{kSimple, kHitAndRunBot}, 50, 5000}, [&](const M::State& s) {
     without.push_back(M::hash(clear, s));
     const int all = rows(Observed(clear, s, 0));
     REQUIRE(all == M::units(clear, s));
@@ -225,7 +179,7 @@ TEST_CASE("minirts: without fog a seat observes every unit, and matches go the s
 TEST_CASE("minirts: an observation holds nothing from the fog") {
   const M::Rules rules = M::make_rules({});
   int hidden = 0;
-  play(rules, kSimple, kHitAndRunBot, 50, 20000, [&](const M::State& s) {
+  play<M>(rules, {{kSimple, kHitAndRunBot}, 50, 20000}, [&](const M::State& s) {
     // Move every enemy unit that seat 0 cannot see, and change what it does: nothing may change.
     M::State other = s;
     const std::uint64_t seen =
@@ -261,7 +215,7 @@ TEST_CASE("minirts: what the mask rules out does nothing") {
   const M::Rules rules = M::make_rules({});
   std::array<int, 9> legal_count{};
   std::array<int, 9> illegal_count{};
-  play(rules, kRandomBot, kHitAndRunBot, 25, 60000, [&](const M::State& s) {
+  play<M>(rules, {{kRandomBot, kHitAndRunBot}, 25, 60000}, [&](const M::State& s) {
     std::array<std::uint8_t, 9> mask{};
     M::legal(rules, s, 0, mask.data());
     REQUIRE(mask[0] == 1);
@@ -287,13 +241,7 @@ TEST_CASE("minirts: what the mask rules out does nothing") {
 }
 
 TEST_CASE("minirts: a choice outside the head is refused") {
-  const M::Rules rules = M::make_rules({});
-  M::State s{};
-  M::reset(rules, s, {});
-  for (const std::int32_t a : {-1, 9, 1000}) {
-    CHECK_THROWS_AS(M::act(rules, s, 0, {&a, 1}), GameError);
-  }
-  CHECK_THROWS_AS(M::bot(rules, s, 0, 4), GameError);
+  check_refuses_what_is_outside<M>(rts::kActions, 4);
 }
 
 std::string refusal(const std::map<std::string, std::string>& params) {

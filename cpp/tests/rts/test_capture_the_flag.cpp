@@ -12,36 +12,18 @@
 #include "games/rts/capture_the_flag/strategy.hpp"
 #include "games/rts/engine/fog.hpp"
 #include "games/rts/engine/units.hpp"
-#include "tests/allocations.hpp"
 #include "tests/doctest.hpp"
+#include "tests/rts/playing.hpp"
 #include "tests/rts/trace.hpp"
 
 namespace ludus {
+using namespace tests;
+
 namespace {
 
 using G = CaptureTheFlag;
 constexpr int kSimple = 0;
 constexpr int kRandom = 1;
-
-// Plays up to `ticks` ticks of bots against bots over as many matches as that takes, calling
-// `at(state)` before each decision.
-template <class F>
-void play(const G::Rules& rules, int bot0, int bot1, unsigned skip, unsigned ticks, F&& at) {
-  G::State s{};
-  unsigned done = 0;
-  for (std::uint64_t match = 0; done < ticks; ++match) {
-    G::reset(rules, s, {.seed = 20, .match = match});
-    while (!G::status(rules, s).over && done < ticks) {
-      if (G::tick(s) % skip == 0) {
-        at(s);
-        G::bot(rules, s, 0, bot0);
-        G::bot(rules, s, 1, bot1);
-      }
-      G::advance(rules, s);
-      ++done;
-    }
-  }
-}
 
 // What a seat sees: what its units see, and where the flag is.
 std::uint64_t sees(const G::Rules& rules, const rts::State& s, int seat) {
@@ -79,34 +61,14 @@ TEST_CASE("capture_the_flag: recorded matches of the original agree at every tic
   }
 }
 
-// One number for 100,000 ticks of play. It changes only when behaviour does, and is the same on
-// every compiler, optimisation level and machine.
-std::uint64_t digest(const char* ruleset, int bot0, int bot1, unsigned skip) {
-  const G::Rules rules = G::make_rules(Params{{{"ruleset", ruleset}}});
-  Hash64 h;
-  play(rules, bot0, bot1, skip, 100000, [&](const G::State& s) { h.add(G::hash(rules, s)); });
-  return h.value();
-}
-
 TEST_CASE("capture_the_flag: pinned behaviour over 100,000 ticks") {
-  CHECK(digest("elf", kSimple, kSimple, 50) == 0x201dac2271e8d1ULL);
-  CHECK(digest("elf", kRandom, kSimple, 10) == 0x4b74fc517196d40aULL);
-  CHECK(digest("clean", kSimple, kRandom, 20) == 0xc853b4ecfd3816e8ULL);
+  CHECK(digest<G>("elf", {{kSimple, kSimple}, 50}) == 0x201dac2271e8d1ULL);
+  CHECK(digest<G>("elf", {{kRandom, kSimple}, 10}) == 0x4b74fc517196d40aULL);
+  CHECK(digest<G>("clean", {{kSimple, kRandom}, 20}) == 0xc853b4ecfd3816e8ULL);
 }
 
 TEST_CASE("capture_the_flag: playing allocates nothing") {
-  const G::Rules rules = G::make_rules({});
-  Observed o;
-  std::array<std::uint8_t, rts::kFlagActions> mask{};
-  const std::uint64_t before = thread_allocations();
-  std::uint64_t sum = 0;
-  play(rules, kSimple, kRandom, 10, 30000, [&](const G::State& s) {
-    o.look(rules, s, 1);
-    G::legal(rules, s, 1, mask.data());
-    sum += G::hash(rules, s);
-  });
-  CHECK(thread_allocations() == before);
-  CHECK(sum != 0);
+  check_playing_allocates_nothing<G>({{kSimple, kRandom}, 10, 30000});
 }
 
 TEST_CASE("capture_the_flag: there is one flag, and ten athletes come back") {
@@ -114,7 +76,7 @@ TEST_CASE("capture_the_flag: there is one flag, and ten athletes come back") {
     const G::Rules rules = G::make_rules(Params{{{"ruleset", ruleset}}});
     int carried = 0;
     int most = 0;
-    play(rules, kSimple, kRandom, 10, 60000, [&](const G::State& s) {
+    play<G>(rules, {{kSimple, kRandom}, 10, 60000}, [&](const G::State& s) {
       const rts::FlagPlace flag = rts::find_flag(rules, s.world);
       const int flags = (flag.free != rts::kNone ? 1 : 0) + (flag.carrier != rts::kNone ? 1 : 0) +
                         (s.world.flag_falls ? 1 : 0);
@@ -142,7 +104,7 @@ TEST_CASE("capture_the_flag: what the mask rules out does nothing") {
   const G::Rules rules = G::make_rules({});
   std::array<int, rts::kFlagActions> legal{};
   std::array<int, rts::kFlagActions> illegal{};
-  play(rules, kRandom, kSimple, 25, 60000, [&](const G::State& s) {
+  play<G>(rules, {{kRandom, kSimple}, 25, 60000}, [&](const G::State& s) {
     std::array<std::uint8_t, rts::kFlagActions> mask{};
     G::legal(rules, s, 0, mask.data());
     REQUIRE(mask[0] == 1);
@@ -168,13 +130,7 @@ TEST_CASE("capture_the_flag: what the mask rules out does nothing") {
 }
 
 TEST_CASE("capture_the_flag: a choice outside the head is refused") {
-  const G::Rules rules = G::make_rules({});
-  G::State s{};
-  G::reset(rules, s, {});
-  for (const std::int32_t a : {-1, 5, 1000}) {
-    CHECK_THROWS_AS(G::act(rules, s, 0, {&a, 1}), GameError);
-  }
-  CHECK_THROWS_AS(G::bot(rules, s, 0, 3), GameError);
+  check_refuses_what_is_outside<G>(rts::kFlagActions, 3);
 }
 
 TEST_CASE("capture_the_flag: rewards") {
@@ -282,7 +238,7 @@ TEST_CASE("capture_the_flag: clean is the same game from both seats") {
   int seen = 0;
   int rounded = 0;
   int paid = 0;
-  play(rules, kRandom, kSimple, 25, 40000, [&](const G::State& s) {
+  play<G>(rules, {{kRandom, kSimple}, 25, 40000}, [&](const G::State& s) {
     G::State m = mirrored(rules, s);
     for (int seat = 0; seat < 2; ++seat) {
       mine.look(rules, s, seat);
@@ -329,7 +285,7 @@ TEST_CASE("capture_the_flag: an observation holds nothing from the fog") {
   Observed a;
   Observed b;
   int hidden = 0;
-  play(rules, kSimple, kRandom, 50, 30000, [&](const G::State& s) {
+  play<G>(rules, {{kSimple, kRandom}, 50, 30000}, [&](const G::State& s) {
     G::State other = s;
     const std::uint64_t seen = sees(rules, s.world, 0);
     rts::for_units(rules.engine, other.world, 1, [&](int i) {
@@ -392,7 +348,7 @@ TEST_CASE("capture_the_flag: cells hold exactly the paper's planes") {
   const G::Rules rules = G::make_rules({});
   Observed o;
   int carried = 0;
-  play(rules, kSimple, kSimple, 10, 40000, [&](const G::State& s) {
+  play<G>(rules, {{kSimple, kSimple}, 10, 40000}, [&](const G::State& s) {
     for (int seat = 0; seat < 2; ++seat) {
       o.look(rules, s, seat);
       const std::vector<float> planes = expand(o.cells);

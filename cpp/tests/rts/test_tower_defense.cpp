@@ -9,34 +9,19 @@
 #include "games/rts/tower_defense/observe.hpp"
 #include "games/rts/tower_defense/strategy.hpp"
 #include "games/rts/tower_defense/tower_defense.hpp"
-#include "tests/allocations.hpp"
 #include "tests/doctest.hpp"
+#include "tests/rts/playing.hpp"
 #include "tests/rts/trace.hpp"
 
 namespace ludus {
+using namespace tests;
+
 namespace {
 
 using G = TowerDefense;
 constexpr int kSimple = 0;
 constexpr int kRandom = 1;
 constexpr int kSide = rts::kMazeSide;
-
-template <class F>
-void play(const G::Rules& rules, int bot, unsigned skip, unsigned ticks, F&& at) {
-  G::State s{};
-  unsigned done = 0;
-  for (std::uint64_t match = 0; done < ticks; ++match) {
-    G::reset(rules, s, {.seed = 20, .match = match});
-    while (!G::status(rules, s).over && done < ticks) {
-      if (G::tick(s) % skip == 0) {
-        at(s);
-        G::bot(rules, s, 0, bot);
-      }
-      G::advance(rules, s);
-      ++done;
-    }
-  }
-}
 
 struct Observed {
   std::array<std::uint8_t, rts::kTowerPlanes * kSide * kSide / 8> planes{};
@@ -62,32 +47,14 @@ TEST_CASE("tower_defense: recorded matches of the original agree at every tick")
   }
 }
 
-std::uint64_t digest(const char* ruleset, int bot, unsigned skip) {
-  const G::Rules rules = G::make_rules(Params{{{"ruleset", ruleset}}});
-  Hash64 h;
-  play(rules, bot, skip, 60000, [&](const G::State& s) { h.add(G::hash(rules, s)); });
-  return h.value();
-}
-
 TEST_CASE("tower_defense: pinned behaviour over 60,000 ticks") {
-  CHECK(digest("elf", kSimple, 50) == 0xac7a7db3c4903509ULL);
-  CHECK(digest("elf", kRandom, 10) == 0x99daf140b3a6ebf9ULL);
-  CHECK(digest("clean", kRandom, 50) == 0xc3de58cb76f22af7ULL);
+  CHECK(digest<G>("elf", {{kSimple}, 50, 60000}) == 0xac7a7db3c4903509ULL);
+  CHECK(digest<G>("elf", {{kRandom}, 10, 60000}) == 0x99daf140b3a6ebf9ULL);
+  CHECK(digest<G>("clean", {{kRandom}, 50, 60000}) == 0xc3de58cb76f22af7ULL);
 }
 
 TEST_CASE("tower_defense: playing allocates nothing") {
-  const G::Rules rules = G::make_rules({});
-  Observed o;
-  std::array<std::uint8_t, rts::kTowerActions> mask{};
-  const std::uint64_t before = thread_allocations();
-  std::uint64_t sum = 0;
-  play(rules, kRandom, 50, 20000, [&](const G::State& s) {
-    o.look(rules, s);
-    G::legal(rules, s, 0, mask.data());
-    sum += G::hash(rules, s);
-  });
-  CHECK(thread_allocations() == before);
-  CHECK(sum != 0);
+  check_playing_allocates_nothing<G>({{kRandom}, 50, 20000});
 }
 
 TEST_CASE("tower_defense: a maze is a tree of corridors") {
@@ -114,7 +81,7 @@ TEST_CASE("tower_defense: the mask says where a tower will stand") {
     int built = 0;
     int refused = 0;
     unsigned n = 0;
-    play(rules, kRandom, 50, 12000, [&](const G::State& s) {
+    play<G>(rules, {{kRandom}, 50, 12000}, [&](const G::State& s) {
       std::array<std::uint8_t, rts::kTowerActions> mask{};
       G::legal(rules, s, 0, mask.data());
       REQUIRE(mask[rts::kTowerWait] == 1);
@@ -141,13 +108,7 @@ TEST_CASE("tower_defense: the mask says where a tower will stand") {
 }
 
 TEST_CASE("tower_defense: a choice outside the head is refused") {
-  const G::Rules rules = G::make_rules({});
-  G::State s{};
-  G::reset(rules, s, {});
-  for (const std::int32_t a : {-1, 400, 100000}) {
-    CHECK_THROWS_AS(G::act(rules, s, 0, {&a, 1}), GameError);
-  }
-  CHECK_THROWS_AS(G::bot(rules, s, 0, 3), GameError);
+  check_refuses_what_is_outside<G>(rts::kTowerActions, 3);
 }
 
 TEST_CASE("tower_defense: rewards are what the base lost, and the end") {
@@ -176,7 +137,7 @@ TEST_CASE("tower_defense: rewards are what the base lost, and the end") {
 TEST_CASE("tower_defense: planes show walls and units") {
   const G::Rules rules = G::make_rules({});
   Observed o;
-  play(rules, kSimple, 50, 4000, [&](const G::State& s) {
+  play<G>(rules, {{kSimple}, 50, 4000}, [&](const G::State& s) {
     o.look(rules, s);
     std::array<bool, 2 * kSide * kSide> want{};
     for (int y = 0; y < kSide; ++y) {
