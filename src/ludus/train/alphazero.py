@@ -11,7 +11,9 @@ on while the learner's thread works, which is right where learning has a device 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -27,22 +29,20 @@ from ludus.search.network import NetworkEvaluator
 from ludus.storage import Checkpoint, CorruptFile, RunDirectory, StorageError
 from ludus.storage.games import GameFiles, GamesMeta
 from ludus.train.alphazero_parts import SCHEMA, AlphaZeroParts, AlphaZeroState, make_plays
-from ludus.train.base import RunBase
+from ludus.train.base import RunBase, Seeded
 from ludus.train.config import Preset
-from ludus.train.errors import Interrupted, RunFailed
-from ludus.train.evaluation import EvalResult
-from ludus.train.evaluator import RANDOM, Player
+from ludus.train.errors import RunFailed
+from ludus.train.evaluator import RANDOM
 from ludus.train.gate import Judge
 from ludus.train.observer import Observer, Timing, UpdateMetrics
-from ludus.train.referee import FINAL, Referee
+from ludus.train.referee import Referee
 from ludus.train.self_play import SelfPlayTimes, Workers
 from ludus.train.sinks import Sink
-from ludus.train.stopping import minutes_left, progress, reason_to_stop
+from ludus.train.stopping import minutes_left
 from ludus.train.wiring import derive_seed
 from ludus.train.wiring import network_of as network_of_weights
 
 BLOCK = 1 << 15  # positions that are led to at once
-RECORDED = 32
 RESIGN_MEMORY = 2500  # never-resign matches that tell the threshold (ELF OpenGo)
 RESIGN_ENOUGH = 50
 RESIGN_STEP = 0.05  # most that the threshold moves a round
@@ -64,7 +64,7 @@ class AlphaZeroTrainer(RunBase):
     ) -> None:
         super().__init__(preset, run, observer, sinks)
         self.parts, self.config = parts, parts.config
-        self.state = AlphaZeroState()
+        self.state: AlphaZeroState = AlphaZeroState()
         meta = GamesMeta(parts.spec.name, parts.spec.spec_hash, parts.params, parts.seed)
         self.files = GameFiles(run.games, meta)
         self.referee = Referee(
@@ -72,7 +72,6 @@ class AlphaZeroTrainer(RunBase):
         )
         self.judge = Judge(preset, parts)
         self._lowest: npt.NDArray[np.float32] = np.zeros(0, np.float32)
-        self._saved_at = self._mark = time.perf_counter()
         self._saved_games = -1
         self._lag: dict[int, int] = {}
         if checkpoint is None:
@@ -157,23 +156,11 @@ class AlphaZeroTrainer(RunBase):
 
     # ---- the loop --------------------------------------------------------------------------------
 
-    def run(self) -> tuple[EvalResult, ...]:
-        """Trains until a budget is used up, then evaluates the best weights. Returns that evaluation.
-
-        Raises ``Interrupted`` after Ctrl-C (the run was saved) and ``RunFailed`` when training cannot go on.
-        """
-        self._mark = time.perf_counter()
-        with self._signals():
-            while not (reason := reason_to_stop(self.preset.run, self.state.budget)):
-                self._between_rounds()
-                self._round()
-            self.reason = reason
-            self.workers.pause()
-            self._say(f"training ends: {reason}")
-            self._save()
-            final = self._final()
-            self.log.event("finished", reason=reason, best=max(self.state.best_version, 0))
-            return final
+    @contextmanager
+    def _resting(self) -> Iterator[None]:
+        """Workers are started again by whoever needs them."""
+        self.workers.pause()
+        yield
 
     def close(self) -> None:
         """Stops threads and closes files. Idempotent."""
@@ -182,26 +169,9 @@ class AlphaZeroTrainer(RunBase):
         self._feed(lambda sink: sink.close())
         self.log.close()
 
-    def _progress(self) -> float:
-        return progress(self.preset.run, self.state.budget)
-
     def _between_rounds(self) -> None:
-        state = self.state
-        every = self.preset.evaluation.every_steps if self.preset.evaluation.matches > 0 else 0
-        if every > 0 and state.budget.steps - state.evaluated_steps >= every:
-            state.evaluated_steps = state.budget.steps
-            state.evaluation_due = True
-        if self._interrupted:
-            self.workers.pause()
-            saved = self._save()
-            self.log.event("interrupted", version=self.version)
-            if not saved:
-                raise RunFailed("interrupted, and the state could not be saved; the newest checkpoint stands")
-            raise Interrupted(self.run_dir.path, self.version)
-        minutes = (time.perf_counter() - self._saved_at) / 60.0
-        if state.evaluation_due or minutes >= self.preset.run.checkpoint_every_minutes > 0:
-            self._save()
-        if state.evaluation_due:
+        super()._between_rounds()
+        if self.state.evaluation_due:
             self._evaluate()
 
     def _round(self) -> None:
@@ -393,88 +363,39 @@ class AlphaZeroTrainer(RunBase):
 
     # ---- evaluation ------------------------------------------------------------------------------
 
-    def _player_of(self, network: ResidualNetwork, version: int) -> Callable[[int], Player]:
-        return lambda seed: self.judge.player(network, seed, version)
+    def _player(self, version: int | None) -> tuple[int, Seeded]:
+        network, store = self.parts.learner.playing, self.run_dir.checkpoints
+        if version is None or version == self.version or version not in store.versions():
+            version = self.version
+        else:
+            weights = store.load(version).weights
+            loaded = network_of_weights(weights, self.parts.spec, f"version {version}", self.parts.device)
+            assert isinstance(loaded, ResidualNetwork)
+            network = loaded
+        return version, lambda seed: self.judge.player(network, seed, version)
 
     def _evaluate(self) -> None:
-        state = self.state
+        """No part of the minutes that training has."""
         self.workers.pause()
-        version, number = self.version, state.evaluations
-        results = self.referee.rate(
-            self._player_of(self.parts.learner.playing, version),
-            version,
-            number,
-            self.preset.evaluation.matches,
-        )
-        if results is None:
-            return
-        state.evaluations += 1
-        state.evaluation_due = False
-        score = self.judged(version, results, number, state.budget, state.best_score)
-        if score is not None:
-            state.best_score, state.best_version = score, version
+        super()._evaluate()
         self._mark = time.perf_counter()
-
-    def _final(self) -> tuple[EvalResult, ...]:
-        evaluation, state = self.preset.evaluation, self.state
-        if evaluation.matches > 0 and self.version > 0:
-            self._evaluate()
-            self._stop_if_interrupted()
-        if evaluation.final_matches == 0:
-            return ()
-        best = state.best_version if state.best_version >= 0 else self.version
-        network = self.parts.learner.playing
-        if best != self.version and best in self.run_dir.checkpoints.versions():
-            try:
-                weights = self.run_dir.checkpoints.load(best).weights
-                loaded = network_of_weights(weights, self.parts.spec, f"version {best}", self.parts.device)
-                assert isinstance(loaded, ResidualNetwork)
-                network = loaded
-            except StorageError as error:
-                self._problem(f"the best weights cannot be read, the last ones are rated instead: {error}")
-                best = self.version
-        else:
-            best = self.version
-        self._say(f"final evaluation of version {best}: {evaluation.final_matches} matches an opponent")
-        results = self.referee.rate(
-            self._player_of(network, best), best, FINAL, evaluation.final_matches, record=RECORDED
-        )
-        self._stop_if_interrupted()
-        assert results is not None
-        self.judged(best, results, FINAL, state.budget, None)
-        for problem in self.referee.keep_replays(self.run_dir.replays):
-            self._problem(problem)
-        return results
 
     # ---- files and numbers -----------------------------------------------------------------------
 
-    def _save(self) -> bool:
-        """Writes a checkpoint. A failure is reported and the run goes on; False then."""
-        state, parts = self.state, self.parts
-        self.workers.pause()
-        if state.games == self._saved_games:
-            return True
-        arrays, counters = parts.learner.state()
-        state.learner = counters
-        state.log_sizes = self.log.sizes()
-        checkpoint = Checkpoint(
-            parts.learner.weights(), arrays, {"lowest_winner": self._lowest}, msgspec.json.encode(state)
-        )
-        try:
-            path = self.run_dir.checkpoints.save(checkpoint)
-        except OSError as error:
-            self._problem(
-                f"checkpoint of version {self.version} was not written ({error.strerror or error}); "
-                "the one before it stands, the run goes on"
-            )
-            self._saved_at = time.perf_counter()
-            return False
-        self._saved_at, self._saved_games = time.perf_counter(), state.games
-        self._drop_files()
-        self.observer.on_checkpoint(path, self.version)
-        return True
+    def _saved_already(self) -> bool:
+        return self.state.games == self._saved_games
 
-    def _drop_files(self) -> None:
+    def _write_checkpoint(self) -> Path:
+        state, learner = self.state, self.parts.learner
+        arrays, state.learner = learner.state()
+        state.log_sizes = self.log.sizes()
+        rollout: dict[str, Array] = {"lowest_winner": self._lowest}
+        checkpoint = Checkpoint(learner.weights(), arrays, rollout, msgspec.json.encode(state))
+        path = self.run_dir.checkpoints.save(checkpoint)
+        self._saved_games = state.games
+        return path
+
+    def _after_checkpoint(self) -> None:
         """Removes files of matches that no checkpoint on disk refers to."""
         store = self.run_dir.checkpoints
         needed: set[int] = set(self.state.chunks)

@@ -1,28 +1,54 @@
-"""What every kind of run has: its files, its messages, its signals, the judgement of evaluations."""
+"""What every kind of run has: the loop around its rounds, its files, its messages, its signals, the judgement
+of evaluations.
+"""
 
 from __future__ import annotations
 
 import signal
 import threading
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from types import FrameType
+from typing import Protocol
 
 import msgspec
 
-from ludus.storage import Pointer, RunDirectory, RunLog
+from ludus.storage import Pointer, RunDirectory, RunLog, StorageError
 from ludus.train.config import Preset
-from ludus.train.errors import Interrupted
-from ludus.train.evaluation import EvalResult
+from ludus.train.errors import Interrupted, RunFailed
+from ludus.train.evaluation import ALONE, EvalResult
+from ludus.train.evaluator import Player
 from ludus.train.observer import EvaluationMetrics, Observer, UpdateMetrics
-from ludus.train.referee import FINAL
+from ludus.train.referee import FINAL, Referee
 from ludus.train.report import write_report
 from ludus.train.sinks import Sink
-from ludus.train.stopping import Budget
+from ludus.train.stopping import Budget, progress, reason_to_stop
+
+RECORDED = 32  # matches of a final evaluation that keep a replay
+
+#: Weights as a player whose draws come from a seed.
+Seeded = Callable[[int], Player]
 
 
-class RunBase:
+class RunState(Protocol):
+    """What the loop counts, in the state that a run's checkpoints keep."""
+
+    budget: Budget
+    evaluations: int
+    evaluated_steps: int
+    evaluation_due: bool
+    best_score: float | None
+    best_version: int
+
+
+class RunBase(ABC):
     """Owns a run's files while it runs. Made, run once, closed."""
+
+    state: RunState
+    referee: Referee
 
     def __init__(
         self, preset: Preset, run: RunDirectory, observer: Observer, sinks: tuple[Sink, ...]
@@ -32,11 +58,142 @@ class RunBase:
         self.reason = ""
         self._interrupted = False
         self._reported_problem = ""
+        self._mark = self._saved_at = time.perf_counter()
+
+    # ---- what a kind of run does its own way -----------------------------------------------------
 
     @property
+    @abstractmethod
     def version(self) -> int:
         """Of the newest weights."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def _round(self) -> None:
+        """Matches and learning, until a moment at which the run can be saved."""
+
+    @abstractmethod
+    def _resting(self) -> AbstractContextManager[None]:
+        """While it is open nobody plays on."""
+
+    @abstractmethod
+    def _saved_already(self) -> bool:
+        """The present moment is on disk, or nothing has happened yet."""
+
+    @abstractmethod
+    def _write_checkpoint(self) -> Path:
+        """Raises ``OSError``."""
+
+    @abstractmethod
+    def _after_checkpoint(self) -> None:
+        """Removes what no checkpoint on disk needs any more."""
+
+    @abstractmethod
+    def _player(self, version: int | None) -> tuple[int, Seeded]:
+        """Weights as evaluations want them, and their version: those that act (None), or those of a
+        checkpoint where it is there and they are others. Raises ``StorageError``.
+        """
+
+    # ---- the loop --------------------------------------------------------------------------------
+
+    def run(self) -> tuple[EvalResult, ...]:
+        """Trains until a budget is used up, then evaluates the best weights. Returns that evaluation.
+
+        Raises ``Interrupted`` after Ctrl-C (the run was saved) and ``RunFailed`` when training cannot go on.
+        """
+        self._mark = time.perf_counter()
+        with self._signals():
+            while not (reason := reason_to_stop(self.preset.run, self.state.budget)):
+                self._between_rounds()
+                self._round()
+            self.reason = reason
+            self._say(f"training ends: {reason}")
+            self._save()
+            final = self._final()
+            self.log.event("finished", reason=reason, best=max(self.state.best_version, 0))
+            return final
+
+    def _progress(self) -> float:
+        return progress(self.preset.run, self.state.budget)
+
+    def _between_rounds(self) -> None:
+        """Decides whether to evaluate, leaves after Ctrl-C, saves where it is time."""
+        state = self.state
+        every = self.preset.evaluation.every_steps if self.preset.evaluation.matches > 0 else 0
+        if every > 0 and state.budget.steps - state.evaluated_steps >= every:
+            state.evaluated_steps = state.budget.steps
+            state.evaluation_due = True
+        if self._interrupted:
+            saved = self._save()
+            self.log.event("interrupted", version=self.version)
+            if not saved:
+                raise RunFailed(
+                    "interrupted, and the last moments could not be saved; the newest checkpoint stands"
+                )
+            raise Interrupted(self.run_dir.path, self.version)
+        minutes = (time.perf_counter() - self._saved_at) / 60.0
+        if state.evaluation_due or minutes >= self.preset.run.checkpoint_every_minutes > 0:
+            self._save()
+
+    def _evaluate(self) -> None:
+        """Evaluates the weights that act now; the checkpoint that was saved just before has the same."""
+        state, number = self.state, self.state.evaluations
+        version, player = self._player(None)
+        results = self.referee.rate(player, version, number, self.preset.evaluation.matches)
+        if results is None:  # interrupted: it is made again after the run is resumed
+            return
+        state.evaluations += 1
+        state.evaluation_due = False
+        score = self.judged(version, results, number, state.budget, state.best_score)
+        if score is not None:
+            state.best_score, state.best_version = score, version
+
+    def _final(self) -> tuple[EvalResult, ...]:
+        """The last weights compete for ``best`` once more, then the best play their final matches."""
+        evaluation, state = self.preset.evaluation, self.state
+        if evaluation.matches > 0 and self.version > 0:
+            state.evaluation_due = True
+            self._evaluate()
+            self._stop_if_interrupted()
+        if evaluation.final_matches == 0:
+            return ()
+        try:
+            best, player = self._player(state.best_version if state.best_version >= 0 else self.version)
+        except StorageError as error:
+            self._problem(f"the best weights cannot be read, the last ones are rated instead: {error}")
+            best, player = self._player(None)
+        alone = self.referee.against == (ALONE,)
+        self._say(
+            f"final evaluation of version {best}: {evaluation.final_matches} matches"
+            + ("" if alone else " an opponent")
+        )
+        results = self.referee.rate(player, best, FINAL, evaluation.final_matches, record=RECORDED)
+        self._stop_if_interrupted()
+        assert results is not None
+        self.judged(best, results, FINAL, state.budget, None)
+        for problem in self.referee.keep_replays(self.run_dir.replays):
+            self._problem(problem)
+        return results
+
+    def _save(self) -> bool:
+        """Writes a checkpoint. A failure is reported and the run goes on; False then."""
+        with self._resting():
+            if self._saved_already():
+                return True
+            try:
+                path = self._write_checkpoint()
+            except OSError as error:
+                self._problem(
+                    f"checkpoint of version {self.version} was not written ({error.strerror or error}); "
+                    "the one before it stands, the run goes on"
+                )
+                return False
+            finally:
+                self._saved_at = time.perf_counter()
+            self._after_checkpoint()
+            self.observer.on_checkpoint(path, self.version)
+            return True
+
+    # ---- telling ---------------------------------------------------------------------------------
 
     def judged(
         self,

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import numpy as np
 
@@ -18,21 +20,21 @@ from ludus.pool import MatchError, PoolError
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint, RunDirectory, StorageError
 from ludus.train.async_rounds import AsyncRounds, slabs_needed
-from ludus.train.base import RunBase
+from ludus.train.base import RunBase, Seeded
 from ludus.train.config import OpponentConfig, Preset
 from ludus.train.curriculum import handover_ticks
-from ludus.train.errors import Interrupted, RunFailed
-from ludus.train.evaluation import ALONE, EvalResult
+from ludus.train.errors import RunFailed
+from ludus.train.evaluation import ALONE
 from ludus.train.evaluator import RANDOM, Player
 from ludus.train.gang import Gang
 from ludus.train.matches import RolloutSummary, running_return, running_win_rate
-from ludus.train.observer import EvaluationMetrics, Observer, Timing, UpdateMetrics
+from ludus.train.observer import Observer, Timing, UpdateMetrics
 from ludus.train.opponents import FIRST_PAST, PastWindow, bot_opponents, default_opponents, past_config
-from ludus.train.referee import FINAL, Referee
+from ludus.train.referee import Referee
 from ludus.train.rounds import Round, Rounds, RoundTimes
 from ludus.train.sinks import Sink
 from ludus.train.state import TrainerState, decode_state, make_checkpoint, restore_parts
-from ludus.train.stopping import minutes_left, progress, reason_to_stop
+from ludus.train.stopping import minutes_left
 from ludus.train.wiring import (
     SEED_PAST,
     Parts,
@@ -43,7 +45,6 @@ from ludus.train.wiring import (
 )
 
 FAILING_UPDATES = 5  # in which every match failed, until the run is given up
-RECORDED = 32  # matches of a final evaluation that keep a replay
 
 
 def build_parts(preset: Preset) -> Parts:
@@ -73,7 +74,7 @@ class Trainer(RunBase):
             self.rounds = AsyncRounds(self.parts, self.gang, preset.run, acting_copy(self.parts))
         else:
             self.rounds = Rounds(self.parts, self.gang, pipelined=preset.run.lag == "pipelined")
-        self.state = TrainerState()
+        self.state: TrainerState = TrainerState()
         self.frozen: dict[int, Weights] = {}
         opponents = preset.opponents or default_opponents(self.parts.spec)
         self.past = past_config(opponents)
@@ -86,9 +87,7 @@ class Trainer(RunBase):
             should_stop=lambda: self._interrupted,
         )
         self._failing = 0  # updates in a row whose matches all failed
-        self._saved_at = time.perf_counter()
         self._saved_moment = 0
-        self._mark = time.perf_counter()
         with self.rounds.paused():
             if checkpoint is None:
                 self._begin()
@@ -151,26 +150,15 @@ class Trainer(RunBase):
 
     # ---- the loop --------------------------------------------------------------------------------
 
-    def run(self) -> tuple[EvalResult, ...]:
-        """Trains until a budget is used up, then evaluates the best weights. Returns that evaluation.
+    def _round(self) -> None:
+        try:
+            done = self.rounds.run(self._progress(), self._meanwhile())
+        except (MatchError, PoolError) as error:
+            raise RunFailed(f"{error}; the newest checkpoint stands") from error
+        self._finished_round(done)
 
-        Raises ``Interrupted`` after Ctrl-C (the run was saved) and ``RunFailed`` when training cannot go on.
-        """
-        self._mark = time.perf_counter()
-        with self._signals():
-            while not (reason := reason_to_stop(self.preset.run, self.state.budget)):
-                self._between_rounds()
-                try:
-                    done = self.rounds.run(self._progress(), self._meanwhile())
-                except (MatchError, PoolError) as error:
-                    raise RunFailed(f"{error}; the newest checkpoint stands") from error
-                self._finished_round(done)
-            self.reason = reason
-            self._say(f"training ends: {reason}")
-            self._save()
-            final = self._final()
-            self.log.event("finished", reason=reason, best=max(self.state.best_version, 0))
-            return final
+    def _resting(self) -> AbstractContextManager[None]:
+        return self.rounds.paused()
 
     def close(self) -> None:
         """Stops threads and closes files. Idempotent."""
@@ -184,9 +172,6 @@ class Trainer(RunBase):
     def version(self) -> int:
         return self.parts.learner.version
 
-    def _progress(self) -> float:
-        return progress(self.preset.run, self.state.budget)
-
     def _between_rounds(self) -> None:
         state, parts = self.state, self.parts
         version = parts.learner.version
@@ -196,21 +181,7 @@ class Trainer(RunBase):
                 self._freeze(parts.learner.weights())
         if self.preset.curriculum.bot:
             self.rounds.set_handover(self._handover())
-        every = self.preset.evaluation.every_steps if self.preset.evaluation.matches > 0 else 0
-        if every > 0 and state.budget.steps - state.evaluated_steps >= every:
-            state.evaluated_steps = state.budget.steps
-            state.evaluation_due = True
-        if self._interrupted:
-            saved = self._save()
-            self.log.event("interrupted", version=version)
-            if not saved:
-                raise RunFailed(
-                    "interrupted, and the last moments could not be saved; the newest checkpoint stands"
-                )
-            raise Interrupted(self.run_dir.path, version)
-        minutes = (time.perf_counter() - self._saved_at) / 60.0
-        if state.evaluation_due or minutes >= self.preset.run.checkpoint_every_minutes > 0:
-            self._save()
+        super()._between_rounds()
 
     def _handover(self) -> int:
         return handover_ticks(self.preset.curriculum, self._progress())
@@ -301,104 +272,39 @@ class Trainer(RunBase):
             learner_wait_share=min(1.0, max(0.0, learner_wait)),
         )
 
-    # ---- evaluation ------------------------------------------------------------------------------
-
-    def _evaluate(self) -> None:
-        """Evaluates the weights that act now; the checkpoint that was saved just before has the same."""
-        state = self.state
-        version = self.parts.actor.version
-        number = state.evaluations
-        results = self.referee.rate(
-            self._player(self.parts.actor), version, number, self.preset.evaluation.matches
-        )
-        if results is None:  # interrupted: it is made again after the run is resumed
-            return
-        state.evaluations += 1
-        state.evaluation_due = False
-        self._judge(version, results, number)
-
-    def _player(self, actor: NetworkActor) -> Callable[[int], Player]:
+    def _player(self, version: int | None) -> tuple[int, Seeded]:
+        actor, store = self.parts.actor, self.run_dir.checkpoints
+        if version is not None and version != actor.version and version in store.versions():
+            weights = store.load(version).weights
+            device = str(self.parts.acting.device)
+            network = network_of(weights, self.parts.spec, f"version {version}", device)
+            actor = NetworkActor(network, actor.seed, version)
         greedy, skip = self.preset.evaluation.greedy, self.preset.game.frame_skip
 
         def made(seed: int) -> Player:
             own = NetworkActor(actor.network, seed, actor.version, greedy)
             return Player(f"version {actor.version}", actor=own, frame_skip=skip)
 
-        return made
+        return actor.version, made
 
-    def _judge(self, version: int, results: tuple[EvalResult, ...], number: int) -> None:
+    # ---- files -----------------------------------------------------------------------------------
+
+    def _saved_already(self) -> bool:
+        return self.parts.collector.moment == self._saved_moment
+
+    def _write_checkpoint(self) -> Path:
         state = self.state
-        score = self.judged(version, results, number, state.budget, state.best_score)
-        if score is not None:
-            state.best_score, state.best_version = score, version
-
-    def _final(self) -> tuple[EvalResult, ...]:
-        """The last weights compete for ``best`` once more, then the best play their final matches."""
-        evaluation = self.preset.evaluation
-        if evaluation.matches > 0 and self.parts.learner.version > 0:
-            self.state.evaluation_due = True
-            self._evaluate()
-            self._stop_if_interrupted()
-        if evaluation.final_matches == 0:
-            return ()
-        best = self.state.best_version if self.state.best_version >= 0 else self.parts.learner.version
-        store = self.run_dir.checkpoints
-        actor = self.parts.actor
-        if best != actor.version and best in store.versions():
-            try:
-                weights = store.load(best).weights
-                network = network_of(
-                    weights, self.parts.spec, f"version {best}", str(self.parts.acting.device)
-                )
-                actor = NetworkActor(network, actor.seed, best)
-            except StorageError as error:
-                self._problem(f"the best weights cannot be read, the last ones are rated instead: {error}")
-        self._say(
-            f"final evaluation of version {actor.version}: {evaluation.final_matches} matches"
-            + (" an opponent" if self.parts.spec.seats > 1 else "")
-        )
-        results = self.referee.rate(
-            self._player(actor), actor.version, FINAL, evaluation.final_matches, record=RECORDED
-        )
-        self._stop_if_interrupted()
-        assert results is not None
-        score = sum(r.measure_low for r in results) / len(results)
-        self._tell(
-            EvaluationMetrics(actor.version, self.state.budget.steps, score, True, results, final=True)
-        )
-        for problem in self.referee.keep_replays(self.run_dir.replays):
-            self._problem(problem)
-        return results
-
-    # ---- files and messages ----------------------------------------------------------------------
-
-    def _save(self) -> bool:
-        """Writes a checkpoint. A failure is reported and the run goes on; False then."""
-        with self.rounds.paused():
-            return self._save_now()
-
-    def _save_now(self) -> bool:
-        state = self.state
-        moment = self.parts.collector.moment
-        if moment == self._saved_moment:  # it is on disk, or nothing has happened yet
-            return True
         state.filled = self.rounds.summary if self.rounds.filled is not None else None
         state.log_sizes = self.log.sizes()
-        try:
-            path = self.run_dir.checkpoints.save(make_checkpoint(self.parts, state, self.rounds.filled))
-        except OSError as error:
-            self._problem(
-                f"checkpoint of version {self.parts.learner.version} was not written "
-                f"({error.strerror or error}); the one before it stands, the run goes on"
-            )
-            self._saved_at = time.perf_counter()
-            return False
-        self._saved_at, self._saved_moment = time.perf_counter(), moment
-        if state.past is not None:
+        path = self.run_dir.checkpoints.save(make_checkpoint(self.parts, state, self.rounds.filled))
+        self._saved_moment = self.parts.collector.moment
+        return path
+
+    def _after_checkpoint(self) -> None:
+        past = self.state.past
+        if past is not None:
             self.run_dir.drop_snapshots(self._snapshots_on_disk())
-            self.frozen = {v: w for v, w in self.frozen.items() if v in state.past.needed()}
-        self.observer.on_checkpoint(path, self.parts.learner.version)
-        return True
+            self.frozen = {v: w for v, w in self.frozen.items() if v in past.needed()}
 
     def _snapshots_on_disk(self) -> set[int]:
         """Versions that this or an older checkpoint on disk refers to."""
