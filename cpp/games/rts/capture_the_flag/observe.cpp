@@ -11,6 +11,7 @@
 #include "games/rts/engine/cells.hpp"
 #include "games/rts/engine/fog.hpp"
 #include "games/rts/engine/pixels.hpp"
+#include "games/rts/engine/tensors.hpp"
 
 namespace ludus::rts {
 
@@ -280,57 +281,41 @@ std::vector<std::string> global_labels() {
 }  // namespace
 
 std::vector<TensorSpec> ctf_tensors(const CtfRules& rules) {
-  TensorSpec cells;
-  cells.name = "cells";
-  cells.dtype = DType::u16;
-  cells.shape = {kFlagCellRows, kFlagCellCols};
-  cells.high = 65535;
-  cells.codec = "rts_flag_cells";
-  cells.scale = rules.engine.side;
-  cells.meaning =
-      "visible units, packed; the codec rts_flag_cells expands them to the 11 planes of the ELF "
-      "paper, float32[11, S, S] with S = scale";
-  cells.labels.assign(kFlagTypeNames.begin(), kFlagTypeNames.begin() + kFlagRuleTypes);
+  std::vector<std::string> planes(kFlagTypeNames.begin(), kFlagTypeNames.begin() + kFlagRuleTypes);
   for (const char* name : {"owner", "hp_ratio", "has_flag", "score_0", "score_1", "score_2",
                            "score_3", "score_more"}) {
-    cells.labels.emplace_back(name);
+    planes.emplace_back(name);
   }
-  TensorSpec units;
-  units.name = "units";
-  units.dtype = DType::u8;
-  units.shape = {kFlagUnitRows, kFlagUnitCols};
-  units.high = 255;
-  units.scale = 1.0 / 255.0;
-  units.meaning = "visible units, own first, each kind in rising id; empty rows are 0";
-  units.labels = {"own",
-                  "enemy",
-                  "base",
-                  "athlete",
-                  "flag",
-                  "x",
-                  "y",
-                  "hp_ratio",
-                  "has_flag",
-                  "from_own_base",
-                  "from_enemy_base",
-                  "cmd_idle",
-                  "cmd_move",
-                  "cmd_attack",
-                  "cmd_get_flag",
-                  "cmd_escort_flag",
-                  "attack_cooldown",
-                  "was_hit",
-                  "attacks_carrier",
-                  "build_cooldown"};
-  TensorSpec globals;
-  globals.name = "globals";
-  globals.dtype = DType::f32;
-  globals.shape = {kFlagGlobals};
-  globals.low = 0;
-  globals.high = 1000;
-  globals.meaning = "the score, who has the flag, the seat's own side and what it sees, in numbers";
-  globals.labels = global_labels();
-  std::vector<TensorSpec> tensors = {cells, units, globals};
+  std::vector<TensorSpec> tensors = {
+      cells_tensor(kFlagCellRows, kFlagCellCols, "rts_flag_cells", rules.engine.side,
+                   "visible units, packed; the codec rts_flag_cells expands them to the 11 planes "
+                   "of the ELF paper, float32[11, S, S] with S = scale",
+                   std::move(planes)),
+      units_tensor(kFlagUnitRows, kFlagUnitCols,
+                   {"own",
+                    "enemy",
+                    "base",
+                    "athlete",
+                    "flag",
+                    "x",
+                    "y",
+                    "hp_ratio",
+                    "has_flag",
+                    "from_own_base",
+                    "from_enemy_base",
+                    "cmd_idle",
+                    "cmd_move",
+                    "cmd_attack",
+                    "cmd_get_flag",
+                    "cmd_escort_flag",
+                    "attack_cooldown",
+                    "was_hit",
+                    "attacks_carrier",
+                    "build_cooldown"}),
+      globals_tensor(
+          kFlagGlobals, 1000,
+          "the score, who has the flag, the seat's own side and what it sees, in numbers",
+          global_labels())};
   if (rules.pixels > 0) tensors.push_back(pixels_tensor(rules.engine, rules.pixels));
   return tensors;
 }

@@ -10,6 +10,7 @@
 #include "games/rts/engine/cells.hpp"
 #include "games/rts/engine/fog.hpp"
 #include "games/rts/engine/pixels.hpp"
+#include "games/rts/engine/tensors.hpp"
 #include "games/rts/minirts/strategy.hpp"
 
 namespace ludus::rts {
@@ -264,34 +265,14 @@ std::vector<std::string> global_labels() {
 }  // namespace
 
 std::vector<TensorSpec> mini_tensors(const MiniRules& rules) {
-  TensorSpec cells;
-  cells.name = "cells";
-  cells.dtype = DType::u16;
-  cells.shape = {kCellRows, kCellCols};
-  cells.high = 65535;
-  cells.codec = "rts_cells";
-  cells.scale = rules.engine.side;
-  cells.meaning =
-      "visible units, packed; the codec rts_cells expands them to the 22 planes of the ELF paper, "
-      "float32[22, S, S] with S = scale";
-  cells.labels = plane_labels();
-  TensorSpec units;
-  units.name = "units";
-  units.dtype = DType::u8;
-  units.shape = {kUnitRows, kUnitCols};
-  units.high = 255;
-  units.scale = 1.0 / 255.0;
-  units.meaning = "visible units, own first, each kind in rising id; empty rows are 0";
-  units.labels = unit_labels();
-  TensorSpec globals;
-  globals.name = "globals";
-  globals.dtype = DType::f32;
-  globals.shape = {kGlobals};
-  globals.low = 0;
-  globals.high = 1000;
-  globals.meaning = "the seat's own side and what it sees, in numbers";
-  globals.labels = global_labels();
-  std::vector<TensorSpec> tensors = {cells, units, globals};
+  std::vector<TensorSpec> tensors = {
+      cells_tensor(kCellRows, kCellCols, "rts_cells", rules.engine.side,
+                   "visible units, packed; the codec rts_cells expands them to the 22 planes of "
+                   "the ELF paper, float32[22, S, S] with S = scale",
+                   plane_labels()),
+      units_tensor(kUnitRows, kUnitCols, unit_labels()),
+      globals_tensor(kGlobals, 1000, "the seat's own side and what it sees, in numbers",
+                     global_labels())};
   if (rules.pixels > 0) tensors.push_back(pixels_tensor(rules.engine, rules.pixels));
   return tensors;
 }

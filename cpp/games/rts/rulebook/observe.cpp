@@ -9,6 +9,7 @@
 #include "games/rts/engine/cells.hpp"
 #include "games/rts/engine/fog.hpp"
 #include "games/rts/engine/pixels.hpp"
+#include "games/rts/engine/tensors.hpp"
 #include "games/rts/rulebook/orders.hpp"
 
 namespace ludus::rts {
@@ -310,35 +311,17 @@ std::vector<std::string> plane_labels(const Book& book) {
 }  // namespace
 
 std::vector<TensorSpec> book_tensors(const Book& book) {
-  TensorSpec cells;
-  cells.name = "cells";
-  cells.dtype = DType::u16;
-  cells.shape = {kCellRows, kCellCols};
-  cells.high = 65535;
-  cells.codec = "rts_cells";
-  cells.scale = book.engine().side;
-  cells.meaning =
-      "visible units, packed; the codec rts_cells expands them to a plane for every unit type and "
-      "16 more, float32[C, S, S] with S = scale";
-  cells.labels = plane_labels(book);
-  TensorSpec units;
-  units.name = "units";
-  units.dtype = DType::u8;
-  units.shape = {kSlots, unit_columns(book)};
-  units.high = 255;
-  units.scale = 1.0 / 255.0;
-  units.meaning = "visible units, own first, each kind in rising id; empty rows are 0";
-  units.labels = {"own", "enemy"};
-  units.labels.insert(units.labels.end(), book.names.begin(), book.names.end());
-  units.labels.insert(units.labels.end(), kColumns.begin(), kColumns.end());
-  TensorSpec globals;
-  globals.name = "globals";
-  globals.dtype = DType::f32;
-  globals.shape = {global_count(book)};
-  globals.high = 2000;
-  globals.meaning = "the seat's own side and what it sees, in numbers";
-  globals.labels = global_labels(book);
-  std::vector<TensorSpec> tensors = {cells, units, globals};
+  std::vector<std::string> columns = {"own", "enemy"};
+  columns.insert(columns.end(), book.names.begin(), book.names.end());
+  columns.insert(columns.end(), kColumns.begin(), kColumns.end());
+  std::vector<TensorSpec> tensors = {
+      cells_tensor(kCellRows, kCellCols, "rts_cells", book.engine().side,
+                   "visible units, packed; the codec rts_cells expands them to a plane for every "
+                   "unit type and 16 more, float32[C, S, S] with S = scale",
+                   plane_labels(book)),
+      units_tensor(kSlots, unit_columns(book), std::move(columns)),
+      globals_tensor(global_count(book), 2000, "the seat's own side and what it sees, in numbers",
+                     global_labels(book))};
   if (book.engine().terrain) {
     TensorSpec terrain;
     terrain.name = "terrain";

@@ -9,6 +9,7 @@
 #include "games/rts/engine/cells.hpp"
 #include "games/rts/engine/map.hpp"
 #include "games/rts/engine/pixels.hpp"
+#include "games/rts/engine/tensors.hpp"
 #include "games/rts/tower_defense/strategy.hpp"
 
 namespace ludus::rts {
@@ -235,16 +236,10 @@ std::vector<TensorSpec> td_tensors(const TdRules& rules) {
   map.meaning = "every cell as a builder of towers sees it";
   map.labels = {"may_build",      "route",  "steps_to_base", "route_noticed",
                 "route_in_reach", "guards", "tower",         "attackers"};
-  TensorSpec globals;
-  globals.name = "globals";
-  globals.dtype = DType::f32;
-  globals.shape = {kTowerGlobals};
-  globals.low = 0;
-  globals.high = 1000;
-  globals.meaning = "money, time, the base and the waves, in numbers";
-  globals.labels = {"money_500", "affords_tower", "tick_of_limit",   "base_hp_ratio",
-                    "towers_25", "attackers_25",  "wave_15",         "wave_phase",
-                    "route_100", "route_guarded", "places_of_cells", "bullets_25"};
+  const TensorSpec globals = globals_tensor(
+      kTowerGlobals, 1000, "money, time, the base and the waves, in numbers",
+      {"money_500", "affords_tower", "tick_of_limit", "base_hp_ratio", "towers_25", "attackers_25",
+       "wave_15", "wave_phase", "route_100", "route_guarded", "places_of_cells", "bullets_25"});
   std::vector<TensorSpec> tensors = {planes, map, globals};
   if (rules.pixels > 0) tensors.push_back(pixels_tensor(rules.engine, rules.pixels));
   return tensors;
