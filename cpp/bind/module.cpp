@@ -2,6 +2,7 @@
 #include "bind/bind.hpp"
 #include "bind/connect_four.hpp"
 #include "bind/go.hpp"
+#include "bind/hosted.hpp"
 #include "bind/match.hpp"
 #include "bind/pixels.hpp"
 #include "bind/pool.hpp"
@@ -57,4 +58,5 @@ NB_MODULE(_core, m) {
   bind::bind_pool(m, games);
   bind::bind_rulebook(m);
   bind::bind_search(m, games);
+  bind::bind_hosted(m);
 }

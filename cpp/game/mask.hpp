@@ -76,4 +76,21 @@ class MaskLayout {
   std::vector<Head> heads_;
 };
 
+// A uniformly random legal move. Few masks are sparse: a few tries at random nearly always hit;
+// then the exact way.
+inline std::int32_t draw_move(std::span<const std::uint8_t> mask, Rng& rng) {
+  const auto size = static_cast<std::uint32_t>(mask.size());
+  for (int tries = 0; tries < 8; ++tries) {
+    const std::uint32_t move = rng.below(size);
+    if (mask[move] != 0) return static_cast<std::int32_t>(move);
+  }
+  std::uint32_t legal = 0;
+  for (const std::uint8_t m : mask) legal += m != 0;
+  std::uint32_t nth = rng.below(legal > 0 ? legal : 1);
+  for (std::uint32_t move = 0; move < size; ++move) {
+    if (mask[move] != 0 && nth-- == 0) return static_cast<std::int32_t>(move);
+  }
+  return 0;
+}
+
 }  // namespace ludus

@@ -1,6 +1,7 @@
 #include "game/replay.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -33,6 +34,18 @@ bool is_name(std::string_view s) {
   return !s.empty() && std::ranges::all_of(s, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
+}
+
+// Whether a name can be that of a hosted game: `family/name`, or a word. Never a path that leads
+// up or to a root, never the name of a file.
+bool is_hosted_name(std::string_view s) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return !s.empty() && plain(s.front()) && s.find("..") == std::string_view::npos &&
+         !s.ends_with(".py") && std::ranges::all_of(s, [&](char c) {
+           return plain(c) || c == '-' || c == '.' || c == ':' || c == '/';
+         });
 }
 
 // UTF-8 without overlong forms, surrogates and what lies beyond U+10FFFF.
@@ -170,9 +183,14 @@ void read_decisions(Reader& in, Replay& r) {
   }
 }
 
-void read_body(Reader& in, Replay& r) {
+void read_body(Reader& in, Replay& r, bool hosted) {
   r.game = in.text(kMaxName, "name of the game");
-  if (!is_name(r.game)) in.refuse("name of the game: expected lower case letters, digits and _");
+  if (!hosted && !is_name(r.game)) {
+    in.refuse("name of the game: expected lower case letters, digits and _");
+  }
+  if (hosted && !is_hosted_name(r.game)) {
+    in.refuse("name of the game: expected letters, digits and _ - . : /, no path");
+  }
   r.version = static_cast<int>(in.integer(1U << 30, "version of the game"));
   const std::uint64_t params = in.integer(kMaxParams, "number of parameters");
   std::string last;
@@ -202,6 +220,14 @@ void read_body(Reader& in, Replay& r) {
     if (!(std::fabs(v) <= 1.0F)) in.refuse("an outcome outside [-1, 1]");
     r.outcome.push_back(v);
   }
+  if (!hosted) return;
+  r.hosted.emplace();
+  r.hosted->reproduced = static_cast<Reproduced>(in.integer(2, "whether it was reproduced"));
+  for (std::uint64_t s = 0; s < seats; ++s) {
+    const float v = std::bit_cast<float>(static_cast<std::uint32_t>(in.fixed(4, "returns")));
+    if (!std::isfinite(v)) in.refuse("returns that are not finite");
+    r.hosted->returns.push_back(v);
+  }
 }
 
 }  // namespace
@@ -209,7 +235,7 @@ void read_body(Reader& in, Replay& r) {
 std::string encode_replay(const Replay& r) {
   Writer w;
   w.out = kMagic;
-  w.fixed(kReplayFormat, 4);
+  w.fixed(r.hosted ? kHostedReplayFormat : kReplayFormat, 4);
   w.text(r.game);
   w.integer(static_cast<std::uint64_t>(r.version));
   w.integer(r.params.size());
@@ -229,6 +255,10 @@ std::string encode_replay(const Replay& r) {
   w.fixed(r.final_hash, 8);
   w.integer(r.over ? 1 : 0);
   for (const float v : r.outcome) w.fixed(std::bit_cast<std::uint32_t>(v), 4);
+  if (r.hosted) {
+    w.integer(static_cast<std::uint64_t>(r.hosted->reproduced));
+    for (const float v : r.hosted->returns) w.fixed(std::bit_cast<std::uint32_t>(v), 4);
+  }
   w.fixed(checksum(w.out), 8);
   return std::move(w.out);
 }
@@ -251,19 +281,21 @@ Replay decode_replay(std::span<const std::byte> data) {
     throw ReplayError("replay: the checksum of its " + std::to_string(bytes.size()) +
                       " bytes is wrong: the file is damaged or cut off");
   }
-  if (format != kReplayFormat) {
+  if (format != kReplayFormat && format != kHostedReplayFormat) {
     throw ReplayError("replay: byte 8: format " + std::to_string(format) + ", this build reads " +
-                      std::to_string(kReplayFormat));
+                      std::to_string(kReplayFormat) + " and " +
+                      std::to_string(kHostedReplayFormat));
   }
   Replay r;
-  read_body(in, r);
+  read_body(in, r, format == kHostedReplayFormat);
   if (in.left() != 0) in.refuse(std::to_string(in.left()) + " bytes too many");
   return r;
 }
 
 std::string replay_info_json(const Replay& r) {
   JsonWriter j;
-  j.open('{').field("format", kReplayFormat).field("game", r.game).field("version", r.version);
+  j.open('{').field("format", r.hosted ? kHostedReplayFormat : kReplayFormat);
+  j.field("game", r.game).field("version", r.version);
   j.key("params").open('{');
   for (const auto& [name, value] : r.params) j.field(name, value);
   j.close('}').field("seed", r.seed.seed).field("match", r.seed.match);
@@ -273,7 +305,15 @@ std::string replay_info_json(const Replay& r) {
   j.field("hash_every", r.hash_every).field("final_hash", std::to_string(r.final_hash));
   j.field("over", r.over).key("outcome").open('[');
   for (const float v : r.outcome) j.value(v);
-  j.close(']').close('}');
+  j.close(']');
+  if (r.hosted) {
+    constexpr std::array<const char*, 3> kWords = {"unknown", "yes", "no"};
+    j.field("reproduced", kWords[static_cast<std::size_t>(r.hosted->reproduced)]);
+    j.key("returns").open('[');
+    for (const float v : r.hosted->returns) j.value(v);
+    j.close(']');
+  }
+  j.close('}');
   return std::move(j).text();
 }
 

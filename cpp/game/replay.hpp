@@ -8,12 +8,15 @@
 //
 // File: magic "LUDUSREC", u32 format, then the fields of Replay in the order of encode_replay
 // (integers as LEB128, text with its length, hashes as 8 bytes), then the Hash64 of all bytes
-// before it. All little-endian.
+// before it. All little-endian. Format 1 is a match of compiled rules; format 2 one of a game that
+// is played elsewhere (in Python), with the fields of HostedPart behind the others: such games have
+// no state that could be hashed, so their hashes are of all that the match has shown until then.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -26,6 +29,7 @@
 namespace ludus {
 
 inline constexpr std::uint32_t kReplayFormat = 1;
+inline constexpr std::uint32_t kHostedReplayFormat = 2;
 inline constexpr std::size_t kMaxReplayBytes = std::size_t{1} << 26;
 
 // Bytes that are no replay, or a replay that does not fit the rules. what() says where.
@@ -40,6 +44,16 @@ struct Decision {
   std::int8_t bot =
       -1;  // index into GameSpec::bots, or -1 = an action, its heads in Replay::actions
   friend bool operator==(const Decision&, const Decision&) = default;
+};
+
+// Whether a match of a hosted game came out the same when it was played again: nobody tried, yes,
+// no.
+enum class Reproduced : std::uint8_t { unknown, yes, no };
+
+// What a replay of a hosted game says beside the rest.
+struct HostedPart {
+  Reproduced reproduced = Reproduced::unknown;
+  std::vector<float> returns;  // sum of the rewards, one a seat
 };
 
 struct Replay {
@@ -57,6 +71,7 @@ struct Replay {
   std::uint64_t final_hash = 0;       // after the last tick
   bool over = false;                  // the rules ended it; else it was cut off from outside
   std::vector<float> outcome;         // one a seat; zeros where it was cut off
+  std::optional<HostedPart> hosted;   // of a game that is played elsewhere
 };
 
 [[nodiscard]] std::string encode_replay(const Replay& replay);

@@ -23,6 +23,7 @@ struct ReplayCheck {
 template <Game G>
 typename G::Rules replay_rules(const Replay& r) {
   const auto refuse = [](const std::string& what) { throw ReplayError("replay: " + what); };
+  if (r.hosted) refuse(r.game + " is not a compiled game");
   if (r.game != G::kName) refuse("recorded for " + r.game + ", not " + G::kName);
   try {
     typename G::Rules rules = G::make_rules(Params(r.params));

@@ -3,8 +3,11 @@
 //   G::copy(rules, to, from)              copies the bytes of a State that are in use; the rest of
 //                                         `to` is whatever it was. Both are states of these rules.
 //   G::rollout(rules, state, rng, out)    plays sensible random moves to the end without touching
-//   the
-//                                         state, writes the outcome a seat, gives the turns played
+//                                         the state, writes the outcome a seat, gives the turns
+//                                         played
+//   G::stored(state), G::load(rules, state, bytes)
+//                                         a state as bytes of its own and back, where memory of a
+//                                         State is not meant to leave; load throws GameError
 #pragma once
 
 #include <array>
@@ -24,6 +27,13 @@ template <class G>
 concept HasRollout = requires(const typename G::Rules& rules, const typename G::State& s, Rng& rng,
                               std::span<float> out) {
   { G::rollout(rules, s, rng, out) } -> std::same_as<int>;
+};
+
+template <class G>
+concept HasLoad = requires(const typename G::Rules& rules, typename G::State& to,
+                           const typename G::State& from, std::span<const std::byte> bytes) {
+  G::load(rules, to, bytes);
+  { G::stored(from) } -> std::same_as<std::span<const std::byte>>;
 };
 
 template <Game G>

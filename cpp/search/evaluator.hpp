@@ -16,6 +16,7 @@
 
 #include "base/rng.hpp"
 #include "game/game.hpp"
+#include "game/mask.hpp"
 #include "game/state.hpp"
 #include "search/options.hpp"
 
@@ -103,7 +104,7 @@ class RolloutEvaluator final : public Evaluator<G> {
       if (seats != 0) {
         const int mover = std::countr_zero(seats);
         G::legal(rules, s, mover, mask_.data());
-        const std::int32_t move = draw();
+        const std::int32_t move = draw_move(mask_, rng_);
         G::act(rules, s, mover, std::span(&move, 1));
       }
       G::advance(rules, s);
@@ -111,22 +112,6 @@ class RolloutEvaluator final : public Evaluator<G> {
     G::outcome(rules, s, std::span(out).first(2));
     return out[static_cast<std::size_t>(seat)];
   }
-  std::int32_t draw() {
-    // Few masks are sparse: a few tries at random nearly always hit; then the exact way.
-    const auto size = static_cast<std::uint32_t>(mask_.size());
-    for (int tries = 0; tries < 8; ++tries) {
-      const std::uint32_t move = rng_.below(size);
-      if (mask_[move] != 0) return static_cast<std::int32_t>(move);
-    }
-    std::uint32_t legal = 0;
-    for (const std::uint8_t m : mask_) legal += m != 0;
-    std::uint32_t nth = rng_.below(legal > 0 ? legal : 1);
-    for (std::uint32_t move = 0; move < size; ++move) {
-      if (mask_[move] != 0 && nth-- == 0) return static_cast<std::int32_t>(move);
-    }
-    return 0;
-  }
-
   typename G::State match_{};
   std::vector<std::uint8_t> mask_;
   Rng rng_;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "search/any_search.hpp"
@@ -17,8 +18,9 @@ namespace ludus {
 template <Game G>
 class PositionReader final : public AnyPositions {
  public:
-  explicit PositionReader(const Params& params)
-      : rules_(G::make_rules(params)), spec_(G::spec(rules_)) {
+  explicit PositionReader(const Params& params) : PositionReader(G::make_rules(params)) {}
+  explicit PositionReader(typename G::Rules rules)
+      : rules_(std::move(rules)), spec_(G::spec(rules_)) {
     check_searchable(spec_);
     for (const TensorSpec& t : spec_.observation) bytes_.push_back(t.bytes());
     pointers_.resize(bytes_.size());

@@ -57,7 +57,9 @@ class Search {
   using State = typename G::State;
 
   Search(const Params& params, const SearchOptions& options, int slots, int most_visits)
-      : rules_(G::make_rules(params)), spec_(G::spec(rules_)), options_(options) {
+      : Search(G::make_rules(params), options, slots, most_visits) {}
+  Search(Rules rules, const SearchOptions& options, int slots, int most_visits)
+      : rules_(std::move(rules)), spec_(G::spec(rules_)), options_(options) {
     check_searchable(spec_);
     validate(options);
     if (slots < 1 || slots > 1 << 16) {

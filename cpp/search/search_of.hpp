@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "search/any_search.hpp"
@@ -45,7 +46,10 @@ class SearchOf final : public AnySearch {
  public:
   SearchOf(const Params& params, const SearchOptions& options, const EvaluatorOptions& evaluator,
            int slots)
-      : search_(params, options, slots, options.visits),
+      : SearchOf(G::make_rules(params), options, evaluator, slots) {}
+  SearchOf(typename G::Rules rules, const SearchOptions& options, const EvaluatorOptions& evaluator,
+           int slots)
+      : search_(std::move(rules), options, slots, options.visits),
         rng_(static_cast<std::size_t>(slots)),
         active_(static_cast<std::size_t>(slots), 0) {
     search_.set_evaluator(make_evaluator<G>(search_.spec(), evaluator, &batch_));
@@ -72,17 +76,25 @@ class SearchOf final : public AnySearch {
   }
   bool set_state(int slot, std::span<const std::byte> state) override {
     idle(slot);
-    if (state.size() != sizeof(typename G::State)) {
-      throw SearchError("search: a state of " + std::to_string(state.size()) + " bytes, expected " +
-                        std::to_string(sizeof(typename G::State)));
+    typename G::State copy{};
+    if constexpr (HasLoad<G>) {
+      G::load(search_.rules(), copy, state);
+    } else {
+      if (state.size() != sizeof(typename G::State)) {
+        throw SearchError("search: a state of " + std::to_string(state.size()) +
+                          " bytes, expected " + std::to_string(sizeof(typename G::State)));
+      }
+      std::memcpy(&copy, state.data(), sizeof copy);
     }
-    typename G::State copy;
-    std::memcpy(&copy, state.data(), sizeof copy);
     return search_.set_state(slot, copy);
   }
   [[nodiscard]] std::span<const std::byte> state(int slot) const override {
     check(slot);
-    return std::as_bytes(std::span(&search_.state(slot), 1));
+    if constexpr (HasLoad<G>) {
+      return G::stored(search_.state(slot));
+    } else {
+      return std::as_bytes(std::span(&search_.state(slot), 1));
+    }
   }
   void begin(int slot, int visits, bool noise, std::uint64_t seed) override {
     idle(slot);

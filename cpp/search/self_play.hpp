@@ -22,8 +22,12 @@ class SelfPlayOf final : public AnySelfPlay {
  public:
   SelfPlayOf(const Params& params, const SearchOptions& search, const SelfPlayOptions& options,
              const EvaluatorOptions& evaluator)
+      : SelfPlayOf(G::make_rules(params), search, options, evaluator) {}
+  SelfPlayOf(typename G::Rules rules, const SearchOptions& search, const SelfPlayOptions& options,
+             const EvaluatorOptions& evaluator)
       : options_(options),
-        search_(params, search, options.slots, std::max(search.visits, options.cheap_visits)),
+        search_(std::move(rules), search, options.slots,
+                std::max(search.visits, options.cheap_visits)),
         slots_(static_cast<std::size_t>(options.slots)) {
     validate(options);
     if (options.full_share < 1.0F && options.cheap_visits < 1) {

@@ -29,7 +29,10 @@ std::vector<std::string> seeds_of(const AnyGame& game) {
       drivers.push_back({static_cast<int>(m) % (bots + 1) - 1, spec.default_frame_skip});
     }
     const std::uint32_t max_ticks = m == 0 ? 0 : 300;
-    out.push_back(encode_replay(game.record(params, {3, m}, drivers, 50, max_ticks)));
+    Replay recorded = game.record(params, {3, m}, drivers, 50, max_ticks);
+    out.push_back(encode_replay(recorded));
+    recorded.hosted = HostedPart{Reproduced::yes, recorded.outcome};
+    out.push_back(encode_replay(recorded));
   }
   return out;
 }

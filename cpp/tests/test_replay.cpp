@@ -1,5 +1,6 @@
 #include <array>
 #include <cstring>
+#include <limits>
 
 #include "base/hash.hpp"
 #include "game/match.hpp"
@@ -78,12 +79,38 @@ TEST_CASE("replay: refusals say where and what") {
   CHECK(refusal("not a replay") == "replay: byte 0: expected the magic LUDUSREC");
   std::string newer = good;
   newer[8] = 9;
-  CHECK(refusal(reseal(newer)) == "replay: byte 8: format 9, this build reads 1");
+  CHECK(refusal(reseal(newer)) == "replay: byte 8: format 9, this build reads 1 and 2");
   std::string longer = good.substr(0, good.size() - 8) + "xx" + good.substr(good.size() - 8);
   CHECK(refusal(reseal(longer)).find("2 bytes too many") != std::string::npos);
   std::string name = good;
   name[12] = '\x7f';
   CHECK(refusal(reseal(name)) != "");
+}
+
+TEST_CASE("replay: a match of a hosted game says what rules cannot promise") {
+  Replay r = sample();
+  r.game = "gymnasium/CartPole-v1";
+  CHECK(refusal(encode_replay(r)) != "");  // only hosted games have such names
+  r.hosted = HostedPart{Reproduced::no, {12.5F, -1.0F}};
+  const std::string good = encode_replay(r);
+  CHECK(refusal(good) == "");
+  const Replay back = decode_replay(bytes(good));
+  REQUIRE(back.hosted);
+  CHECK(back.hosted->reproduced == Reproduced::no);
+  CHECK(back.hosted->returns == r.hosted->returns);
+  CHECK(back.hashes == r.hashes);
+  CHECK(replay_info_json(back).find("\"reproduced\":\"no\",\"returns\":[12.5,-1]") !=
+        std::string::npos);
+  CHECK_THROWS_AS(replay_verify<T>(back), ReplayError);
+  for (std::size_t i = 0; i < good.size(); ++i) CHECK(refusal(good.substr(0, i)) != "");
+  for (const char* path :
+       {"/root/game", "../mine/it", "./game", "a/../../b", "mine.py", "a b", ""}) {
+    r.game = path;
+    CHECK(refusal(encode_replay(r)).find("no path") != std::string::npos);
+  }
+  r.game = "duel";
+  r.hosted->returns[1] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(refusal(encode_replay(r)).find("not finite") != std::string::npos);
 }
 
 TEST_CASE("replay: a name that could be a path, and text that is no text, are refused") {
