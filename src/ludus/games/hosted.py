@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 ATTRIBUTE = "GAME"
 
-#: Games loaded from files in this process: name -> reference.
+#: Games of users loaded in this process: name -> reference.
 _loaded: dict[str, str] = {}
 
 
@@ -99,8 +99,7 @@ class _OwnGame:
                 f"{reference}: {type(game).__name__} has no {missing[0]}(); needed: {', '.join(_NEEDED)}"
             )
         self.spec = msgspec.structs.replace(spec, params=spec.params or tuple(declared))
-        if reference.endswith(".py"):
-            _loaded[self.spec.name] = reference
+        _loaded[self.spec.name] = reference  # by which others find it: pools and replays have its name
 
     def make(self) -> PythonGame:
         try:

@@ -36,7 +36,9 @@ class PythonGame(Protocol):
     """One match at a time. Anything raised in here ends the match, not the run.
 
     Optional: ``legal(seat, out)`` where choices can be illegal, ``close()`` where something must be
-    given back, ``hash() -> int`` and ``clone() -> PythonGame`` where the state can be had.
+    given back, ``hash() -> int`` and ``clone() -> PythonGame`` where the state can be had. A game of two
+    seats in turn with ``clone()``, whose spec says ``perfect_information`` and ``deterministic``, can be
+    searched (:mod:`ludus.games.searchable`).
     """
 
     @property
@@ -119,12 +121,16 @@ def declare(
     seats: int = 1,
     turn_based: bool = False,
     perfect_information: bool = False,
+    deterministic: bool = False,
     max_ticks: int = MAX_TICKS,
     params: Sequence[ParamSpec] = (),
     bots: Sequence[BotSpec] = (),
     meaning: str = "",
 ) -> GameSpec:
-    """A spec with what most Python games leave as it is."""
+    """A spec with what most Python games leave as it is.
+
+    ``deterministic``: the same moves always lead to the same position, whatever the seed.
+    """
     return GameSpec(
         name=name,
         title=title or name,
@@ -132,6 +138,7 @@ def declare(
         seats=seats,
         turn_based=turn_based,
         perfect_information=perfect_information,
+        deterministic=deterministic,
         default_frame_skip=1,
         max_ticks=max_ticks,
         observation=tuple(observation),

@@ -1,25 +1,32 @@
 """Recorded matches: what is in a ``.ludus`` file, whether it plays out the same again, its moments.
 
 The bytes are checked by the core (checksum, bounds, the rules themselves); all functions raise
-``ReplayError`` (a ``ValueError``) that says what is wrong with them and where.
+``ReplayError`` (a ``ValueError``) that says what is wrong with them and where. Matches of Python games are
+played again here, by :mod:`ludus.games.tape`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from ludus.games.registry import find, text_params
-from ludus.native import core
+from ludus.games.registry import find, is_python, maker, text_params
+from ludus.native import ReplayError, core
+
+if TYPE_CHECKING:
+    from ludus.games.python_game import GameMaker
 
 
 class ReplayInfo(msgspec.Struct, frozen=True):
     """What a replay holds, decisions and hashes apart.
 
     ``players`` names who held each seat; ``outcome`` is +1 won, 0 drawn, -1 lost, a seat each.
-    ``hash_every`` is in ticks. ``over`` is false if the match was cut off from outside.
+    ``hash_every`` is in ticks. ``over`` is false if the match was cut off from outside. ``reproduced`` and
+    ``returns`` (sums of rewards, a seat each) are of games written in Python: whether the match came out the
+    same when it was played again after it was recorded, "unknown" where nobody tried.
     """
 
     format: int
@@ -35,6 +42,8 @@ class ReplayInfo(msgspec.Struct, frozen=True):
     final_hash: str
     over: bool
     outcome: tuple[float, ...]
+    reproduced: Literal["", "unknown", "yes", "no"] = ""
+    returns: tuple[float, ...] = ()
 
 
 def short_params(params: Mapping[str, str]) -> dict[str, str]:
@@ -91,9 +100,121 @@ def decisions(data: bytes) -> list[ReplayDecision]:
     return made
 
 
-def verify(data: bytes) -> ReplayCheck:
-    """Plays the match again and compares every recorded hash and the outcome."""
-    return msgspec.json.decode(find(info(data).game).native.replay_verify(data), type=ReplayCheck)
+def verify(data: bytes, game: str = "") -> ReplayCheck:
+    """Plays the match again and compares every recorded hash and the outcome.
+
+    ``game`` is the reference of a Python game that this process has not loaded: a replay only has its name,
+    and never decides which code is run.
+    """
+    about = info(data)
+    if about.format == 1:
+        return msgspec.json.decode(find(about.game).native.replay_verify(data), type=ReplayCheck)
+    return _verify_hosted(data, about, _maker_of(about, game))
+
+
+#: Names that are looked up without being told: games that are loaded or declared by an installed package,
+#: and families whose code is what is installed.
+_WORD = re.compile(r"[A-Za-z0-9_]+")
+_ADAPTED = re.compile(r"(openspiel|atari|gymnasium|vizdoom)/[A-Za-z0-9_][A-Za-z0-9_/-]*")
+
+
+def _maker_of(about: ReplayInfo, game: str) -> GameMaker:
+    if game:
+        made = maker(game, about.params)
+        if made.spec.name != about.game:
+            raise ReplayError(f"replay: recorded for {about.game}, not {made.spec.name}")
+    elif _ADAPTED.fullmatch(about.game) or (_WORD.fullmatch(about.game) and is_python(about.game)):
+        made = maker(about.game, about.params)
+    else:
+        raise ReplayError(
+            f"replay: of {about.game}, a game that is not loaded; say which with --game REFERENCE"
+        )
+    spec = made.spec
+    if about.version != spec.version:
+        raise ReplayError(
+            f"replay: recorded under version {about.version} of {about.game}, "
+            f"this one is version {spec.version}"
+        )
+    if len(about.players) != spec.seats:
+        raise ReplayError("replay: wrong number of seats")
+    return made
+
+
+def _verify_hosted(data: bytes, about: ReplayInfo, made: GameMaker) -> ReplayCheck:
+    from ludus.games import tape as tapes  # numpy: not for a look at a replay
+
+    hashes, made_decisions = core.replay_hashes(data), decisions(data)
+    if any(len(d.action) != len(made.spec.heads) for d in made_decisions):
+        raise ReplayError("replay: an action has the wrong heads")
+    by_tick: dict[int, dict[int, tuple[int, ...]]] = {}
+    for d in made_decisions:
+        by_tick.setdefault(d.tick, {})[d.seat] = d.action
+    last_same, tick = 0, 0
+
+    def differs(what: str) -> ReplayCheck:
+        return ReplayCheck(False, tick, last_same, f"{what} after tick {tick}")
+
+    rerun: tapes.Rerun | None = None
+    try:
+        rerun = tapes.Rerun(made, about.seed, about.match, about.hash_every)
+        tape = rerun.tape
+        for tick in range(about.ticks + 1):
+            if tick > 0:
+                rerun.play(by_tick.get(tick - 1, {}), last=tick == about.ticks)
+            if tick % about.hash_every == 0:
+                if tape.hash != hashes[tick // about.hash_every]:
+                    return differs("what the match shows differs")
+                last_same = tick
+            if rerun.over and tick < about.ticks:
+                return differs("this match is over, the recorded one was not,")
+        if not rerun.over and about.over:
+            return differs("the recorded match was over, this one is not,")
+        if str(tape.hash) != about.final_hash:
+            return differs("what the match shows differs")
+        if tape.returns.tolist() != list(about.returns):
+            return differs("the returns differ")
+        if about.over and rerun.outcome() != list(about.outcome):
+            return differs("the outcome differs")
+        return ReplayCheck(True, about.ticks, about.ticks, "")
+    except Exception as error:  # of the game, or of a decision that it refuses
+        return differs(f"{type(error).__name__}: {error}")
+    finally:
+        if rerun is not None:
+            rerun.close()
+
+
+def tried(data: bytes, game: str = "") -> bytes:
+    """The replay of a Python game with :attr:`ReplayInfo.reproduced` set, after playing it again.
+
+    Replays of compiled games are given back as they are: their rules promise it.
+    """
+    from ludus.games.tape import REPRODUCED
+
+    about = info(data)
+    if about.format == 1:
+        return data
+    same = verify(data, game).same
+    columns = decisions(data)
+    return core.replay_encode(
+        game=about.game,
+        version=about.version,
+        params=about.params,
+        seed=about.seed,
+        match=about.match,
+        players=list(about.players),
+        heads=len(columns[0].action) if columns else 0,
+        ticks=[d.tick for d in columns],
+        seats=[d.seat for d in columns],
+        actions=[a for d in columns for a in d.action],
+        length=about.ticks,
+        hash_every=about.hash_every,
+        hashes=core.replay_hashes(data),
+        final_hash=int(about.final_hash),
+        over=about.over,
+        outcome=list(about.outcome),
+        returns=list(about.returns),
+        reproduced=REPRODUCED.index("yes" if same else "no"),
+    )
 
 
 def frames(data: bytes, every_ticks: int = 1) -> list[str]:

@@ -25,15 +25,58 @@ GameError = core.GameError
 SearchError = core.SearchError
 
 
-class NativeGames(Protocol):
+class SearchableGames(Protocol):
+    """What a search asks of whoever plays its game: a compiled module, or a game written in Python
+    (:mod:`ludus.games.searchable`)."""
+
+    def spec_json(self, game: str, params: Mapping[str, str] = ...) -> str: ...
+
+    def make_search(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        settings: Mapping[str, float],
+        slots: int,
+        evaluator: str,
+        rollouts: int = ...,
+        seed: int = ...,
+        cache: int = ...,
+    ) -> core.SearchHandle: ...
+
+    def make_self_play(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        settings: Mapping[str, float],
+        seed: int,
+        evaluator: str,
+        rollouts: int = ...,
+        cache: int = ...,
+    ) -> core.SelfPlayHandle: ...
+
+    def read_positions(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        seed: int,
+        match: object,
+        actions: object,
+        offset: object,
+        first: object,
+        wanted: object,
+        rows: object,
+        obs: list[object],
+        mask: object,
+    ) -> None: ...
+
+
+class NativeGames(SearchableGames, Protocol):
     """A compiled module that holds games: ``core``, or one made with ``LUDUS_GAME_MODULE``.
 
     Texts are JSON where the function's docstring in ``_core.pyi`` says so.
     """
 
     def game_names(self) -> list[str]: ...
-
-    def spec_json(self, game: str, params: Mapping[str, str] = ...) -> str: ...
 
     def replay_verify(self, data: bytes) -> str: ...
 
@@ -111,47 +154,9 @@ class NativeGames(Protocol):
         inputs: int = ...,
     ) -> core.PoolHandle: ...
 
-    def make_search(
-        self,
-        game: str,
-        params: Mapping[str, str],
-        settings: Mapping[str, float],
-        slots: int,
-        evaluator: str,
-        rollouts: int = ...,
-        seed: int = ...,
-        cache: int = ...,
-    ) -> core.SearchHandle: ...
-
-    def make_self_play(
-        self,
-        game: str,
-        params: Mapping[str, str],
-        settings: Mapping[str, float],
-        seed: int,
-        evaluator: str,
-        rollouts: int = ...,
-        cache: int = ...,
-    ) -> core.SelfPlayHandle: ...
-
     def make_planner(
         self, game: str, params: Mapping[str, str], settings: Mapping[str, float]
     ) -> core.PlannerHandle: ...
-
-    def read_positions(
-        self,
-        game: str,
-        params: Mapping[str, str],
-        seed: int,
-        match: object,
-        actions: object,
-        offset: object,
-        first: object,
-        wanted: object,
-        rows: object,
-        obs: list[object],
-        mask: object,
-    ) -> None: ...
 
 
 def cmake_dir() -> Path:
@@ -160,4 +165,13 @@ def cmake_dir() -> Path:
     return installed if installed.is_dir() else Path(__file__).resolve().parents[3] / "cmake"
 
 
-__all__ = ["GameError", "NativeGames", "ParamError", "ReplayError", "SearchError", "cmake_dir", "core"]
+__all__ = [
+    "GameError",
+    "NativeGames",
+    "ParamError",
+    "ReplayError",
+    "SearchError",
+    "SearchableGames",
+    "cmake_dir",
+    "core",
+]

@@ -24,11 +24,13 @@ def make_pool(
     timeout_s: float = 60.0,
     record: Sequence[int] = (),
     inputs: Sequence[str] = (),
+    states: bool = False,
 ) -> Pool:
     """Threads of the core, or as many processes of a Python game (0 = the calling thread plays).
 
-    ``timeout_s`` is for Python games; ``record`` (matches that keep a replay) and ``inputs`` (the observation
-    tensors that somebody reads, empty = all) are for compiled ones. Raises what the pools raise.
+    ``record``: matches that keep a replay; ``states``: somebody reads ``slot_state``, which compiled games
+    always have. ``timeout_s`` is for Python games, ``inputs`` (the observation tensors that somebody reads,
+    empty = all) for compiled ones. Raises what the pools raise.
     """
     if registry.is_python(game):
         from ludus.pool.process import ProcessPool
@@ -44,6 +46,8 @@ def make_pool(
             schedule=schedule,
             on_error=on_error,
             timeout_s=timeout_s,
+            record=frozenset(record) or (),
+            states=states,
         )
     from ludus.pool.native import NativePool
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Literal, final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -253,6 +254,10 @@ class NativePool:
         """The slot's state as the core keeps it, for a search of it, between recv and send of its group."""
         return self._core.slot_state(slot)
 
+    def slot_tick(self, slot: int) -> int:
+        """Ticks since the slot's match began, from what the game shows of the moment."""
+        return msgspec.json.decode(self._core.slot_view(slot), type=_Moment).tick
+
     def slot_view(self, slot: int) -> str:
         """The slot's moment as JSON for viewers, between recv and send of its group."""
         return str(self._core.slot_view(slot))
@@ -289,6 +294,10 @@ class NativePool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class _Moment(msgspec.Struct):
+    tick: int = 1 << 30
 
 
 def input_bits(spec: GameSpec, inputs: Sequence[str]) -> int:

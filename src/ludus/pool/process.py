@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import TracebackType
@@ -30,6 +30,7 @@ from ludus.flow import GameSpec, Lineup, MatchResult, PoolStats, Slab, StepBatch
 from ludus.flow.masks import legal_choices
 from ludus.flow.slab import Array
 from ludus.games import registry
+from ludus.games.seeding import match_seed
 from ludus.pool.cells import (
     BEFORE,
     IDLE,
@@ -47,8 +48,9 @@ from ludus.pool.cells import (
     share,
 )
 from ludus.pool.errors import MatchError, PoolError
-from ludus.pool.shard import Plan, Shard, make_shard, match_seed
+from ludus.pool.shard import Plan, Shard, make_shard
 from ludus.pool.shared import Bell, Segment, Sizes, shared_slab, wait_for
+from ludus.pool.tapes import Tapes
 from ludus.pool.worker import NewSlab, Start, receive_message, send_message
 
 CLOSE_S = 2.0  # for games to give back what they hold
@@ -105,6 +107,10 @@ class ProcessPool:
     ``reset`` for longer is killed and replaced (0 = never); ``start_timeout_s`` is for making the games.
     ``on_error``, ``schedule`` and ``truncate_ticks`` are those of ``NativePool``.
 
+    ``record`` names the matches whose replay comes in ``MatchResult.replay`` (empty for a match that failed);
+    with ``states`` :meth:`slot_state` knows where every match stands. Either way no slots are stepped by one
+    call of a library, so that a match depends on its own seed and decisions alone.
+
     Raises ``ValueError`` for arguments that make no sense and :class:`PoolError` when workers cannot start.
     """
 
@@ -123,6 +129,8 @@ class ProcessPool:
         on_error: Literal["raise", "truncate"] = "raise",
         timeout_s: float = 60.0,
         start_timeout_s: float = 180.0,
+        record: Container[int] = (),
+        states: bool = False,
     ) -> None:
         if lineup is None:
             raise ValueError(f"{game} pool: lineup is missing")
@@ -139,7 +147,8 @@ class ProcessPool:
         _check_lineup(self._spec, lineup)
         self._matches, self._raise, self._timeout_s = matches, on_error == "raise", timeout_s
         self._start_timeout_s = start_timeout_s
-        self._plan = Plan(self._spec, lineup, seed, matches, schedule, truncate_ticks)
+        alone = states or record != ()
+        self._plan = Plan(self._spec, lineup, seed, matches, schedule, truncate_ticks, alone)
         size = matches // groups
         workers = min(workers, size)
         self._groups = [_Group(g, range(g * size, (g + 1) * size), self._spec.seats) for g in range(groups)]
@@ -148,6 +157,9 @@ class ProcessPool:
             self._segment.allocate, self._spec, lineup, max(workers, 1), groups, matches
         )
         self._cells.match[...] = UNBEGUN
+        self._tapes: Tapes | None = None
+        if alone:
+            self._tapes = Tapes(self._spec, lineup, self._params, seed, self._cells, record, states)
         for p, plan in enumerate(lineup.plans):
             self._cells.mixture[p, : len(plan.controllers)] = [c.weight for c in plan.controllers]
         rows = np.arange(matches * self._spec.seats, dtype=np.int32)
@@ -272,6 +284,8 @@ class ProcessPool:
         if g.t >= g.slab.steps:
             raise ValueError(f"send: the slab of group {group} is full; attach one")
         number = next(i for i, (known, _) in enumerate(self._slabs) if known is g.slab)
+        if self._tapes is not None:
+            self._tapes.sent(g.slab, g.t, g.slots)
         self._order(g, number, g.t)
 
     def _order(self, g: _Group, slab: int, before: int) -> None:
@@ -315,6 +329,8 @@ class ProcessPool:
     def _batch(self, g: _Group) -> StepBatch:
         assert g.slab is not None
         slab, rows, cells = g.slab, g.rows, self._cells
+        if self._tapes is not None and not g.given:
+            self._tapes.received(slab, g.t, g.slots)
         ended = np.flatnonzero(cells.ended[g.slots.start : g.slots.stop])
         results: list[MatchResult] = []
         final_rows = _NO_ROWS
@@ -374,6 +390,7 @@ class ProcessPool:
                 plan_of_seat=self._plans_of[slot % self._spec.seats],
                 truncated=bool(truncated),
                 error=cells.error[slot].decode(errors="replace") if failed else "",
+                replay=self._tapes.take(match) if self._tapes is not None else b"",
             )
             for slot, match, ticks, decisions, outcome, returns, policy, truncated, failed in rows
         ]
@@ -486,6 +503,7 @@ class ProcessPool:
             slots=self._matches,
             schedule=self._plan.schedule,
             truncate_ticks=self._plan.truncate_ticks,
+            alone=self._plan.alone,
             groups=[(s.start, s.stop) for s in spans],
             worker=number,
             workers=len(self._hands),
@@ -544,6 +562,17 @@ class ProcessPool:
                 draws = generator.random(legal.shape, np.float32) * legal
                 actions[:, k] = draws.argmax(axis=1)
 
+    def slot_state(self, slot: int) -> bytes:
+        """The way to the slot's present moment, for a search of it. Raises ``ValueError`` without
+        ``states``."""
+        if self._tapes is None:
+            raise ValueError("slot_state: the pool follows no matches; make it with states=True")
+        return self._tapes.state(slot)
+
+    def slot_tick(self, slot: int) -> int:
+        """Steps since the slot's match began."""
+        return int(self._cells.tick[slot])
+
     def stats(self) -> PoolStats:
         total = [int(x) for x in self._cells.counters.sum(axis=0)]
         ticks, decisions, matches, errors, busy, wait = total
@@ -568,6 +597,8 @@ class ProcessPool:
             raise ValueError("snapshot: receive every group first")
         for g in self._groups:  # the next attach begins matches
             g.slab = None
+        if self._tapes is not None:
+            self._tapes.forget()
         self._cells.match[...] = stored.matches
         self._cells.resumed[0] = 1
 

@@ -97,6 +97,14 @@ class Pool(Protocol):
         """Fills ``slab.actions[t]`` of a received group with uniformly random legal choices."""
         ...
 
+    def slot_state(self, slot: int) -> bytes:
+        """Where the slot's match stands, for a search of it, between recv and send of its group."""
+        ...
+
+    def slot_tick(self, slot: int) -> int:
+        """Ticks since the slot's match began, between recv and send of its group."""
+        ...
+
     def stats(self) -> PoolStats: ...
 
     def snapshot(self) -> bytes:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ludus.flow import GameSpec, Lineup, Slab
 from ludus.flow.slab import Array
 from ludus.games.python_game import GameMaker, PythonGame, VectorGame
+from ludus.games.seeding import match_seed, mix
 from ludus.pool.cells import (
     DECISIONS,
     ERRORS,
@@ -35,24 +36,8 @@ from ludus.pool.cells import (
 
 Bools = npt.NDArray[np.bool_]
 
-_MASK64 = (1 << 64) - 1
 _ONE = np.int16(1)
-_MATCH, _CONTROLLER = 0x6D61, 0x636F  # streams
-
-
-def _mix(*parts: int) -> int:
-    """64 bits that depend on every part: SplitMix64's finaliser over them in turn."""
-    z = 0x9E3779B97F4A7C15
-    for part in parts:
-        z = (z ^ (part & _MASK64)) * 0xBF58476D1CE4E5B9 & _MASK64
-        z = ((z ^ (z >> 30)) * 0x94D049BB133111EB + 0x9E3779B97F4A7C15) & _MASK64
-        z ^= z >> 31
-    return z
-
-
-def match_seed(seed: int, match: int) -> int:
-    """What a Python game is reset with: 31 bits of (pool's seed, match number)."""
-    return _mix(seed, _MATCH, match) >> 33
+_CONTROLLER = 0x636F  # stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +50,7 @@ class Plan:
     slots: int  # of the whole pool
     schedule: int | None
     truncate_ticks: int
+    alone: bool = False  # no match may depend on those beside it: nothing is stepped by one call
 
     def plan_of(self, slot: int, seat: int) -> int:
         """The plan that fills a seat of a slot."""
@@ -147,7 +133,7 @@ class Shard:
         weights = self.cells.mixture[plan, : len(controllers)]
         teams = self.plan.spec.teams
         stream = teams.index(teams[plan]) if teams else plan  # a team draws as one
-        point = _mix(self.plan.seed, _CONTROLLER, match, stream) / 2.0**64 * float(weights.sum())
+        point = mix(self.plan.seed, _CONTROLLER, match, stream) / 2.0**64 * float(weights.sum())
         index = int(np.searchsorted(weights.cumsum(), point, side="right"))
         return controllers[min(index, len(controllers) - 1)].policy
 
@@ -531,7 +517,7 @@ def make_shard(maker: GameMaker, plan: Plan, cells: Cells, slots: range, worker:
 
     if plan.spec.seats > 1:
         return Slots(plan, cells, slots, worker, maker.make)
-    if not plan.truncate_ticks and len(slots) > 0:
+    if not plan.truncate_ticks and not plan.alone and len(slots) > 0:
         first = maker.make_vector(len(slots))
         if first is not None:
             first.close()

@@ -14,8 +14,9 @@ import numpy as np
 from ludus.flow import Slab
 from ludus.flow.slab import Array
 from ludus.games.python_game import PythonGame
+from ludus.games.seeding import match_seed
 from ludus.pool.cells import DECISIONS, SLOT, TICKS, Cells, Longs
-from ludus.pool.shard import Bools, Plan, Shard, match_seed
+from ludus.pool.shard import Bools, Plan, Shard
 
 SMALL = 4096  # bytes of a row's tensor that are copied rather than pointed to anew at every step
 

@@ -35,6 +35,7 @@ class Start(msgspec.Struct):
     slots: int
     schedule: int | None
     truncate_ticks: int
+    alone: bool  # a match depends on nothing beside it
     groups: list[tuple[int, int]]  # this worker's slots of each group
     worker: int
     workers: int
@@ -119,7 +120,15 @@ class Worker:
                 f"{start.reference} declares spec {made.spec.spec_hash} in the worker and "
                 f"{start.spec.spec_hash} in the parent; a game must declare the same everywhere"
             )
-        plan = Plan(start.spec, start.lineup, start.seed, start.slots, start.schedule, start.truncate_ticks)
+        plan = Plan(
+            start.spec,
+            start.lineup,
+            start.seed,
+            start.slots,
+            start.schedule,
+            start.truncate_ticks,
+            start.alone,
+        )
         self.shards = [
             make_shard(made, plan, self.cells, range(*span), start.worker) for span in start.groups
         ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ludus.flow.slab import Array
 from ludus.games import registry
+from ludus.games.searchable import searchable
+from ludus.pool import Pool
 from ludus.pool.native import NativePool
 from ludus.rollouts.actor import Decision, Rows
 from ludus.search.evaluator import Evaluator
@@ -23,14 +24,14 @@ class SearchActor:
 
     def __init__(
         self,
-        pool: NativePool,
+        pool: Pool,
         params: Mapping[str, str],
         text: SearchText,
         evaluator: Evaluator | str,
         seed: int,
         version: int = 0,
     ) -> None:
-        name, native = registry.find(pool.spec.name)
+        name, native = searchable(pool.spec.name)
         self._pool, self.version = pool, version
         self.memory_shape: tuple[int, ...] | None = None
         self._player = SearchPlayer(
@@ -49,7 +50,7 @@ class SearchActor:
         """See :meth:`ludus.rollouts.actor.Actor.act`."""
         slots = [int(self._pool.row_slot[row]) for row in rows]
         states = [self._pool.slot_state(slot) for slot in slots]
-        plies = [_tick(self._pool.slot_view(slot)) for slot in slots]
+        plies = [self._pool.slot_tick(slot) for slot in slots]
         found = self._player.decide([int(r) for r in rows], states, plies=plies)
         actions = np.array([[f.move] for f in found], np.int32)
         share = [f.root.policy[np.searchsorted(f.root.moves, f.move)] for f in found]
@@ -100,12 +101,3 @@ class PlannerActor:
     def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
         """Asked for matches that were cut off, whose states are gone: zeros."""
         return np.zeros(len(first), np.float32)
-
-
-class _Moment(msgspec.Struct):
-    tick: int = 1 << 30
-
-
-def _tick(view: str) -> int:
-    """How many moves were made, from what the game shows of the moment."""
-    return msgspec.json.decode(view, type=_Moment).tick

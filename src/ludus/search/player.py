@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ludus.native import NativeGames
+from ludus.native import SearchableGames
 from ludus.search.evaluator import Evaluator
 from ludus.search.text import SearchText
 from ludus.search.trees import RootStatistics, Trees
@@ -37,7 +37,7 @@ class SearchPlayer:
         *,
         slots: int = 1,
         seed: int = 0,
-        native: NativeGames | None = None,
+        native: SearchableGames | None = None,
     ) -> None:
         self.text = text
         self.trees = Trees(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ludus.flow import GameSpec, decode_spec
 from ludus.flow.slab import Array
-from ludus.native import NativeGames, core
+from ludus.native import SearchableGames, core
 from ludus.search.config import SearchConfig, SelfPlayConfig
 from ludus.search.evaluator import CORE_EVALUATORS, Batch, Evaluator
 
@@ -135,9 +135,9 @@ class SelfPlay:
         first: int = 0,
         stride: int = 1,
         rollouts: int = 1,
-        native: NativeGames | None = None,
+        native: SearchableGames | None = None,
     ) -> None:
-        module = native or cast(NativeGames, core)
+        module = native or cast(SearchableGames, core)
         self.spec: GameSpec = decode_spec(module.spec_json(game, dict(params)))
         kind = evaluator if isinstance(evaluator, str) else "batch"
         if kind not in (*CORE_EVALUATORS, "batch"):

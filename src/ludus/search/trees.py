@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec, decode_spec
-from ludus.native import NativeGames, core
+from ludus.native import SearchableGames, core
 from ludus.search.config import SearchConfig
 from ludus.search.evaluator import CORE_EVALUATORS, Batch, Evaluator
 
@@ -55,10 +55,10 @@ class Trees:
         slots: int = 1,
         rollouts: int = 1,
         seed: int = 0,
-        native: NativeGames | None = None,
+        native: SearchableGames | None = None,
     ) -> None:
         self.config = config or SearchConfig()
-        module = native or cast(NativeGames, core)
+        module = native or cast(SearchableGames, core)
         params = dict(params or {})
         self.spec: GameSpec = decode_spec(module.spec_json(game, params))
         kind = evaluator if isinstance(evaluator, str) else "batch"

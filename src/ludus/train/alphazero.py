@@ -282,7 +282,7 @@ class AlphaZeroTrainer(RunBase):
             t.name: np.zeros((count, *t.packed_shape), t.packed_dtype) for t in parts.spec.observation
         }
         mask = np.zeros((count, parts.spec.mask_size), np.uint8)
-        parts.game.native.read_positions(
+        parts.game.games.read_positions(
             parts.game.name,
             parts.params,
             parts.seed,

@@ -11,7 +11,7 @@ from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.alphazero.window import Window
 from ludus.flow import GameSpec
-from ludus.games import GameRef, registry
+from ludus.games.searchable import SearchRef, searchable
 from ludus.search import NEVER_RESIGN, SearchError, SelfPlay
 from ludus.search.network import NetworkEvaluator
 from ludus.train.config import Preset
@@ -53,7 +53,7 @@ class AlphaZeroParts:
 
     spec: GameSpec
     params: dict[str, str]
-    game: GameRef
+    game: SearchRef
     learner: AlphaZeroLearner
     window: Window
     config: AlphaZeroConfig
@@ -76,7 +76,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroParts:
     run = preset.run
     device, threads = device_name(run), thread_count(run)
     precision = precision_name(run, device)
-    game = registry.find(preset.game.name)
+    game = searchable(preset.game.name)
     try:
         learner = AlphaZeroLearner(
             config,
@@ -120,7 +120,7 @@ def make_plays(
             seed=parts.seed,
             first=(session << SESSION_SHIFT) + i,
             stride=threads,
-            native=parts.game.native,
+            native=parts.game.games,
         )
         for i in range(threads)
     ]

@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 import torch
 
-from ludus.games import GameRef, registry
 from ludus.games import spec as game_spec
+from ludus.games.searchable import SearchRef, searchable
 from ludus.policies.config import PolicyConfig
 from ludus.policies.residual import make_network
 from ludus.search import Batch, SearchConfig, SearchError, SelfPlay, SelfPlayConfig
@@ -69,7 +69,7 @@ def bench_search(
 
     Raises ``ConfigError`` where the game cannot be searched.
     """
-    ref = registry.find(game)
+    ref = searchable(game)
     name, native = ref
     search = SearchConfig(visits=visits, noise_share=0.25)
     plays = SelfPlayConfig(slots=slots)
@@ -103,7 +103,7 @@ def _rate(step: Callable[[], object], count: Callable[[], int], seconds: float) 
 
 def _with_network(
     base: SearchBench,
-    game: GameRef,
+    game: SearchRef,
     params: dict[str, str],
     search: SearchConfig,
     plays: SelfPlayConfig,
@@ -133,7 +133,7 @@ def _with_network(
                 seed=1,
                 first=i,
                 stride=count,
-                native=game.native,
+                native=game.games,
             )
             for i in range(count)
         ]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from ludus.flow import Controller, GameSpec, MatchResult, SeatPlan
+from ludus.games import replays
 from ludus.policies.distribution import Heads
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
@@ -79,12 +80,9 @@ def search_player(
     version: int = 0,
 ) -> Player:
     """A player that searches. Raises ``ConfigError`` where the game cannot be searched."""
-    from ludus.pool.native import NativePool
     from ludus.rollouts.search_actor import SearchActor
 
     def actor(pool: Pool) -> Actor:
-        if not isinstance(pool, NativePool):
-            raise ConfigError(f"{name}: {spec.name} is not a compiled game; only these can be searched")
         try:
             return SearchActor(pool, params, text, evaluator, seed, version)
         except ValueError as error:
@@ -169,6 +167,7 @@ def play_matches(
             seed=seed,
             schedule=matches,
             record=range(min(record, matches)),
+            states=any(side.search is not None for side in sides),
         )
     ) as pool:
         results: list[MatchResult] = []
@@ -179,7 +178,14 @@ def play_matches(
         slab = pool.slab(STEPS)
         while not pool.finished and not (should_stop and should_stop()):
             results += collector.collect(slab).results
-        return sorted(results, key=lambda r: r.match)
+    return sorted(map(_tried, results), key=lambda r: r.match)
+
+
+def _tried(result: MatchResult) -> MatchResult:
+    """The replay of a Python game says whether its match comes out the same again."""
+    if not result.replay:
+        return result
+    return msgspec.structs.replace(result, replay=replays.tried(result.replay))
 
 
 def _bots_only(pool: Pool, should_stop: Callable[[], bool] | None) -> list[MatchResult]:

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab, StepBatch
+from ludus.games.seeding import match_seed
 from ludus.native import ParamError
 from ludus.pool import MatchError, PoolError
 from ludus.pool.process import ProcessPool
-from ludus.pool.shard import match_seed
 
 GAMES = Path(__file__).parent / "hosted_games.py"
 WALK = str(GAMES)

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ludus.games import replays
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.train.api import evaluate, resume_run, start_run
 from ludus.train.config import Preset
@@ -76,6 +77,21 @@ def test_a_run_leaves_what_every_run_leaves_and_goes_on(tmp_path: Path) -> None:
     assert evaluate(f"{run_dir}@last", "mcts:5,plies=0", matches=4).matches == 4
     with pytest.raises(ConfigError, match="did you mean c_puct"):
         evaluate(f"{run_dir}@last+search:4,cpuct=1", "random", matches=4)
+
+
+def test_a_game_written_in_python_is_learned_too(tmp_path: Path) -> None:
+    pytest.importorskip("pyspiel")
+    changes = {"game.name": "openspiel/tic_tac_toe", "evaluation.against": "random"}
+    run_dir = tmp_path / "run"
+    result = start_run(preset(**changes), run_dir)
+    assert result.steps >= 450
+    assert result.version >= 1
+    kept = sorted(RunDirectory.open(run_dir).replays.glob("*.ludus"))
+    assert kept
+    for path in kept:
+        assert replays.info(path.read_bytes()).reproduced == "yes"
+    rated = evaluate(f"{run_dir}@last+search:4", "mcts:5", matches=4)
+    assert (rated.game, rated.matches, rated.errors) == ("openspiel/tic_tac_toe", 4, 0)
 
 
 def test_matches_after_the_last_checkpoint_are_not_lost_and_damage_is_told(tmp_path: Path) -> None:

@@ -46,9 +46,11 @@ class Eval(msgspec.Struct, frozen=True):
         params = read_params(self.param, self.game)
         if self.game:
             game_spec(self.game, params)
+        from ludus.games.replays import info
         from ludus.train.api import evaluate
 
         replays: list[str] = []
+        unlike: list[int] = []  # matches that came out otherwise when they were played again
 
         def keep(result: MatchResult) -> None:
             if result.replay:
@@ -56,6 +58,7 @@ class Eval(msgspec.Struct, frozen=True):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(result.replay)
                 replays.append(str(path))
+                unlike.extend([result.match] * (info(result.replay).reproduced == "no"))
 
         result = evaluate(
             self.player,
@@ -73,7 +76,11 @@ class Eval(msgspec.Struct, frozen=True):
         )
         if self.json:
             console.document({**msgspec.to_builtins(result), "replays": replays})
-        elif result.alone:
+            return self._done(result.errors)
+        kept = [("replays", f"{len(replays)} in {self.record}")] if replays else []
+        if unlike:
+            kept += [("not the same again", f"{len(unlike)} of them: the game depends on more than its seed")]
+        if result.alone:
             console.result(
                 f"{result.player} at {result.game}: mean return {result.mean_return:.2f} over "
                 f"{result.matches} matches ({100 * result.confidence:.0f}% interval "
@@ -85,6 +92,7 @@ class Eval(msgspec.Struct, frozen=True):
                 *([("won", won)] if result.decided else []),
                 ("deviation", f"{result.return_deviation:.2f} of single matches"),
                 ("mean length", f"{result.mean_ticks:.0f} ticks"),
+                *kept,
             ]
             console.result(console.table(rows, indent="  "))
         else:
@@ -99,9 +107,13 @@ class Eval(msgspec.Struct, frozen=True):
                 ("won, drawn, lost", f"{result.wins}, {result.draws}, {result.losses}"),
                 ("won by seat", seats),
                 ("mean length", f"{result.mean_ticks:.0f} ticks"),
-                *([("replays", f"{len(replays)} in {self.record}")] if replays else []),
+                *kept,
             ]
             console.result(console.table(rows, indent="  "))
-        if result.errors:
-            raise CommandError(f"{result.errors} matches ended by an error of the game and are not counted")
+        return self._done(result.errors)
+
+    @staticmethod
+    def _done(errors: int) -> int:
+        if errors:
+            raise CommandError(f"{errors} matches ended by an error of the game and are not counted")
         return DONE

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, CheckError, UserError
+
+if TYPE_CHECKING:
+    from ludus.games.replays import ReplayInfo as ReplayFacts
 
 MAX_BYTES = 64 << 20
 FILE = positional("a recorded match (.ludus)", "FILE")
@@ -51,7 +54,9 @@ class ReplayInfo(msgspec.Struct, frozen=True):
             ("game", f"{info.game}, version {info.version}"),
             ("parameters", ", ".join(f"{k}={v}" for k, v in short.items()) or "defaults"),
             ("players", ", ".join(info.players)),
-            ("outcome", outcome if info.over else "cut off"),
+            *([("outcome", outcome)] if info.over and len(info.outcome) > 1 else []),
+            *([] if info.over else [("outcome", "cut off")]),
+            *_hosted_rows(info),
             ("ticks", str(info.ticks)),
             ("decisions", str(info.decisions)),
             ("seed, match", f"{info.seed}, {info.match}"),
@@ -62,10 +67,25 @@ class ReplayInfo(msgspec.Struct, frozen=True):
         return DONE
 
 
+def _hosted_rows(info: ReplayFacts) -> list[tuple[str, str]]:
+    """What is only said of games written in Python."""
+    if info.format == 1:
+        return []
+    words = {
+        "yes": "came out the same, judged by what the match shows",
+        "no": "came out otherwise: the game does not depend on its seed alone",
+    }
+    return [
+        ("returns", ", ".join(f"{x:g}" for x in info.returns)),
+        ("played again", words.get(info.reproduced, "not yet; ludus replay verify does")),
+    ]
+
+
 class ReplayVerify(msgspec.Struct, frozen=True):
     """Plays recorded matches again and compares every hash. Exit code 3 if one comes out otherwise."""
 
     files: Annotated[tuple[str, ...], FILE]
+    game: Annotated[str, option("where a game of your own is, for its replays (./my_game.py)", "GAME")] = ""
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
@@ -75,7 +95,7 @@ class ReplayVerify(msgspec.Struct, frozen=True):
         for name in self.files:
             data = read_replay(name)
             try:
-                check = replays.verify(data)
+                check = replays.verify(data, self.game)
                 rows.append({"file": name, **msgspec.to_builtins(check)})
             except ValueError as error:  # not a replay, damaged, or of another version of the game
                 row = {"file": name, "same": False, "ticks": 0, "last_same": 0, "difference": str(error)}

@@ -150,7 +150,12 @@ def tell(result: RunResult, as_json: bool) -> None:
     if result.final:
         against = "" if result.final[0].alone else f" --against {result.final[0].against}"
     console.result(f"  ludus eval {result.run}@best{against} --matches 1000")
+    from ludus.games.replays import info
+
     replays = sorted(Path(result.run, "replays").glob("*.ludus"))
     if replays:
-        console.result(f"  ludus replay to-html {replays[0]}")
+        shown = (
+            "info" if info(replays[0].read_bytes()).format == 2 else "to-html"
+        )  # Python games have no page
+        console.result(f"  ludus replay {shown} {replays[0]}")
     console.result(f"  ludus resume {result.run} --run.max-minutes {2 * max(1, round(result.minutes))}")

@@ -24,21 +24,21 @@ class OpenSpielGame:
 
     def __init__(self, maker: OpenSpielMaker) -> None:
         self._maker, self.spec = maker, maker.spec
-        self._rng = np.random.default_rng(0)
+        self._rng: np.random.Generator | None = None  # of games with chance
         self._state: Any = None
-        self._rewards = np.zeros(self.spec.seats, np.float32)
+        self._before: list[float] = []  # returns before the last step
         self.truncated = False
 
     def reset(self, seed: int) -> None:
-        self._rng = np.random.default_rng(seed)
+        self._rng = None if self.spec.deterministic else np.random.default_rng(seed)
         self._state = self._maker.game.new_initial_state()
-        self._rewards[...] = 0.0
+        self._before = self._state.returns()
         self._chance()
 
     def _chance(self) -> None:
         """Plays until somebody must decide or the game is over."""
         state = self._state
-        while not state.is_terminal() and state.is_chance_node():
+        while self._rng is not None and not state.is_terminal() and state.is_chance_node():
             actions, odds = zip(*state.chance_outcomes(), strict=True)
             point = self._rng.random() * sum(odds)
             index = min(int(np.searchsorted(np.cumsum(odds), point, side="right")), len(actions) - 1)
@@ -46,15 +46,15 @@ class OpenSpielGame:
 
     def to_act(self) -> Sequence[int]:
         state = self._state
-        if state.is_simultaneous_node():
+        if not self.spec.turn_based and state.is_simultaneous_node():
             able = [s for s in range(self.spec.seats) if state.legal_actions(s)]
             return able or range(self.spec.seats)
         return (state.current_player(),)
 
     def step(self, actions: Ints) -> bool:
         state = self._state
-        before = np.asarray(state.returns(), np.float32)
-        if state.is_simultaneous_node():
+        self._before = state.returns()
+        if not self.spec.turn_based and state.is_simultaneous_node():
             chosen = [int(actions[s, 0]) if state.legal_actions(s) else 0 for s in range(self.spec.seats)]
             for seat, action in enumerate(chosen):
                 self._check(seat, action)
@@ -64,7 +64,6 @@ class OpenSpielGame:
             self._check(seat, int(actions[seat, 0]))
             state.apply_action(int(actions[seat, 0]))
         self._chance()
-        self._rewards[...] = np.asarray(state.returns(), np.float32) - before
         over = bool(state.is_terminal())
         self.truncated = False
         return over
@@ -75,7 +74,7 @@ class OpenSpielGame:
             raise ValueError(f"action {action} of seat {seat} is illegal; legal are {legal[:20]}")
 
     def rewards(self, out: Floats) -> None:
-        out[...] = self._rewards
+        out[...] = np.asarray(self._state.returns(), np.float32) - np.asarray(self._before, np.float32)
 
     def outcome(self, out: Floats) -> None:
         returns = np.asarray(self._state.returns(), np.float64)
@@ -112,9 +111,10 @@ class OpenSpielGame:
             raise ValueError(f"{self.spec.name}: hidden information cannot be cloned")
         other = OpenSpielGame(self._maker)
         other._state = self._state.clone()
-        other._rng = np.random.default_rng()
-        other._rng.bit_generator.state = self._rng.bit_generator.state
-        other._rewards = self._rewards.copy()
+        if self._rng is not None:
+            other._rng = np.random.default_rng()
+            other._rng.bit_generator.state = self._rng.bit_generator.state
+        other._before = self._before
         other.truncated = self.truncated
         return other
 
@@ -174,6 +174,7 @@ class OpenSpielMaker:
             seats=int(game.num_players()),
             turn_based=kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL,
             perfect_information=perfect,
+            deterministic=kind.chance_mode == pyspiel.GameType.ChanceMode.DETERMINISTIC,
             max_ticks=int(game.max_game_length()),
             params=declared,
         )

@@ -1,0 +1,170 @@
+"""Games written in Python behind the functions by which a compiled module is searched.
+
+The search stays the core's: its trees, its random numbers, its batches. What a position is like it asks of
+a :class:`Source`, once a position; that costs a clone, a move and an observation in Python. So a game that
+can ``clone()`` is searched by the same algorithm as a compiled one, with the same visits, at the speed of
+its own steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from ludus.flow.slab import Array
+from ludus.games import registry
+from ludus.games.python_game import GameMaker, PythonGame
+from ludus.games.seeding import match_seed
+from ludus.native import SearchableGames, SearchError, core
+
+#: Seat that decides (-1: the match is over), and the outcome for seats 0 and 1.
+Told = tuple[int, float, float]
+
+
+class SearchRef(NamedTuple):
+    """A game's name and what searches it."""
+
+    name: str
+    games: SearchableGames
+
+
+def searchable(reference: str) -> SearchRef:
+    """Whoever searches the game that ``reference`` names. Raises ``ParamError`` on an unknown game.
+
+    Whether the game can be searched is found out when a search of it is made.
+    """
+    if registry.is_python(reference):
+        return SearchRef(reference, HostedGames(reference))
+    name, native = registry.find(reference)
+    return SearchRef(name, native)
+
+
+class Source:
+    """Makes, copies and plays matches of one game for the core, which keeps their objects.
+
+    What a call shows stands in ``mask: uint8[A]`` and ``obs`` (``packed[1, ...]`` a tensor) until the next.
+    One thread at a time. Raises ``SearchError`` for a game that cannot be cloned.
+    """
+
+    def __init__(self, maker: GameMaker) -> None:
+        self._maker, self.spec = maker, maker.spec
+        self.mask = np.ones(self.spec.mask_size, np.uint8)
+        self.obs: list[Array] = [
+            np.zeros((1, *t.packed_shape), t.packed_dtype) for t in self.spec.observation
+        ]
+        self._shown = {t.name: a[0] for t, a in zip(self.spec.observation, self.obs, strict=True)}
+        self._actions = np.zeros((self.spec.seats, max(1, len(self.spec.heads))), np.int32)
+        self._outcome = np.zeros(self.spec.seats, np.float32)
+        game = maker.make()
+        try:
+            if not callable(getattr(game, "clone", None)):
+                raise SearchError(
+                    f"{self.spec.name} cannot be searched: {type(game).__name__} has no clone(), "
+                    "expected one that gives a match of its own at the same position"
+                )
+        finally:
+            close = getattr(game, "close", None)
+            if close is not None:
+                close()
+
+    def begin(self, seed: int, match: int) -> tuple[PythonGame, Told]:
+        """A new match, reset as a pool of ``seed`` resets its match ``match``."""
+        game = self._maker.make()
+        game.reset(match_seed(seed, match))
+        return game, self._look(game)
+
+    def clone(self, game: PythonGame) -> PythonGame:
+        """A match that stands where ``game`` does."""
+        copy: Callable[[], PythonGame] = game.clone  # type: ignore[attr-defined]
+        return copy()
+
+    def play(self, game: PythonGame, seat: int, move: int) -> Told:
+        """``seat``, which decides, plays ``move``."""
+        self._actions[seat, 0] = move
+        if game.step(self._actions):
+            out = self._outcome
+            game.outcome(out)
+            return -1, float(out[0]), float(out[1])
+        return self._look(game)
+
+    def observe(self, game: PythonGame, seat: int) -> None:
+        """Writes what the seat sees to ``obs``."""
+        game.observe(seat, self._shown)
+
+    def _look(self, game: PythonGame) -> Told:
+        seats = game.to_act()
+        if len(seats) != 1:
+            raise SearchError(f"{self.spec.name}: to_act() is {list(seats)}, expected one seat")
+        seat = int(seats[0])
+        if not 0 <= seat < self.spec.seats:
+            raise SearchError(f"{self.spec.name}: to_act() names seat {seat} of {self.spec.seats}")
+        legal = getattr(game, "legal", None)
+        if legal is not None:
+            legal(seat, self.mask)
+        return seat, 0.0, 0.0
+
+
+class HostedGames:
+    """Implements :class:`ludus.native.SearchableGames` for one game written in Python."""
+
+    def __init__(self, reference: str) -> None:
+        self._reference = reference
+
+    def _maker(self, params: Mapping[str, str]) -> GameMaker:
+        return registry.maker(self._reference, params)
+
+    def spec_json(self, game: str, params: Mapping[str, str] | None = None) -> str:
+        """See ``_core.pyi``; ``game`` is this one, here and below."""
+        return msgspec.json.encode(self._maker(params or {}).spec).decode()
+
+    def make_search(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        settings: Mapping[str, float],
+        slots: int,
+        evaluator: str,
+        rollouts: int = 1,
+        seed: int = 0,
+        cache: int = 0,
+    ) -> core.SearchHandle:
+        """Trees over positions of the game. Raises ``SearchError`` where it cannot be searched."""
+        return core.make_hosted_search(
+            Source(self._maker(params)), settings, slots, evaluator, rollouts, seed, cache
+        )
+
+    def make_self_play(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        settings: Mapping[str, float],
+        seed: int,
+        evaluator: str,
+        rollouts: int = 1,
+        cache: int = 0,
+    ) -> core.SelfPlayHandle:
+        """Matches of a search against itself. Raises ``SearchError`` where it cannot be searched."""
+        return core.make_hosted_self_play(
+            Source(self._maker(params)), settings, seed, evaluator, rollouts, cache
+        )
+
+    def read_positions(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        seed: int,
+        match: object,
+        actions: object,
+        offset: object,
+        first: object,
+        wanted: object,
+        rows: object,
+        obs: list[object],
+        mask: object,
+    ) -> None:
+        """Positions of recorded matches, led to again by their moves. Raises ``SearchError``."""
+        source = Source(self._maker(params))
+        core.read_hosted_positions(source, seed, match, actions, offset, first, wanted, rows, obs, mask)
