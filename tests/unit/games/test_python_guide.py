@@ -53,7 +53,7 @@ def test_the_faces_of_the_guide() -> None:
 
     register_all()
     names: dict[str, object] = {}
-    exec(re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)[1], names)
+    exec(re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)[-1], names)
     assert names["one"].reset(seed=1)  # type: ignore[attr-defined]
     assert names["many"].num_envs == 64  # type: ignore[attr-defined]
     assert names["all_seats"].possible_agents == ["seat_0", "seat_1"]  # type: ignore[attr-defined]
