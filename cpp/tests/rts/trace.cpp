@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "games/rts/capture_the_flag/strategy.hpp"
+#include "games/rts/engine/routes.hpp"
 #include "games/rts/engine/tick.hpp"
 #include "games/rts/engine/units.hpp"
 #include "games/rts/minirts/strategy.hpp"
@@ -261,6 +262,7 @@ struct Game {
   std::array<std::uint32_t, kMaxSide> wall{};
   State state;
   FlagLearned learned;
+  Routes routes;
   bool loaded = false;
   TraceResult result;
 
@@ -269,7 +271,9 @@ struct Game {
       for (int seat = 0; seat < 2; ++seat) {
         if (state.tick % skip[seat] == 0) decide(state, seat);
       }
-      advance_tick(rules, state, rules.flag.type >= 0 ? learned.store() : own_store(state));
+      LearnedStore store = rules.flag.type >= 0 ? learned.store() : own_store(state);
+      store.routes = &routes;
+      advance_tick(rules, state, store);
       if (after) after(state);
     }
   }

@@ -1,6 +1,7 @@
 #include "games/rts/engine/learned.hpp"
 
 #include "games/rts/engine/map.hpp"
+#include "games/rts/engine/routes.hpp"
 
 namespace ludus::rts {
 
@@ -39,6 +40,7 @@ void Learned::forget() {
     std::fill_n(store_.before, store_.capacity, std::uint16_t{0});
     for (int i = 0; i < *store_.size; ++i) chain(i, store_.entry[i] >> 22);
   }
+  if (store_.routes != nullptr) store_.routes->forget_all();
   std::memset(place_.data(), 0xff, sizeof place_);
   index();
 }

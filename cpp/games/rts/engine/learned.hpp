@@ -43,6 +43,7 @@ class Learned {
         prefix_(static_cast<std::uint32_t>(owner << 9 | (ty * rules.side + tx))),
         active_(fits(rules, owner)) {
     std::memset(place_.data(), 0xff, sizeof place_);
+    if (store_.routes != nullptr) changes_.fill(0);
     if (active_) index();
   }
 
@@ -56,6 +57,12 @@ class Learned {
       if (binade != kStraight) return static_cast<float>(entry >> 4 & 511U) + kExcess[binade];
     }
     return straight(x, y);
+  }
+
+  // Whether this search has learned anything new, and the cells it is about.
+  [[nodiscard]] bool changed() const { return changed_; }
+  [[nodiscard]] const std::array<std::uint32_t, kMaxSide>& changed_cells() const {
+    return changes_;
   }
 
   // After a search that found the target at distance `length`: a cell of the path, or another cell
@@ -132,10 +139,20 @@ class Learned {
       if (*store_.size == store_.capacity) forget();
       place_[cell] = (*store_.size)++;
       chain(place_[cell], prefix_);
+      note_change(x, y);
     }
     const auto k = static_cast<std::uint32_t>(value);
     const std::uint32_t code = plain ? kStraight : k << 4 | binade;
-    store_.entry[place_[cell]] = (prefix_ << 9 | static_cast<std::uint32_t>(cell)) << 13 | code;
+    std::uint32_t& entry = store_.entry[place_[cell]];
+    const std::uint32_t now = (prefix_ << 9 | static_cast<std::uint32_t>(cell)) << 13 | code;
+    if (entry != now) note_change(x, y);
+    entry = now;
+  }
+
+  void note_change(int x, int y) {
+    if (store_.routes == nullptr) return;
+    changed_ = true;
+    changes_[y] |= 1U << x;
   }
 
   void forget();
@@ -146,6 +163,8 @@ class Learned {
   int tx_, ty_;
   std::uint32_t prefix_;
   bool active_;
+  bool changed_ = false;
+  std::array<std::uint32_t, kMaxSide> changes_;  // bit x of row y; only for who remembers routes
   std::array<std::uint16_t, kCellLimit> place_;
 };
 

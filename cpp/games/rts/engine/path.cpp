@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "games/rts/engine/learned.hpp"
+#include "games/rts/engine/routes.hpp"
 
 namespace ludus::rts {
 
@@ -95,36 +96,33 @@ struct Axis {
   }
 };
 
-// Whether a wall stands where the line from s to t is looked at: at its first sample in each cell.
-bool wall_between(const EngineRules& rules, const State& state, float sx, float sy, float tx,
-                  float ty) {
-  const float dist = std::sqrt(distance2(sx, sy, tx, ty));
-  const int n = static_cast<int>(static_cast<double>(dist * 10.0F) + 0.5);
-  if (n < 2) return false;
-  const float step = dist / static_cast<float>(n);
-  const Axis across(sx, (tx - sx) / dist * step, n);
-  const Axis down(sy, (ty - sy) / dist * step, n);
-  const int start = cell_of(rules, sx, sy);
-  const int target = cell_of(rules, tx, ty);
+// Whether a wall stands where a line is looked at: at its first sample in each cell.
+// `from` and `to` are the cells of its ends, which are not looked at.
+bool wall_between(const EngineRules& rules, const State& state, const Line& line, int from,
+                  int to) {
+  const int n = line.n;
   // A few samples on the way, whichever they are, mostly find a wall sooner than the walk.
   if (n >= 8) {
     const I4 some = I4{n, 3 * n, 5 * n, 7 * n} >> 3;
     const F4 i = __builtin_convertvector(some, F4);
-    const I4 x4 = cells4(sx + across.step * i);
-    const I4 y4 = cells4(sy + down.step * i);
+    const I4 at = cells4(line.sy + line.stepy * i) << kWideBits | cells4(line.sx + line.stepx * i);
     for (int k = 0; k < 4; ++k) {
-      const int now = y4[k] * rules.side + x4[k];
-      if (now == start || now == target) continue;
-      if (inside(rules, x4[k], y4[k]) && walled(state, x4[k], y4[k])) return true;
+      const int cx = wide_x(at[k]);
+      const int cy = wide_y(at[k]) & (kMaxSide - 1);
+      if (!walled(state, cx, cy)) continue;
+      const int now = cy * rules.side + cx;
+      if (now != from && now != to) return true;
     }
   }
+  const Axis across(line.sx, line.stepx, n);
+  const Axis down(line.sy, line.stepy, n);
   int cx = cell_coord(across.at(1));
   int cy = cell_coord(down.at(1));
   int next_x = across.leaves(1, cx);
   int next_y = down.leaves(1, cy);
   for (;;) {
     const int now = cy * rules.side + cx;
-    if (now != start && now != target) {
+    if (now != from && now != to) {
       if (!inside(rules, cx, cy) || walled(state, cx, cy)) return true;
     }
     const int i = std::min(next_x, next_y);
@@ -144,7 +142,6 @@ bool wall_between(const EngineRules& rules, const State& state, float sx, float 
 
 bool line_free(const EngineRules& rules, const State& state, int slot, float sx, float sy, float tx,
                float ty, int& first) {
-  if (rules.terrain && wall_between(rules, state, sx, sy, tx, ty)) return false;
   const float lx = tx - sx;
   const float ly = ty - sy;
   const float dist = std::sqrt(lx * lx + ly * ly);
@@ -158,6 +155,10 @@ bool line_free(const EngineRules& rules, const State& state, int slot, float sx,
                   n,
                   wide(cell_coord(sx), cell_coord(sy)),
                   wide(cell_coord(tx), cell_coord(ty))};
+  if (rules.terrain &&
+      wall_between(rules, state, line, cell_of(rules, sx, sy), cell_of(rules, tx, ty))) {
+    return false;
+  }
   if (!well_inside(rules, sx, sy) || !well_inside(rules, tx, ty)) {
     return line.free(rules, state, slot, tx, ty);
   }
@@ -233,6 +234,29 @@ void remember(State& state, int slot, std::uint32_t key, int now, int waypoint) 
   ++state.path_size;
 }
 
+// Cells as bit x + 1 of row y + 1, with nothing around the map.
+using Rows = std::array<std::uint64_t, kMaxSide + 2>;
+
+constexpr std::uint64_t row_bit(int cx) { return std::uint64_t{2} << cx; }
+
+// All cells but the walls; the target is one even when it is a wall.
+Rows passable(const EngineRules& rules, const State& state, int target) {
+  const int side = rules.side;
+  const std::uint64_t row = ((std::uint64_t{1} << side) - 1) << 1;
+  Rows rows;
+  rows[0] = 0;
+  for (int y = 1; y <= side; ++y) rows[y] = row;
+  rows[side + 1] = 0;
+  if (!rules.terrain) return rows;
+  for (int y = 0; y < side; ++y) {
+    rows[y + 1] &= ~(static_cast<std::uint64_t>(state.wall[y]) << 1);
+  }
+  if (wide_x(target) < side && wide_y(target) < side) {
+    rows[wide_y(target) + 1] |= row_bit(wide_x(target));
+  }
+  return rows;
+}
+
 // A*, four-connected, unit steps. Cells are reached once: the first way found to a cell stays.
 struct Search {
   static constexpr int kCells = kMaxSide * kMaxSide;
@@ -249,36 +273,22 @@ struct Search {
   int open_size = 0;
   Item least = kNothing;
   int least_at = 0;
-  // Cells that may still be reached: bit x + 1 of row y + 1, with nothing around the map.
-  std::array<std::uint64_t, kMaxSide + 2> left;
+  Rows left;  // cells that may still be reached
   std::array<std::int16_t, kCells> g;
   std::array<std::int16_t, kCells> from;
-  std::array<std::int16_t, kCells> popped;
+  std::array<Item, kCells> popped;
   int pops = 0;
 
-  // A wall cannot be reached, unless it is the target.
-  Search(const EngineRules& rules, const State& state, int target) {
-    const int side = rules.side;
-    const std::uint64_t row = ((std::uint64_t{1} << side) - 1) << 1;
-    left[0] = 0;
-    for (int y = 1; y <= side; ++y) left[static_cast<std::size_t>(y)] = row;
-    left[static_cast<std::size_t>(side) + 1] = 0;
-    if (!rules.terrain) return;
-    for (int y = 0; y < side; ++y) {
-      left[static_cast<std::size_t>(y) + 1] &= ~(static_cast<std::uint64_t>(state.wall[y]) << 1);
-    }
-    if (wide_x(target) < side && wide_y(target) < side) reopen(wide_x(target), wide_y(target));
-  }
+  Search(const EngineRules& rules, const State& state, int target)
+      : left(passable(rules, state, target)) {}
   [[nodiscard]] bool may_reach(int cx, int cy) const { return (left[cy + 1] >> (cx + 1) & 1) != 0; }
-  void close(int cx, int cy) { left[cy + 1] &= ~(std::uint64_t{2} << cx); }
-  void reopen(int cx, int cy) { left[cy + 1] |= std::uint64_t{2} << cx; }
+  void close(int cx, int cy) { left[cy + 1] &= ~row_bit(cx); }
+  void reopen(int cx, int cy) { left[cy + 1] |= row_bit(cx); }
 
   void push(int cell, int steps, float estimate, int parent) {
     g[cell] = static_cast<std::int16_t>(steps);
     from[cell] = static_cast<std::int16_t>(parent);
-    const float cost = static_cast<float>(steps) + estimate;
-    Item worse = static_cast<Item>(std::bit_cast<std::uint32_t>(cost)) << 32 |
-                 static_cast<Item>(steps << 16 | (kCells - 1 - cell));
+    Item worse = item_of(cell, steps, estimate);
     if (worse < top) std::swap(worse, top);
     if (worse == kNothing) return;
     if (worse < least) {
@@ -297,7 +307,7 @@ struct Search {
       open[least_at] = open[--open_size];
       find_least();
     }
-    popped[pops++] = static_cast<std::int16_t>(cell_of(item));
+    popped[pops++] = item;
     return item;
   }
   void find_least() {
@@ -307,6 +317,11 @@ struct Search {
       least_at = other < least ? i : least_at;
       least = other < least ? other : least;
     }
+  }
+  static Item item_of(int cell, int steps, float estimate) {
+    const float cost = static_cast<float>(steps) + estimate;
+    return static_cast<Item>(std::bit_cast<std::uint32_t>(cost)) << 32 |
+           static_cast<Item>(steps << 16 | (kCells - 1 - cell));
   }
   static int cell_of(Item item) { return kCells - 1 - static_cast<int>(item & 0xffff); }
   static float cost_of(Item item) {
@@ -365,7 +380,7 @@ class Outlook {
   std::array<std::uint32_t, kMaxSide> row_{};
 };
 
-constexpr int kMaxPops = 1000;
+constexpr int kMaxPops = 1000;  // a search that gives up goes to the cell that it looks at
 
 // The cells near a unit in which another disc covers the middle, all but the target, as bits of a
 // square around the unit's cell, row by row. Far cells are taken to be free: what stands there now
@@ -373,6 +388,7 @@ constexpr int kMaxPops = 1000;
 struct Taken {
   static constexpr int kAround = 2;
   static constexpr int kSide = 2 * kAround + 1;
+  static constexpr int kCells = kSide * kSide;
   std::uint32_t bits = 0;
 
   Taken(const State& state, int slot, int start, int target) {
@@ -395,10 +411,35 @@ struct Taken {
       if (distance2(mx, my, state.x[i], state.y[i]) >= kTouch2) return;
       if (distance2(sx, sy, mx, my) >= kNear2 || wide(cx, cy) == target) return;
       // Both stand in the map, so that no more than two cells are between them on either axis.
-      bits |= 1U << ((cy - wide_y(start) + kAround) * kSide + cx - wide_x(start) + kAround);
+      bits |= bit_of(start, cx, cy);
+    });
+  }
+
+  // 0 for cells outside the square.
+  static std::uint32_t bit_of(int start, int cx, int cy) {
+    const int column = cx - wide_x(start) + kAround;
+    const int row = cy - wide_y(start) + kAround;
+    if (column < 0 || column >= kSide || row < 0 || row >= kSide) return 0;
+    return 1U << (row * kSide + column);
+  }
+
+  // Calls f(x, y, bit) for each of the cells.
+  template <class F>
+  void each(int start, F&& f) const {
+    for_bits(bits, [&](int i) {
+      f(wide_x(start) + i % kSide - kAround, wide_y(start) + i / kSide - kAround, 1U << i);
     });
   }
 };
+
+// The original numbers cells row by row, so a step off a row's end is the next row's start; it only
+// notices for cells other than the target.
+bool wraps_to(const EngineRules& rules, int target) {
+  const int tx = wide_x(target);
+  const int ty = wide_y(target);
+  const int edge = rules.side - 1;
+  return rules.quirks.wrapped_target && ((tx == 0 && ty > 0) || (tx == edge && ty < edge));
+}
 
 // Searches from the unit's cell to the target's. Returns the last cell of the path, or -1 when
 // there is none, and teaches `learned` what it found.
@@ -407,14 +448,8 @@ int search_path(const EngineRules& rules, int start, int target, const Taken& ta
   const int tx = wide_x(target);
   const int ty = wide_y(target);
   const int edge = rules.side - 1;
-  // The original numbers cells row by row, so a step off a row's end is the next row's start; it
-  // only notices for cells other than the target.
-  const bool wraps =
-      rules.quirks.wrapped_target && ((tx == 0 && ty > 0) || (tx == edge && ty < edge));
-  for_bits(taken.bits, [&](int i) {
-    search.close(wide_x(start) + i % Taken::kSide - Taken::kAround,
-                 wide_y(start) + i / Taken::kSide - Taken::kAround);
-  });
+  const bool wraps = wraps_to(rules, target);
+  taken.each(start, [&](int cx, int cy, std::uint32_t) { search.close(cx, cy); });
   search.close(wide_x(start), wide_y(start));
   search.push(start, 0, learned.estimate(wide_x(start), wide_y(start)), -1);
   int end = -1;
@@ -450,12 +485,146 @@ int search_path(const EngineRules& rules, int start, int target, const Taken& ta
     search.reopen(wide_x(cell), wide_y(cell));
   }
   for (int i = 0; i < search.pops; ++i) {
-    const int cell = search.popped[i];
+    const int cell = Search::cell_of(search.popped[i]);
     if (search.may_reach(wide_x(cell), wide_y(cell))) continue;  // reopened: on the path
     learned.off_path(wide_x(cell), wide_y(cell), length, static_cast<float>(search.g[cell]));
   }
   return end;
 }
+
+// After a search that found no way: those of the taken cells that are enough to bar it, whichever
+// others are taken. They are those next to what was reached from which the target can be reached
+// without coming back there: a way would leave what was reached for good through one of them.
+std::uint32_t barrier(const EngineRules& rules, const State& state, int start, int target,
+                      const Taken& taken, const Search& search) {
+  // Steps across the map's edge, and searches that may end for want of patience, are not looked
+  // into: all of them bar it.
+  if (wraps_to(rules, target) || rules.cells() >= kMaxPops) return taken.bits;
+  const int side = rules.side;
+  const int tx = wide_x(target);
+  const int ty = wide_y(target);
+  if (tx >= side || ty >= side) return 0;
+  const Rows ground = passable(rules, state, target);
+  Rows reached;
+  for (int y = 0; y <= side + 1; ++y) reached[y] = ground[y] & ~search.left[y];
+  taken.each(start, [&](int cx, int cy, std::uint32_t) { reached[cy + 1] &= ~row_bit(cx); });
+  reached[wide_y(start) + 1] |= row_bit(wide_x(start));
+  Rows beyond{};  // from where the target can be reached
+  beyond[ty + 1] = row_bit(tx);
+  for (bool more = true; more;) {
+    more = false;
+    for (int y = 1; y <= side; ++y) {
+      const std::uint64_t free = ground[y] & ~reached[y];
+      std::uint64_t row = beyond[y] | ((beyond[y - 1] | beyond[y + 1]) & free);
+      for (std::uint64_t before = 0; row != before;) {
+        before = row;
+        row |= (row << 1 | row >> 1) & free;
+      }
+      more |= row != beyond[y];
+      beyond[y] = row;
+    }
+  }
+  std::uint32_t bars = 0;
+  taken.each(start, [&](int cx, int cy, std::uint32_t bit) {
+    const std::uint64_t* row = &reached[cy + 1];
+    const std::uint64_t near = row[-1] | row[0] << 1 | row[0] >> 1 | row[1];
+    if ((near & beyond[cy + 1] & row_bit(cx)) != 0) bars |= bit;
+  });
+  return bars;
+}
+
+// Whether the taken cells have kept a search that found its target from nothing: it would never
+// have looked at any of them, because at every moment something else was better.
+bool taken_in_vain(const State& state, int start, const Taken& taken, const Learned& learned,
+                   const Search& search) {
+  bool vain = true;
+  taken.each(start, [&](int cx, int cy, std::uint32_t) {
+    if (walled(state, cx, cy)) return;
+    int i = 0;  // reached from the first of its neighbours that was looked at
+    const auto beside = [&](int cell) {
+      return std::abs(wide_x(cell) - cx) + std::abs(wide_y(cell) - cy) == 1;
+    };
+    while (i < search.pops && !beside(Search::cell_of(search.popped[i]))) ++i;
+    if (i == search.pops) return;
+    const int steps = search.g[Search::cell_of(search.popped[i])] + 1;
+    const Search::Item item = Search::item_of(wide(cx, cy), steps, learned.estimate(cx, cy));
+    vain &= std::all_of(search.popped.begin() + i + 1, search.popped.begin() + search.pops,
+                        [&](Search::Item better) { return better < item; });
+  });
+  return vain;
+}
+
+// Writes down what a search has found that learned nothing, if the next one will find the same as
+// long as nobody stands in a cell that this one has looked at. What stands elsewhere cannot draw it
+// aside: the search never looked there, though it could have.
+template <class InSight>
+bool make_route(const EngineRules& rules, const State& state, int start, int target,
+                const Taken& taken, const Learned& learned, const Search& search,
+                InSight&& in_sight, Routes::Route& route) {
+  if (wraps_to(rules, target) || search.pops >= kMaxPops) return false;
+  if (!taken_in_vain(state, start, taken, learned, search)) return false;
+  route = {};
+  for (int cell = Search::cell_of(search.popped[search.pops - 1]); cell >= 0;
+       cell = search.from[cell]) {
+    if (!in_sight(cell)) continue;
+    if (route.steps == Routes::kSteps) return false;
+    route.step[route.steps++] = static_cast<std::uint16_t>(cell);
+  }
+  for (int i = 0; i < search.pops; ++i) {
+    const int cell = Search::cell_of(search.popped[i]);
+    const int cx = wide_x(cell);
+    const int cy = wide_y(cell);
+    route.matters[cy] |= (7U << cx) >> 1;
+    if (cy > 0) route.matters[cy - 1] |= 1U << cx;
+    if (cy + 1 < rules.side) route.matters[cy + 1] |= 1U << cx;
+    if (cell != start) route.looked_at |= Taken::bit_of(start, cx, cy);
+  }
+  return true;
+}
+
+bool may_remember_routes(const EngineRules& rules, int start) {
+  return rules.terrain && rules.side <= Routes::kSide &&
+         inside(rules, wide_x(start), wide_y(start));
+}
+
+// What failed searches from a cell to a cell have told: which taken cells bar the way.
+class Hopeless {
+ public:
+  Hopeless(State& state, Routes* routes, int start, int target)
+      : asked_((std::uint64_t{1} << 37 | static_cast<std::uint64_t>(start) << 10 |
+                static_cast<std::uint64_t>(target))
+               << Taken::kCells),
+        one_(place(state, routes, start, 0)),
+        all_(place(state, routes, start, 1)) {}
+
+  [[nodiscard]] bool barred(std::uint32_t taken) const {
+    return (one_ >> Taken::kCells == asked_ >> Taken::kCells && (one_ & taken) != 0) ||
+           (kAll | asked_ | (all_ & taken)) == all_;
+  }
+  void note(std::uint32_t bars) {
+    if (std::has_single_bit(bars)) {  // one more that is enough alone
+      one_ = (one_ >> Taken::kCells == asked_ >> Taken::kCells ? one_ : asked_) | bars;
+    } else {
+      all_ = kAll | asked_ | bars;
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kAll = std::uint64_t{1} << 63;
+
+  // Those who stand in line ask from cells side by side. `half`: 1 is half the table further.
+  static std::uint64_t& place(State& state, Routes* routes, int start, int half) {
+    if (routes != nullptr) {
+      return routes->hopeless[Routes::place(start) ^ half * Routes::kEntries / 2];
+    }
+    static_assert(kHopelessBits == 4);
+    return state.hopeless[((wide_x(start) & 3) | (wide_y(start) & 3) << 2) ^ half * 8];
+  }
+
+  std::uint64_t asked_;
+  std::uint64_t& one_;  // cells each of which is enough
+  std::uint64_t& all_;  // cells that are enough together
+};
 
 }  // namespace
 
@@ -472,34 +641,55 @@ int plan_path_afresh(const EngineRules& rules, State& state, const LearnedStore&
   // Who is hemmed in asks again at every tick. That there is no way depends on nothing but walls
   // and these cells, and a search that finds none teaches nothing.
   const Taken taken(state, slot, start, target);
-  const std::uint64_t asked = std::uint64_t{1} << 63 | static_cast<std::uint64_t>(start) << 35 |
-                              static_cast<std::uint64_t>(target) << 25 | taken.bits;
-  constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;
-  std::uint64_t& hopeless = state.hopeless[asked * kSpread >> (64 - kHopelessBits)];
-  if (hopeless == asked) return -1;
+  Routes* routes = may_remember_routes(rules, start) ? store.routes : nullptr;
+  Hopeless hopeless(state, routes, start, target);
+  if (hopeless.barred(taken.bits)) return -1;
+  // What was in the way of one line is the first guess for the next.
+  const auto may_go = [&](int cell) {
+    const auto wx = static_cast<float>(wide_x(cell));
+    const auto wy = static_cast<float>(wide_y(cell));
+    if (wx == tx && wy == ty) return false;  // the line from above
+    return line_free(rules, state, slot, sx, sy, wx, wy, blocker);
+  };
+  const auto follow = [&](const Routes::Route& route) {
+    const auto* end = route.step.begin() + route.steps;
+    const auto* step = std::find_if(route.step.begin(), end, may_go);
+    const int waypoint = step == end ? -1 : *step;
+    remember(state, slot, key, now, waypoint);
+    return waypoint;
+  };
+  if (routes != nullptr) {
+    const int place = Routes::place(start);
+    const Routes::Route& route = routes->route[place];
+    if (routes->key[place] == key && (route.looked_at & taken.bits) == 0) return follow(route);
+  }
   Learned learned(rules, state, store, rules.owner_of(slot), wide_x(target), wide_y(target));
   Search search(rules, state, target);
   int waypoint = search_path(rules, start, target, taken, learned, search);
   if (waypoint < 0) {  // unreachable
-    hopeless = asked;
+    hopeless.note(barrier(rules, state, start, target, taken, search));
     return -1;
   }
-  // The far end of the path that can be walked to straight. What was in the way of one line is the
-  // first guess for the next.
-  const auto look_back = [&](auto&& may_see) {
-    for (; waypoint >= 0; waypoint = search.from[waypoint]) {
-      if (!may_see(waypoint)) continue;
-      const auto wx = static_cast<float>(wide_x(waypoint));
-      const auto wy = static_cast<float>(wide_y(waypoint));
-      if (wx == tx && wy == ty) continue;  // the line from above
-      if (line_free(rules, state, slot, sx, sy, wx, wy, blocker)) return;
+  // The far end of the path that can be walked to straight.
+  if (!rules.terrain) {
+    while (waypoint >= 0 && !may_go(waypoint)) waypoint = search.from[waypoint];
+    remember(state, slot, key, now, waypoint);
+    return waypoint;
+  }
+  if (routes != nullptr && learned.changed()) routes->forget(key, learned.changed_cells());
+  const Outlook outlook(rules, state, start);
+  const auto in_sight = [&](int cell) { return cell == target || outlook.may_see(cell); };
+  if (routes != nullptr && !learned.changed()) {
+    const int place = Routes::place(start);
+    if (make_route(rules, state, start, target, taken, learned, search, in_sight,
+                   routes->route[place])) {
+      routes->key[place] = key;
+      return follow(routes->route[place]);
     }
-  };
-  if (rules.terrain) {
-    const Outlook outlook(rules, state, start);
-    look_back([&](int cell) { return cell == target || outlook.may_see(cell); });
-  } else {
-    look_back([](int) { return true; });
+    routes->key[place] = 0;
+  }
+  while (waypoint >= 0 && !(in_sight(waypoint) && may_go(waypoint))) {
+    waypoint = search.from[waypoint];
   }
   remember(state, slot, key, now, waypoint);
   return waypoint;

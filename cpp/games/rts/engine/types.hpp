@@ -251,11 +251,14 @@ struct State {
   std::array<std::uint32_t, kMaxSide> wall{};    // bit x of row y: the cell is impassable
 
   // From here on only the path search reads.
-  // Searches that found no way: start, target and the taken cells around the start (path.cpp).
+  // Searches that found no way: start, target and the taken cells around the start that barred it
+  // (path.cpp).
   std::array<std::uint64_t, 1 << kHopelessBits> hopeless{};
   std::uint16_t learned_size = 0;
   std::array<std::uint32_t, kLearnedEntries> learned{};  // see learned.hpp
 };
+
+struct Routes;
 
 // Where the learned values of a match are kept: in its State, or in a larger store of a game whose
 // matches learn more. `capacity` is a multiple of 8.
@@ -268,6 +271,7 @@ struct LearnedStore {
   // missing.
   std::uint16_t* last = nullptr;
   std::uint16_t* before = nullptr;
+  Routes* routes = nullptr;  // engine/routes.hpp; may be missing
 };
 inline constexpr int kLearnedChains = 1024;
 [[nodiscard]] inline LearnedStore own_store(State& state) {

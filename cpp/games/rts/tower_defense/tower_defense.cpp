@@ -62,6 +62,14 @@ void TowerDefense::reset(const Rules& rules, State& s, MatchSeed seed) {
   s.rng = Rng(seed, kStream);
   rts::place_td_start(rules, s.world, s.rng);
   s.earned = 0.0F;
+  s.routes = {};
+}
+
+void TowerDefense::copy(const Rules&, State& to, const State& from) {
+  to.world = from.world;
+  to.rng = from.rng;
+  to.earned = from.earned;
+  to.routes.clear();
 }
 
 SeatMask TowerDefense::to_act(const Rules& rules, const State& s) {
@@ -97,7 +105,9 @@ void TowerDefense::advance(const Rules& rules, State& s) {
     rts::play_waves(rules, s.world);
   }
   const float before = base_hp(rules, s.world);
-  rts::advance_tick(rules.engine, s.world);
+  rts::LearnedStore store = rts::own_store(s.world);
+  store.routes = &s.routes;
+  rts::advance_tick(rules.engine, s.world, store);
   s.earned = rules.hp_reward * (base_hp(rules, s.world) - before);
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "game/game.hpp"
+#include "games/rts/engine/routes.hpp"
 #include "games/rts/tower_defense/rules.hpp"
 
 namespace ludus {
@@ -22,11 +23,13 @@ struct TowerDefense {
     rts::State world;
     Rng rng;              // the maze, then the bot `random`
     float earned = 0.0F;  // what the last tick was worth, without the end of the match
+    rts::Routes routes;   // what path searches need not do again
   };
 
   static Rules make_rules(const Params& params);
   static GameSpec spec(const Rules& rules);
   static void reset(const Rules& rules, State& s, MatchSeed seed);
+  static void copy(const Rules& rules, State& to, const State& from);  // without the routes
   static SeatMask to_act(const Rules& rules, const State& s);
   // One choice, see rts::kTowerActions. A choice that the mask forbids is allowed and builds
   // nothing, as in the original; a number outside the head throws GameError.
