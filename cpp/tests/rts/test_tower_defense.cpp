@@ -1,4 +1,5 @@
 // Tower Defense: exactness against the original, determinism, the maze, masks, rewards.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fstream>
@@ -55,6 +56,33 @@ TEST_CASE("tower_defense: pinned behaviour over 60,000 ticks") {
 
 TEST_CASE("tower_defense: playing allocates nothing") {
   check_playing_allocates_nothing<G>({{kRandom}, 50, 20000});
+}
+
+TEST_CASE("tower_defense: what path searches remember changes nothing") {
+  for (const char* ruleset : {"elf", "clean"}) {
+    const G::Rules rules = G::make_rules(Params{{{"ruleset", ruleset}}});
+    for (std::uint64_t match = 0; match < 8; ++match) {
+      G::State s{};
+      G::reset(rules, s, {.seed = 31, .match = match});
+      G::State forgetful = s;
+      const int bot = match % 2 == 0 ? kSimple : kRandom;
+      const unsigned skip = match % 4 < 2 ? 5 : 40;
+      while (!G::status(rules, s).over && G::tick(s) < 3000) {
+        if (G::tick(s) % skip == 0) {
+          G::bot(rules, s, 0, bot);
+          G::bot(rules, forgetful, 0, bot);
+        }
+        forgetful.routes.clear();
+        G::advance(rules, s);
+        G::advance(rules, forgetful);
+        if (G::tick(s) % 20 == 0) REQUIRE(G::hash(rules, s) == G::hash(rules, forgetful));
+      }
+      const auto remembered =
+          std::ranges::count_if(s.routes.key, [](auto key) { return key != 0; });
+      CHECK((remembered > 0 || G::tick(s) < 500));
+      REQUIRE(G::hash(rules, s) == G::hash(rules, forgetful));
+    }
+  }
 }
 
 TEST_CASE("tower_defense: a maze is a tree of corridors") {
