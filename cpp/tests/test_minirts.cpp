@@ -73,6 +73,10 @@ TEST_CASE("minirts: playing allocates nothing") {
   check_playing_allocates_nothing<M>({{kSimple, kHitAndRunBot}, 10, 30000});
 }
 
+TEST_CASE("minirts: a copy of what is in use is the match") {
+  check_copies<M>({{kSimple, kHitAndRunBot}, 10, 60000});
+}
+
 // The planes by the original's recipe, straight from the state: values are gathered by (plane,
 // cell) in rising unit id and averaged.
 std::vector<float> reference_planes(const M::Rules& rules, const rts::State& s, int seat) {

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <vector>
 
 #include "base/hash.hpp"
 #include "game/game.hpp"
+#include "game/state.hpp"
 #include "tests/allocations.hpp"
 #include "tests/doctest.hpp"
 
@@ -74,6 +76,32 @@ void check_playing_allocates_nothing(const Playing& p) {
   });
   CHECK(thread_allocations() == before);
   CHECK(sum != 0);
+}
+
+// A copy goes on like the match, whatever its memory held before.
+template <Game G>
+void check_copies(const Playing& p) {
+  const typename G::Rules rules = G::make_rules({});
+  typename G::State copy;
+  std::memset(static_cast<void*>(&copy), 0x5a, sizeof copy);
+  unsigned n = 0;
+  play<G>(rules, p, [&](const typename G::State& s) {
+    if (n++ % 20 != 0) return;
+    copy_state<G>(rules, copy, s);
+    REQUIRE(G::hash(rules, copy) == G::hash(rules, s));
+    typename G::State twin = s;
+    for (int t = 0; t < 200 && !G::status(rules, twin).over; ++t) {
+      for (std::size_t seat = 0; seat < p.bots.size(); ++seat) {
+        if (G::tick(twin) % 10 != 0) break;
+        G::bot(rules, twin, static_cast<int>(seat), p.bots[seat]);
+        G::bot(rules, copy, static_cast<int>(seat), p.bots[seat]);
+      }
+      G::advance(rules, twin);
+      G::advance(rules, copy);
+    }
+    REQUIRE(G::hash(rules, copy) == G::hash(rules, twin));
+  });
+  CHECK(n > 200);
 }
 
 // By a game with one head, whose size is `choices`.

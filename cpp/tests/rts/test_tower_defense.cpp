@@ -58,6 +58,10 @@ TEST_CASE("tower_defense: playing allocates nothing") {
   check_playing_allocates_nothing<G>({{kRandom}, 50, 20000});
 }
 
+TEST_CASE("tower_defense: a copy of what is in use is the match") {
+  check_copies<G>({{kRandom}, 10, 20000});
+}
+
 TEST_CASE("tower_defense: what path searches remember changes nothing") {
   for (const char* ruleset : {"elf", "clean"}) {
     const G::Rules rules = G::make_rules(Params{{{"ruleset", ruleset}}});

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace ludus::rts {
 
@@ -257,6 +259,12 @@ struct State {
   std::uint16_t learned_size = 0;
   std::array<std::uint32_t, kLearnedEntries> learned{};  // see learned.hpp
 };
+
+// Copies what is in use; beyond `learned_size` the entries of `to` are whatever they were.
+inline void copy_world(State& to, const State& from) {
+  std::memcpy(static_cast<void*>(&to), &from, offsetof(State, learned));
+  std::copy_n(from.learned.begin(), from.learned_size, to.learned.begin());
+}
 
 struct Routes;
 

@@ -63,6 +63,11 @@ void MiniRts::reset(const Rules& rules, State& s, MatchSeed seed) {
   rts::place_start(rules, s.world, s.rng);
 }
 
+void MiniRts::copy(const Rules&, State& to, const State& from) {
+  rts::copy_world(to.world, from.world);
+  to.rng = from.rng;
+}
+
 SeatMask MiniRts::to_act(const Rules& rules, const State& s) {
   return s.world.tick >= rules.first_decision && !s.world.over ? 3U : 0U;
 }

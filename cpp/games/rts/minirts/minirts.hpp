@@ -24,6 +24,7 @@ struct MiniRts {
   static Rules make_rules(const Params& params);
   static GameSpec spec(const Rules& rules);
   static void reset(const Rules& rules, State& s, MatchSeed seed);
+  static void copy(const Rules& rules, State& to, const State& from);  // game/state.hpp
   static SeatMask to_act(const Rules& rules, const State& s);
   // commands = strategic: one choice, a rts::Action. A choice that the mask forbids is allowed and
   // does nothing but send idle workers to gather, as in the original; a number outside the head

@@ -66,7 +66,7 @@ void TowerDefense::reset(const Rules& rules, State& s, MatchSeed seed) {
 }
 
 void TowerDefense::copy(const Rules&, State& to, const State& from) {
-  to.world = from.world;
+  rts::copy_world(to.world, from.world);
   to.rng = from.rng;
   to.earned = from.earned;
   to.routes.clear();
