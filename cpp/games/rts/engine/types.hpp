@@ -262,8 +262,8 @@ struct State {
 
 // Copies what is in use; beyond `learned_size` the entries of `to` are whatever they were.
 inline void copy_world(State& to, const State& from) {
-  std::memcpy(static_cast<void*>(&to), &from, offsetof(State, learned));
-  std::copy_n(from.learned.begin(), from.learned_size, to.learned.begin());
+  std::memcpy(static_cast<void*>(&to), &from,
+              offsetof(State, learned) + from.learned_size * sizeof(State::learned[0]));
 }
 
 struct Routes;
