@@ -8,17 +8,11 @@ end with an error, those of the others go on undisturbed.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
-import signal
-import socket
-import subprocess
-import sys
 import time
 import weakref
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from types import TracebackType
 from typing import Literal, final
@@ -39,7 +33,6 @@ from ludus.pool.cells import (
     NUMBER,
     PLAY,
     PLAY_AFTER_LOSS,
-    PLAYS,
     SLAB,
     SLOT,
     UNBEGUN,
@@ -47,14 +40,13 @@ from ludus.pool.cells import (
     Longs,
     share,
 )
-from ludus.pool.errors import MatchError, PoolError
+from ludus.pool.crew import Crew
+from ludus.pool.errors import MatchError
 from ludus.pool.shard import Plan, Shard, make_shard
-from ludus.pool.shared import Bell, Segment, Sizes, shared_slab, wait_for
+from ludus.pool.shared import Bell, Segment, Sizes, shared_slab
 from ludus.pool.tapes import Tapes
-from ludus.pool.worker import NewSlab, Start, receive_message, send_message
+from ludus.pool.worker import Start
 
-CLOSE_S = 2.0  # for games to give back what they hold
-MAX_LOSSES = 3  # of one worker in a row without a step in between
 _NO_ROWS = np.empty(0, np.int32)
 _SNAPSHOT = b"ludus.process.1\n"
 
@@ -64,18 +56,6 @@ class _Snapshot(msgspec.Struct):
     seed: int
     slots: int
     matches: list[int]
-
-
-@dataclass(slots=True)
-class _Hand:
-    """What the parent holds of one worker."""
-
-    process: subprocess.Popen[bytes]
-    channel: socket.socket
-    lifeline: socket.socket
-    bell: Bell
-    slabs: set[int]  # those it has been given
-    losses: int = 0
 
 
 class _Group:
@@ -145,8 +125,7 @@ class ProcessPool:
         self._game = registry.python_reference(game)
         self._spec, self._lineup, self._seed = maker.spec, lineup, seed
         _check_lineup(self._spec, lineup)
-        self._matches, self._raise, self._timeout_s = matches, on_error == "raise", timeout_s
-        self._start_timeout_s = start_timeout_s
+        self._matches, self._raise = matches, on_error == "raise"
         alone = states or record != ()
         self._plan = Plan(self._spec, lineup, seed, matches, schedule, truncate_ticks, alone)
         size = matches // groups
@@ -167,29 +146,49 @@ class ProcessPool:
         self._policies = sorted({c.policy for p in lineup.plans for c in p.controllers})
         seats = range(self._spec.seats)
         self._plans_of = [tuple(self._plan.plan_of(slot, seat) for seat in seats) for slot in seats]
-        self._slabs: list[tuple[Slab, Segment]] = []
         self._recv_wait_ns = 0
         self._command = 0
+        self._fallen: set[int] = set()  # workers replaced since they last played
         self._lost: set[tuple[int, int]] = set()  # (worker, group) whose matches died before their next step
-        self._checked_at = 0.0
-        self._watch = _Watch(self._cells.beat)
-        self._hands: list[_Hand] = []
-        self._owner = os.getpid()
+        self._crew = Crew(
+            self._spec.name,
+            [self._start(number, workers) for number in range(workers)],
+            [self._segment.descriptor, *(d for g in self._groups for d in g.bell.descriptors)],
+            self._cells.beat,
+            timeout_s=timeout_s,
+            start_timeout_s=start_timeout_s,
+        )
         self._closer = weakref.finalize(
-            self, _close, self._hands, self._groups, self._cells, self._segment, self._slabs, self._owner
+            self, _close, self._crew, self._groups, self._cells, self._segment, os.getpid()
         )
         self._serial: list[Shard] = []
         if workers == 0:
             self._serial = [make_shard(maker, self._plan, self._cells, g.slots, 0) for g in self._groups]
         try:
-            self._hands += [_spawn() for _ in range(workers)]
-            for number, hand in enumerate(self._hands):
-                self._introduce(number, hand)
-            for hand in self._hands:
-                self._greet(hand)
+            self._crew.hire()
         except BaseException:
             self._closer()
             raise
+
+    def _start(self, number: int, workers: int) -> Start:
+        """What a worker is told first."""
+        spans = [share(g.slots.start, g.slots.stop, workers, number) for g in self._groups]
+        return Start(
+            reference=self._game,
+            params=self._params,
+            spec=self._spec,
+            lineup=self._lineup,
+            seed=self._seed,
+            slots=self._matches,
+            schedule=self._plan.schedule,
+            truncate_ticks=self._plan.truncate_ticks,
+            alone=self._plan.alone,
+            groups=[(s.start, s.stop) for s in spans],
+            worker=number,
+            workers=workers,
+            control_bytes=self._segment.size,
+            bell_descriptors=len(self._groups[0].bell.descriptors),
+        )
 
     # ---- what there is ---------------------------------------------------------------------------
 
@@ -228,7 +227,7 @@ class ProcessPool:
     @property
     def worker_pids(self) -> list[int]:
         """Process ids of the workers that play now."""
-        return [h.process.pid for h in self._hands]
+        return self._crew.pids
 
     def group_rows(self, group: int) -> slice:
         """The contiguous rows of a group."""
@@ -248,7 +247,7 @@ class ProcessPool:
     def slab(self, steps: int) -> Slab:
         """Memory of ``steps`` steps that every worker can write into."""
         made = shared_slab(self._spec, steps, self.rows)
-        self._slabs.append(made)
+        self._crew.slabs.append(made)
         return made[0]
 
     # ---- play ------------------------------------------------------------------------------------
@@ -256,14 +255,12 @@ class ProcessPool:
     def attach(self, group: int, slab: Slab) -> None:
         """The group writes into ``slab`` from t = 0 on; the first attach starts its matches."""
         g = self._groups[group]
-        number = next((i for i, (known, _) in enumerate(self._slabs) if known is slab), None)
-        if number is None:
+        number = self._number(slab)
+        if number < 0:
             raise ValueError("attach: workers cannot write into this slab; make it with pool.slab(steps)")
         if g.playing:
             raise ValueError(f"attach: group {group} is playing; receive it first")
-        for hand in self._hands:
-            if number not in hand.slabs:
-                _give_slab(hand, number, slab, self._slabs[number][1])
+        self._crew.give(number)
         before = g.slab
         g.slab = slab
         if before is None:
@@ -283,25 +280,26 @@ class ProcessPool:
             raise ValueError(f"send: receive group {group} first")
         if g.t >= g.slab.steps:
             raise ValueError(f"send: the slab of group {group} is full; attach one")
-        number = next(i for i, (known, _) in enumerate(self._slabs) if known is g.slab)
         if self._tapes is not None:
             self._tapes.sent(g.slab, g.t, g.slots)
-        self._order(g, number, g.t)
+        self._order(g, self._number(g.slab), g.t)
+
+    def _number(self, slab: Slab) -> int:
+        """Of a slab of this pool; -1 for any other."""
+        return next((i for i, (known, _) in enumerate(self._crew.slabs) if known is slab), -1)
 
     def _order(self, g: _Group, slab: int, before: int) -> None:
         self._command += 1
         g.sent = self._command
         g.playing, g.given = True, False
         g.t = before + 1
-        if not self._hands:
-            return
-        for number, hand in enumerate(self._hands):
+        for number in range(len(self._crew)):
             cell = self._cells.command[number, g.number]
             lost = (number, g.number) in self._lost
             self._lost.discard((number, g.number))
             cell[SLAB], cell[BEFORE], cell[KIND] = slab, before, PLAY_AFTER_LOSS if lost else PLAY
             cell[NUMBER] = g.sent  # last: from here on the worker may read the cell
-            hand.bell.ring()
+            self._crew.ring(number)
 
     def recv(self, group: int | None = None) -> StepBatch:
         """Waits for ``group``, or for the first of those that play. Releases the GIL.
@@ -315,11 +313,8 @@ class ProcessPool:
         if g.slab is None:
             raise ValueError(f"recv: attach a slab to group {g.number} first")
         if g.playing:
-            if self._hands:
+            if self._crew:
                 self._wait(g)
-                for number, hand in enumerate(self._hands):
-                    if hand.losses and self._cells.command[number, g.number, KIND] == PLAY:
-                        hand.losses = 0  # it can play after all
             else:
                 self._serial[g.number].play(g.slab, g.t - 1, False)
             g.playing = False
@@ -398,71 +393,52 @@ class ProcessPool:
     # ---- waiting, and what can go wrong then ---------------------------------------------------------
 
     def _ready(self, g: _Group) -> bool:
-        return bool((self._cells.done[: len(self._hands), g.number] >= g.sent).all())
+        return bool((self._cells.done[: len(self._crew), g.number] >= g.sent).all())
 
     def _first_ready(self) -> _Group:
         playing = [g for g in self._groups if g.playing]
         if not playing:
             raise ValueError("recv: no group is playing; attach or send one first")
         playing.sort(key=lambda g: g.sent)
-        if not self._hands:
+        if not self._crew:
             return playing[0]
-        poll = self._poll(playing)
+        bells = [g.bell for g in playing]
+        poll = self._crew.poll(bells)
         while True:
             for g in playing:
                 if self._ready(g):
                     return g
-            self._sleep(poll, playing)
+            self._sleep(poll, bells)
 
     def _wait(self, g: _Group) -> None:
         if self._ready(g):
             g.bell.silence()
-            return
-        if g.poll is None:
-            g.poll = self._poll([g])
-        poll = g.poll
-        while not self._ready(g):
-            self._sleep(poll, [g])
+        else:
+            if g.poll is None:
+                g.poll = self._crew.poll([g.bell])
+            poll = g.poll
+            while not self._ready(g):
+                self._sleep(poll, [g.bell])
+        if self._fallen:
+            played = {n for n in self._fallen if self._cells.command[n, g.number, KIND] == PLAY}
+            for number in played:
+                self._crew.worked(number)
+            self._fallen -= played
 
-    def _poll(self, groups: Sequence[_Group]) -> select.poll:
-        poll = select.poll()
-        for g in groups:
-            poll.register(g.bell.wait_descriptor, select.POLLIN)
-        for hand in self._hands:
-            poll.register(hand.channel, select.POLLHUP)
-        return poll
-
-    def _sleep(self, poll: select.poll, groups: Sequence[_Group]) -> None:
+    def _sleep(self, poll: select.poll, bells: Sequence[Bell]) -> None:
         """Until something happens; replaces workers that died, and those that have hung for too long."""
-        pause = min(1.0, self._timeout_s / 4) if self._timeout_s > 0 else 1.0
-        news = {descriptor for descriptor, _ in wait_for(poll, pause)}
-        for g in groups:
-            g.bell.silence()
-        gone = {n: _how_it_died(h.process) for n, h in enumerate(self._hands) if h.channel.fileno() in news}
-        now = time.monotonic()
-        if self._timeout_s > 0 and now - self._checked_at >= pause:
-            self._checked_at = now
-            for number in self._watch.hanging(self._timeout_s):
-                gone.setdefault(number, f"took longer than {self._timeout_s:g} s (pool.timeout_s)")
-        for number, why in gone.items():
-            poll.unregister(self._hands[number].channel)
-            self._replace(number, why)
-            poll.register(self._hands[number].channel, select.POLLHUP)
-            self._watch.see(number)
+        for number, why in self._crew.news(poll, bells).items():
+            slot = int(self._cells.beat[number, SLOT])
+            culprit = self._culprit(slot)
+            self._crew.bury(number, culprit + why, poll)
+            self._lose(number, slot, culprit, why)
+            self._crew.replace(number, poll)
 
-    def _replace(self, number: int, why: str) -> None:
-        """Kills a worker and starts another, which ends the matches that were lost."""
-        old = self._hands[number]
-        _kill(old)
-        losses = old.losses + 1
-        slot = int(self._cells.beat[number, SLOT])
-        culprit = self._culprit(slot)
-        if losses > MAX_LOSSES:
-            raise PoolError(
-                f"{self._spec.name}: worker {number} was lost {losses} times in a row: {culprit}{why}"
-            )
+    def _lose(self, number: int, slot: int, culprit: str, why: str) -> None:
+        """Ends the matches that a dead worker played; the one in ``slot`` was being stepped."""
+        self._fallen.add(number)
         for g in self._groups:
-            for lost in self._share(g, number):
+            for lost in share(g.slots.start, g.slots.stop, len(self._crew), number):
                 mine = lost == slot or slot < 0
                 text = why if mine else f"lost with another match of its worker: {culprit}{why}"
                 self._cells.loss[lost] = text.encode()[:MAX_ERROR]
@@ -470,17 +446,8 @@ class ProcessPool:
                 self._cells.command[number, g.number, KIND] = PLAY_AFTER_LOSS
             elif g.slab is not None:
                 self._lost.add((number, g.number))
-        self._cells.beat[number, SLOT] = -1
-        for g in self._groups:
             g.poll = None
-        hand = _spawn()
-        hand.losses = losses
-        self._hands[number] = hand
-        self._introduce(number, hand)
-        self._greet(hand)
-        for i, (slab, segment) in enumerate(self._slabs):
-            _give_slab(hand, i, slab, segment)
-        hand.bell.ring()
+        self._cells.beat[number, SLOT] = -1
 
     def _culprit(self, slot: int) -> str:
         if slot < 0:
@@ -488,51 +455,6 @@ class ProcessPool:
         match = int(self._cells.match[slot])
         tick = int(self._cells.tick[slot])
         return f"slot {slot}, match {match}, seed {match_seed(self._seed, match)}, tick {tick}: "
-
-    def _share(self, g: _Group, number: int) -> range:
-        return share(g.slots.start, g.slots.stop, max(1, len(self._hands)), number)
-
-    def _introduce(self, number: int, hand: _Hand) -> None:
-        spans = [self._share(g, number) for g in self._groups]
-        start = Start(
-            reference=self._game,
-            params=self._params,
-            spec=self._spec,
-            lineup=self._lineup,
-            seed=self._seed,
-            slots=self._matches,
-            schedule=self._plan.schedule,
-            truncate_ticks=self._plan.truncate_ticks,
-            alone=self._plan.alone,
-            groups=[(s.start, s.stop) for s in spans],
-            worker=number,
-            workers=len(self._hands),
-            control_bytes=self._segment.size,
-            bell_descriptors=len(hand.bell.descriptors),
-        )
-        descriptors = [self._segment.descriptor, *hand.bell.descriptors]
-        for g in self._groups:
-            descriptors += g.bell.descriptors
-        with contextlib.suppress(BrokenPipeError):  # its death is found out by _greet
-            send_message(hand.channel, msgspec.json.encode(start), descriptors)
-
-    def _greet(self, hand: _Hand) -> None:
-        """Waits until a worker has made its games."""
-        hand.channel.settimeout(self._start_timeout_s)
-        try:
-            told, _ = receive_message(hand.channel)
-        except TimeoutError:
-            raise PoolError(
-                f"{self._spec.name}: a worker did not make its games within {self._start_timeout_s:g} s"
-            ) from None
-        except (EOFError, OSError):
-            raise PoolError(
-                f"{self._spec.name}: a worker died while it made its games ({_how_it_died(hand.process)})"
-            ) from None
-        finally:
-            hand.channel.settimeout(None)
-        if told:
-            raise PoolError(f"{self._spec.name}: {told.decode(errors='replace')}")
 
     # ---- settings and state ----------------------------------------------------------------------
 
@@ -623,29 +545,6 @@ def _players(policies: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(f"policy:{p}" for p in policies)
 
 
-class _Watch:
-    """Since when each worker has been in the step that it is in."""
-
-    def __init__(self, beat: Longs) -> None:
-        self._beat = beat
-        self._since: dict[int, tuple[int, int, float]] = {}
-
-    def see(self, number: int) -> None:
-        beat = self._beat[number]
-        self._since[number] = (int(beat[PLAYS]), int(beat[SLOT]), time.monotonic())
-
-    def hanging(self, timeout_s: float) -> list[int]:
-        """Workers that have been seen in one step for longer than ``timeout_s``."""
-        out = []
-        for number, beat in enumerate(self._beat):
-            plays, slot, since = self._since.get(number, (-1, -1, 0.0))
-            if (int(beat[PLAYS]), int(beat[SLOT])) != (plays, slot):
-                self.see(number)
-            elif slot >= 0 and time.monotonic() - since > timeout_s:
-                out.append(number)
-        return out
-
-
 def _control_segment(spec: GameSpec, lineup: Lineup, workers: int, groups: int, slots: int) -> Segment:
     sizes = Sizes()
     Cells.allocate(sizes, spec, lineup, workers, groups, slots)
@@ -671,93 +570,12 @@ def _check_lineup(spec: GameSpec, lineup: Lineup) -> None:
                 raise ValueError(f"plan {i}: {c}: every seat of a Python game is a policy's")
 
 
-# ---- processes -----------------------------------------------------------------------------------
-
-_RUN = "import sys; from ludus.pool.worker import main; sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))"
-_QUIET = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-def _spawn() -> _Hand:
-    """A worker in a session of its own, so that Ctrl-C at the terminal reaches the parent alone."""
-    ours, theirs = socket.socketpair()
-    lifeline, their_lifeline = socket.socketpair()
-    environment = {**_QUIET, **os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
-    environment["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-c", _RUN, str(theirs.fileno()), str(their_lifeline.fileno())],
-            stdin=subprocess.DEVNULL,
-            stdout=2,  # what games print is no result of ours
-            pass_fds=(theirs.fileno(), their_lifeline.fileno()),
-            env=environment,
-            start_new_session=True,
-        )
-    except BaseException:
-        ours.close()
-        lifeline.close()
-        raise
-    finally:
-        theirs.close()
-        their_lifeline.close()
-    return _Hand(process, ours, lifeline, Bell(), set())
-
-
-def _give_slab(hand: _Hand, number: int, slab: Slab, segment: Segment) -> None:
-    hand.slabs.add(number)
-    told = NewSlab(number=number, steps=slab.steps, rows=slab.rows)
-    with contextlib.suppress(BrokenPipeError):
-        send_message(hand.channel, msgspec.json.encode(told), [segment.descriptor])
-
-
-def _how_it_died(process: subprocess.Popen[bytes]) -> str:
-    try:
-        code = process.wait(5.0)
-    except subprocess.TimeoutExpired:
-        return "the worker closed its channel"
-    if code < 0:
-        try:
-            return f"the worker was ended by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"the worker was ended by signal {-code}"
-    return f"the worker exited with code {code}"
-
-
-def _kill(hand: _Hand) -> None:
-    """A worker and everything that it started, by its own process group."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(hand.process.pid, signal.SIGKILL)
-    hand.process.wait()
-    hand.channel.close()
-    hand.lifeline.close()
-    hand.bell.close()
-
-
-def _close(
-    hands: list[_Hand],
-    groups: Sequence[_Group],
-    cells: Cells,
-    control: Segment,
-    slabs: list[tuple[Slab, Segment]],
-    owner: int,
-) -> None:
+def _close(crew: Crew, groups: Sequence[_Group], cells: Cells, control: Segment, owner: int) -> None:
     """Workers end by themselves when they are told; those that do not are killed."""
     if os.getpid() != owner:  # a fork of the parent: the workers are not its own
         return
     cells.closing[0] = 1
-    for hand in hands:
-        with contextlib.suppress(OSError):
-            hand.channel.shutdown(socket.SHUT_RDWR)  # those that are still making their games
-        hand.bell.ring()
-    deadline = time.monotonic() + CLOSE_S
-    for hand in hands:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            hand.process.wait(max(0.0, deadline - time.monotonic()))
-        _kill(hand)
-    hands.clear()
+    crew.dismiss()
     for g in groups:
         g.bell.close()
     control.close()
-    for _, segment in slabs:
-        segment.close()
-    slabs.clear()
