@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# system_packages.sh [compiler] [doctest] [chromium] [clang] [gnugo]   (none named: all)
+# system_packages.sh [compiler] [doctest] [chromium] [clang] [gnugo] [ccache]
+#   (none named: all but ccache, which nothing needs)
 #
 # Makes sure that what pip cannot bring is there. As root on a Debian-like machine it installs what is
 # missing (LUDUS_NO_APT=1: never); anyone else is told what to install. Exit code 3: something is missing.
@@ -12,14 +13,16 @@ have_compiler() {
 have_doctest() { printf '#include <doctest/doctest.h>\n' | "${CXX:-c++}" -x c++ -E - >/dev/null 2>&1; }
 have_clang() { command -v clang++ >/dev/null; }
 have_gnugo() { command -v gnugo >/dev/null || [ -x /usr/games/gnugo ]; }
+have_ccache() { command -v ccache >/dev/null; }
 have_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 
-declare -A package=([compiler]=g++ [doctest]=doctest-dev [chromium]=chromium [clang]=clang [gnugo]=gnugo)
+declare -A package=([compiler]=g++ [doctest]=doctest-dev [chromium]=chromium [clang]=clang [gnugo]=gnugo [ccache]=ccache)
 declare -A purpose=(
   [compiler]="a C++20 compiler (GCC >= 11 or Clang >= 14), which builds the core"
   [doctest]="the doctest header, which the C++ tests need"
   [clang]="Clang, with which the hashes of the games are compared (make determinism)"
   [gnugo]="GNU Go, with which the rules of Go and whole matches over GTP are compared"
+  [ccache]="ccache, with which nothing is compiled twice"
   [chromium]="a Chromium or Chrome, which the browser tests need"
 )
 

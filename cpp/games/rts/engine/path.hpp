@@ -8,10 +8,6 @@
 
 namespace ludus::rts {
 
-constexpr int wide(int cx, int cy) { return cy << kWideBits | cx; }
-constexpr int wide_x(int cell) { return cell & (kMaxSide - 1); }
-constexpr int wide_y(int cell) { return cell >> kWideBits; }
-
 // Looks further than the unit's last answer, and plans when nothing is remembered.
 [[nodiscard]] int plan_path_afresh(const EngineRules& rules, State& state,
                                    const LearnedStore& store, int slot, float tx, float ty,
@@ -42,12 +38,5 @@ constexpr int wide_y(int cell) { return cell >> kWideBits; }
   }
   return plan_path_afresh(rules, state, store, slot, tx, ty, start, target, key, now);
 }
-
-// The straight line from s to t as a disc of `slot` would walk it, sampled ten times a cell; the
-// start cell and the target cell are not looked at.
-// `first` is a unit that is looked at before the others (kNone: no guess); it becomes the one that
-// was in the way.
-[[nodiscard]] bool line_free(const EngineRules& rules, const State& state, int slot, float sx,
-                             float sy, float tx, float ty, int& first);
 
 }  // namespace ludus::rts

@@ -1,8 +1,8 @@
 // Searches that would find again what they found, for games with walls, whose units go the same
 // long way one after the other. A route stands in for the search from its start to its target as
 // long as no cell that the search looked at is taken or worth something else than then: it would
-// look at the same cells in the same order, find the same path and learn nothing new. path.cpp has
-// the conditions.
+// look at the same cells in the same order, find the same path and learn nothing new.
+// path_memory.cpp has the conditions.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Routes {
   static constexpr int kSteps = 48;  // nor do paths with more cells that could be headed for
 
   struct Route {
-    std::uint32_t looked_at = 0;  // in the square around the start that can be taken (path.cpp)
+    std::uint32_t looked_at = 0;  // in the square around the start that can be taken (Taken)
     std::uint16_t steps = 0;
     std::array<std::uint16_t, kSteps> step{};    // cells (wide) to head for, far end first
     std::array<std::uint32_t, kSide> matters{};  // bit x of row y: its worth mattered

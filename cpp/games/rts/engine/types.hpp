@@ -25,6 +25,11 @@ inline constexpr float kParked = 1.0e9F;     // coordinates of an empty slot: co
 inline constexpr int kMaxPixels = 8;         // of a cell along one axis in a picture
 inline constexpr int kMaxTickLimit = 60000;  // ticks are kept in 16 bits
 
+// Wide cell numbers.
+[[nodiscard]] constexpr int wide(int cx, int cy) { return cy << kWideBits | cx; }
+[[nodiscard]] constexpr int wide_x(int cell) { return cell & (kMaxSide - 1); }
+[[nodiscard]] constexpr int wide_y(int cell) { return cell >> kWideBits; }
+
 enum Cooldown : std::uint8_t { kCdMove, kCdAttack, kCdGather, kCdBuild, kCooldowns };
 
 // Durative commands. A unit has at most one; idle is the bots' test for "may be given work".

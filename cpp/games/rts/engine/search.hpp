@@ -1,0 +1,155 @@
+// The search for a way from cell to cell, as the original's A* goes about it.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <utility>
+
+#include "games/rts/engine/learned.hpp"
+#include "games/rts/engine/map.hpp"
+
+namespace ludus::rts {
+
+// Cells as bit x + 1 of row y + 1, with nothing around the map.
+using Rows = std::array<std::uint64_t, kMaxSide + 2>;
+
+constexpr std::uint64_t row_bit(int cx) { return std::uint64_t{2} << cx; }
+
+// All cells but the walls; the target is one even when it is a wall.
+[[nodiscard]] Rows passable(const EngineRules& rules, const State& state, int target);
+
+// A*, four-connected, unit steps. Cells are reached once: the first way found to a cell stays.
+struct Search {
+  static constexpr int kCells = kMaxSide * kMaxSide;
+  // (cost, g, cell) in one number that sorts as the search wants: smaller cost first (positive
+  // floats sort like their bits), then smaller g, then larger cell.
+  using Item = std::uint64_t;
+
+  // What is to be looked at: the best of what was reached since `top` was last taken, and the rest
+  // in no order, of which the best is known. A search that knows its way takes what it has just
+  // reached, and never looks through the rest; others have half a dozen cells to choose from.
+  static constexpr Item kNothing = ~Item{0};
+  Item top = kNothing;
+  std::array<Item, kCells> open;
+  int open_size = 0;
+  Item least = kNothing;
+  int least_at = 0;
+  Rows left;  // cells that may still be reached
+  std::array<std::int16_t, kCells> g;
+  std::array<std::int16_t, kCells> from;
+  std::array<Item, kCells> popped;
+  int pops = 0;
+
+  Search(const EngineRules& rules, const State& state, int target)
+      : left(passable(rules, state, target)) {}
+  [[nodiscard]] bool may_reach(int cx, int cy) const { return (left[cy + 1] >> (cx + 1) & 1) != 0; }
+  void close(int cx, int cy) { left[cy + 1] &= ~row_bit(cx); }
+  void reopen(int cx, int cy) { left[cy + 1] |= row_bit(cx); }
+
+  void push(int cell, int steps, float estimate, int parent) {
+    g[cell] = static_cast<std::int16_t>(steps);
+    from[cell] = static_cast<std::int16_t>(parent);
+    Item worse = item_of(cell, steps, estimate);
+    if (worse < top) std::swap(worse, top);
+    if (worse == kNothing) return;
+    if (worse < least) {
+      least = worse;
+      least_at = open_size;
+    }
+    open[open_size++] = worse;
+  }
+  [[nodiscard]] bool empty() const { return top == kNothing && open_size == 0; }
+  Item pop() {
+    Item item = top;
+    if (top < least) {
+      top = kNothing;
+    } else {
+      item = least;
+      open[least_at] = open[--open_size];
+      find_least();
+    }
+    popped[pops++] = item;
+    return item;
+  }
+  void find_least() {
+    least = kNothing;
+    for (int i = 0; i < open_size; ++i) {
+      const Item other = open[i];
+      least_at = other < least ? i : least_at;
+      least = other < least ? other : least;
+    }
+  }
+  static Item item_of(int cell, int steps, float estimate) {
+    const float cost = static_cast<float>(steps) + estimate;
+    return static_cast<Item>(std::bit_cast<std::uint32_t>(cost)) << 32 |
+           static_cast<Item>(steps << 16 | (kCells - 1 - cell));
+  }
+  static int cell_of(Item item) { return kCells - 1 - static_cast<int>(item & 0xffff); }
+  static float cost_of(Item item) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(item >> 32));
+  }
+};
+
+inline constexpr int kMaxPops = 1000;  // a search that gives up goes to the cell that it looks at
+
+// The cells near a unit in which another disc covers the middle, all but the target, as bits of a
+// square around the unit's cell, row by row. Far cells are taken to be free: what stands there now
+// will have moved.
+struct Taken {
+  static constexpr int kAround = 2;
+  static constexpr int kSide = 2 * kAround + 1;
+  static constexpr int kCells = kSide * kSide;
+  std::uint32_t bits = 0;
+
+  Taken(const State& state, int slot, int start, int target) {
+    constexpr float kNear2 = 4.0F;
+    const float sx = state.x[slot];
+    const float sy = state.y[slot];
+    constexpr float kAway = 2.6F;  // who is further from the unit than this is in no such cell
+    std::uint64_t near = 0;
+    for_fours(state, [&](int i) {
+      const F4 dx = load4(&state.x[i]) - sx;
+      const F4 dy = load4(&state.y[i]) - sy;
+      near |= static_cast<std::uint64_t>(lane_bits(dx * dx + dy * dy < kAway * kAway)) << i;
+    });
+    // A disc covers the middle of at most one cell: the one it stands in.
+    for_bits(near & ~(state.irregular | std::uint64_t{1} << slot), [&](int i) {
+      const int cx = cell_coord(state.x[i]);
+      const int cy = cell_coord(state.y[i]);
+      const auto mx = static_cast<float>(cx);
+      const auto my = static_cast<float>(cy);
+      if (distance2(mx, my, state.x[i], state.y[i]) >= kTouch2) return;
+      if (distance2(sx, sy, mx, my) >= kNear2 || wide(cx, cy) == target) return;
+      // Both stand in the map, so that no more than two cells are between them on either axis.
+      bits |= bit_of(start, cx, cy);
+    });
+  }
+
+  // 0 for cells outside the square.
+  static std::uint32_t bit_of(int start, int cx, int cy) {
+    const int column = cx - wide_x(start) + kAround;
+    const int row = cy - wide_y(start) + kAround;
+    if (column < 0 || column >= kSide || row < 0 || row >= kSide) return 0;
+    return 1U << (row * kSide + column);
+  }
+
+  // Calls f(x, y, bit) for each of the cells.
+  template <class F>
+  void each(int start, F&& f) const {
+    for_bits(bits, [&](int i) {
+      f(wide_x(start) + i % kSide - kAround, wide_y(start) + i / kSide - kAround, 1U << i);
+    });
+  }
+};
+
+// The original numbers cells row by row, so a step off a row's end is the next row's start; it only
+// notices for cells other than the target.
+[[nodiscard]] bool wraps_to(const EngineRules& rules, int target);
+
+// Searches from the unit's cell to the target's. Returns the last cell of the path, or -1 when
+// there is none, and teaches `learned` what it found.
+[[nodiscard]] int search_path(const EngineRules& rules, int start, int target, const Taken& taken,
+                              Learned& learned, Search& search);
+
+}  // namespace ludus::rts
