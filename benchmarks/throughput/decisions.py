@@ -1,14 +1,17 @@
 """MiniRTS decisions through the pool into torch, both seats observed, for each choice of observation.
 
-    python benchmarks/throughput/decisions.py [--rounds 5] [--threads 0]
+    python benchmarks/throughput/decisions.py RUN@best [--rounds 5] [--threads 0]
+    python benchmarks/throughput/decisions.py uniform
 
-Both seats are learned policies that draw uniformly among the legal actions; every 50 ticks both are shown
-the moment. ``decisions_per_s`` counts each seat's decision, ``moments_per_s`` both as one; both by processor
-time of the process, so that other programs on the machine do not count (with ``--threads`` above 0, by the
-clock on the wall). ``over_bare``: processor time a tick over that of the core's own loop with the same
-players, which asks for legal actions but observes nothing. ``tensors`` is what the pool is asked for: all
-three, one of them, or ``cells`` expanded to the 22 float planes of the ELF paper. Medians
-of the rounds, all choices measured in turn in each round.
+Every 50 ticks both seats are shown the moment and decide: as a trained policy does against itself, whose
+moves are recorded first and played again here without its network, or (``uniform``) by drawing among the
+legal actions. A trained policy's ticks are cheaper: chance builds crowds that stand in each other's way.
+``decisions_per_s`` counts each seat's decision, ``moments_per_s`` both as one; both by processor time of
+the process, so that other programs on the machine do not count (with ``--threads`` above 0, by the clock on
+the wall). ``over_bare``: processor time a tick over ``bare_ns_per_tick``, that of the core's own loop,
+which observes nothing: with the same players for ``uniform``, else with the game's bots. ``tensors`` is
+what the pool is asked for: all three, one of them, or ``cells`` expanded to the 22 float planes of the ELF
+paper. Medians of the rounds, all choices measured in turn in each round.
 """
 
 from __future__ import annotations
@@ -17,26 +20,70 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
 from ludus.native import core
 from ludus.policies.codecs import codec_of
 from ludus.pool.native import NativePool
+from ludus.train.api import resolve_player
 
 MATCHES, STEPS, FRAME_SKIP = 128, 32, 50
+WARM = 3  # slabs until matches are of different ages
+
+Ints = npt.NDArray[np.int32]
+
+
+def make_pool(inputs: Sequence[str] = (), threads: int = 0) -> NativePool:
+    plan = SeatPlan((Controller(policy=0),), frame_skip=FRAME_SKIP)
+    lineup = Lineup((plan, plan))
+    return NativePool("minirts", {}, lineup, matches=MATCHES, groups=2, threads=threads, inputs=inputs)
+
+
+def recorded(player: str, steps: int) -> list[list[Ints]]:
+    """What a policy decides in both seats of :func:`make_pool`'s matches, step by step, group by group."""
+    pool = make_pool()
+    actor = resolve_player(player, pool.spec, frame_skip=FRAME_SKIP).actor
+    if actor is None:
+        raise SystemExit(f"{player}: expected a trained policy (RUN@best, a weights file) or uniform")
+    slab = Slab(pool.spec, steps, pool.rows)
+    for group in range(2):
+        pool.attach(group, slab)
+    shape = actor.memory_shape
+    memory = None if shape is None else np.zeros((pool.rows, *shape), np.float32)
+    moves: list[list[Ints]] = []
+    for step in range(steps):
+        moves.append([])
+        for group in range(2):
+            rows = pool.recv(group).rows
+            decided = actor.act(
+                {name: a[step, rows] for name, a in slab.obs.items()},
+                slab.mask[step, rows],
+                None if memory is None else memory[rows],
+                slab.first[step, rows],
+                step,
+                np.arange(rows.start, rows.stop, dtype=np.int32),
+            )
+            slab.actions[step, rows] = decided.actions
+            if memory is not None:
+                memory[rows] = decided.memory
+            moves[-1].append(decided.actions)
+            pool.send(group)
+    return moves
 
 
 class Play:
-    """A pool with both seats learned, asked for some of the tensors."""
+    """A pool with both seats learned, asked for some of the tensors. Decides by ``moves``, or by chance."""
 
-    def __init__(self, inputs: Sequence[str], planes: bool, threads: int) -> None:
-        plan = SeatPlan((Controller(policy=0),), frame_skip=FRAME_SKIP)
-        self.pool = NativePool(
-            "minirts", {}, Lineup((plan, plan)), matches=MATCHES, groups=2, threads=threads, inputs=inputs
-        )
+    def __init__(
+        self, inputs: Sequence[str], planes: bool, threads: int, moves: list[list[Ints]] | None
+    ) -> None:
+        self.pool = make_pool(inputs, threads)
+        self.moves, self.step = moves, 0
         self.tensors = [t for t in self.pool.spec.observation if not inputs or t.name in inputs]
         self.planes, self.threads = planes, threads
         self.slab = Slab(self.pool.spec, STEPS, self.pool.rows)
@@ -58,15 +105,19 @@ class Play:
                         packed = torch.from_numpy(self.slab.obs[tensor.name][t, rows])
                         value = codec_of(tensor).unfold(tensor, packed) if self.planes else packed
                         self.seen += float(value.flatten()[0])
-                    self.pool.random_actions(group, seed=t)
+                    if self.moves is None:
+                        self.pool.random_actions(group, seed=t)
+                    else:
+                        self.slab.actions[t, rows] = self.moves[self.step][group]
                     self.pool.send(group)
+                self.step += t < STEPS
         seconds, after = clock() - begin, self.pool.stats()
         return seconds, after.decisions - before.decisions, after.ticks - before.ticks
 
 
-def bare_ns_per_tick() -> float:
+def bare_ns_per_tick(bots: list[str]) -> float:
     begin = time.process_time()
-    report = json.loads(core.bench_sim("minirts", {}, ["uniform"], [FRAME_SKIP], 1, MATCHES, 400_000))
+    report = json.loads(core.bench_sim("minirts", {}, bots, [FRAME_SKIP], 1, MATCHES, 400_000))
     return 1e9 * (time.process_time() - begin) / int(report["ticks"])
 
 
@@ -74,23 +125,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("player", help="RUN@best, a weights file, or uniform")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=0, help="workers of the pool; 0 = the caller plays")
     args = parser.parse_args()
-    choices: dict[str, Callable[[], Play]] = {
-        "all": lambda: Play((), False, args.threads),
-        "globals": lambda: Play(("globals",), False, args.threads),
-        "units": lambda: Play(("units",), False, args.threads),
-        "cells": lambda: Play(("cells",), False, args.threads),
-        "cells as planes": lambda: Play(("cells",), True, args.threads),
+    torch.set_num_threads(1)
+    moves = None if args.player == "uniform" else recorded(args.player, STEPS * (args.rounds + WARM))
+    bots = ["uniform"] if moves is None else ["simple"]
+    choices: dict[str, tuple[Sequence[str], bool]] = {
+        "all": ((), False),
+        "globals": (("globals",), False),
+        "units": (("units",), False),
+        "cells": (("cells",), False),
+        "cells as planes": (("cells",), True),
     }
-    plays = {name: make() for name, make in choices.items()}
+    plays = {name: Play(*how, args.threads, moves) for name, how in choices.items()}
     for play in plays.values():
-        play.run(2)  # matches at different ages, warm caches
+        play.run(WARM)
     bare: list[float] = []
     found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in plays}
     for _ in range(args.rounds):
-        bare.append(bare_ns_per_tick())
+        bare.append(bare_ns_per_tick(bots))
         for name, play in plays.items():
             seconds, decisions, ticks = play.run(1)
             found[name].append((decisions / seconds, 1e9 * seconds / ticks, 1e9 * seconds / decisions))
@@ -108,7 +163,17 @@ def main() -> None:
                 "over_bare": round(tick / loop, 3),
             }
         )
-    print(json.dumps({"bare_ns_per_tick": round(loop), "threads": args.threads, "choices": rows}, indent=2))
+    print(
+        json.dumps(
+            {
+                "bare_ns_per_tick": round(loop),
+                "player": args.player,
+                "threads": args.threads,
+                "choices": rows,
+            },
+            indent=2,
+        )
+    )
 
 
 if __name__ == "__main__":
