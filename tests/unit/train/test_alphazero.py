@@ -115,7 +115,7 @@ def test_matches_after_the_last_checkpoint_are_not_lost_and_damage_is_told(tmp_p
 
 
 def test_a_gate_holds_weights_back(tmp_path: Path) -> None:
-    changes = {"algorithm.gate": "true", "algorithm.gate_matches": "4", "algorithm.gate_score": "0.99"}
+    changes = {"algorithm.gate": "true", "algorithm.gate_matches": "16", "algorithm.gate_score": "0.99"}
     result = start_run(preset(**changes), tmp_path / "run")
     events = [e for e in read_jsonl(tmp_path / "run" / "events.jsonl") if e["event"] == "gate"]
     assert events

@@ -217,7 +217,7 @@ def test_shipped_presets_fit_their_games_and_survive_the_way_to_toml_and_back(na
         assert parse_preset(text.encode(), "again").preset == loaded.preset
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(
     st.text(max_size=20), st.text(min_size=1, max_size=10), st.floats(allow_nan=False, allow_infinity=False)
 )
