@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -252,6 +253,25 @@ def test_what_is_not_there_is_named(game: str, message: str) -> None:
     )
     with pytest.raises(ParamError, match=message):
         spec(game)
+
+
+def test_an_environment_that_lacks_a_library_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("gymnasium")
+    import gymnasium
+
+    says = "Physics is not installed, run `pip install physics`"
+    (tmp_path / "needs_physics.py").write_text(
+        f"import gymnasium\nraise gymnasium.error.DependencyNotInstalled({says!r})\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    gymnasium.register("ludus-tests/Heavy-v0", entry_point="needs_physics:Heavy")
+    try:
+        with pytest.raises(ParamError, match=f"gymnasium/ludus-tests/Heavy-v0: {says}"):
+            spec("gymnasium/ludus-tests/Heavy-v0")
+    finally:
+        del gymnasium.registry["ludus-tests/Heavy-v0"]
 
 
 def test_the_check_finds_what_is_wrong() -> None:

@@ -134,7 +134,10 @@ class GymnasiumMaker:
             raise ValueError(f"gymnasium/{environment}: {error}") from None
         self._vectorised = registered.vector_entry_point is not None
         limit = registered.max_episode_steps or 0
-        declared = _declared(registered, limit)
+        try:
+            declared = _declared(registered, limit)
+        except (gymnasium.error.DependencyNotInstalled, ImportError) as error:
+            raise ValueError(f"gymnasium/{environment}: {error}") from None
         values = typed_params(declared, params)
         self._vectorise = values.pop("vectorise", "auto") == "auto"
         if values.get("max_episode_steps") in (0, None):
