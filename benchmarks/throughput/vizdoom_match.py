@@ -155,7 +155,13 @@ def soak(players: int, skip: int, matches: int) -> dict[str, object]:
         f"{matches} matches of {players} seats started and stopped, {len(failed)} failed, "
         f"start {median:.1f} s (median), {max(starts, default=0.0):.1f} s (longest), engines left: {left}"
     )
-    return {"players": players, "matches": matches, "failed": failed, "start_s": starts, "engines_left": left}
+    return {
+        "players": players,
+        "matches": matches,
+        "failed": failed,
+        "start_s": [round(s, 2) for s in starts],
+        "engines_left": left,
+    }
 
 
 def main() -> None:
@@ -175,7 +181,7 @@ def main() -> None:
     else:
         result = speed(args.players, args.skip, args.turns, args.decisions)
     if args.json is not None:
-        args.json.write_text(json.dumps({**result, "load": os.getloadavg()[0]}, indent=1) + "\n")
+        args.json.write_text(json.dumps({**result, "load": os.getloadavg()[0]}) + "\n")
 
 
 if __name__ == "__main__":
