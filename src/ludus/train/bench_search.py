@@ -75,30 +75,38 @@ def bench_search(
     plays = SelfPlayConfig(slots=slots)
     try:
 
-        def alone(evaluator: str) -> SelfPlay:
-            return SelfPlay(name, params, search, plays, evaluator=evaluator, seed=1, native=native)
+        def alone(evaluator: str, matches: int) -> SelfPlay:
+            play = SelfPlayConfig(slots=matches)
+            return SelfPlay(name, params, search, play, evaluator=evaluator, seed=1, native=native)
 
-        free, rollouts = alone("free"), alone("rollout")
+        # A round of rollouts plays a whole match a slot: at chess in Python eight are seconds.
+        free, rollouts = alone("free", slots), alone("rollout", min(slots, 8))
     except SearchError as error:
         raise ConfigError(str(error)) from error
     share = seconds / (2.0 if blocks == 0 else 4.0)
-    best = max(
-        _rate(lambda: free.step(visits), lambda: free.simulations, share / TURNS) for _ in range(TURNS)
-    )
-    moves = free.moves / max(free.simulations, 1) * best
-    random = _rate(lambda: rollouts.step(16), lambda: rollouts.simulations, share / TURNS)
+    best = max(_rate(free.step, lambda: free.simulations, share / TURNS) for _ in range(TURNS))
+    # Slow games play no move in that time: then by visits, as if none were kept from move to move.
+    moves = best * (free.moves / free.simulations if free.moves else 1.0 / visits)
+    random = _rate(rollouts.step, lambda: rollouts.simulations, share / TURNS)
     base = SearchBench(name, slots, visits, best, moves, random)
     if blocks == 0:
         return base
     return _with_network(base, ref, params, search, plays, blocks, filters, threads, seconds / 2)
 
 
-def _rate(step: Callable[[], object], count: Callable[[], int], seconds: float) -> float:
-    """A second of this thread's processor time: what else the machine does is not the search's."""
-    begin, before = time.thread_time(), count()
-    while time.thread_time() - begin < seconds:
-        step()
-    return (count() - before) / (time.thread_time() - begin)
+def _rate(step: Callable[[int], object], count: Callable[[], int], seconds: float) -> float:
+    """A second of this thread's processor time: what else the machine does is not the search's.
+
+    ``step(rounds)`` is given as many rounds as are quick, for games of very different speeds.
+    """
+    begin, before, rounds = time.thread_time(), count(), 1
+    now = begin
+    while now - begin < seconds:
+        step(rounds)
+        last, now = now, time.thread_time()
+        if now - last < seconds / 50:
+            rounds *= 2
+    return (count() - before) / (now - begin)
 
 
 def _with_network(
