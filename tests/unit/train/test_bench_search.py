@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ludus.train import bench_search
+from ludus.train.bench_search import _rate
 
 
 class Machine:
@@ -25,8 +25,8 @@ def test_slow_games_get_single_rounds_and_quick_ones_many(
     round_s: float, most_calls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(round_s)
-    monkeypatch.setattr(bench_search.time, "thread_time", lambda: machine.now)
-    rate = bench_search._rate(machine.step, lambda: machine.rounds, 1.0)
+    monkeypatch.setattr("ludus.train.bench_search.time.thread_time", lambda: machine.now)
+    rate = _rate(machine.step, lambda: machine.rounds, 1.0)
     assert rate == pytest.approx(1.0 / round_s)
     assert len(machine.given) <= most_calls
     assert machine.now - 100.0 < 1.0 + max(round_s, 0.1)  # ends when it should
