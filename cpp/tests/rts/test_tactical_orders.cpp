@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "game/conformance.hpp"
-#include "game/mask.hpp"
 #include "games/rts/engine/fog.hpp"
 #include "games/rts/engine/manoeuvres.hpp"
 #include "games/rts/minirts/minirts.hpp"
 #include "games/rts/minirts/start.hpp"
 #include "tests/doctest.hpp"
+#include "tests/rts/orders.hpp"
 
 namespace ludus {
 namespace {
@@ -18,18 +18,18 @@ namespace {
 using M = MiniRts;
 using rts::Cmd;
 
-M::Rules rules_of(const char* ruleset) {
+Params params_of(const char* ruleset) {
   Params p;
   p.set("commands", "tactical");
   p.set("ruleset", ruleset);
-  return M::make_rules(p);
+  return p;
 }
 
 std::uint64_t bit(int slot) { return std::uint64_t{1} << slot; }
 
 // A map with nothing on it but what a test puts there.
 struct Scene {
-  M::Rules rules = rules_of("elf");
+  M::Rules rules = M::make_rules(params_of("elf"));
   rts::State s;
   Scene() { rts::clear_state(rules.engine, s); }
   int put(int owner, int type, float x, float y) {
@@ -174,64 +174,28 @@ struct Naive {
 
 TEST_CASE("tactical orders: the mask allows exactly what the rules take") {
   for (const char* ruleset : {"elf", "clean"}) {
-    const M::Rules rules = rules_of(ruleset);
-    const GameSpec spec = M::spec(rules);
-    const MaskLayout layout(spec);
-    std::vector<std::uint8_t> mask(spec.mask_bytes());
-    Rng rng({4, 4}, 0);
-    M::State s{};
+    tests::Masks<M> masks(params_of(ruleset));
     long legal = 0;
     long wrong = 0;
-    long refused = 0;
-    int decisions = 0;
     int moment = 0;
-    for (std::uint64_t match = 0; decisions < rounds(20000); ++match) {
-      M::reset(rules, s, {.seed = 3, .match = match});
-      while (!M::status(rules, s).over && decisions < rounds(20000)) {
-        for (int seat = 0; M::tick(s) % 25 == 0 && M::to_act(rules, s) != 0 && seat < 2; ++seat) {
-          M::legal(rules, s, seat, mask.data());
-          if (++moment % 291 == 0) {
-            const Naive naive(rules, s, seat);
-            for (int n = 0; n < 11 * 4 * (65 + 16); ++n) {
-              const int rest = n % (65 + 16);
-              std::array<std::int32_t, 4> a{n / (65 + 16) / 4, n / (65 + 16) % 4,
-                                            rest < 65 ? rest : 0, rest < 65 ? 0 : rest - 65};
-              bool allowed = true;
-              std::array<std::int32_t, 4> read = a;
-              for (std::size_t h = 0; h < 4; ++h) {
-                const int head = static_cast<int>(h);
-                if (layout.count(mask.data(), read, head) == 0) {
-                  read[h] = 0;
-                } else {
-                  allowed = allowed && layout.legal(mask.data(), read, head, read[h]);
-                }
-              }
-              M::State copy = s;
-              bool taken = true;
-              try {
-                M::act(rules, copy, seat, a);
-              } catch (const GameError&) {
-                taken = false;
-              }
-              wrong += allowed != naive.ok(a[0], a[1], a[2]) || taken != allowed ? 1 : 0;
-              legal += allowed ? 1 : 0;
-            }
-          }
-          std::array<std::int32_t, 4> action{};
-          layout.draw(mask.data(), rng, action);
-          try {
-            M::act(rules, s, seat, action);
-          } catch (const GameError&) {
-            ++refused;
-          }
-          ++decisions;
-        }
-        M::advance(rules, s);
+    CHECK_NOTHROW(masks.play(25, rounds(20000), [&](const M::State& s) {
+      if (++moment % 145 != 0) return;
+      const int seat = moment / 145 % 2;
+      masks.look(s, seat);
+      const Naive naive(masks.rules, s, seat);
+      for (int n = 0; n < 11 * 4 * (65 + 16); ++n) {
+        const int rest = n % (65 + 16);
+        const tests::Decision4 a{n / (65 + 16) / 4, n / (65 + 16) % 4, rest < 65 ? rest : 0,
+                                 rest < 65 ? 0 : rest - 65};
+        const bool allowed = masks.allows(a);
+        M::State copy = s;
+        const bool taken = masks.takes(copy, seat, a);
+        wrong += allowed != naive.ok(a[0], a[1], a[2]) || taken != allowed ? 1 : 0;
+        legal += allowed ? 1 : 0;
       }
-    }
+    }));
     CHECK(legal > rounds(5000));
     CHECK(wrong == 0);
-    CHECK(refused == 0);
   }
 }
 

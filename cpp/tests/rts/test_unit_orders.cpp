@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "game/conformance.hpp"
-#include "game/mask.hpp"
 #include "games/rts/engine/fog.hpp"
 #include "games/rts/engine/units.hpp"
 #include "games/rts/minirts/minirts.hpp"
@@ -14,6 +13,7 @@
 #include "games/rts/minirts/unit_orders.hpp"
 #include "tests/allocations.hpp"
 #include "tests/doctest.hpp"
+#include "tests/rts/orders.hpp"
 
 namespace ludus {
 namespace {
@@ -23,53 +23,19 @@ constexpr int kNobody = 32;
 constexpr int kEnemyBase = 64;
 constexpr int kMove = 0, kAttack = 1, kGather = 2, kBuild = 3;  // + unit type
 
-M::Rules rules_of(const char* ruleset) {
+Params params_of(const char* ruleset) {
   Params p;
   p.set("commands", "units");
   p.set("ruleset", ruleset);
-  return M::make_rules(p);
-}
-
-struct Mask {
-  std::vector<std::uint8_t> bytes;
-  Mask(const GameSpec& spec, const M::Rules& rules, const M::State& s, int seat)
-      : bytes(spec.mask_bytes()) {
-    M::legal(rules, s, seat, bytes.data());
-  }
-};
-
-// Random legal decisions of both seats every `skip` ticks; `at(state)` before each.
-template <class F>
-void play(const M::Rules& rules, int skip, int decisions, F&& at) {
-  const GameSpec spec = M::spec(rules);
-  const MaskLayout layout(spec);
-  M::State s{};
-  Rng rng({9, 9}, 0);
-  int done = 0;
-  for (std::uint64_t match = 0; done < decisions; ++match) {
-    M::reset(rules, s, {.seed = 30, .match = match});
-    while (!M::status(rules, s).over && done < decisions) {
-      if (M::tick(s) % static_cast<unsigned>(skip) == 0 && M::to_act(rules, s) != 0) {
-        at(s);
-        for (int seat = 0; seat < 2; ++seat) {
-          const Mask mask(spec, rules, s, seat);
-          std::array<std::int32_t, 4> action{};
-          layout.draw(mask.bytes.data(), rng, action);
-          M::act(rules, s, seat, action);
-          ++done;
-        }
-      }
-      M::advance(rules, s);
-    }
-  }
+  return p;
 }
 
 TEST_CASE("unit orders: a hundred thousand random decisions are all accepted") {
   for (const char* ruleset : {"elf", "clean"}) {
-    const M::Rules rules = rules_of(ruleset);
+    tests::Masks<M> masks(params_of(ruleset));
     std::set<int> kinds;
     int orders = 0;
-    CHECK_NOTHROW(play(rules, 10, rounds(50000), [&](const M::State& s) {
+    CHECK_NOTHROW(masks.play(10, rounds(50000), [&](const M::State& s) {
       for (int i = 0; i < rts::kSlots; ++i) {
         if (s.world.cmd[i] != rts::Cmd::idle) kinds.insert(static_cast<int>(s.world.cmd[i]));
       }
@@ -158,46 +124,31 @@ struct Naive {
 
 TEST_CASE("unit orders: the mask allows exactly what the rules take, and the engine obeys") {
   for (const char* ruleset : {"elf", "clean"}) {
-    const M::Rules rules = rules_of(ruleset);
-    const GameSpec spec = M::spec(rules);
-    const MaskLayout layout(spec);
+    tests::Masks<M> masks(params_of(ruleset));
+    const M::Rules& rules = masks.rules;
+    const MaskLayout& layout = masks.layout;
     long legal = 0;
     long wrong = 0;
     long accepted_otherwise = 0;
     long disobeyed = 0;
     int moment = 0;
-    play(rules, 40, 3000, [&](const M::State& s) {
+    masks.play(40, 3000, [&](const M::State& s) {
       if (++moment % 150 != 0) return;
       const int seat = moment / 150 % 2;
       const Naive naive(rules, s, seat);
-      const Mask mask(spec, rules, s, seat);
-      const std::uint8_t* m = mask.bytes.data();
+      masks.look(s, seat);
       for (int unit = 0; unit <= kNobody; ++unit) {
         for (int order = 0; order < layout.size(1); ++order) {
           // Targets and places do not touch each other: each is tried beside one of the other.
           for (int n = 0; n < layout.size(2) + layout.size(3); ++n) {
             const int target = n < layout.size(2) ? n : 0;
             const int place = n < layout.size(2) ? 0 : n - layout.size(2);
-            const std::array<std::int32_t, 4> a{unit, order, target, place};
-            bool allowed = true;
-            std::array<std::int32_t, 4> read = a;  // what does not matter counts as 0
-            for (std::size_t h = 0; h < 4; ++h) {
-              const int head = static_cast<int>(h);
-              if (layout.count(m, read, head) == 0) {
-                read[h] = 0;
-              } else {
-                allowed = allowed && layout.legal(m, read, head, read[h]);
-              }
-            }
+            const tests::Decision4 a{unit, order, target, place};
+            const bool allowed = masks.allows(a);
             if (allowed != naive.ok(unit, order, target, place)) ++wrong;
             legal += allowed ? 1 : 0;
             M::State copy = s;
-            bool taken = true;
-            try {
-              M::act(rules, copy, seat, a);
-            } catch (const GameError&) {
-              taken = false;
-            }
+            const bool taken = masks.takes(copy, seat, a);
             if (taken != allowed) ++accepted_otherwise;
             if (!taken || unit == kNobody) continue;
             const int slot = naive.rows[static_cast<std::size_t>(unit)];
@@ -230,8 +181,9 @@ TEST_CASE("unit orders: the mask allows exactly what the rules take, and the eng
 }
 
 TEST_CASE("unit orders: rows of the observation are what units and targets mean") {
-  const M::Rules rules = rules_of("elf");
-  const GameSpec spec = M::spec(rules);
+  tests::Masks<M> masks(params_of("elf"));
+  const M::Rules& rules = masks.rules;
+  const GameSpec& spec = masks.spec;
   const auto& tensor = spec.observation[1];
   REQUIRE(tensor.name == "units");
   std::vector<std::vector<std::byte>> buffers;
@@ -240,7 +192,7 @@ TEST_CASE("unit orders: rows of the observation are what units and targets mean"
   for (auto& b : buffers) pointers.push_back(b.data());
   int looked = 0;
   int wrong = 0;
-  play(rules, 25, 4000, [&](const M::State& s) {
+  masks.play(25, 4000, [&](const M::State& s) {
     const Naive naive(rules, s, 1);
     M::observe(rules, s, 1, pointers);
     const auto* row = reinterpret_cast<const std::uint8_t*>(buffers[1].data());
@@ -260,9 +212,10 @@ TEST_CASE("unit orders: rows of the observation are what units and targets mean"
 }
 
 TEST_CASE("unit orders: what a unit already does goes on undisturbed") {
-  const M::Rules rules = rules_of("elf");
+  tests::Masks<M> masks(params_of("elf"));
+  const M::Rules& rules = masks.rules;
   int gatherers = 0;
-  play(rules, 20, 4000, [&](const M::State& s) {
+  masks.play(20, 4000, [&](const M::State& s) {
     const Naive naive(rules, s, 0);
     for (int u = 0; u < naive.own; ++u) {
       const int slot = naive.rows[static_cast<std::size_t>(u)];

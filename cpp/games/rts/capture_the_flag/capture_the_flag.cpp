@@ -2,6 +2,8 @@
 
 #include "games/rts/capture_the_flag/observe.hpp"
 #include "games/rts/capture_the_flag/strategy.hpp"
+#include "games/rts/capture_the_flag/tactical_orders.hpp"
+#include "games/rts/capture_the_flag/unit_orders.hpp"
 #include "games/rts/engine/hash.hpp"
 #include "games/rts/engine/tick.hpp"
 #include "games/rts/engine/view.hpp"
@@ -26,6 +28,18 @@ float flag_column(const rts::CtfRules& rules, const rts::State& w, float last) {
   return rules.clean && flag.free != rts::kNone ? w.x[flag.free] : last;
 }
 
+std::vector<HeadSpec> heads_of(const rts::CtfRules& rules) {
+  if (rules.commands == rts::Commands::units) return rts::athlete_heads();
+  if (rules.commands == rts::Commands::tactical) return rts::flag_tactical_heads();
+  HeadSpec head;
+  head.name = "strategy";
+  head.size = rts::kFlagActions;
+  head.labels.assign(rts::kFlagActionNames.begin(), rts::kFlagActionNames.end());
+  head.meaning = "an order to all athletes, or to the one that carries the flag";
+  head.lenient = true;
+  return {head};
+}
+
 }  // namespace
 
 CaptureTheFlag::Rules CaptureTheFlag::make_rules(const Params& params) {
@@ -41,13 +55,7 @@ GameSpec CaptureTheFlag::spec(const Rules& rules) {
   spec.default_frame_skip = kFrameSkip;
   spec.max_ticks = static_cast<int>(rules.engine.tick_limit) + 1;
   spec.observation = rts::ctf_tensors(rules);
-  HeadSpec head;
-  head.name = "strategy";
-  head.size = rts::kFlagActions;
-  head.labels.assign(rts::kFlagActionNames.begin(), rts::kFlagActionNames.end());
-  head.meaning = "an order to all athletes, or to the one that carries the flag";
-  head.lenient = true;
-  spec.heads = {head};
+  spec.heads = heads_of(rules);
   spec.params = rts::ctf_params();
   spec.bots = {
       {"simple", "the original's FLAG_SIMPLE: fetch the flag, bring it home, hunt who has it"},
@@ -73,13 +81,21 @@ SeatMask CaptureTheFlag::to_act(const Rules& rules, const State& s) {
 
 void CaptureTheFlag::act(const Rules& rules, State& s, int seat,
                          std::span<const std::int32_t> action) {
+  const bool acts = (to_act(rules, s) >> seat & 1U) != 0;
+  if (rules.commands == rts::Commands::units) {
+    if (acts) rts::order_athlete(rules, s.world, seat, action);
+    return;
+  }
+  if (rules.commands == rts::Commands::tactical) {
+    if (acts) rts::order_athletes(rules, s.world, seat, action);
+    return;
+  }
   const std::int32_t choice = action[0];
   if (choice < 0 || choice >= rts::kFlagActions) {
     throw GameError("capture_the_flag: strategy = " + std::to_string(choice) +
                     ": expected an integer in [0, " + std::to_string(rts::kFlagActions - 1) + "]");
   }
-  if ((to_act(rules, s) >> seat & 1U) == 0) return;
-  rts::act_flag(rules, s.world, seat, rts::flag_action_bit(choice));
+  if (acts) rts::act_flag(rules, s.world, seat, rts::flag_action_bit(choice));
 }
 
 void CaptureTheFlag::bot(const Rules& rules, State& s, int seat, int bot) {
@@ -130,6 +146,14 @@ void CaptureTheFlag::observe(const Rules& rules, const State& s, int seat,
 }
 
 void CaptureTheFlag::legal(const Rules& rules, const State& s, int seat, std::uint8_t* mask) {
+  if (rules.commands == rts::Commands::units) {
+    rts::legal_athlete_orders(rules, s.world, seat, mask);
+    return;
+  }
+  if (rules.commands == rts::Commands::tactical) {
+    rts::legal_flag_tactics(rules, s.world, seat, mask);
+    return;
+  }
   const rts::FlagActionSet useful = rts::useful_flag_actions(rules, s.world, seat);
   for (int a = 0; a < rts::kFlagActions; ++a) mask[a] = static_cast<std::uint8_t>(useful >> a & 1);
 }

@@ -27,8 +27,10 @@ struct CaptureTheFlag {
   static GameSpec spec(const Rules& rules);
   static void reset(const Rules& rules, State& s, MatchSeed seed);
   static SeatMask to_act(const Rules& rules, const State& s);
-  // One choice, a rts::FlagAction. A choice that the mask forbids is allowed and does nothing, as
-  // in the original; a number outside the head throws GameError.
+  // By the parameter `commands`. "strategic": one choice, a rts::FlagAction; a choice that the mask
+  // forbids is allowed and does nothing, as in the original. "tactical": tactical_orders.hpp.
+  // "units": unit_orders.hpp. GameError: a number outside a head, or, on the lower levels, what the
+  // mask forbids.
   static void act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action);
   static void bot(const Rules& rules, State& s, int seat, int bot);
   static void advance(const Rules& rules, State& s);

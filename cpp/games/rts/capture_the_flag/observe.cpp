@@ -24,8 +24,8 @@ struct Scene {
   const CtfRules& rules;
   const State& state;
   int seat;
-  std::uint64_t seen;
   FlagPlace flag;
+  std::uint64_t seen;
   bool mirrored;
   std::array<std::uint64_t, 2> athletes{};  // own; the visible ones of the enemy
   std::array<float, 2> base_x, base_y;      // own, the enemy's: everybody knows where bases stand
@@ -34,12 +34,9 @@ struct Scene {
       : rules(r),
         state(s),
         seat(who),
-        seen(visible_units(r.engine, s, sight_of(r.engine, s, who))),
         flag(find_flag(r, s)),
-        mirrored(r.clean && who == 1) {
-    for (const int slot : {flag.free, flag.carrier}) {  // known to all, as in the paper
-      if (slot != kNone) seen |= std::uint64_t{1} << slot;
-    }
+        seen(known_units(r, s, who, flag)),
+        mirrored(r.mirrored(who)) {
     for_bits(seen, [&](int i) {
       const int owner = r.engine.owner_of(i);
       if (CtfRules::athlete(s.type[i])) athletes[owner == seat ? 0 : 1] |= std::uint64_t{1} << i;
@@ -48,9 +45,7 @@ struct Scene {
     base_y = {9.5F, 9.5F};
   }
   [[nodiscard]] bool own(int i) const { return rules.engine.owner_of(i) == seat; }
-  [[nodiscard]] float column(float x) const {
-    return mirrored ? static_cast<float>(rules.engine.side - 1) - x : x;
-  }
+  [[nodiscard]] float column(float x) const { return rules.column(seat, x); }
   [[nodiscard]] float x(int i) const { return column(state.x[i]); }
   [[nodiscard]] float y(int i) const { return state.y[i]; }
   // Visible units in the order of their ids as the seat sees them: in "clean" its own come first.
@@ -160,6 +155,8 @@ void write_globals(const Scene& scene, float* out) {
   out[0] = static_cast<float>(s.money[scene.seat]) / to_win;
   out[1] = static_cast<float>(s.money[1 - scene.seat]) / to_win;
   out[2] = static_cast<float>(s.tick) / static_cast<float>(std::max(1U, engine.tick_limit));
+  // A coordinate as a part of the side. The ruleset "elf" lets units stand up to a cell outside.
+  const auto along = [&](float v) { return std::max(0.0F, (v + 0.5F) / side); };
   const bool own_has = scene.flag.owner == scene.seat;
   const bool enemy_has = scene.flag.owner == 1 - scene.seat;
   out[3] = scene.flag.free != kNone ? 1.0F : 0.0F;
@@ -171,8 +168,8 @@ void write_globals(const Scene& scene, float* out) {
   if (known) {
     const float x = scene.x(holder);
     const float y = scene.y(holder);
-    out[7] = (x + 0.5F) / side;
-    out[8] = (y + 0.5F) / side;
+    out[7] = along(x);
+    out[8] = along(y);
     out[9] = gap(scene.athletes[0] & ~(std::uint64_t{1} << holder), x, y);
     out[10] = gap(scene.athletes[1] & ~(std::uint64_t{1} << holder), x, y);
     out[11] = gap(std::uint64_t{1} << holder, scene.base_x[0], scene.base_y[0]);
@@ -200,8 +197,8 @@ void write_globals(const Scene& scene, float* out) {
     });
     const int count = std::popcount(scene.athletes[k]);
     if (count > 0) {
-      side_of[2] = (x / static_cast<float>(count) + 0.5F) / side;
-      side_of[3] = (y / static_cast<float>(count) + 0.5F) / side;
+      side_of[2] = along(x / static_cast<float>(count));
+      side_of[3] = along(y / static_cast<float>(count));
     }
     side_of[4] = gap(scene.athletes[k], scene.base_x[1 - k], scene.base_y[1 - k]);
   }

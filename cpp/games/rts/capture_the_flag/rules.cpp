@@ -62,6 +62,9 @@ std::vector<ParamSpec> ctf_params() {
       number("carry_reward", ParamKind::real, "0.01", 0, 1,
              "reward of every cell that the flag is carried towards the own base"),
       pixels_param(),
+      commands_param(
+          "what a decision is: strategic: one of five orders to the whole side; tactical: a "
+          "manoeuvre of a group; units: one order to one athlete"),
       text("rulebook", "", {},
            "lines key=value that override the built-in rulebook, such as athlete.hp=120"),
   };
@@ -86,6 +89,7 @@ CtfRules make_ctf_rules(const Params& params) {
   rules.handicapped = handicap != 0;
   engine.tick_limit = static_cast<std::uint32_t>(params.integer("tick_limit", declared));
   rules.pixels = static_cast<int>(params.integer("pixels", declared));
+  rules.commands = read_commands(params, declared);
   rules.point_reward = static_cast<float>(params.real("point_reward", declared));
   rules.carry_reward = static_cast<float>(params.real("carry_reward", declared));
   if (params.text("ruleset", declared) == "clean") {

@@ -6,6 +6,7 @@
 
 #include "base/rng.hpp"
 #include "game/params.hpp"
+#include "games/rts/engine/decisions.hpp"
 #include "games/rts/engine/types.hpp"
 
 namespace ludus::rts {
@@ -24,6 +25,7 @@ inline constexpr int kAthletes = 5;  // of each seat
 struct CtfRules {
   EngineRules engine;
   bool clean = false;  // ruleset: seats see and earn the same from their own side
+  Commands commands = Commands::strategic;
   bool handicapped = false;
   float point_reward = 0.2F;
   float carry_reward = 0.01F;        // a cell that the flag is carried homewards
@@ -31,6 +33,12 @@ struct CtfRules {
   int pixels = 0;                    // of a cell along one axis in the tensor `pixels`; 0: none
 
   [[nodiscard]] static bool athlete(int type) { return type == kAthlete || type == kHandicapped; }
+  // Whether the seat sees the field in a mirror, its own side on the left.
+  [[nodiscard]] bool mirrored(int seat) const { return clean && seat == 1; }
+  // A column of the field as the seat sees it; and back.
+  [[nodiscard]] float column(int seat, float x) const {
+    return mirrored(seat) ? static_cast<float>(engine.side - 1) - x : x;
+  }
 };
 
 // Matches last long and everybody walks everywhere, so that more is learned about paths than has

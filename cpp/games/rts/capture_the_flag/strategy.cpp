@@ -1,32 +1,11 @@
 #include "games/rts/capture_the_flag/strategy.hpp"
 
-#include "games/rts/engine/units.hpp"
+#include "games/rts/engine/fog.hpp"
+#include "games/rts/engine/tactics.hpp"
 
 namespace ludus::rts {
 
 namespace {
-
-// The orders of one decision: at most one a unit, a later one replaces an earlier one. They
-// interrupt what a unit does, but an ATTACK that it is already carrying out is not repeated.
-struct Plan {
-  const State& state;
-  std::array<Order, kSlots> order;
-  std::uint64_t given = 0;
-
-  explicit Plan(const State& s) : state(s) {}
-
-  void put(int slot, const Order& o) {
-    if (o.cmd == Cmd::attack && state.cmd[slot] == Cmd::attack && state.target[slot] == o.target) {
-      return;
-    }
-    order[slot] = o;
-    given |= std::uint64_t{1} << slot;
-  }
-};
-
-Order get_flag_order(int flag) {
-  return {Cmd::get_flag, static_cast<std::uint8_t>(flag), 0, 0.0F, 0.0F};
-}
 
 Plan make_plan(const CtfRules& rules, const State& state, int seat, FlagActionSet actions) {
   const EngineRules& engine = rules.engine;
@@ -42,7 +21,7 @@ Plan make_plan(const CtfRules& rules, const State& state, int seat, FlagActionSe
   if (wants(kGetFlag) && flag.free != kNone) all(get_flag_order(flag.free), kNone);
   if (wants(kAttackFlag) && flag.owner == 1 - seat) all(attack_order(flag.carrier), kNone);
   if (own_carrier != kNone) {
-    if (wants(kEscortFlag)) plan.put(own_carrier, {Cmd::escort_flag, kNone, 0, 0.0F, 0.0F});
+    if (wants(kEscortFlag)) plan.put(own_carrier, escort_flag_order());
     const int attacker = state.damaged_by[own_carrier];
     if (wants(kProtectFlag) && attacker != kNone) all(attack_order(attacker), own_carrier);
   }
@@ -61,6 +40,15 @@ FlagPlace find_flag(const CtfRules& rules, const State& state) {
     if (place.free == kNone && state.type[i] == kFlag) place.free = i;
   });
   return place;
+}
+
+std::uint64_t known_units(const CtfRules& rules, const State& state, int seat,
+                          const FlagPlace& flag) {
+  std::uint64_t seen = visible_units(rules.engine, state, sight_of(rules.engine, state, seat));
+  for (const int slot : {flag.free, flag.carrier}) {
+    if (slot != kNone) seen |= slot_bit(slot);
+  }
+  return seen;
 }
 
 void act_flag(const CtfRules& rules, State& state, int seat, FlagActionSet actions) {

@@ -31,6 +31,17 @@ struct FlagPlace {
 };
 [[nodiscard]] FlagPlace find_flag(const CtfRules& rules, const State& state);
 
+// What the seat knows of: what its units see, and where the flag is, as in the paper.
+[[nodiscard]] std::uint64_t known_units(const CtfRules& rules, const State& state, int seat,
+                                        const FlagPlace& flag);
+
+// Sends a unit for the flag in slot `flag`.
+[[nodiscard]] inline Order get_flag_order(int flag) {
+  return {Cmd::get_flag, static_cast<std::uint8_t>(flag), 0, 0.0F, 0.0F};
+}
+// Sends a unit home with the flag that it has.
+[[nodiscard]] inline Order escort_flag_order() { return {Cmd::escort_flag, kNone, 0, 0.0F, 0.0F}; }
+
 // Gives the orders that follow from the chosen actions.
 void act_flag(const CtfRules& rules, State& state, int seat, FlagActionSet actions);
 

@@ -10,11 +10,6 @@ constexpr int kReach = 4;  // cells between a base and its resource, along each 
 constexpr int kTries = 100;
 constexpr std::uint32_t kBuiltTick = 2;  // the original's units appear at the end of this tick
 
-struct Cell {
-  int x = 0, y = 0;
-  bool operator==(const Cell&) const = default;
-};
-
 // A corner of the map a third of a side wide for the base, and a resource near it.
 bool draw_home(const EngineRules& engine, Rng& rng, int seat, Cell& base, Cell& resource) {
   const auto side = static_cast<float>(engine.side);

@@ -19,29 +19,26 @@ std::uint64_t that_take(const EngineRules& engine, const State& state, std::uint
   return set;
 }
 
-// No disc but those of `units` is in the way in the middle of the cell.
-bool cell_free(const EngineRules& engine, const State& state, int cx, int cy, std::uint64_t units) {
-  if (!inside(engine, cx, cy)) return false;
-  const auto x = static_cast<float>(cx);
-  const auto y = static_cast<float>(cy);
-  return !touches(state, around(state, strip_of(x), strip_of(y)) & ~units, x, y);
-}
-
 // Sends `units` to free cells around (x, y), the nearest ring first, unit by unit in rising id.
+// Columns are taken from the left, or in a mirror from the right.
 void send(const EngineRules& engine, const State& state, Plan& plan, std::uint64_t units, float x,
           float y) {
-  const int cx = std::clamp(cell_coord(x), 0, engine.side - 1);
-  const int cy = std::clamp(cell_coord(y), 0, engine.side - 1);
-  const std::uint64_t all = units;
+  const int last = engine.side - 1;
+  const int cx = plan.mirrored
+                     ? last - std::clamp(cell_coord(static_cast<float>(last) - x), 0, last)
+                     : std::clamp(cell_coord(x), 0, last);
+  const int cy = std::clamp(cell_coord(y), 0, last);
+  const std::uint64_t others = ~units;
   for (int ring = 0; ring < engine.side && units != 0; ++ring) {
     for (int dy = -ring; dy <= ring && units != 0; ++dy) {
       const bool edge = std::abs(dy) == ring;  // a whole row of the ring, else its two ends
       const int step = edge || ring == 0 ? 1 : 2 * ring;
       for (int dx = -ring; dx <= ring && units != 0; dx += step) {
-        if (!cell_free(engine, state, cx + dx, cy + dy, all)) continue;
+        const Cell cell{plan.mirrored ? cx - dx : cx + dx, cy + dy};
+        if (!cell_free(engine, state, cell, others)) continue;
         const int slot = std::countr_zero(units);
         units &= units - 1;
-        plan.put(slot, move_order(static_cast<float>(cx + dx), static_cast<float>(cy + dy)));
+        plan.put(slot, move_order(static_cast<float>(cell.x), static_cast<float>(cell.y)));
       }
     }
   }

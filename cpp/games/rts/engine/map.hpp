@@ -13,6 +13,10 @@ namespace ludus::rts {
 struct Point {
   float x, y;
 };
+struct Cell {
+  int x = 0, y = 0;
+  bool operator==(const Cell&) const = default;
+};
 
 [[nodiscard]] inline float distance2(float ax, float ay, float bx, float by) {
   const float dx = ax - bx;
@@ -97,6 +101,15 @@ inline constexpr float kTouch2 = 0.25F;  // discs of radius 0.25 collide when d^
                                     int except) {
   const std::uint64_t near = around(state, strip_of(x), strip_of(y));
   return !touches(state, near & fellows(rules, state, x, y) & ~slot_bit(except), x, y);
+}
+
+// The cell is on the map and no disc of `among` is in the way in its middle.
+[[nodiscard]] inline bool cell_free(const EngineRules& rules, const State& state, Cell cell,
+                                    std::uint64_t among) {
+  if (!inside(rules, cell.x, cell.y)) return false;
+  const auto x = static_cast<float>(cell.x);
+  const auto y = static_cast<float>(cell.y);
+  return !touches(state, around(state, strip_of(x), strip_of(y)) & among, x, y);
 }
 
 // Keeps the strips in step when a unit comes to a point or leaves it.

@@ -16,7 +16,7 @@ constexpr int kBorder = 2;
 // A place to flee to: among the cells reached in exactly kFleeDepth steps from the threats, the one
 // nearest to (x, y).
 bool flee_place(const EngineRules& engine, const State& state, std::uint64_t threats, float x,
-                float y, Order& out) {
+                float y, bool mirrored, Order& out) {
   constexpr int kCells = kMaxSide * kMaxSide;
   constexpr int kDx[4] = {1, 0, -1, 0};
   constexpr int kDy[4] = {0, 1, 0, -1};
@@ -35,7 +35,7 @@ bool flee_place(const EngineRules& engine, const State& state, std::uint64_t thr
       const int cx = frontier[now][k] % engine.side;
       const int cy = frontier[now][k] / engine.side;
       for (int n = 0; n < 4; ++n) {
-        const int nx = cx + kDx[n];
+        const int nx = mirrored ? cx - kDx[n] : cx + kDx[n];
         const int ny = cy + kDy[n];
         if (!inside(engine, nx, ny)) continue;
         const int cell = ny * engine.side + nx;
@@ -118,9 +118,23 @@ void hit_and_run(const EngineRules& engine, const State& state, Plan& plan, int 
   if (closest > kHitAbove2) plan.put(slot, attack_order(target));
   if (closest < kRunBelow2) {
     Order flee;
-    const bool found = flee_place(engine, state, targets, x, y, flee);
+    const bool found = flee_place(engine, state, targets, x, y, plan.mirrored, flee);
     plan.put(slot, found ? flee : attack_order(target));
   }
+}
+
+bool may_hit_and_run(const EngineRules& engine, const State& state, int slot,
+                     std::uint64_t targets) {
+  const float x = state.x[slot];
+  const float y = state.y[slot];
+  float closest = std::numeric_limits<float>::max();
+  const int target = nearest(state, targets, x, y, closest);
+  if (target == kNone) return false;
+  const bool attacks_it = state.cmd[slot] == Cmd::attack && state.target[slot] == target;
+  if (closest > kHitAbove2) return !attacks_it;
+  if (closest >= kRunBelow2) return false;
+  Order flee;
+  return !attacks_it || flee_place(engine, state, targets, x, y, false, flee);
 }
 
 }  // namespace ludus::rts

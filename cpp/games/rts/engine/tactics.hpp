@@ -19,8 +19,9 @@ struct Plan {
   const State& state;
   std::array<Order, kSlots> order;
   std::uint64_t given = 0;
+  bool mirrored = false;  // among equals the cell on the right comes first, not that on the left
 
-  explicit Plan(const State& s) : state(s) {}
+  explicit Plan(const State& s, bool in_mirror = false) : state(s), mirrored(in_mirror) {}
 
   void put(int slot, const Order& o) {
     if (o.cmd == Cmd::attack && state.cmd[slot] == Cmd::attack && state.target[slot] == o.target) {
@@ -45,5 +46,9 @@ struct Plan {
 // Attacks the nearest of `targets` from afar and flees from what comes near.
 void hit_and_run(const EngineRules& engine, const State& state, Plan& plan, int slot,
                  std::uint64_t targets);
+
+// Whether that gives the unit an order.
+[[nodiscard]] bool may_hit_and_run(const EngineRules& engine, const State& state, int slot,
+                                   std::uint64_t targets);
 
 }  // namespace ludus::rts

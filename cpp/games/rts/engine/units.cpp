@@ -160,7 +160,7 @@ void give_order(State& state, int slot, const Order& order) {
   state.fresh |= std::uint64_t{1} << slot;
 }
 
-bool offer_order(const EngineRules& rules, State& state, int slot, const Order& order) {
+bool takes_order(const EngineRules& rules, const State& state, int slot, const Order& order) {
   const UnitType& type = rules.type[state.type[slot]];
   if (!type.takes(order.cmd)) return false;
   if (rules.finish_building && type.building && state.cmd[slot] != Cmd::idle) return false;
@@ -172,6 +172,11 @@ bool offer_order(const EngineRules& rules, State& state, int slot, const Order& 
       (type.builds >> order.target & 1) == 0) {
     return false;
   }
+  return true;
+}
+
+bool offer_order(const EngineRules& rules, State& state, int slot, const Order& order) {
+  if (!takes_order(rules, state, slot, order)) return false;
   give_order(state, slot, order);
   return true;
 }

@@ -19,7 +19,11 @@ void remove_units(const EngineRules& rules, State& state, std::uint64_t gone);
 void give_order(State& state, int slot, const Order& order);
 
 // The acceptance filter for orders from outside: the type takes the command, and a building has
-// none yet. Gives the order and returns true when it passes.
+// none yet.
+[[nodiscard]] bool takes_order(const EngineRules& rules, const State& state, int slot,
+                               const Order& order);
+
+// Gives the order and returns true when it passes the filter.
 bool offer_order(const EngineRules& rules, State& state, int slot, const Order& order);
 
 inline void finish_command(State& state, int slot) { state.cmd[slot] = Cmd::idle; }

@@ -58,9 +58,9 @@ std::vector<ParamSpec> mini_params() {
           "on: a seat observes what its own units see; off: it observes the whole map, while rules "
           "and bots stay the same"),
       pixels_param(),
-      text("commands", "strategic", {"strategic", "tactical", "units"},
-           "what a decision is: strategic: one of nine orders to the whole side; tactical: a "
-           "purchase or a manoeuvre of a group; units: one order to one unit"),
+      commands_param(
+          "what a decision is: strategic: one of nine orders to the whole side; tactical: a "
+          "purchase or a manoeuvre of a group; units: one order to one unit"),
       text("rulebook", "", {},
            "lines key=value that override the built-in rulebook, such as worker.cost=40"),
   };
@@ -84,10 +84,7 @@ MiniRules make_mini_rules(const Params& params) {
   rules.start_units = start == "none"        ? StartUnits::none
                       : start == "symmetric" ? StartUnits::symmetric
                                              : StartUnits::random;
-  const std::string commands = params.text("commands", declared);
-  rules.commands = commands == "units"      ? Commands::units
-                   : commands == "tactical" ? Commands::tactical
-                                            : Commands::strategic;
+  rules.commands = read_commands(params, declared);
   if (params.text("ruleset", declared) == "clean") {
     engine.quirks = clean_quirks();
     rules.first_decision = 0;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "game/params.hpp"
+#include "games/rts/engine/decisions.hpp"
 #include "games/rts/engine/homes.hpp"
 #include "games/rts/engine/types.hpp"
 
@@ -16,9 +17,6 @@ inline constexpr std::array<const char*, kMiniTypes> kMiniTypeNames = {
     "resource", "worker", "melee_attacker", "range_attacker", "barracks", "base"};
 
 inline constexpr int kMiniSeats = 2;
-
-// On which level a seat decides.
-enum class Commands : std::uint8_t { strategic, tactical, units };
 
 struct MiniRules {
   EngineRules engine;

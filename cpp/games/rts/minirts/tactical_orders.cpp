@@ -43,14 +43,11 @@ enum Group : std::uint8_t { kWorkers, kMeleeAttackers, kRangeAttackers, kTroops 
 constexpr int kGroups = kTroops + 1;
 constexpr std::array<const char*, kGroups> kGroupNames = {"workers", "melee_attackers",
                                                           "range_attackers", "troops"};
-constexpr int kSectorsAcross = 4;
-constexpr int kSectors = kSectorsAcross * kSectorsAcross;
 constexpr int kTargets = kSlots + 1;
-constexpr float kDefendRadius = 5.0F;
 
 // What a seat may order now.
 struct Choices {
-  const SeenRows rows;
+  const MiniRows rows;
   std::array<std::uint64_t, kGroups> members{};  // by slot
   ActionSet purchases = 0;
   std::array<std::uint32_t, kTacticalOrders> groups{};   // a bit a group
@@ -102,15 +99,7 @@ struct Choices {
 };
 
 [[noreturn]] void refuse(int head, std::int32_t choice, const char* why) {
-  const HeadSpec h = tactical_heads()[static_cast<std::size_t>(head)];
-  throw GameError("minirts: " + h.name + " = " + std::to_string(choice) + ": " + why);
-}
-
-Point middle_of(const EngineRules& engine, int sector) {
-  const auto across = [&](int n) {
-    return static_cast<float>((2 * n + 1) * engine.side / (2 * kSectorsAcross));
-  };
-  return {across(sector % kSectorsAcross), across(sector / kSectorsAcross)};
+  refuse_choice("minirts", tactical_heads()[static_cast<std::size_t>(head)], choice, why);
 }
 
 }  // namespace
@@ -128,28 +117,12 @@ std::vector<HeadSpec> tactical_heads() {
   group.labels.assign(kGroupNames.begin(), kGroupNames.end());
   group.depends_on = {kOrder};
   group.meaning = "who manoeuvres";
-  HeadSpec target;
-  target.name = "target";
-  target.size = kTargets;
-  target.points_at = "units";
-  target.rows = kSlots;
-  target.depends_on = {kOrder};
-  target.meaning =
-      "focus_fire: whom, by its row, the last choice is the enemy's base, seen or not; defend: "
-      "which "
-      "own unit or building";
-  HeadSpec sector;
-  sector.name = "sector";
-  sector.size = kSectors;
-  for (int s = 0; s < kSectors; ++s) {
-    sector.labels.push_back(std::string("x")
-                                .append(std::to_string(s % kSectorsAcross))
-                                .append("_y")
-                                .append(std::to_string(s / kSectorsAcross)));
-  }
-  sector.depends_on = {kOrder};
-  sector.meaning = "attack_move, rally: to the middle of which of 4 x 4 parts of the map";
-  return {order, group, target, sector};
+  return {order, group,
+          row_head("target", kSlots, 1, {kOrder},
+                   "focus_fire: whom, by its row, the last choice is the enemy's base, seen or "
+                   "not; defend: which own unit or building"),
+          sector_head({kOrder},
+                      "attack_move, rally: to the middle of which of 4 x 4 parts of the map")};
 }
 
 void legal_tactical_orders(const MiniRules& rules, const State& state, int seat,
@@ -201,7 +174,7 @@ void order_group(const MiniRules& rules, State& state, int seat,
   if (Choices::has_sector(order)) {
     const int sector = action[kSector];
     if (sector < 0 || sector >= kSectors) refuse(kSector, sector, "expected an integer in [0, 15]");
-    where = middle_of(rules.engine, sector);
+    where = middle_of_sector(rules.engine, sector);
   }
   act_strategy(rules, state, seat, action_bit(kStart));
   const std::uint64_t units = c.members[static_cast<std::size_t>(group)];

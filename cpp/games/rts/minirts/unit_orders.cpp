@@ -15,24 +15,9 @@ namespace {
 enum UnitHead : std::uint8_t { kUnit, kOrder, kTarget, kPlace };
 enum OrderKind : std::uint8_t { kMoveTo, kAttackAt, kGatherAt, kBuildFirst };  // + unit type
 
-constexpr int kHere = 0;
-constexpr std::array<int, 3> kDistances = {2, 4, 8};  // cells
-constexpr std::array<const char*, 8> kDirections = {"w", "e", "n", "s", "nw", "sw", "ne", "se"};
-constexpr std::array<int, 8> kDirectionX = {-1, 1, 0, 0, -1, -1, 1, 1};
-constexpr std::array<int, 8> kDirectionY = {0, 0, -1, 1, -1, 1, -1, 1};
-constexpr int kPlaces = 1 + static_cast<int>(kDistances.size() * kDirections.size());
-
-struct Cell {
-  int x, y;
-};
-
-// The cell that a place means for a unit; 1.. are the directions at the first distance, and so on.
+// The cell that a place means for a unit.
 Cell cell_at(const State& state, int slot, int place) {
-  const int n = place - 1;
-  const int d = place == kHere ? 0 : kDistances[static_cast<std::size_t>(n / 8)];
-  const auto direction = static_cast<std::size_t>(n & 7);
-  return {cell_coord(state.x[slot]) + d * kDirectionX[direction],
-          cell_coord(state.y[slot]) + d * kDirectionY[direction]};
+  return cell_of_place({cell_coord(state.x[slot]), cell_coord(state.y[slot])}, place);
 }
 
 int nobody(const MiniRules& rules) {
@@ -44,7 +29,7 @@ int orders(const MiniRules& rules) { return kBuildFirst + rules.engine.types; }
 struct Choices {
   const MiniRules& rules;
   const State& state;
-  const SeenRows rows;
+  const MiniRows rows;
   int first;                                   // slot of the seat's unit 0
   std::array<std::uint32_t, kSlots> orders{};  // by own unit, a bit an order
   std::array<std::uint32_t, kSlots> places{};  // by own unit, a bit a place
@@ -64,7 +49,10 @@ struct Choices {
     std::uint32_t where = 0;
     if (type.takes(Cmd::build)) where |= 1U << kHere;
     if (!type.building) {
-      for (int p = 1; p < kPlaces; ++p) where |= free_of_what_is_seen(slot, p) ? 1U << p : 0U;
+      const std::uint64_t others = rows.seen & ~slot_bit(slot);
+      for (int p = 1; p < kPlaces; ++p) {
+        if (cell_free(engine, state, cell_at(state, slot, p), others)) where |= 1U << p;
+      }
     }
     std::uint32_t can = 0;
     if (type.takes(Cmd::move) && (where & ~(1U << kHere)) != 0) can |= 1U << kMoveTo;
@@ -81,15 +69,6 @@ struct Choices {
     places[static_cast<std::size_t>(u)] = can == 0 ? 0 : where;
   }
 
-  [[nodiscard]] bool free_of_what_is_seen(int slot, int place) const {
-    const Cell c = cell_at(state, slot, place);
-    if (!inside(rules.engine, c.x, c.y)) return false;
-    const auto x = static_cast<float>(c.x);
-    const auto y = static_cast<float>(c.y);
-    const std::uint64_t near = around(state, strip_of(x), strip_of(y)) & rows.seen;
-    return !touches(state, near & ~slot_bit(slot), x, y);
-  }
-
   [[nodiscard]] static bool places_matter(int order) {
     return order == kMoveTo || order >= kBuildFirst;
   }
@@ -100,19 +79,12 @@ struct Choices {
 };
 
 [[noreturn]] void refuse(const MiniRules& rules, int head, std::int32_t choice, const char* why) {
-  const HeadSpec h = unit_heads(rules)[static_cast<std::size_t>(head)];
-  throw GameError("minirts: " + h.name + " = " + std::to_string(choice) + ": " + why);
+  refuse_choice("minirts", unit_heads(rules)[static_cast<std::size_t>(head)], choice, why);
 }
 
 }  // namespace
 
 std::vector<HeadSpec> unit_heads(const MiniRules& rules) {
-  HeadSpec unit;
-  unit.name = "unit";
-  unit.size = nobody(rules) + 1;
-  unit.points_at = "units";
-  unit.rows = nobody(rules);
-  unit.meaning = "which own unit gets an order, by its row; the last choice is nobody";
   HeadSpec order;
   order.name = "order";
   order.size = orders(rules);
@@ -122,30 +94,16 @@ std::vector<HeadSpec> unit_heads(const MiniRules& rules) {
   }
   order.depends_on = {kUnit};
   order.meaning = "what the unit shall do";
-  HeadSpec target;
-  target.name = "target";
-  target.size = kSlots + 1;
-  target.points_at = "units";
-  target.rows = kSlots;
-  target.depends_on = {kOrder};
-  target.meaning =
-      "whom to attack or which resource to gather, by its row; the last choice is the enemy's "
-      "base, "
-      "seen or not";
-  HeadSpec place;
-  place.name = "place";
-  place.size = kPlaces;
-  place.labels = {"here"};
-  for (const int d : kDistances) {
-    for (const char* direction : kDirections) {
-      place.labels.push_back(std::string(direction).append(std::to_string(d)));
-    }
-  }
-  place.depends_on = {kUnit, kOrder};
-  place.meaning =
-      "where to move or build: compass direction and distance in cells (diagonals: on each axis) "
-      "from the unit's cell; here: a free spot around the builder";
-  return {unit, order, target, place};
+  return {row_head("unit", nobody(rules), 1, {},
+                   "which own unit gets an order, by its row; the last choice is nobody"),
+          order,
+          row_head("target", kSlots, 1, {kOrder},
+                   "whom to attack or which resource to gather, by its row; the last choice is the "
+                   "enemy's base, seen or not"),
+          place_head(
+              {kUnit, kOrder},
+              "where to move or build: compass direction and distance in cells (diagonals: on each "
+              "axis) from the unit's cell; here: a free spot around the builder")};
 }
 
 void legal_unit_orders(const MiniRules& rules, const State& state, int seat, std::uint8_t* mask) {

@@ -1,0 +1,65 @@
+"""Every level of command of the real-time games trains: a network of its heads acts and learns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludus.games import spec
+from ludus.storage import RunDirectory, read_weights
+from ludus.train.api import start_run
+from ludus.train.preset_file import parse_preset
+
+from .runs import Recorder
+
+PRESET = """
+[game]
+name = "{game}"
+frame_skip = 25
+[game.params]
+commands = "{commands}"
+tick_limit = 600
+[[opponents]]
+name = "simple"
+[pool]
+matches = 16
+groups = 2
+steps = 4
+[policy]
+inputs = ["units", "globals"]
+dense = [12]
+hidden = [16]
+context = 8
+[algorithm]
+minibatches = 2
+micro_batch = 32
+[evaluation]
+every_steps = 100_000
+matches = 4
+final_matches = 4
+[run]
+max_steps = 1280
+threads = 1
+lag = "sync"
+"""
+
+
+@pytest.mark.parametrize("game", ["capture_the_flag"])
+@pytest.mark.parametrize("commands", ["tactical", "units"])
+def test_twenty_updates_of_each_level(tmp_path: Path, game: str, commands: str) -> None:
+    heads = spec(game, {"commands": commands}).heads
+    assert any(h.points_at == "units" for h in heads)
+    assert any(h.depends_on for h in heads)
+    preset = parse_preset(PRESET.format(game=game, commands=commands).encode(), "levels").preset
+    recorder = Recorder()
+    result = start_run(preset, tmp_path / "run", observer=recorder)
+    assert result.version == 20 == len(recorder.updates)
+    assert result.final[0].errors == 0
+    assert all(np.isfinite(list(m.loss.values())).all() for m in recorder.updates)
+    assert all(m.loss["entropy"] > 0.0 for m in recorder.updates)
+    weights = read_weights(RunDirectory.open(tmp_path / "run").checkpoints.weights_path("last"))
+    part = "policy_head.each."
+    each = {int(n.split(part)[1].split(".")[0]) for n in weights.tensors if part in n}
+    assert each == set(range(len(heads)))
