@@ -65,11 +65,7 @@ struct Run {
     const float tx = state.x[target];
     const float ty = state.y[target];
     const float d2 = distance2(state.x[slot], state.y[slot], tx, ty);
-    const auto reach2 = static_cast<float>(t.attack_range * t.attack_range);
-    const bool in_range = rules.quirks.integer_range
-                              ? static_cast<float>(static_cast<int>(d2)) <= reach2
-                              : d2 <= reach2;
-    if (!in_range) {
+    if (!rules.reaches(t, d2)) {
       if (!rules.quirks.stubborn_towers && t.speed == 0.0F) return true;
       approach(slot, tx, ty, now);
     } else if (ready(slot, kCdAttack, now)) {

@@ -162,6 +162,11 @@ struct EngineRules {
   [[nodiscard]] int damage(int attacker, int victim) const {
     return std::min(30000, type[attacker].attack * attacks.percent[attacker][victim] / 100);
   }
+  // Whether a unit of the type strikes at a squared distance.
+  [[nodiscard]] bool reaches(const UnitType& t, float d2) const {
+    const auto reach2 = static_cast<float>(t.attack_range * t.attack_range);
+    return (quirks.integer_range ? static_cast<float>(static_cast<int>(d2)) : d2) <= reach2;
+  }
   [[nodiscard]] bool may_attack(int attacker, int victim) const {
     return attacks.percent[attacker][victim] != 0;
   }

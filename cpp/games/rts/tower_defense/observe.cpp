@@ -176,6 +176,44 @@ Surroundings look_around(const TdRules& rules, const State& s) {
   return look;
 }
 
+// In the order of SeenRows: the base and the towers, then the other side.
+void write_units(const TdRules& rules, const State& s, const Surroundings& look,
+                 std::uint8_t* out) {
+  const EngineRules& engine = rules.engine;
+  constexpr auto kSide = static_cast<float>(kMazeSide);
+  std::fill_n(out, kSlots * kTowerUnitCols, std::uint8_t{0});
+  for (const int owner : {kDefender, kInvader}) {
+    for_units(engine, s, owner, [&](int i) {
+      const bool own = owner == kDefender;
+      out[own ? 0 : 1] = 255;
+      out[2 + s.type[i]] = 255;
+      out[5] = unit_byte((s.x[i] + 0.5F) / kSide);
+      out[6] = unit_byte((s.y[i] + 0.5F) / kSide);
+      out[7] = unit_byte(hp_ratio(s.hp[i], engine.type[s.type[i]].hp));
+      out[8] = s.cmd[i] == Cmd::attack ? 255 : 0;
+      out[9] = unit_byte(waiting(engine, s, i, kCdAttack));
+      out[10] = look.map[kAhead][at(std::clamp(cell_coord(s.x[i]), 0, kMazeSide - 1),
+                                    std::clamp(cell_coord(s.y[i]), 0, kMazeSide - 1))];
+      if (!own) {
+        int reached = 0;
+        int attacked = 0;
+        int flying = 0;
+        for_units(engine, s, kDefender, [&](int t) {
+          reached += reaches(rules, s, t, i) ? 1 : 0;
+          attacked += s.cmd[t] == Cmd::attack && s.target[t] == i ? 1 : 0;
+        });
+        for (int b = 0; b < s.bullets; ++b) {
+          flying += s.bullet_target[b] == i && s.bullet_state[b] == BulletState::ready ? 1 : 0;
+        }
+        out[11] = count_byte(reached, 8);
+        out[12] = count_byte(attacked, 8);
+        out[13] = count_byte(flying, 8);
+      }
+      out += kTowerUnitCols;
+    });
+  }
+}
+
 void write_planes(const State& s, const EngineRules& engine, std::uint8_t* out) {
   std::memset(out, 0, kTowerPlanes * kCells / 8);
   const auto set = [&](int bit) {
@@ -241,22 +279,23 @@ std::vector<TensorSpec> td_tensors(const TdRules& rules) {
       {"money_500", "affords_tower", "tick_of_limit", "base_hp_ratio", "towers_25", "attackers_25",
        "wave_15", "wave_phase", "route_100", "route_guarded", "places_of_cells", "bullets_25"});
   std::vector<TensorSpec> tensors = {planes, map, globals};
+  if (rules.commands != Commands::strategic) {
+    tensors.push_back(units_tensor(
+        kSlots, kTowerUnitCols,
+        {"own", "enemy", "base", "attacker", "tower", "x", "y", "hp_ratio", "attacks",
+         "attack_cooldown", "steps_to_base", "reached_by_8", "attacked_by_8", "bullets_8"}));
+  }
   if (rules.pixels > 0) tensors.push_back(pixels_tensor(rules.engine, rules.pixels));
   return tensors;
 }
 
-namespace {
-
-// The slots with a unit.
-std::uint64_t occupied(const EngineRules& engine, const State& state) {
+std::uint64_t all_units(const EngineRules& engine, const State& state) {
   std::uint64_t set = 0;
   for (int owner = 0; owner < kMaxOwners; ++owner) {
     for_units(engine, state, owner, [&](int i) { set |= std::uint64_t{1} << i; });
   }
   return set;
 }
-
-}  // namespace
 
 void observe_td(const TdRules& rules, const State& state, std::span<std::byte* const> tensors) {
   const Surroundings look = look_around(rules, state);
@@ -265,11 +304,15 @@ void observe_td(const TdRules& rules, const State& state, std::span<std::byte* c
   std::array<float, kTowerGlobals> globals;
   write_globals(rules, state, look, globals.data());
   std::memcpy(tensors[2], globals.data(), sizeof globals);
+  std::size_t next = 3;
+  if (rules.commands != Commands::strategic) {
+    write_units(rules, state, look, reinterpret_cast<std::uint8_t*>(tensors[next++]));
+  }
   if (rules.pixels == 0) return;
   Sight all;  // nothing is hidden here
   all.row.fill(~std::uint32_t{0});
-  write_pixels(rules.engine, state, 0, all, occupied(rules.engine, state), -1, rules.pixels,
-               reinterpret_cast<std::uint8_t*>(tensors[3]));
+  write_pixels(rules.engine, state, 0, all, all_units(rules.engine, state), -1, rules.pixels,
+               reinterpret_cast<std::uint8_t*>(tensors[next]));
 }
 
 }  // namespace ludus::rts

@@ -10,7 +10,6 @@ namespace ludus::rts {
 namespace {
 
 constexpr std::uint32_t kBuiltTick = 1;  // the original's units appear in this tick
-constexpr int kTowerSlots = 24;  // the base and every tower that the money of 3000 ticks buys
 
 RuleFields fields(TdRules& rules) {
   EngineRules& engine = rules.engine;
@@ -54,6 +53,9 @@ std::vector<ParamSpec> td_params() {
                 "reward of losing all of the base's hit points, times -1; beside the +1 or -1 of "
                 "the end"},
       pixels_param(),
+      commands_param(
+          "what a decision is: strategic: where to build; tactical: that, and whom the towers fire "
+          "at; units: one order to one tower or to the base"),
       ParamSpec{"rulebook",
                 ParamKind::text,
                 "",
@@ -76,12 +78,13 @@ TdRules make_td_rules(const Params& params) {
   engine.finish_building = false;
   engine.limit_winner = kDefender;
   engine.wave = {.type = kAttacker, .owner = kInvader, .x = 15, .y = 15, .columns = 5};
-  engine.first_slot = {0, kTowerSlots, kSlots, kSlots};
+  engine.first_slot = {0, kDefenderSlots, kSlots, kSlots};
   engine.type[kTower].on_walls = true;
   apply_rules(fields(rules), "tower_defense.rulebook", kTowerRulebook);
   apply_rules(fields(rules), "tower_defense.rulebook", params.text("rulebook", declared));
   engine.tick_limit = static_cast<std::uint32_t>(params.integer("tick_limit", declared));
   rules.pixels = static_cast<int>(params.integer("pixels", declared));
+  rules.commands = read_commands(params, declared);
   rules.hp_reward = static_cast<float>(params.real("hp_reward", declared));
   // The original compares the squared distance with the range, not with its square.
   const auto range = static_cast<float>(engine.type[kTower].attack_range);

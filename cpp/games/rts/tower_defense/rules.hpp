@@ -6,6 +6,7 @@
 
 #include "base/rng.hpp"
 #include "game/params.hpp"
+#include "games/rts/engine/decisions.hpp"
 #include "games/rts/engine/types.hpp"
 #include "games/rts/tower_defense/maze.hpp"
 
@@ -19,8 +20,12 @@ inline constexpr std::array<const char*, kTowerTypes> kTowerTypeNames = {"base",
 inline constexpr int kDefender = 0;  // the only seat, and the owner of its base and towers
 inline constexpr int kInvader = 1;   // the owner of the waves
 
+// The base and every tower that the money of 3000 ticks buys.
+inline constexpr int kDefenderSlots = 24;
+
 struct TdRules {
   EngineRules engine;
+  Commands commands = Commands::strategic;
   int start_money = 100;
   int wave_ticks = 200;
   int wave_growth = 1;

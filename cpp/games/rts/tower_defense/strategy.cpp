@@ -29,8 +29,7 @@ bool free_wall(const TdRules& rules, const State& state, int x, int y) {
 }
 
 void build_at(const TdRules& rules, State& state, int base, int x, int y) {
-  offer_order(rules.engine, state, base,
-              {Cmd::build_tower, kTower, 0, static_cast<float>(x), static_cast<float>(y)});
+  offer_order(rules.engine, state, base, tower_order(x, y));
 }
 
 void attack(const TdRules& rules, State& state, int slot, int target) {
@@ -38,18 +37,15 @@ void attack(const TdRules& rules, State& state, int slot, int target) {
   offer_order(rules.engine, state, slot, attack_order(target));
 }
 
-}  // namespace
-
-bool can_build_tower(const TdRules& rules, const State& state, int action) {
-  return action != kTowerWait && affords_tower(rules, state) &&
-         state.units[kDefender] < rules.engine.capacity(kDefender) &&
-         free_wall(rules, state, action / kMazeSide, action % kMazeSide);
-}
-
-void aim_towers(const TdRules& rules, State& state) {
+// Towers take their targets; nothing is built.
+void aim_towers(const TdRules& rules, State& state, int focus) {
   const EngineRules& engine = rules.engine;
   for_units(engine, state, kDefender, [&](int i) {
     if (state.type[i] != kTower) return;
+    if (focus != kNone && reaches(rules, state, i, focus)) {
+      attack(rules, state, i, focus);
+      return;
+    }
     float closest = std::numeric_limits<float>::max();
     int target = kNone;
     for_units(engine, state, kInvader, [&](int j) {
@@ -64,7 +60,19 @@ void aim_towers(const TdRules& rules, State& state) {
   });
 }
 
-void act_tower(const TdRules& rules, State& state, int action) {
+}  // namespace
+
+Order tower_order(int x, int y) {
+  return {Cmd::build_tower, kTower, 0, static_cast<float>(x), static_cast<float>(y)};
+}
+
+bool can_build_tower(const TdRules& rules, const State& state, int action) {
+  return action != kTowerWait && affords_tower(rules, state) &&
+         state.units[kDefender] < rules.engine.capacity(kDefender) &&
+         free_wall(rules, state, action / kMazeSide, action % kMazeSide);
+}
+
+void act_tower(const TdRules& rules, State& state, int action, int focus) {
   const int base = first_base(rules, state, kDefender);
   if (base == kNone) return;
   // The original tells the base to build even where that must fail: whatever it was doing, it
@@ -73,7 +81,7 @@ void act_tower(const TdRules& rules, State& state, int action) {
       (rules.engine.quirks.loose_builds || can_build_tower(rules, state, action))) {
     build_at(rules, state, base, action / kMazeSide, action % kMazeSide);
   }
-  aim_towers(rules, state);
+  aim_towers(rules, state, focus);
 }
 
 void play_tower_simple(const TdRules& rules, State& state) {
@@ -91,7 +99,7 @@ void play_tower_simple(const TdRules& rules, State& state) {
     };
     build();
   }
-  aim_towers(rules, state);
+  aim_towers(rules, state, kNone);
 }
 
 void play_waves(const TdRules& rules, State& state) {

@@ -1,6 +1,7 @@
 // Decisions of Tower Defense: where to build, and what towers and waves do by themselves.
 #pragma once
 
+#include "games/rts/engine/map.hpp"
 #include "games/rts/tower_defense/rules.hpp"
 
 namespace ludus::rts {
@@ -15,14 +16,21 @@ inline constexpr int kTowerWait = 0;
 }
 [[nodiscard]] bool can_build_tower(const TdRules& rules, const State& state, int action);
 
-// Builds where the action says if there is money, and gives every tower a target near it.
-void act_tower(const TdRules& rules, State& state, int action);
+// Whether a tower or the base strikes at the attacker from where it stands.
+[[nodiscard]] inline bool reaches(const TdRules& rules, const State& state, int slot, int target) {
+  const float d2 = distance2(state.x[slot], state.y[slot], state.x[target], state.y[target]);
+  return rules.engine.reaches(rules.engine.type[state.type[slot]], d2);
+}
+
+// Builds where the action says if there is money, and gives every tower a target: `focus` to those
+// that reach it, if it is not kNone, and to the others an attacker near them.
+void act_tower(const TdRules& rules, State& state, int action, int focus = kNone);
+
+// The order to build a tower in a cell.
+[[nodiscard]] Order tower_order(int x, int y);
 
 // The original's scripted bot: builds on the first free wall around the middle.
 void play_tower_simple(const TdRules& rules, State& state);
-
-// Towers take their targets; nothing is built.
-void aim_towers(const TdRules& rules, State& state);
 
 // What the other side does in this tick: waves appear, and all attackers go for the base.
 void play_waves(const TdRules& rules, State& state);

@@ -5,6 +5,7 @@
 #include "games/rts/engine/view.hpp"
 #include "games/rts/tower_defense/observe.hpp"
 #include "games/rts/tower_defense/strategy.hpp"
+#include "games/rts/tower_defense/tower_orders.hpp"
 
 namespace ludus {
 
@@ -18,6 +19,17 @@ constexpr std::uint64_t kStream = 1;
 float base_hp(const rts::TdRules& rules, const rts::State& w) {
   if (w.bases[rts::kDefender] == 0) return 0.0F;
   return static_cast<float>(w.hp[0]) / static_cast<float>(rules.engine.type[rts::kTowerBase].hp);
+}
+
+std::vector<HeadSpec> heads_of(const rts::TdRules& rules) {
+  if (rules.commands == rts::Commands::units) return rts::tower_unit_heads();
+  if (rules.commands == rts::Commands::tactical) return rts::tower_tactical_heads();
+  HeadSpec head = rts::cell_head(
+      "tower",
+      "a tower in the cell x = choice div 20, y = choice mod 20, if there is money; 0, where the "
+      "base stands, waits. Every choice also gives the towers their targets");
+  head.lenient = true;
+  return {head};
 }
 
 }  // namespace
@@ -36,18 +48,7 @@ GameSpec TowerDefense::spec(const Rules& rules) {
   spec.default_frame_skip = kFrameSkip;
   spec.max_ticks = static_cast<int>(rules.engine.tick_limit) + 1;
   spec.observation = rts::td_tensors(rules);
-  HeadSpec head;
-  head.name = "tower";
-  head.size = rts::kTowerActions;
-  head.meaning =
-      "a tower in the cell x = choice div 20, y = choice mod 20, if there is money; 0, where the "
-      "base "
-      "stands, waits. Every choice also gives the towers their targets";
-  head.lenient = true;
-  head.points_at = "map";
-  head.rows = rts::kTowerActions;
-  head.by_columns = true;
-  spec.heads = {head};
+  spec.heads = heads_of(rules);
   spec.params = rts::td_params();
   spec.bots = {
       {"simple", "the original's TD_SIMPLE: builds on the first free wall around the middle"},
@@ -78,13 +79,21 @@ SeatMask TowerDefense::to_act(const Rules& rules, const State& s) {
 
 void TowerDefense::act(const Rules& rules, State& s, int seat,
                        std::span<const std::int32_t> action) {
+  const bool acts = (to_act(rules, s) >> seat & 1U) != 0;
+  if (rules.commands == rts::Commands::units) {
+    if (acts) rts::order_tower(rules, s.world, action);
+    return;
+  }
+  if (rules.commands == rts::Commands::tactical) {
+    if (acts) rts::order_towers(rules, s.world, action);
+    return;
+  }
   const std::int32_t choice = action[0];
   if (choice < 0 || choice >= rts::kTowerActions) {
     throw GameError("tower_defense: tower = " + std::to_string(choice) +
                     ": expected an integer in [0, " + std::to_string(rts::kTowerActions - 1) + "]");
   }
-  if ((to_act(rules, s) >> seat & 1U) == 0) return;
-  rts::act_tower(rules, s.world, choice);
+  if (acts) rts::act_tower(rules, s.world, choice);
 }
 
 void TowerDefense::bot(const Rules& rules, State& s, int seat, int bot) {
@@ -129,6 +138,14 @@ void TowerDefense::observe(const Rules& rules, const State& s, int,
 }
 
 void TowerDefense::legal(const Rules& rules, const State& s, int, std::uint8_t* mask) {
+  if (rules.commands == rts::Commands::units) {
+    rts::legal_tower_orders(rules, s.world, mask);
+    return;
+  }
+  if (rules.commands == rts::Commands::tactical) {
+    rts::legal_tower_tactics(rules, s.world, mask);
+    return;
+  }
   for (int a = 0; a < rts::kTowerActions; ++a) {
     mask[a] = a == rts::kTowerWait || rts::can_build_tower(rules, s.world, a) ? 1 : 0;
   }

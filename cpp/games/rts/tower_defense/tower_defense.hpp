@@ -31,8 +31,10 @@ struct TowerDefense {
   static void reset(const Rules& rules, State& s, MatchSeed seed);
   static void copy(const Rules& rules, State& to, const State& from);  // without the routes
   static SeatMask to_act(const Rules& rules, const State& s);
-  // One choice, see rts::kTowerActions. A choice that the mask forbids is allowed and builds
-  // nothing, as in the original; a number outside the head throws GameError.
+  // By the parameter `commands`. "strategic": one choice, see rts::kTowerActions; a choice that the
+  // mask forbids is allowed and builds nothing, as in the original. "tactical" and "units":
+  // tower_orders.hpp. GameError: a number outside a head, or, on the lower levels, what the mask
+  // forbids.
   static void act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action);
   static void bot(const Rules& rules, State& s, int seat, int bot);
   static void advance(const Rules& rules, State& s);
