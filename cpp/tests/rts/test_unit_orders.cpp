@@ -10,7 +10,6 @@
 #include "games/rts/engine/units.hpp"
 #include "games/rts/minirts/minirts.hpp"
 #include "games/rts/minirts/observe.hpp"
-#include "games/rts/minirts/unit_orders.hpp"
 #include "tests/allocations.hpp"
 #include "tests/doctest.hpp"
 #include "tests/rts/orders.hpp"

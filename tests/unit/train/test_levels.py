@@ -20,7 +20,7 @@ name = "{game}"
 frame_skip = 25
 [game.params]
 commands = "{commands}"
-tick_limit = 600
+{limit}
 {opponents}
 [pool]
 matches = 16
@@ -45,23 +45,26 @@ lag = "sync"
 """
 
 
-SIMPLE = '[[opponents]]\nname = "simple"'
+OPPONENT = '[[opponents]]\nname = "{}"'
+LIMIT = "tick_limit = 600"
+SHORT = r'rulebook = "extends=extended\nmatch.tick_limit=600"'
 
 
 @pytest.mark.parametrize(
-    ("game", "opponents", "inputs"),
+    ("game", "limit", "opponents", "inputs"),
     [
-        ("capture_the_flag", SIMPLE, '"units", "globals"'),
-        ("tower_defense", "", '"units", "map", "globals"'),
+        ("capture_the_flag", LIMIT, OPPONENT.format("simple"), '"units", "globals"'),
+        ("rts", SHORT, OPPONENT.format("riders"), '"units", "globals"'),
+        ("tower_defense", LIMIT, "", '"units", "map", "globals"'),
     ],
 )
 @pytest.mark.parametrize("commands", ["tactical", "units"])
 def test_twenty_updates_of_each_level(
-    tmp_path: Path, game: str, opponents: str, inputs: str, commands: str
+    tmp_path: Path, game: str, limit: str, opponents: str, inputs: str, commands: str
 ) -> None:
     heads = spec(game, {"commands": commands}).heads
     assert any(h.points_at == "units" for h in heads)
-    text = PRESET.format(game=game, opponents=opponents, inputs=inputs, commands=commands)
+    text = PRESET.format(game=game, limit=limit, opponents=opponents, inputs=inputs, commands=commands)
     preset = parse_preset(text.encode(), "levels").preset
     recorder = Recorder()
     result = start_run(preset, tmp_path / "run", observer=recorder)

@@ -62,7 +62,8 @@ void attack_move(const EngineRules& engine, const State& state, Plan& plan, std:
     const UnitType& type = engine.type[state.type[i]];
     const auto sight = static_cast<float>(std::max(type.vision, type.attack_range));
     float closest = sight * sight;
-    const int target = nearest(state, enemies, state.x[i], state.y[i], closest);
+    const int target =
+        nearest(state, attackable(engine, state, i, enemies), state.x[i], state.y[i], closest);
     if (target == kNone) {
       marching |= std::uint64_t{1} << i;
     } else {

@@ -13,7 +13,8 @@ namespace ludus::rts {
 
 inline constexpr float kDefendRadius = 5.0F;  // cells, of the games that do not say otherwise
 
-// To (x, y), attacking the nearest enemy within sight of a unit on the way.
+// To (x, y), attacking the nearest enemy within sight of a unit, of those that it can attack, on
+// the way.
 void attack_move(const EngineRules& engine, const State& state, Plan& plan, std::uint64_t units,
                  std::uint64_t enemies, float x, float y);
 

@@ -13,6 +13,16 @@ namespace ludus::rts {
 [[nodiscard]] std::uint64_t of_type(const EngineRules& engine, const State& state, int owner,
                                     int type);
 
+// Those of `targets` whom the unit can attack at all.
+[[nodiscard]] inline std::uint64_t attackable(const EngineRules& engine, const State& state,
+                                              int slot, std::uint64_t targets) {
+  std::uint64_t out = 0;
+  for_bits(targets, [&](int i) {
+    if (engine.may_attack(state.type[slot], state.type[i])) out |= slot_bit(i);
+  });
+  return out;
+}
+
 // The orders of one decision: at most one a unit, a later one replaces an earlier one, and an
 // ATTACK that the unit is already carrying out is not repeated.
 struct Plan {

@@ -4,13 +4,12 @@
 
 #include "base/hash.hpp"
 #include "games/rts/engine/hash.hpp"
+#include "games/rts/engine/tactical_commands.hpp"
 #include "games/rts/engine/tick.hpp"
 #include "games/rts/engine/view.hpp"
 #include "games/rts/minirts/observe.hpp"
 #include "games/rts/minirts/start.hpp"
 #include "games/rts/minirts/strategy.hpp"
-#include "games/rts/minirts/tactical_orders.hpp"
-#include "games/rts/minirts/unit_orders.hpp"
 
 namespace ludus {
 
@@ -21,9 +20,32 @@ enum Bot { kSimple, kHitAndRunBot, kRandom, kNoop, kBots };
 constexpr int kFrameSkip = 50;
 constexpr std::uint64_t kStream = 1;
 
+rts::UnitGame unit_game(const rts::MiniRules& rules) {
+  return {.name = MiniRts::kName,
+          .engine = rules.engine,
+          .resource = rts::kResource,
+          .first_decision = rules.first_decision,
+          .fog = rules.fog};
+}
+
+// Orders 1 to 4 are the strategic ones of the same number.
+rts::TacticalGame tactical_game(const rts::MiniRules& rules) {
+  constexpr auto kBit = [](rts::MiniType t) { return static_cast<std::uint16_t>(1U << t); };
+  return {.units = unit_game(rules),
+          .purchases = rts::kBuildRange,
+          .groups = {kBit(rts::kWorker), kBit(rts::kMelee), kBit(rts::kRange),
+                     static_cast<std::uint16_t>(kBit(rts::kMelee) | kBit(rts::kRange))}};
+}
+
 std::vector<HeadSpec> heads_of(const rts::MiniRules& rules) {
-  if (rules.commands == rts::Commands::units) return rts::unit_heads(rules);
-  if (rules.commands == rts::Commands::tactical) return rts::tactical_heads();
+  const std::vector<std::string> types(rts::kMiniTypeNames.begin(), rts::kMiniTypeNames.end());
+  if (rules.commands == rts::Commands::units) return rts::unit_heads(unit_game(rules), types);
+  if (rules.commands == rts::Commands::tactical) {
+    const std::vector<std::string> bought = {types[rts::kWorker], types[rts::kBarracks],
+                                             types[rts::kMelee], types[rts::kRange]};
+    return rts::tactical_heads(tactical_game(rules), bought,
+                               {"workers", "melee_attackers", "range_attackers", "troops"});
+  }
   HeadSpec head;
   head.name = "strategy";
   head.size = rts::kActions;
@@ -75,11 +97,16 @@ SeatMask MiniRts::to_act(const Rules& rules, const State& s) {
 void MiniRts::act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action) {
   const bool acts = (to_act(rules, s) >> seat & 1U) != 0;
   if (rules.commands == rts::Commands::units) {
-    if (acts) rts::order_unit(rules, s.world, seat, action);
+    if (acts) rts::order_unit(unit_game(rules), s.world, seat, action);
     return;
   }
   if (rules.commands == rts::Commands::tactical) {
-    if (acts) rts::order_group(rules, s.world, seat, action);
+    if (!acts) return;
+    const rts::TacticalGame game = tactical_game(rules);
+    const rts::TacticalOrder order = rts::read_tactical_order(
+        game, s.world, seat, rts::useful_actions(rules, s.world, seat), action);
+    rts::act_strategy(rules, s.world, seat, rts::action_bit(order.purchase));
+    rts::give_tactical_order(game, s.world, order);
     return;
   }
   const std::int32_t choice = action[0];
@@ -136,11 +163,12 @@ void MiniRts::observe(const Rules& rules, const State& s, int seat,
 
 void MiniRts::legal(const Rules& rules, const State& s, int seat, std::uint8_t* mask) {
   if (rules.commands == rts::Commands::units) {
-    rts::legal_unit_orders(rules, s.world, seat, mask);
+    rts::legal_unit_orders(unit_game(rules), s.world, seat, mask);
     return;
   }
   if (rules.commands == rts::Commands::tactical) {
-    rts::legal_tactical_orders(rules, s.world, seat, mask);
+    rts::legal_tactical_orders(tactical_game(rules), s.world, seat,
+                               rts::useful_actions(rules, s.world, seat), mask);
     return;
   }
   const rts::ActionSet useful = rts::useful_actions(rules, s.world, seat);

@@ -28,7 +28,7 @@ struct MiniRts {
   static SeatMask to_act(const Rules& rules, const State& s);
   // commands = strategic: one choice, a rts::Action. A choice that the mask forbids is allowed and
   // does nothing but send idle workers to gather, as in the original; a number outside the head
-  // throws GameError. The other levels: tactical_orders.hpp, unit_orders.hpp.
+  // throws GameError. The other levels: engine/tactical_commands.hpp, engine/unit_commands.hpp.
   static void act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action);
   static void bot(const Rules& rules, State& s, int seat, int bot);
   static void advance(const Rules& rules, State& s);

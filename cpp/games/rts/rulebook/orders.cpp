@@ -66,16 +66,6 @@ struct Picture {
   [[nodiscard]] bool threatened() const { return enemies_seen != 0 || attacker != kNone; }
 };
 
-// Those of `targets` whom the unit can attack at all.
-std::uint64_t attackable(const EngineRules& engine, const State& state, int slot,
-                         std::uint64_t targets) {
-  std::uint64_t out = 0;
-  for_bits(targets, [&](int i) {
-    if (engine.may_attack(state.type[slot], state.type[i])) out |= bit(i);
-  });
-  return out;
-}
-
 // The target that a hit of the unit takes the largest share of the hit points from, the nearest of
 // equals; kNone if there is none.
 int best_target(const EngineRules& engine, const State& state, int slot, std::uint64_t targets) {
@@ -244,6 +234,25 @@ std::vector<std::string> choice_labels(const Book& book) {
   }
   labels.insert(labels.end(), kTacticNames.begin(), kTacticNames.end());
   return labels;
+}
+
+UnitGame unit_game(const Book& book, const EngineRules& engine) {
+  return {.name = "rts",
+          .engine = engine,
+          .resource = book.numbers.homes.resource,
+          .first_decision = book.first_decision,
+          .attack_table = true};
+}
+
+TacticalGame tactical_game(const Book& book, const EngineRules& engine) {
+  std::uint16_t far = 0;
+  for_bits(book.troops, [&](int t) {
+    if (engine.type[t].attack_range > 1) far = static_cast<std::uint16_t>(far | 1U << t);
+  });
+  return {
+      .units = unit_game(book, engine),
+      .purchases = static_cast<int>(book.build_menu.size()),
+      .groups = {book.gatherers, static_cast<std::uint16_t>(book.troops & ~far), far, book.troops}};
 }
 
 void act_choices(const Book& book, const EngineRules& engine, State& state, int seat,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "games/rts/engine/tactical_commands.hpp"
 #include "games/rts/rulebook/book.hpp"
 
 namespace ludus::rts {
@@ -24,6 +25,12 @@ using ChoiceSet = std::uint32_t;
   return 1 + static_cast<int>(book.build_menu.size()) + static_cast<int>(t);
 }
 [[nodiscard]] std::vector<std::string> choice_labels(const Book& book);
+
+// Commands below the strategic level. `engine`: the rules of the match, which must outlive it.
+[[nodiscard]] UnitGame unit_game(const Book& book, const EngineRules& engine);
+// Order 1 + i buys Book::build_menu[i], as choice 1 + i does; groups are gatherers, troops that
+// have to touch, troops that shoot, and all troops.
+[[nodiscard]] TacticalGame tactical_game(const Book& book, const EngineRules& engine);
 
 // Gives the orders that follow from the chosen ones.
 void act_choices(const Book& book, const EngineRules& engine, State& state, int seat,

@@ -38,7 +38,30 @@ std::vector<ParamSpec> params_of() {
        {},
        "numbers of the rules that every match draws anew: lines key=low,high"},
       rts::pixels_param(),
+      rts::commands_param(
+          "what a decision is: strategic: one order to the whole side; tactical: a purchase or a "
+          "manoeuvre of a group; units: one order to one unit"),
   };
+}
+
+std::vector<HeadSpec> heads_of(const Rts::Rules& rules) {
+  const rts::Book& book = rules.book;
+  if (rules.commands == rts::Commands::units) {
+    return rts::unit_heads(rts::unit_game(book, book.engine()), book.names);
+  }
+  if (rules.commands == rts::Commands::tactical) {
+    std::vector<std::string> bought;
+    for (const int t : book.build_menu) bought.push_back(book.names[static_cast<std::size_t>(t)]);
+    return rts::tactical_heads(rts::tactical_game(book, book.engine()), bought,
+                               {"gatherers", "close_troops", "far_troops", "troops"});
+  }
+  HeadSpec head;
+  head.name = "strategy";
+  head.size = rts::choices(book);
+  head.labels = rts::choice_labels(book);
+  head.meaning = "an order to the whole side; every choice also sends idle gatherers to work";
+  head.lenient = true;
+  return {head};
 }
 
 // What was earned in a tick: deaths and income, as BookRewards counts them.
@@ -128,6 +151,7 @@ Rts::Rules Rts::make_rules(const Params& params) {
   Rules rules;
   rules.book =
       rts::read_book(params.text("rulebook", declared), params.text("randomise", declared));
+  rules.commands = rts::read_commands(params, declared);
   rules.book.pixels = static_cast<int>(params.integer("pixels", declared));
   return rules;
 }
@@ -142,13 +166,7 @@ GameSpec Rts::spec(const Rules& rules) {
   spec.default_frame_skip = book.frame_skip;
   spec.max_ticks = static_cast<int>(book.engine().tick_limit) + 1;
   spec.observation = rts::book_tensors(book);
-  HeadSpec head;
-  head.name = "strategy";
-  head.size = rts::choices(book);
-  head.labels = rts::choice_labels(book);
-  head.meaning = "an order to the whole side; every choice also sends idle gatherers to work";
-  head.lenient = true;
-  spec.heads = {head};
+  spec.heads = heads_of(rules);
   spec.params = params_of();
   for (const rts::BookBot& b : book.bots) {
     spec.bots.push_back({b.name, "a bot of the rulebook"});
@@ -179,14 +197,28 @@ SeatMask Rts::to_act(const Rules& rules, const State& s) {
 }
 
 void Rts::act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action) {
+  const bool acts = (to_act(rules, s) >> seat & 1U) != 0;
+  const rts::EngineRules& engine = s.numbers.engine;
+  if (rules.commands == rts::Commands::units) {
+    if (acts) rts::order_unit(rts::unit_game(rules.book, engine), s.world, seat, action);
+    return;
+  }
+  if (rules.commands == rts::Commands::tactical) {
+    if (!acts) return;
+    const rts::TacticalGame game = rts::tactical_game(rules.book, engine);
+    const rts::TacticalOrder order = rts::read_tactical_order(
+        game, s.world, seat, rts::useful_choices(rules.book, engine, s.world, seat), action);
+    rts::act_choices(rules.book, engine, s.world, seat, 1U << order.purchase);
+    rts::give_tactical_order(game, s.world, order);
+    return;
+  }
   const std::int32_t choice = action[0];
   const int n = rts::choices(rules.book);
   if (choice < 0 || choice >= n) {
     throw GameError("rts: strategy = " + std::to_string(choice) + ": expected an integer in [0, " +
                     std::to_string(n - 1) + "]");
   }
-  if ((to_act(rules, s) >> seat & 1U) == 0) return;
-  rts::act_choices(rules.book, s.numbers.engine, s.world, seat, 1U << choice);
+  if (acts) rts::act_choices(rules.book, engine, s.world, seat, 1U << choice);
 }
 
 void Rts::bot(const Rules& rules, State& s, int seat, int bot) {
@@ -255,7 +287,16 @@ void Rts::observe(const Rules& rules, const State& s, int seat,
 }
 
 void Rts::legal(const Rules& rules, const State& s, int seat, std::uint8_t* mask) {
-  const rts::ChoiceSet useful = rts::useful_choices(rules.book, s.numbers.engine, s.world, seat);
+  const rts::EngineRules& engine = s.numbers.engine;
+  if (rules.commands == rts::Commands::units) {
+    rts::legal_unit_orders(rts::unit_game(rules.book, engine), s.world, seat, mask);
+    return;
+  }
+  const rts::ChoiceSet useful = rts::useful_choices(rules.book, engine, s.world, seat);
+  if (rules.commands == rts::Commands::tactical) {
+    rts::legal_tactical_orders(rts::tactical_game(rules.book, engine), s.world, seat, useful, mask);
+    return;
+  }
   const int n = rts::choices(rules.book);
   for (int c = 0; c < n; ++c) mask[c] = static_cast<std::uint8_t>(useful >> c & 1);
 }

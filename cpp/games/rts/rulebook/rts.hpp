@@ -7,6 +7,7 @@
 #include <string>
 
 #include "game/game.hpp"
+#include "games/rts/engine/decisions.hpp"
 #include "games/rts/rulebook/book.hpp"
 
 namespace ludus {
@@ -16,6 +17,7 @@ struct Rts {
 
   struct Rules {
     rts::Book book;
+    rts::Commands commands = rts::Commands::strategic;
   };
 
   struct State {
@@ -30,8 +32,10 @@ struct Rts {
   static GameSpec spec(const Rules& rules);
   static void reset(const Rules& rules, State& s, MatchSeed seed);
   static SeatMask to_act(const Rules& rules, const State& s);
-  // One choice of choice_labels. A choice that the mask forbids is allowed and only sends idle
-  // gatherers to work; a number outside the head throws GameError.
+  // By the parameter `commands`. "strategic": one choice of choice_labels; a choice that the mask
+  // forbids is allowed and only sends idle gatherers to work. "tactical":
+  // engine/tactical_commands.hpp. "units": engine/unit_commands.hpp. GameError: a number outside a
+  // head, or, on the lower levels, what the mask forbids.
   static void act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action);
   static void bot(const Rules& rules, State& s, int seat, int bot);
   static void advance(const Rules& rules, State& s);
