@@ -58,6 +58,7 @@ def facts(s: GameSpec) -> str:
             ("default frame skip", f"{s.default_frame_skip} ticks between two decisions"),
             ("longest match", f"{s.max_ticks} ticks" if s.max_ticks else "unbounded"),
             ("observation, packed", f"{sum(_packed_bytes(t) for t in s.observation)} bytes"),
+            *([("counted at the end", f"the owners of {s.counted_cells} cells")] if s.counted_cells else []),
         ],
     )
 

@@ -282,9 +282,18 @@ inline void bind_planner(nb::module_& m) {
 
 template <class T>
 using Column = nb::ndarray<const T, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+// A writable array with a row a match.
+template <class T, std::size_t Axes>
+using EndRows = nb::ndarray<T, nb::ndim<Axes>, nb::device::cpu, nb::c_contig>;
 template <class T>
 std::span<const T> span_of(const Column<T>& c) {
   return {c.data(), c.shape(0)};
+}
+
+// Marks of pieces that follow each other in an array of `size` entries.
+inline bool offsets_fit(std::span<const std::int64_t> marks, std::size_t size) {
+  if (marks.front() < 0 || marks.back() > static_cast<std::int64_t>(size)) return false;
+  return std::is_sorted(marks.begin(), marks.end());
 }
 
 // Reads wanted positions match by match: `offset[i]` to `offset[i + 1]` of actions are match i's
@@ -298,12 +307,8 @@ inline void read_positions(AnyPositions& reader, std::uint64_t seed,
                            const nb::list& obs, SearchArray mask) {
   const auto [base, count] = tensor_pointers(reader.spec(), obs);
   const std::size_t games = match.size();
-  const auto inside = [](std::span<const std::int64_t> marks, std::size_t size) {
-    if (marks.front() < 0 || marks.back() > static_cast<std::int64_t>(size)) return false;
-    return std::is_sorted(marks.begin(), marks.end());
-  };
   if (offset.size() != games + 1 || first.size() != games + 1 || rows.size() != wanted.size() ||
-      !inside(offset, actions.size()) || !inside(first, wanted.size())) {
+      !offsets_fit(offset, actions.size()) || !offsets_fit(first, wanted.size())) {
     throw SearchError("positions: offsets that do not fit their arrays");
   }
   if (mask.nbytes() != static_cast<std::size_t>(count) * reader.spec().mask_bytes()) {
@@ -326,6 +331,33 @@ inline void read_positions(AnyPositions& reader, std::uint64_t seed,
                  wanted.subspan(f, l - f),
                  rows.subspan(f, l - f)},
                 base, static_cast<std::uint8_t*>(mask.data()));
+  }
+}
+
+// How whole matches ended, a row each: `counted` 0 where there was no count, and the others 0 too.
+inline void read_ends(AnyPositions& reader, std::uint64_t seed,
+                      std::span<const std::uint64_t> match, std::span<const std::uint16_t> actions,
+                      std::span<const std::int64_t> offset, const EndRows<std::int8_t, 2>& owner,
+                      const EndRows<float, 1>& score, const EndRows<std::uint8_t, 1>& counted) {
+  const std::size_t games = match.size();
+  const auto cells = static_cast<std::size_t>(reader.spec().counted_cells);
+  if (offset.size() != games + 1 || !offsets_fit(offset, actions.size())) {
+    throw SearchError("ends: offsets that do not fit their arrays");
+  }
+  if (owner.shape(0) != games || owner.shape(1) != cells || score.shape(0) != games ||
+      counted.shape(0) != games) {
+    throw SearchError("ends: expected ownership [" + std::to_string(games) + ", " +
+                      std::to_string(cells) + "], score and counted [" + std::to_string(games) +
+                      "]");
+  }
+  const nb::gil_scoped_release unlocked;
+  for (std::size_t i = 0; i < games; ++i) {
+    const auto a = static_cast<std::size_t>(offset[i]), b = static_cast<std::size_t>(offset[i + 1]);
+    const std::span<std::int8_t> row(owner.data() + i * cells, cells);
+    const auto points = reader.count({seed, match[i]}, actions.subspan(a, b - a), row);
+    if (!points) std::ranges::fill(row, std::int8_t{0});
+    score.data()[i] = points.value_or(0.0F);
+    counted.data()[i] = points ? 1 : 0;
   }
 }
 
@@ -405,6 +437,24 @@ inline void bind_search(nb::module_& m, const GameSet& games) {
               "wanted: typing.Any, rows: typing.Any, obs: list[typing.Any], mask: typing.Any) -> "
               "None"),
       "Positions of recorded matches, written into the caller's arrays. Raises SearchError.");
+  m.def(
+      "read_ends",
+      [&games](const std::string& game, const ParamDict& params, std::uint64_t seed,
+               const Column<std::uint64_t>& match, const Column<std::uint16_t>& actions,
+               const Column<std::int64_t>& offset, const EndRows<std::int8_t, 2>& ownership,
+               const EndRows<float, 1>& score, const EndRows<std::uint8_t, 1>& counted) {
+        const auto reader = games.at(game).positions(Params(params));
+        read_ends(*reader, seed, span_of(match), span_of(actions), span_of(offset), ownership,
+                  score, counted);
+      },
+      nb::arg("game"), nb::arg("params"), nb::arg("seed"), nb::arg("match"), nb::arg("actions"),
+      nb::arg("offset"), nb::arg("ownership").noconvert(), nb::arg("score").noconvert(),
+      nb::arg("counted").noconvert(),
+      nb::sig("def read_ends(game: str, params: collections.abc.Mapping[str, str], seed: int, "
+              "match: typing.Any, actions: typing.Any, offset: typing.Any, ownership: typing.Any, "
+              "score: typing.Any, counted: typing.Any) -> None"),
+      "How recorded matches ended for seat 0, written into the caller's arrays: owners of cells, "
+      "points, and whether the match was counted. Raises SearchError.");
 }
 
 }  // namespace ludus::bind

@@ -17,6 +17,7 @@
 #include "base/json.hpp"
 #include "game/playthrough.hpp"
 #include "game/replay_run.hpp"
+#include "game/state.hpp"
 
 namespace ludus {
 
@@ -157,6 +158,7 @@ inline void check_spec(Findings& f, const GameSpec& s, const char* name) {
              "spec", "head " + h.name + ": depends_on must be rising");
     check_pointing(f, s, h);
   }
+  f.expect(s.counted_cells >= 0, "spec", "counted_cells must be 0 or more");
   Params defaults;
   for (const ParamSpec& p : s.params) defaults.set(p.name, p.default_value);
   try {
@@ -182,6 +184,8 @@ class Conformance {
   // All checks over `matches` matches.
   const Findings& run(int matches) {
     detail::check_spec(f_, c_.spec, G::kName);
+    f_.expect(HasCount<G> == (c_.spec.counted_cells > 0), "spec",
+              "counted_cells and count() go together");
     for (const char* check : {"reset", "determinism", "clone"}) f_.checked(check);
     for (int m = 0; m < matches; ++m) {
       const MatchSeed seed{seed_, static_cast<std::uint64_t>(m)};
@@ -349,6 +353,21 @@ class Conformance {
                 at(s, "an outcome that is not +1, 0 or -1"));
     }
     for (int seat = 0; seat < c_.spec.seats; ++seat) check_observation(s, seat);
+    check_count(s, out[0]);
+  }
+
+  void check_count(const State& s, float outcome) {
+    if constexpr (HasCount<G>) {
+      std::vector<std::int8_t> owner(static_cast<std::size_t>(c_.spec.counted_cells) + 1, 0x55);
+      const auto points = G::count(c_.rules, s, std::span(owner).first(owner.size() - 1));
+      f_.expect(owner.back() == 0x55, "count", at(s, "count writes beyond the counted cells"));
+      if (!points) return;
+      owner.pop_back();
+      f_.expect(std::ranges::all_of(owner, [](std::int8_t o) { return o >= -1 && o <= 1; }),
+                "count", at(s, "an owner that is not +1, 0 or -1"));
+      const auto winner = static_cast<float>((*points > 0.0F) - (*points < 0.0F));
+      f_.expect(winner == outcome, "count", at(s, "the points and the outcome disagree"));
+    }
   }
 
   void check_replay(MatchSeed seed, const std::vector<SeatDriver>& drivers) {

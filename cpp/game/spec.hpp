@@ -108,6 +108,9 @@ struct GameSpec {
   int default_frame_skip = 1;  // ticks between two decisions of a seat
   Symmetry symmetry = Symmetry::none;
   int max_ticks = 0;  // longest possible match under these parameters; 0 = unbounded
+  // Cells of the board whose owners are counted when a match ends (game/state.hpp, `count`), row by
+  // row; 0 = the game counts none.
+  int counted_cells = 0;
   std::vector<TensorSpec> observation;
   std::vector<HeadSpec> heads;
   std::vector<ParamSpec> params;

@@ -93,6 +93,7 @@ std::string spec_json(const GameSpec& s) {
   j.field("deterministic", s.deterministic);
   j.field("default_frame_skip", s.default_frame_skip).field("max_ticks", s.max_ticks);
   j.field("symmetry", symmetry_name(s.symmetry));
+  if (s.counted_cells > 0) j.field("counted_cells", s.counted_cells);
   if (!s.teams.empty()) {
     j.key("teams").open('[');
     for (const int team : s.teams) j.value(team);

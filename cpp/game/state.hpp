@@ -1,4 +1,5 @@
-// What a game may offer beyond the contract, because it can do it faster than the general way.
+// What a game may offer beyond the contract, because it can do it faster than the general way or
+// knows what no general way tells.
 //
 //   G::copy(rules, to, from)              copies the bytes of a State that are in use; the rest of
 //                                         `to` is whatever it was. Both are states of these rules.
@@ -8,9 +9,18 @@
 //   G::stored(state), G::load(rules, state, bytes)
 //                                         a state as bytes of its own and back, where memory of a
 //                                         State is not meant to leave; load throws GameError
+//   G::count(rules, state, owner)         of a match that is over: whose each of the spec's
+//                                         counted_cells is, +1 seat 0's, -1 seat 1's, 0 nobody's,
+//                                         and the points of seat 0 less those of seat 1 as the
+//                                         rules compare them (komi included). Nothing where the
+//                                         match ended without being counted, as by resignation;
+//                                         `owner` then means nothing
 #pragma once
 
 #include <array>
+#include <concepts>
+#include <cstdint>
+#include <optional>
 #include <span>
 
 #include "game/match.hpp"
@@ -34,6 +44,13 @@ concept HasLoad = requires(const typename G::Rules& rules, typename G::State& to
                            const typename G::State& from, std::span<const std::byte> bytes) {
   G::load(rules, to, bytes);
   { G::stored(from) } -> std::same_as<std::span<const std::byte>>;
+};
+
+// A game of two seats that says who owns what at the end.
+template <class G>
+concept HasCount = requires(const typename G::Rules& rules, const typename G::State& s,
+                            std::span<std::int8_t> owner) {
+  { G::count(rules, s, owner) } -> std::same_as<std::optional<float>>;
 };
 
 template <Game G>

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -179,6 +180,11 @@ class AnyPositions {
   // moves are not those of a match of this game.
   virtual void read(const WantedPositions& wanted, std::span<std::byte* const> base,
                     std::uint8_t* mask) = 0;
+  // Plays a recorded match to its last move. Whose each of the spec's counted_cells is and seat 0's
+  // points less seat 1's, as G::count of game/state.hpp says; nothing where the match was given up
+  // or cut off. Throws SearchError where the game counts nothing, and like `read`.
+  virtual std::optional<float> count(MatchSeed seed, std::span<const std::uint16_t> actions,
+                                     std::span<std::int8_t> owner) = 0;
 };
 
 // Search for one seat among bots; see search/planner.hpp.

@@ -1,15 +1,17 @@
-// Positions of recorded matches, led to again by their moves: what a learner reads.
+// Positions and ends of recorded matches, led to again by their moves: what a learner reads.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "game/state.hpp"
 #include "search/any_search.hpp"
 #include "search/search.hpp"
 
@@ -30,12 +32,10 @@ class PositionReader final : public AnyPositions {
   void read(const WantedPositions& w, std::span<std::byte* const> base,
             std::uint8_t* mask) override {
     typename G::State& s = state_;
-    G::reset(rules_, s, w.seed);
-    to_decision(s);
+    begin(w.seed);
     std::size_t next = 0;
     for (std::size_t ply = 0; next < w.wanted.size(); ++ply) {
-      if (G::status(rules_, s).over) wrong(w, ply, "the match is over");
-      const int seat = std::countr_zero(G::to_act(rules_, s));
+      const int seat = decider(w.seed, ply);
       while (next < w.wanted.size() && static_cast<std::size_t>(w.wanted[next]) == ply) {
         const auto row = static_cast<std::size_t>(w.rows[next++]);
         for (std::size_t i = 0; i < bytes_.size(); ++i) pointers_[i] = base[i] + row * bytes_[i];
@@ -43,24 +43,49 @@ class PositionReader final : public AnyPositions {
         G::legal(rules_, s, seat, mask + row * spec_.mask_bytes());
       }
       if (next == w.wanted.size()) return;
-      if (ply >= w.actions.size()) wrong(w, ply, "there are no more moves");
-      const std::int32_t move = w.actions[ply];
-      try {
-        G::act(rules_, s, seat, std::span(&move, 1));
-        G::advance(rules_, s);
-      } catch (const GameError& e) {
-        wrong(w, ply, e.what());
+      if (ply >= w.actions.size()) wrong(w.seed, ply, "there are no more moves");
+      play(w.seed, ply, seat, w.actions[ply]);
+    }
+  }
+
+  std::optional<float> count(MatchSeed seed, std::span<const std::uint16_t> actions,
+                             std::span<std::int8_t> owner) override {
+    if constexpr (HasCount<G>) {
+      begin(seed);
+      for (std::size_t ply = 0; ply < actions.size(); ++ply) {
+        play(seed, ply, decider(seed, ply), actions[ply]);
       }
-      to_decision(s);
+      if (!G::status(rules_, state_).over) return std::nullopt;
+      return G::count(rules_, state_, owner);
+    } else {
+      throw SearchError(spec_.name + " does not count who owns what at the end of a match");
     }
   }
 
  private:
-  [[noreturn]] void wrong(const WantedPositions& w, std::size_t ply, const std::string& why) const {
-    throw SearchError(spec_.name + ": recorded match " + std::to_string(w.seed.match) + ", ply " +
+  [[noreturn]] void wrong(MatchSeed seed, std::size_t ply, const std::string& why) const {
+    throw SearchError(spec_.name + ": recorded match " + std::to_string(seed.match) + ", ply " +
                       std::to_string(ply) + ": " + why);
   }
-  void to_decision(typename G::State& s) const {
+  void begin(MatchSeed seed) {
+    G::reset(rules_, state_, seed);
+    to_decision();
+  }
+  [[nodiscard]] int decider(MatchSeed seed, std::size_t ply) const {
+    if (G::status(rules_, state_).over) wrong(seed, ply, "the match is over");
+    return std::countr_zero(G::to_act(rules_, state_));
+  }
+  void play(MatchSeed seed, std::size_t ply, int seat, std::int32_t move) {
+    try {
+      G::act(rules_, state_, seat, std::span(&move, 1));
+      G::advance(rules_, state_);
+    } catch (const GameError& e) {
+      wrong(seed, ply, e.what());
+    }
+    to_decision();
+  }
+  void to_decision() {
+    typename G::State& s = state_;
     while (!G::status(rules_, s).over && G::to_act(rules_, s) == 0) G::advance(rules_, s);
   }
 

@@ -41,6 +41,29 @@ TEST_CASE("games: conformance finds a broken game") {
   }
 }
 
+TEST_CASE("games: conformance finds a count that is wrong, or that nobody declared") {
+  struct Miscounted : TicTacToe {
+    static GameSpec spec(const Rules& rules) {
+      GameSpec s = TicTacToe::spec(rules);
+      s.counted_cells = 9;
+      return s;
+    }
+    static std::optional<float> count(const Rules&, const State&, std::span<std::int8_t> owner) {
+      std::ranges::fill(owner, std::int8_t{2});
+      return 0.5F;
+    }
+  };
+  struct Undeclared : Miscounted {
+    static GameSpec spec(const Rules& rules) { return TicTacToe::spec(rules); }
+  };
+  const std::string wrong = Conformance<Miscounted>(Params{}, 5, 0).run(4).json();
+  CHECK(wrong.find("{\"check\":\"count\",\"passed\":false,\"detail\":\"tick ") !=
+        std::string::npos);
+  CHECK(wrong.find("an owner that is not +1, 0 or -1") != std::string::npos);
+  const std::string undeclared = Conformance<Undeclared>(Params{}, 5, 0).run(1).json();
+  CHECK(undeclared.find("counted_cells and count() go together") != std::string::npos);
+}
+
 TEST_CASE("games: perft of tic-tac-toe is known") {
   // Sequences of n marks in which nobody had three in a row before the last.
   constexpr std::uint64_t kPaths[] = {9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872};

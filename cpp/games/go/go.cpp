@@ -7,11 +7,15 @@
 
 #include "base/hash.hpp"
 #include "base/json.hpp"
+#include "game/state.hpp"
 #include "game/turns.hpp"
 #include "games/go/features.hpp"
 #include "games/go/ops.hpp"
 
 namespace ludus {
+
+static_assert(HasCopy<Go> && HasRollout<Go> && HasCount<Go>);
+
 namespace {
 
 enum Bot : int { kRandom, kTactical };
@@ -230,6 +234,7 @@ GameSpec Go::spec(const Rules& rules) {
   GameSpec s = spec_of_turns(kName, "Go");
   s.symmetry = Symmetry::dihedral;
   s.max_ticks = rules.max_moves;
+  s.counted_cells = rules.points();
   TensorSpec planes{.name = "planes",
                     .dtype = DType::bits,
                     .shape = {18, rules.size, rules.size},
@@ -422,6 +427,12 @@ int Go::rollout(const Rules& rules, const State& s, Rng& rng, std::span<float> o
   out[0] = static_cast<float>((margin > 0) - (margin < 0));
   out[1] = -out[0];
   return turns;
+}
+
+std::optional<float> Go::count(const Rules& rules, const State& s, std::span<std::int8_t> owner) {
+  if (s.over == 0 || s.resigned >= 0) return std::nullopt;
+  rules.ops->owner(rules, s, owner);
+  return static_cast<float>(s.margin2) / 2.0F;
 }
 
 int Go::stone(const Rules& rules, const State& s, int point) { return rules.ops->stone(s, point); }

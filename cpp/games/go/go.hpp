@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -87,6 +88,10 @@ struct Go {
   static void copy(const Rules& rules, State& to, const State& from);
   // Plays random moves to the end and says who won, as outcome() does (game/state.hpp).
   static int rollout(const Rules& rules, const State& s, Rng& rng, std::span<float> out);
+  // Whose each point is under the scoring, and Black's points less White's and komi
+  // (game/state.hpp).
+  static std::optional<float> count(const Rules& rules, const State& s,
+                                    std::span<std::int8_t> owner);
 
   // Beyond the contract, for GTP, SGF and analyses. Points are y * size + x from the top left.
   static int stone(const Rules& rules, const State& s, int point);  // go::Colour

@@ -1,5 +1,6 @@
 #include "games/go/ops.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -115,7 +116,7 @@ struct Sized {
   }
 
   // Chinese counting takes off what is dead for certain, as players would agree to.
-  static int margin(const Rules& r, const State& s) {
+  static std::array<Set, 2> counted(const Rules& r, const State& s) {
     std::array<Set, 2> stones = at(s).board.stones;
     if (r.scoring == Go::Scoring::chinese) {
       for (std::size_t c = 0; c < 2; ++c) {
@@ -123,7 +124,14 @@ struct Sized {
         stones[1 - c] = stones[1 - c] - alive.territory();
       }
     }
-    return area_margin<N>(stones);
+    return stones;
+  }
+  static int margin(const Rules& r, const State& s) { return area_margin<N>(counted(r, s)); }
+  static void owner(const Rules& r, const State& s, std::span<std::int8_t> out) {
+    const auto owned = area<N>(counted(r, s));
+    std::ranges::fill(out, std::int8_t{0});
+    owned[0].for_each([&](int p) { out[static_cast<std::size_t>(p)] = 1; });
+    owned[1].for_each([&](int p) { out[static_cast<std::size_t>(p)] = -1; });
   }
   static int margin_without(const Rules&, const State& s, std::span<const int> dead) {
     std::array<Set, 2> stones = at(s).board.stones;
@@ -183,6 +191,7 @@ struct Sized {
                             .tactical_move = tactical_move,
                             .observe = observe,
                             .margin = margin,
+                            .owner = owner,
                             .margin_without = margin_without,
                             .stone = stone,
                             .ko_point = ko_point,

@@ -20,6 +20,7 @@ struct Ops {
   int (*tactical_move)(const Rules&, const State&, int seat, Rng&);
   void (*observe)(const Rules&, const State&, int seat, std::span<std::byte* const>);
   int (*margin)(const Rules&, const State&);  // area, as the scoring rule counts it, without komi
+  void (*owner)(const Rules&, const State&, std::span<std::int8_t>);  // of each point: +1 Black's
   int (*margin_without)(const Rules&, const State&, std::span<const int> dead);
   int (*stone)(const State&, int point);
   int (*ko_point)(const State&);  // or -1

@@ -1,5 +1,6 @@
 // Go: stones, captures, ko and superko, suicide, counting, parameters.
 #include <cstring>
+#include <numeric>
 
 #include "game/perft.hpp"
 #include "game/state.hpp"
@@ -49,6 +50,57 @@ void compare(int size, const char* ko, bool suicide, std::uint64_t match) {
     }
   }
   CHECK(m.s.margin2 == 2 * slow.margin() - m.rules.komi2);
+  std::vector<std::int8_t> owner(static_cast<std::size_t>(m.rules.points()));
+  CHECK(Go::count(m.rules, m.s, owner) == static_cast<float>(m.s.margin2) / 2.0F);
+  CHECK(std::accumulate(owner.begin(), owner.end(), 0) == slow.margin());
+}
+
+// Whose each point is: X, O, or . for nobody's; with the points, or `none` where nothing is
+// counted.
+std::string counted(const M& m) {
+  std::vector<std::int8_t> owner(static_cast<std::size_t>(m.rules.points()));
+  const auto points = Go::count(m.rules, m.s, owner);
+  if (!points) return "none";
+  std::string out = std::to_string(static_cast<int>(2 * *points)) + " halves";
+  for (int p = 0; p < m.rules.points(); ++p) {
+    out += p % m.rules.size == 0 ? "\n    " : " ";
+    out += ".XO"[static_cast<std::size_t>((3 + owner[static_cast<std::size_t>(p)]) % 3)];
+  }
+  return out;
+}
+
+TEST_CASE("go: who owns what in the end, under both countings") {
+  const auto end = [](const char* scoring) {
+    M m(R"(
+    . X O . X
+    X X X X X
+    . . . . .
+    O O O O O
+    . . . . .)",
+        "black", {{"komi", "0.5"}, {"scoring", scoring}});
+    CHECK(counted(m) == "none");  // not over
+    m.play("pass");
+    m.play("pass");
+    return counted(m);
+  };
+  // White c5 stands as it is, and what lies between it and Black is nobody's.
+  CHECK(end("tromp_taylor") == R"(-7 halves
+    X X O . X
+    X X X X X
+    . . . . .
+    O O O O O
+    O O O O O)");
+  CHECK(end("chinese") == R"(-1 halves
+    X X X X X
+    X X X X X
+    . . . . .
+    O O O O O
+    O O O O O)");
+  M m(Params{{"size", "5"}, {"resignation", "on"}});
+  m.play("c3");
+  m.play(m.rules.resign());
+  CHECK(m.s.over == 1);
+  CHECK(counted(m) == "none");
 }
 
 TEST_CASE("go: random matches agree with the plain rules, all boards, kos and suicides") {

@@ -128,6 +128,8 @@ class GameSpec(msgspec.Struct, frozen=True):
     deterministic: bool = False  # the same moves from a position lead to the same position (bots apart)
     #: The team of each seat; empty where every seat plays for itself.
     teams: tuple[int, ...] = ()
+    #: Cells of the board, row by row, whose owners the game counts when a match ends; 0 = it counts none.
+    counted_cells: int = 0
 
     @property
     def mask_size(self) -> int:

@@ -168,3 +168,18 @@ class HostedGames:
         """Positions of recorded matches, led to again by their moves. Raises ``SearchError``."""
         source = Source(self._maker(params))
         core.read_hosted_positions(source, seed, match, actions, offset, first, wanted, rows, obs, mask)
+
+    def read_ends(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        seed: int,
+        match: object,
+        actions: object,
+        offset: object,
+        ownership: object,
+        score: object,
+        counted: object,
+    ) -> None:
+        """Raises ``SearchError``: a Python game has no way to say who owns what at its end."""
+        raise SearchError(f"{self._reference} does not count who owns what at the end of a match")

@@ -69,6 +69,19 @@ class SearchableGames(Protocol):
         mask: object,
     ) -> None: ...
 
+    def read_ends(
+        self,
+        game: str,
+        params: Mapping[str, str],
+        seed: int,
+        match: object,
+        actions: object,
+        offset: object,
+        ownership: object,
+        score: object,
+        counted: object,
+    ) -> None: ...
+
 
 class NativeGames(SearchableGames, Protocol):
     """A compiled module that holds games: ``core``, or one made with ``LUDUS_GAME_MODULE``.

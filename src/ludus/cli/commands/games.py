@@ -163,6 +163,11 @@ def describe(spec: GameSpec) -> str:
         f"{spec.seats} seats, {how}; a policy sees {sees}; at most {spec.max_ticks} ticks; "
         f"frame skip {spec.default_frame_skip} by default; spec {spec.spec_hash}",
     ]
+    if spec.counted_cells:
+        parts.append(
+            f"at the end of a match the owners of {spec.counted_cells} cells are counted, which policies can "
+            "learn (policy.ownership, policy.score)"
+        )
     if spec.bots:
         parts += ["", "bots", console.table([(b.name, b.meaning) for b in spec.bots], indent="  ")]
     if spec.params:
