@@ -20,6 +20,10 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``blocks`` above 0 is another network: AlphaGo Zero's residual tower of that many blocks of ``filters``
     filters, for games on a board (``residual.py``); of the settings above it reads ``inputs`` alone.
+
+    ``ownership`` and ``score`` give that tower heads which foretell whose each cell will be when the match is
+    counted, and by how many points (Wu 2019, section 4.1), for games that count (``GameSpec.counted_cells``).
+    They are for learning: what searches and acts never evaluates them.
     """
 
     inputs: tuple[str, ...] = ()
@@ -41,3 +45,5 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     blocks: Natural = 0
     filters: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 64
     value_hidden: Count = 64
+    ownership: bool = False
+    score: bool = False

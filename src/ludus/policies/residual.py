@@ -4,6 +4,10 @@
 convolution to two planes, linear) and a value head (1x1 convolution to one plane, linear, linear, tanh).
 Every convolution is followed by batch normalisation and ReLU.
 
+Two more heads may be there only to be learned (Wu 2019, section 4.1; :meth:`ResidualNetwork.learned`): whose
+each cell will be (1x1 convolution to one plane), and by how many points (mean and maximum over the board,
+linear).
+
 Batch normalisation learns with the statistics of its batch and acts with stored ones. Stored ones that
 trail behind the weights cost the paper (003, appendix C) strength, so nothing is averaged while training:
 :meth:`ResidualNetwork.measure` takes the plain mean over fresh batches for the weights as they are, and is
@@ -14,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -77,6 +82,18 @@ class Block(nn.Module):
         return functional.relu(x + self.second(functional.relu(self.first(x))))
 
 
+SCORE_UNIT = 20.0  # points that the score head's 1 stands for, as in KataGo
+
+
+class Learned(NamedTuple):
+    """All outputs for ``N`` positions; those of heads that are not there are None."""
+
+    logits: Tensor  # [N, A]
+    value: Tensor  # [N]
+    ownership: Tensor | None  # [N, cells]: log-odds of the deciding seat's owning a cell
+    score: Tensor | None  # [N]: points of the deciding seat less the opponent's
+
+
 class ResidualNetwork(PolicyNetwork):
     """A :class:`PolicyNetwork` by what it does. Reads planes of one size; vectors become constant planes.
 
@@ -114,6 +131,19 @@ class ResidualNetwork(PolicyNetwork):
         self.value_plane = Convolution(config.filters, 1, 1)
         self.value_inner = nn.Linear(cells, config.value_hidden)
         self.value_head = nn.Linear(config.value_hidden, 1)
+        # After all others: with or without them the rest begins with the same numbers.
+        self.ownership_plane: nn.Conv2d | None = None
+        self.score_head: nn.Linear | None = None
+        for key in ("ownership", "score"):
+            if getattr(config, key) and spec.counted_cells != cells:
+                raise ValueError(
+                    f"policy.{key} = true: {spec.name} counts the owners of {spec.counted_cells} cells at "
+                    f"the end of a match, expected the {cells} of its board"
+                )
+        if config.ownership:
+            self.ownership_plane = nn.Conv2d(config.filters, 1, 1)
+        if config.score:
+            self.score_head = nn.Linear(2 * config.filters, 1)
         self.recurrent, self.values, self.normaliser = None, None, None
         if seed is not None:
             self._initialise(seed)
@@ -126,7 +156,8 @@ class ResidualNetwork(PolicyNetwork):
             for module in self.modules():
                 if isinstance(module, nn.Conv2d | nn.Linear):
                     fan_in = module.weight[0].numel()
-                    gain = 0.1 if module in (self.policy_head, self.value_head) else math.sqrt(2.0)
+                    last = (self.policy_head, self.value_head, self.ownership_plane, self.score_head)
+                    gain = 0.1 if module in last else math.sqrt(2.0)
                     module.weight.normal_(0.0, gain / math.sqrt(fan_in), generator=generator)
                     if module.bias is not None:
                         module.bias.zero_()
@@ -150,9 +181,29 @@ class ResidualNetwork(PolicyNetwork):
 
     def outputs(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """``float32[N, C, H, W]`` -> logits ``float32[N, A]``, values ``float32[N]``."""
+        return self._acting_heads(self._features(planes))
+
+    def learned(self, planes: Tensor) -> Learned:
+        """:meth:`outputs`, and what the heads say that are there to be learned alone."""
+        x = self._features(planes)
+        logits, value = self._acting_heads(x)
+        ownership = score = None
+        if self.ownership_plane is not None:
+            with self._autocast():
+                ownership = self.ownership_plane(x).flatten(1)
+            ownership = ownership.float()
+        if self.score_head is not None:
+            pooled = torch.cat([x.float().mean((2, 3)), x.float().amax((2, 3))], dim=1)
+            score = SCORE_UNIT * self.score_head(pooled).squeeze(-1)
+        return Learned(logits, value, ownership, score)
+
+    def _features(self, planes: Tensor) -> Tensor:
         with self._autocast():
-            x = functional.relu(self.stem(planes))
-            x = self.tower(x)
+            x: Tensor = self.tower(functional.relu(self.stem(planes)))
+        return x
+
+    def _acting_heads(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        with self._autocast():
             policy = functional.relu(self.policy_planes(x)).flatten(1)
             value = functional.relu(self.value_plane(x)).flatten(1)
             value = functional.relu(self.value_inner(value))

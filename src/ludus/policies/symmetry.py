@@ -19,15 +19,16 @@ class Symmetries:
 
     def __init__(self, spec: GameSpec) -> None:
         self.count = {"none": 1, "mirror": 2, "dihedral": 8}[spec.symmetry]
-        boards = {t.shape[1:] for t in spec.observation if len(t.shape) == 3}
+        boards = {(t.shape[1], t.shape[2]) for t in spec.observation if len(t.shape) == 3}
         if self.count > 1 and len(boards) != 1:
             raise ValueError(f"{spec.name}: symmetry {spec.symmetry!r} of boards of {len(boards)} sizes")
+        self.board = next(iter(boards), (0, 0))
         choices = spec.heads[0].size
         #: [count, A]: what choice i becomes
         self.choice: npt.NDArray[np.int64] = np.tile(np.arange(choices), (self.count, 1))
         if self.count == 1:
             return
-        ((height, width),) = boards
+        height, width = self.board
         cells = np.arange(height * width).reshape(height, width)
         for k in range(1, self.count):
             if choices == width and choices < height * width:
@@ -44,6 +45,13 @@ class Symmetries:
         if k & 2:
             planes = planes.flip(2)
         return planes.transpose(2, 3) if k & 4 else planes
+
+    def cells(self, cells: Tensor, k: int) -> Tensor:
+        """A number a cell, row by row, ``[N, H * W]``, under transformation ``k``."""
+        if k == 0:
+            return cells
+        height, width = self.board
+        return self.planes(cells.reshape(-1, 1, height, width), k).reshape(len(cells), -1)
 
     def to_turned(self, policy: Tensor, k: int) -> Tensor:
         """A policy ``[N, A]`` over the choices of a board as that of the board under ``k``."""

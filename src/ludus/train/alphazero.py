@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.algorithms.alphazero.learner import LearnStats, acting_copy
-from ludus.algorithms.alphazero.samples import Positions
+from ludus.algorithms.alphazero.samples import Ends, Positions
 from ludus.flow import Weights
 from ludus.flow.slab import Array
 from ludus.policies.residual import ResidualNetwork
@@ -74,6 +74,7 @@ class AlphaZeroTrainer(RunBase):
         self._lowest: npt.NDArray[np.float32] = np.zeros(0, np.float32)
         self._saved_games = -1
         self._lag: dict[int, int] = {}
+        self._learns_ends = preset.policy.ownership or preset.policy.score
         if checkpoint is None:
             self.log.event("started", seed=preset.run.seed)
             parts.learner.publish(None)
@@ -248,7 +249,7 @@ class AlphaZeroTrainer(RunBase):
         self._move_resign()
 
     def _take_in(self, number: int, games: Games) -> None:
-        left = self.parts.window.add(number, games)
+        left = self.parts.window.add(number, games, self._ends(games) if self._learns_ends else None)
         kept = {c.number for c in self.parts.window.chunks}
         self.state.chunks = sorted(kept)
         # Files go only when no checkpoint on disk needs them any more: with the next one that is written.
@@ -297,11 +298,28 @@ class AlphaZeroTrainer(RunBase):
         )
         return obs, mask
 
+    def _ends(self, games: Games) -> Ends:
+        """How the matches ended for seat 0, played to their ends again. Raises ``RunFailed``."""
+        parts = self.parts
+        ends = Ends.empty(len(games), parts.spec.counted_cells)
+        offset = np.concatenate([[0], np.cumsum(games.plies, dtype=np.int64)])
+        with _fitting():
+            parts.game.games.read_ends(
+                parts.game.name,
+                parts.params,
+                parts.seed,
+                games.match,
+                games.action,
+                offset,
+                ends.ownership,
+                ends.score,
+                ends.counted,
+            )
+        return ends
+
     def _draw(self, count: int) -> Positions:
-        try:
+        with _fitting():
             return self.parts.window.draw(count, self._random, self._lead)
-        except SearchError as error:
-            raise RunFailed(f"recorded matches do not fit the game: {error}") from error
 
     def _learn(self) -> LearnStats:
         batch = self.config.batch
@@ -311,7 +329,7 @@ class AlphaZeroTrainer(RunBase):
         while due > 0 and not self._interrupted:
             now = min(due, max(1, BLOCK // batch))
             stats = self.parts.learner.learn(self._draw(now * batch), self._progress())
-            if not (np.isfinite(stats.policy_loss) and np.isfinite(stats.value_loss)):
+            if not all(np.isfinite(x) for n, x in stats.numbers().items() if n.endswith("_loss")):
                 raise RunFailed(
                     f"version {self.version}: the loss is not finite; "
                     "lower algorithm.learning_rate, then resume"
@@ -429,7 +447,7 @@ class AlphaZeroTrainer(RunBase):
             ticks=state.budget.ticks,
             matches=state.games,
             progress=self._progress(),
-            loss=msgspec.to_builtins(stats) | {"samples": float(stats.samples)},
+            loss=stats.numbers() | {"samples": float(stats.samples)},
             lag_mean=sum(b * n for b, n in lag.items()) / count,
             lag_max=max(lag, default=0),
             lag=dict(sorted(lag.items())),
@@ -466,12 +484,25 @@ class AlphaZeroTrainer(RunBase):
         self._record(metrics)
 
 
+@contextmanager
+def _fitting() -> Iterator[None]:
+    """Turns what the core says of recorded matches that the game does not allow into ``RunFailed``."""
+    try:
+        yield
+    except SearchError as error:
+        raise RunFailed(f"recorded matches do not fit the game: {error}") from error
+
+
 def _merged(a: LearnStats, b: LearnStats) -> LearnStats:
     """Means over the samples of both."""
     count = max(1, a.samples + b.samples)
 
     def mean(name: str) -> float:
         return float(getattr(a, name) * a.samples + getattr(b, name) * b.samples) / count
+
+    def ends_mean(name: str) -> float | None:
+        parts = [(getattr(s, name), s.counted) for s in (a, b) if getattr(s, name) is not None]
+        return float(sum(x * n for x, n in parts)) / sum(n for _, n in parts) if parts else None
 
     return LearnStats(
         minibatches=a.minibatches + b.minibatches,
@@ -481,4 +512,7 @@ def _merged(a: LearnStats, b: LearnStats) -> LearnStats:
         value_loss=mean("value_loss"),
         grad_norm=mean("grad_norm"),
         learning_rate=b.learning_rate,
+        counted=a.counted + b.counted,
+        ownership_loss=ends_mean("ownership_loss"),
+        score_loss=ends_mean("score_loss"),
     )

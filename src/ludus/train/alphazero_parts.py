@@ -17,6 +17,7 @@ from ludus.search.network import NetworkEvaluator
 from ludus.train.config import Preset
 from ludus.train.errors import ConfigError
 from ludus.train.hardware import device_name, precision_name, thread_count
+from ludus.train.preset_game import ends_problems
 from ludus.train.stopping import Budget
 from ludus.train.wiring import SEED_NETWORK, SEED_POOL, derive_seed, resolve_spec
 
@@ -73,6 +74,8 @@ def build_alphazero(preset: Preset) -> AlphaZeroParts:
     assert isinstance(config, AlphaZeroConfig)
     torch.set_num_threads(1)
     spec, params = resolve_spec(preset)
+    for problem in ends_problems(preset, spec):
+        raise ConfigError(problem.text)
     run = preset.run
     device, threads = device_name(run), thread_count(run)
     precision = precision_name(run, device)

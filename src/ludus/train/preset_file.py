@@ -261,6 +261,9 @@ def _together(preset: Preset) -> Iterator[Problem]:
                 yield Problem(name, f'{name}: is read by algorithm.name = "alphazero" alone')
         if policy.blocks > 0:
             yield Problem("policy.blocks", 'policy.blocks: a residual tower is learned by "alphazero" alone')
+        for name in ("ownership", "score"):
+            if getattr(policy, name):
+                yield Problem(f"policy.{name}", f'policy.{name}: is learned by "alphazero" alone')
     elif policy.blocks == 0:
         text = "policy.blocks = 0: alphazero learns a residual tower, expected 1 or more"
         yield Problem("policy.blocks", text)

@@ -55,6 +55,7 @@ def check_game(loaded: LoadedPreset) -> GameSpec:
         except ValueError as error:
             problems = [Problem("game.params", line) for line in str(error).splitlines()]
     problems += [*_bot_problems(preset, declared), *_input_problems(preset, declared)]
+    problems += ends_problems(preset, declared)
     if problems:
         raise PresetError([f"{loaded.where(p.path)}: {p.text}" for p in problems])
     return declared
@@ -128,6 +129,19 @@ def _search_problems(path: str, name: str, declared: GameSpec) -> Iterator[Probl
         yield Problem(path, f"{path}: {error}")
     if not (declared.turn_based and declared.perfect_information and declared.deterministic):
         yield Problem(path, f"{path}: {name}: {declared.name} cannot be searched")
+
+
+def ends_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
+    """Heads for how a match ends, in a game that does not say who owns what then."""
+    for key in ("ownership", "score"):
+        if getattr(preset.policy, key) and declared.counted_cells == 0:
+            path = f"policy.{key}"
+            counting = ", ".join(name for name in list_games() if spec(name).counted_cells > 0)
+            yield Problem(
+                path,
+                f"{path} = true: {declared.name} does not count who owns what at the end of a match; "
+                f"games that do: {counting}",
+            )
 
 
 def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:

@@ -171,16 +171,20 @@ def _curve_plot(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
 
 
 def _search_table(updates: Sequence[UpdateMetrics]) -> list[str]:
+    ends = {"ownership_loss": "ownership loss", "score_loss": "score loss"}
+    learned = [name for name in ends if any(name in u.loss for u in updates)]
+    more = "".join(f" {ends[name]} |" for name in learned)
     lines = [
-        "| positions | minutes | matches | policy loss | above its least | value loss | rate | plies a match "
-        "| first seat won | evaluations/s | batches filled |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        f"| positions | minutes | matches | policy loss | above its least | value loss |{more} rate "
+        "| plies a match | first seat won | evaluations/s | batches filled |",
+        "|---|---|---|---|---|---|---|---|---|---|---|" + "---|" * len(learned),
     ]
     for u in thinned(updates, CURVE_ROWS):
         loss, search = u.loss, u.search
+        more = "".join(f" {loss[name]:.3f} |" if name in loss else " |" for name in learned)
         lines.append(
             f"| {u.steps:,} | {u.time.minutes:.2f} | {u.matches:,} | {loss['policy_loss']:.3f} "
-            f"| {loss['policy_excess']:.3f} | {loss['value_loss']:.3f} | {loss['learning_rate']:.2g} "
+            f"| {loss['policy_excess']:.3f} | {loss['value_loss']:.3f} |{more} {loss['learning_rate']:.2g} "
             f"| {u.mean_ticks:.1f} | {next(iter(u.win_rate.values()), 0.0):.1%} "
             f"| {search.get('evaluations_per_s', 0.0):,.0f} | {search.get('batch_fill', 0.0):.0%} |"
         )

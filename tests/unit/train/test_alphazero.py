@@ -143,6 +143,64 @@ def test_presets_say_what_is_wrong_with_them() -> None:
     assert parse_preset(to_toml(preset()).encode(), "again").preset == preset()
 
 
+GO = {
+    "game.name": "go",
+    "game.params.size": "5",
+    "evaluation.against": "random",
+    "policy.filters": "16",
+    "policy.ownership": "true",
+    "policy.score": "true",
+    "algorithm.learning_rate": "0.05",
+    "algorithm.round_positions": "600",
+    "evaluation.final_matches": "2",
+    "run.max_steps": "2400",
+}
+
+
+def test_a_run_learns_how_matches_end(tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    start_run(preset(**GO), run_dir)
+    run = RunDirectory.open(run_dir)
+    losses = [r["loss"] for r in read_jsonl(run.metrics) if r["kind"] == "update"]
+    learned = [msgspec.convert(x, dict[str, float]) for x in losses]
+    learned = [x for x in learned if x["minibatches"]]
+    assert len(learned) >= 2
+    assert all(x["counted"] == x["samples"] for x in learned)  # nobody gives up here
+    assert learned[-1]["ownership_loss"] < 0.65  # ln 2 knows nothing
+    assert "| value loss | ownership loss | score loss |" in run.report.read_text()
+    more = resume_run(
+        run_dir,
+        more=lambda p: msgspec.structs.replace(p, run=msgspec.structs.replace(p.run, max_steps=3000)),
+    )
+    assert more.steps >= 3000
+    newest = msgspec.convert([r for r in read_jsonl(run.metrics) if r["kind"] == "update"][-1]["loss"], dict)
+    assert newest["counted"] > 0
+    assert evaluate(f"{run_dir}@last+search:4", "random", matches=2).matches == 2
+
+
+def test_ownership_and_score_are_refused_where_nothing_is_counted(tmp_path: Path) -> None:
+    for key in ("ownership", "score"):
+        message = rf"policy\.{key} = true: tic_tac_toe does not count .*; games that do: go"
+        with pytest.raises(ConfigError, match=message):
+            start_run(preset(**{f"policy.{key}": "true"}), tmp_path / "run")
+        with pytest.raises(PresetError, match=message):
+            check_game(load_preset("tic_tac_toe-alphazero", {f"policy.{key}": "true"}))
+        with pytest.raises(PresetError, match=rf'policy\.{key}: is learned by "alphazero" alone'):
+            load_preset("minirts", {f"policy.{key}": "true"})
+    assert not (tmp_path / "run").exists()
+
+
+def test_ownership_is_refused_for_games_written_in_python(tmp_path: Path) -> None:
+    pytest.importorskip("pyspiel")
+    changes = {
+        "game.name": "openspiel/tic_tac_toe",
+        "evaluation.against": "random",
+        "policy.ownership": "true",
+    }
+    with pytest.raises(ConfigError, match=r"policy\.ownership = true: openspiel/tic_tac_toe does not count"):
+        start_run(preset(**changes), tmp_path / "run")
+
+
 def test_games_that_cannot_be_searched_leave_no_directory(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
         start_run(preset(**{"game.name": "minirts", "evaluation.against": "simple"}), tmp_path / "run")

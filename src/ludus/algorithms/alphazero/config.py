@@ -28,6 +28,9 @@ class AlphaZeroConfig(
     papers), ``cosine`` and ``linear`` fall to ``rate_factor`` of it over the budget. ``ema``: self-play
     plays with this running average of the weights (0 = with the weights themselves).
 
+    ``ownership_coefficient`` and ``score_coefficient`` weigh what ``policy.ownership`` and ``policy.score``
+    learn, as in KataGo's trainer: the mean cross entropy of a cell, and Huber's loss in points.
+
     ``gate``: AlphaGo Zero's: new weights play only once they have won ``gate_score`` of ``gate_matches``
     against
     those that play now; decided early by a sequential test. Without it, AlphaZero's way: always the newest.
@@ -44,6 +47,8 @@ class AlphaZeroConfig(
     batch: Count = 256
     value_coefficient: NonNegative = 1.0
     value_mix: Share = 0.0
+    ownership_coefficient: NonNegative = 1.5
+    score_coefficient: NonNegative = 0.0015
     max_grad_norm: NonNegative = 0.0
     ema: Share = 0.0
     round_positions: Count = 8192

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import cast
 
 import msgspec
@@ -17,14 +17,14 @@ import torch
 from torch import Tensor
 
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
-from ludus.algorithms.alphazero.loss import alphazero_loss, masked_log_probs
+from ludus.algorithms.alphazero.loss import EndsLoss, alphazero_loss, ends_loss, masked_log_probs
 from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.parameters import Adam, FlatParameters, replica_of
 from ludus.flow import GameSpec, Weights, WeightsMeta
 from ludus.flow.slab import Array
 from ludus.policies.config import PolicyConfig
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.residual import ResidualNetwork, make_network
+from ludus.policies.residual import Learned, ResidualNetwork, make_network
 from ludus.policies.symmetry import Symmetries
 
 
@@ -39,6 +39,16 @@ class LearnStats:
     value_loss: float = 0.0
     grad_norm: float = 0.0
     learning_rate: float = 0.0
+    counted: int = 0  # samples whose match was counted; what follows are means over these, None without any
+    ownership_loss: float | None = None  # cross entropy of a cell's owner, nats
+    score_loss: float | None = None  # Huber's, points
+
+    def numbers(self) -> dict[str, float]:
+        """Those that there are, by name: nothing of ends where none are learned."""
+        ends = ("counted", "ownership_loss", "score_loss")
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        learned = values["ownership_loss"] is not None or values["score_loss"] is not None
+        return {n: v for n, v in values.items() if v is not None and (learned or n not in ends)}
 
 
 class AlphaZeroLearner:
@@ -94,7 +104,7 @@ class AlphaZeroLearner:
     def learn(self, positions: Positions, progress: float) -> LearnStats:
         """Minibatches over ``positions``, in their order. ``progress``: 0..1 of the budget, for schedules."""
         stats = LearnStats()
-        sums = np.zeros(3)
+        sums = np.zeros(5)
         norms = 0.0
         for batch in positions.batches(self.config.batch):
             rate = self._rate(progress)
@@ -103,11 +113,17 @@ class AlphaZeroLearner:
             sums += results
             stats.minibatches += 1
             stats.samples += len(batch)
+            stats.counted += _counted(batch)
             stats.learning_rate = rate
         count = max(1, stats.samples)
-        policy, value, entropy = (float(x) / count for x in sums)
+        policy, value, entropy = (float(x) / count for x in sums[:3])
         stats.policy_loss, stats.value_loss, stats.policy_excess = policy, value, policy - entropy
         stats.grad_norm = norms / max(1, stats.minibatches)
+        if stats.counted:
+            if self.network.ownership_plane is not None:
+                stats.ownership_loss = float(sums[3]) / stats.counted
+            if self.network.score_head is not None:
+                stats.score_loss = float(sums[4]) / stats.counted
         return stats
 
     def _rate(self, progress: float) -> float:
@@ -124,8 +140,10 @@ class AlphaZeroLearner:
         cuts = np.array_split(np.arange(len(batch)), self.threads)
         count = self.symmetries.count if self.symmetries is not None else 1
         turns = [int(k) for k in self._random.integers(0, count, self.threads * 2)]
+        # Gradients are divided by all samples in the end; those of the ends are means over the counted ones.
+        scale = len(batch) / max(1, _counted(batch))
         jobs = [
-            (i, batch.take(slice(int(cut[0]), int(cut[-1]) + 1)), turns[2 * i : 2 * i + 2])
+            (i, batch.take(slice(int(cut[0]), int(cut[-1]) + 1)), turns[2 * i : 2 * i + 2], scale)
             for i, cut in enumerate(cuts)
             if len(cut)
         ]
@@ -139,7 +157,7 @@ class AlphaZeroLearner:
         return total
 
     def _part(
-        self, worker: int, part: Positions, turns: list[int]
+        self, worker: int, part: Positions, turns: list[int], ends_scale: float
     ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         """Gradient of the loss summed over ``part`` into the worker's own vector; its two halves turn
         apart.
@@ -152,23 +170,44 @@ class AlphaZeroLearner:
         policy = torch.from_numpy(part.policy).to(device)
         mask = torch.from_numpy(part.mask).to(device)
         if self.symmetries is not None and self.symmetries.count > 1:
-            half = len(part) // 2
-            pieces = [(slice(0, half), turns[0]), (slice(half, None), turns[1])]
-            s = self.symmetries
+            s, pieces = self.symmetries, _halves(part, turns)
             planes = torch.cat([s.planes(planes[cut], k) for cut, k in pieces])
             policy = torch.cat([s.to_turned(policy[cut], k) for cut, k in pieces])
             mask = torch.cat([s.to_turned(mask[cut], k) for cut, k in pieces])
         planes = planes.contiguous(memory_format=torch.channels_last)
-        logits, value = network.outputs(planes)
+        out = network.learned(planes)
         loss = alphazero_loss(
-            masked_log_probs(logits, mask),
-            value,
+            masked_log_probs(out.logits, mask),
+            out.value,
             policy,
             torch.from_numpy(part.value).to(device),
             self.config.value_coefficient,
         )
-        self.parameters.gradient(loss.total, network, self._gradients[worker])
-        return torch.stack([loss.policy, loss.value, loss.entropy]).double().cpu().numpy()
+        ends = self._ends_loss(out, part, turns)
+        total = loss.total if ends is None else loss.total + ends_scale * ends.total
+        self.parameters.gradient(total, network, self._gradients[worker])
+        zero = torch.zeros_like(loss.policy)
+        told = [zero, zero] if ends is None else [ends.ownership, ends.score]
+        return torch.stack([loss.policy, loss.value, loss.entropy, *told]).double().cpu().numpy()
+
+    def _ends_loss(self, out: Learned, part: Positions, turns: list[int]) -> EndsLoss | None:
+        """Of the heads for ownership and score, if there are any and something to learn."""
+        if part.ends is None or (out.ownership is None and out.score is None):
+            return None
+        device = out.value.device
+        ownership = torch.from_numpy(part.ends.ownership).to(device)
+        if self.symmetries is not None:
+            s = self.symmetries
+            ownership = torch.cat([s.cells(ownership[cut], k) for cut, k in _halves(part, turns)])
+        return ends_loss(
+            out.ownership,
+            out.score,
+            ownership,
+            torch.from_numpy(part.ends.score).to(device),
+            torch.from_numpy(part.ends.counted).to(device),
+            self.config.ownership_coefficient,
+            self.config.score_coefficient,
+        )
 
     @torch.no_grad()
     def _apply(self, count: int, rate: float) -> float:
@@ -299,6 +338,16 @@ class AlphaZeroLearner:
         if self._executor is not None:
             self._executor.shutdown()
             self._executor = None
+
+
+def _halves(part: Positions, turns: list[int]) -> list[tuple[slice, int]]:
+    """The two halves of a part, each with the transformation that it is read under."""
+    half = len(part) // 2
+    return [(slice(0, half), turns[0]), (slice(half, None), turns[1])]
+
+
+def _counted(positions: Positions) -> int:
+    return 0 if positions.ends is None else int(positions.ends.counted.sum())
 
 
 def acting_copy(network: PolicyNetwork) -> ResidualNetwork:

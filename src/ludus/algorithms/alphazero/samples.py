@@ -1,14 +1,50 @@
-"""Positions to learn from, as arrays."""
+"""Positions to learn from and ends of matches, as arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ludus.flow.slab import Array
+
+
+@dataclass(slots=True)
+class Ends:
+    """How ``N`` matches ended, or the matches of ``N`` positions, for one seat.
+
+    A match that was given up or cut off was not counted: its other entries are 0 and mean nothing.
+    """
+
+    counted: npt.NDArray[np.uint8]  # [N], 0 or 1
+    ownership: npt.NDArray[np.int8]  # [N, cells]: +1 own, 0 nobody's, -1 the opponent's
+    score: npt.NDArray[np.float32]  # [N], own points less the opponent's, komi included
+
+    @classmethod
+    def empty(cls, count: int, cells: int) -> Ends:
+        """Of ``count`` matches that were not counted."""
+        return cls(np.zeros(count, np.uint8), np.zeros((count, cells), np.int8), np.zeros(count, np.float32))
+
+    @classmethod
+    def join(cls, parts: Sequence[Ends]) -> Ends:
+        """One after the other."""
+        return cls(
+            np.concatenate([p.counted for p in parts]),
+            np.concatenate([p.ownership for p in parts]),
+            np.concatenate([p.score for p in parts]),
+        )
+
+    def take(self, index: npt.NDArray[np.int64] | slice) -> Ends:
+        """Some of them."""
+        return Ends(self.counted[index], self.ownership[index], self.score[index])
+
+    def seen_by(self, seat: npt.NDArray[np.uint8]) -> Ends:
+        """Of ends for seat 0: for ``seat: [N]``."""
+        sign = np.where(seat == 0, 1, -1)
+        ownership = self.ownership * sign.astype(np.int8)[:, None]
+        return Ends(self.counted, ownership, self.score * sign.astype(np.float32))
 
 
 @dataclass(slots=True)
@@ -19,6 +55,7 @@ class Positions:
     mask: npt.NDArray[np.uint8]  # [N, A]
     policy: npt.NDArray[np.float32]  # [N, A], sums to 1
     value: npt.NDArray[np.float32]  # [N], for the seat that decides
+    ends: Ends | None = None  # for the seat that decides; None where nobody asked for them
 
     def __len__(self) -> int:
         return len(self.value)
@@ -26,7 +63,8 @@ class Positions:
     def take(self, index: npt.NDArray[np.int64] | slice) -> Positions:
         """Some of them."""
         obs = {name: a[index] for name, a in self.obs.items()}
-        return Positions(obs, self.mask[index], self.policy[index], self.value[index])
+        ends = None if self.ends is None else self.ends.take(index)
+        return Positions(obs, self.mask[index], self.policy[index], self.value[index], ends)
 
     def batches(self, size: int) -> Iterator[Positions]:
         """Whole minibatches in order; what does not fill one is left out."""

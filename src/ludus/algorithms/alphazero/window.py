@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
-from ludus.algorithms.alphazero.samples import Positions
+from ludus.algorithms.alphazero.samples import Ends, Positions
 from ludus.flow.slab import Array
 from ludus.search import Games
 
@@ -33,10 +33,10 @@ EVEN_LOW, EVEN_HIGH = 0.45, 0.55  # ELF OpenGo's bounds of the share of seat 0's
 
 
 class Chunk:
-    """Matches that came together, with where each begins."""
+    """Matches that came together, with where each begins; how they ended for seat 0 where that is learned."""
 
-    def __init__(self, number: int, games: Games) -> None:
-        self.number, self.games = number, games
+    def __init__(self, number: int, games: Games, ends: Ends | None) -> None:
+        self.number, self.games, self.ends = number, games, ends
         self.offset: Ints = np.concatenate([[0], np.cumsum(games.plies, dtype=np.int64)])
         self.pairs: Ints = np.concatenate([[0], np.cumsum(games.targets, dtype=np.int64)])
         full = np.flatnonzero(games.full)
@@ -70,9 +70,12 @@ class Window:
         """Whether there is enough to learn from."""
         return self.total_games >= self.config.window_games_min and self.positions > 0
 
-    def add(self, number: int, games: Games) -> list[int]:
-        """Takes matches in; gives the numbers of the chunks that have left."""
-        self.chunks.append(Chunk(number, games))
+    def add(self, number: int, games: Games, ends: Ends | None = None) -> list[int]:
+        """Takes matches in; gives the numbers of the chunks that have left.
+
+        ``ends``: of the matches for seat 0, for all chunks or for none.
+        """
+        self.chunks.append(Chunk(number, games, ends))
         self.total_games += len(games)
         config = self.config
         wanted = max(round(self.total_games * config.window_share), config.window_games_min)
@@ -101,11 +104,13 @@ class Window:
             rows.append(where[order])
         back = np.empty(count, np.int64)
         back[np.concatenate(rows)] = np.arange(count)
+        known = [p.ends for p in parts if p.ends is not None]
         return Positions(
             {name: np.concatenate([p.obs[name] for p in parts])[back] for name in parts[0].obs},
             np.concatenate([p.mask for p in parts])[back],
             np.concatenate([p.policy for p in parts])[back],
             np.concatenate([p.value for p in parts])[back],
+            Ends.join(known).take(back) if known else None,
         )
 
     def _even(self, count: int, random: np.random.Generator) -> Ints:
@@ -144,7 +149,8 @@ class Window:
         sign = np.where(games.seat[ply] == 0, 1.0, -1.0).astype(np.float32)
         mix = np.float32(self.config.value_mix)
         value = (1 - mix) * sign * games.outcome[game] + mix * games.value[ply]
-        return Positions(obs, mask, self._policies(chunk, ply), value.astype(np.float32))
+        ends = None if chunk.ends is None else chunk.ends.take(game).seen_by(games.seat[ply])
+        return Positions(obs, mask, self._policies(chunk, ply), value.astype(np.float32), ends)
 
     def _policies(self, chunk: Chunk, ply: Ints) -> npt.NDArray[np.float32]:
         games = chunk.games
