@@ -350,7 +350,7 @@ def test_without_counted_samples_the_other_heads_learn_what_they_learned_before(
 
 
 def test_a_learner_with_heads_goes_on_where_it_was_bit_for_bit() -> None:
-    own, other = (learner(HEADS, 2, symmetries=False) for _ in range(2))
+    own, other = (learner(HEADS, 2) for _ in range(2))
     data = positions(128)
     own.learn(data, 0.0)
     own.publish(data)

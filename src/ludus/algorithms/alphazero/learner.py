@@ -88,7 +88,6 @@ class AlphaZeroLearner:
             self._averaged.parameters(), self.parameters.named(self.average).values(), strict=True
         ):
             p.data = torch.from_numpy(part).to(device)
-        self._random = np.random.Generator(np.random.Philox(key=seed))
         self._executor = ThreadPoolExecutor(self.threads, "learner") if self.threads > 1 else None
         self.version = 0
         self.minibatches = 0
@@ -139,7 +138,8 @@ class AlphaZeroLearner:
     def _differentiate(self, batch: Positions) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         cuts = np.array_split(np.arange(len(batch)), self.threads)
         count = self.symmetries.count if self.symmetries is not None else 1
-        turns = [int(k) for k in self._random.integers(0, count, self.threads * 2)]
+        random = self._draws(0, self.minibatches)
+        turns = [int(k) for k in random.integers(0, count, self.threads * 2)]
         # Gradients are divided by all samples in the end; those of the ends are means over the counted ones.
         scale = len(batch) / max(1, _counted(batch))
         jobs = [
@@ -247,9 +247,14 @@ class AlphaZeroLearner:
         self.version += 1
         return network
 
+    def _draws(self, purpose: int, number: int) -> np.random.Generator:
+        """Chance that depends on how far learning is, not on when this process began."""
+        return np.random.Generator(np.random.Philox(key=self.seed, counter=[0, 0, purpose, number]))
+
     def _planes(self, positions: Positions) -> list[Tensor]:
         size = max(1, len(positions) // self.config.statistics_batches)
         out = []
+        random = self._draws(1, self.version)
         for part in positions.batches(size):
             obs = {
                 t.name: torch.from_numpy(part.obs[t.name]).to(self.network.device)
@@ -257,7 +262,7 @@ class AlphaZeroLearner:
             }
             planes = self.network.boards(obs)
             if self.symmetries is not None and self.symmetries.count > 1:
-                planes = self.symmetries.planes(planes, int(self._random.integers(self.symmetries.count)))
+                planes = self.symmetries.planes(planes, int(random.integers(self.symmetries.count)))
             out.append(planes.contiguous(memory_format=torch.channels_last))
         return out
 
@@ -328,7 +333,6 @@ class AlphaZeroLearner:
                 raise ValueError(f"checkpoint: no counter {name!r}")
         self.version, self.minibatches = counters["version"], counters["minibatches"]
         self.steps, self._adam.steps = counters["steps"], counters["adam_steps"]
-        self._random = np.random.Generator(np.random.Philox(key=self.seed, counter=self.minibatches))
         for p, part in zip(self._averaged.parameters(), self.parameters.cut(self.average), strict=True):
             p.copy_(part.view_as(p))
         self._measured(self._averaged)
