@@ -30,6 +30,12 @@ ifneq ($(shell command -v ccache),)
 export CMAKE_CXX_COMPILER_LAUNCHER := ccache
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
+# One name for the compiler: the cache takes g++ and c++ for two.
+ifeq ($(origin CXX),default)
+ifneq ($(shell command -v g++),)
+export CXX := g++
+endif
+endif
 endif
 
 # What the installed package is made of. The stub beside the sources is a copy (see below).
