@@ -34,7 +34,7 @@ every_steps = 0
 matches = 0
 final_matches = 0
 [run]
-max_steps = 300
+max_steps = 1500
 threads = 1
 precision = "float32"
 keep_checkpoints = 9
