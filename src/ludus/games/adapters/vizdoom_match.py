@@ -46,7 +46,8 @@ class VizdoomMatch:
         self._engines: set[int] = set()  # pids
         self._eyes = [maker.eyes() for _ in range(seats)]
         self._earned = np.zeros(seats, np.float32)
-        self._score = np.zeros((seats, 2))  # the scenario's total and frags, at the last look
+        self._score = np.zeros((seats, 2))  # the scenario's total and frags, at the last decision
+        self._now = np.zeros((seats, 2))
         self._tics = 0
         self.truncated = False
 
@@ -69,11 +70,10 @@ class VizdoomMatch:
             )  # the end is ours: an engine that ends alone leaves the others waiting
             game.set_seed(seed)
         try:
-            self._together("start", lambda game: game.init(), START_S, before)
+            self._together("start", self._begin, START_S, before)
         finally:
             self._engines |= engine_processes() - before
-        self._score[...] = [self._count(game) for game in self._games]
-        self._look()
+        self._score[...] = self._now
 
     def to_act(self) -> Sequence[int]:
         return range(len(self._eyes))
@@ -85,13 +85,10 @@ class VizdoomMatch:
             game.set_action(eyes.press(action))
         skip = min(self._maker.frame_skip, self._maker.match_tics - self._tics)
         for tic in range(skip):
-            # Nobody sees the tics between two decisions: they are not drawn.
-            self._together("tic", _drawn if tic == skip - 1 else _undrawn, self._maker.tic_s)
+            self._together("tic", self._seen if tic == skip - 1 else self._unseen, self._maker.tic_s)
         self._tics += skip
-        score = np.array([self._count(game) for game in self._games])
-        self._earned[...] = (score - self._score).sum(axis=1)
-        self._score = score
-        self._look()
+        self._earned[...] = (self._now - self._score).sum(axis=1)
+        self._score[...] = self._now
         return bool(self._tics >= self._maker.match_tics)
 
     def rewards(self, out: Floats) -> None:
@@ -110,20 +107,33 @@ class VizdoomMatch:
         self._stop()
         self._crew.shutdown(wait=False)
 
-    def _count(self, game: Any) -> tuple[float, float]:
+    # What a seat's own thread does:
+
+    def _begin(self, seat: int) -> None:
+        self._games[seat].init()
+        self._look(seat)
+
+    def _unseen(self, seat: int) -> None:
+        """A tic between two decisions is not drawn."""
+        self._games[seat].advance_action(1, False)
+
+    def _seen(self, seat: int) -> None:
+        self._games[seat].advance_action(1, True)
+        self._look(seat)  # while others still draw
+
+    def _look(self, seat: int) -> None:
         import vizdoom
 
-        return game.get_total_reward(), game.get_game_variable(vizdoom.GameVariable.FRAGCOUNT)
-
-    def _look(self) -> None:
-        for game, eyes in zip(self._games, self._eyes, strict=True):
-            eyes.look(game)
+        game = self._games[seat]
+        frags = game.get_game_variable(vizdoom.GameVariable.FRAGCOUNT)
+        self._now[seat] = game.get_total_reward(), frags
+        self._eyes[seat].look(game)
 
     def _together(
-        self, what: str, each: Callable[[Any], object], limit_s: float, before: set[int] | None = None
+        self, what: str, each: Callable[[int], object], limit_s: float, before: set[int] | None = None
     ) -> None:
-        """``each`` for all engines at once, until the last is done: the barrier, and the watchdog over it."""
-        futures = [self._crew.submit(each, game) for game in self._games]
+        """``each`` for all seats at once, until the last is done: the barrier, and the watchdog over it."""
+        futures = [self._crew.submit(each, seat) for seat in range(len(self._games))]
         done, late = wait(futures, limit_s)
         broken = {futures.index(f): f.exception() for f in done if f.exception() is not None}
         if not late and not broken:
@@ -149,14 +159,6 @@ class VizdoomMatch:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self._engines = set()
-
-
-def _drawn(game: Any) -> None:
-    game.advance_action(1, True)
-
-
-def _undrawn(game: Any) -> None:
-    game.advance_action(1, False)
 
 
 def _wrong(what: str, frozen: list[int], broken: dict[int, BaseException | None], limit_s: float) -> str:
