@@ -266,6 +266,16 @@ def test_a_worker_that_is_killed_from_outside_is_replaced() -> None:
         assert {r.slot for r in results if not r.error} == {0, 2}
 
 
+def test_losses_with_play_in_between_are_forgotten() -> None:
+    """A run of days may lose workers now and then; only losses in a row end it."""
+    with walk() as pool:
+        slab = pool.slab(5)
+        for _ in range(6):  # three in a row may be lost
+            os.kill(pool.worker_pids[1], signal.SIGKILL)
+            play(pool, slab)
+        assert not [r for r in play(pool, slab) if r.error]
+
+
 def test_a_game_that_kills_its_worker_at_every_start_ends_the_pool() -> None:
     with walk({"trouble": "step-exit", "at": 1}, workers=1) as pool:
         slab = pool.slab(12)

@@ -110,21 +110,22 @@ class VizdoomMatch:
     # What a seat's own thread does:
 
     def _begin(self, seat: int) -> None:
-        self._games[seat].init()
-        self._look(seat)
+        game = self._games[seat]
+        game.init()
+        self._look(seat, game)
 
     def _unseen(self, seat: int) -> None:
         """A tic between two decisions is not drawn."""
         self._games[seat].advance_action(1, False)
 
     def _seen(self, seat: int) -> None:
-        self._games[seat].advance_action(1, True)
-        self._look(seat)  # while others still draw
+        game = self._games[seat]
+        game.advance_action(1, True)
+        self._look(seat, game)  # while others still draw
 
-    def _look(self, seat: int) -> None:
+    def _look(self, seat: int, game: Any) -> None:
         import vizdoom
 
-        game = self._games[seat]
         frags = game.get_game_variable(vizdoom.GameVariable.FRAGCOUNT)
         self._now[seat] = game.get_total_reward(), frags
         self._eyes[seat].look(game)
