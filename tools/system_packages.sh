@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# system_packages.sh [compiler] [doctest] [chromium] [clang] [gnugo] [ccache]
+# system_packages.sh [compiler] [doctest] [chromium] [clang] [tsan] [gnugo] [ccache]
 #   (none named: all but ccache, which nothing needs)
 #
 # Makes sure that what pip cannot bring is there. As root on a Debian-like machine it installs what is
@@ -12,21 +12,30 @@ have_compiler() {
 }
 have_doctest() { printf '#include <doctest/doctest.h>\n' | "${CXX:-c++}" -x c++ -E - >/dev/null 2>&1; }
 have_clang() { command -v clang++ >/dev/null; }
+have_tsan() {
+  local made code=1
+  have_clang && made=$(mktemp) && {
+    printf 'int main() { return 0; }\n' | clang++ -fsanitize=thread -x c++ - -o "$made" 2>/dev/null && code=0
+    rm -f "$made"
+  }
+  return $code
+}
 have_gnugo() { command -v gnugo >/dev/null || [ -x /usr/games/gnugo ]; }
 have_ccache() { command -v ccache >/dev/null; }
 have_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 
-declare -A package=([compiler]=g++ [doctest]=doctest-dev [chromium]=chromium [clang]=clang [gnugo]=gnugo [ccache]=ccache)
+declare -A package=([compiler]=g++ [doctest]=doctest-dev [chromium]=chromium [clang]=clang [tsan]='clang libclang-rt-dev' [gnugo]=gnugo [ccache]=ccache)
 declare -A purpose=(
   [compiler]="a C++20 compiler (GCC >= 11 or Clang >= 14), which builds the core"
   [doctest]="the doctest header, which the C++ tests need"
   [clang]="Clang, with which the hashes of the games are compared (make determinism)"
+  [tsan]="Clang's thread sanitizer (make sanitize)"
   [gnugo]="GNU Go, with which the rules of Go and whole matches over GTP are compared"
   [ccache]="ccache, with which nothing is compiled twice"
   [chromium]="a Chromium or Chrome, which the browser tests need"
 )
 
-[ $# -gt 0 ] || set -- compiler doctest chromium clang gnugo
+[ $# -gt 0 ] || set -- compiler doctest chromium clang tsan gnugo
 missing=()
 for name in "$@"; do
   [ -n "${package[$name]:-}" ] || { echo "system_packages.sh: unknown name $name (${!package[*]})" >&2; exit 2; }
@@ -35,7 +44,7 @@ done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 names=()
-for name in "${missing[@]}"; do names+=("${package[$name]}"); done
+for name in "${missing[@]}"; do read -ra more <<<"${package[$name]}" && names+=("${more[@]}"); done
 
 if [ "$(id -u)" = 0 ] && [ "${LUDUS_NO_APT:-}" != 1 ] && command -v apt-get >/dev/null; then
   echo "== system packages: ${names[*]}" >&2

@@ -11,6 +11,7 @@ if ! tools/system_packages.sh doctest; then
   echo "SKIPPED: the C++ tests ($preset)"
   exit 0
 fi
+[ "$preset" != tsan ] || tools/system_packages.sh tsan
 echo "== C++ tests ($preset)"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
