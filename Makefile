@@ -65,7 +65,7 @@ $(VENV)/tools: $(VENV)/made constraints.txt
 $(VENV)/installed: $(VENV)/tools pyproject.toml $(SOURCES)
 	@tools/system_packages.sh compiler
 	@echo "== ludus[$(EXTRAS)] with its compiled core (the first time: some minutes, most of them torch)"
-	@$(BIN)/python -m pip install -c constraints.txt --no-build-isolation ".[$(EXTRAS)]" 2>&1 | $(NEWS)
+	@tools/install.sh $(BIN)/python "$(EXTRAS)" 2>&1 | $(NEWS)
 	@cp $$($(BIN)/python tools/installed_native.py)/_core.pyi src/ludus/native/_core.pyi
 	@touch $@
 
@@ -110,7 +110,7 @@ sanitize: $(VENV)/installed ## C++ tests under address, undefined-behaviour and 
 
 .PHONY: determinism
 determinism: $(VENV)/installed ## the pinned hash of MiniRTS with GCC -O3 and -O0, Clang, and the sanitizers
-	@tools/system_packages.sh clang
+	@tools/system_packages.sh clang tsan
 	@tools/determinism.sh $(PRESETS)
 
 .PHONY: structure
