@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,6 +61,22 @@ def test_ten_matches_start_and_stop_and_leave_no_engine(two: VizdoomMatch) -> No
         assert steps == 6  # 24 tics, four at a time
     two.close()
     assert not engine_processes()
+
+
+def test_matches_start_where_no_match_has_been(
+    two: VizdoomMatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made: list[int] = []
+    begin = two._begin
+
+    def looking(seat: int) -> None:
+        made.append(len(list(tmp_path.iterdir())))  # what the library needs is there before any engine
+        begin(seat)
+
+    monkeypatch.setattr(two, "_begin", looking)
+    two.reset(1)
+    assert made == [1, 1]
 
 
 def test_every_seat_sees_its_own_screen_and_the_ends_of_a_match_are_told(two: VizdoomMatch) -> None:

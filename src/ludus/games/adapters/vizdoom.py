@@ -56,8 +56,11 @@ class Eyes:
             return
         picture = np.ascontiguousarray(state.screen_buffer)
         planes = picture[None] if picture.ndim == 2 else picture
-        for plane, out in zip(planes, self._screen, strict=True):
-            core.shrink_max(plane, plane, out)
+        if planes.shape == self._screen.shape:
+            self._screen[...] = planes
+        else:
+            for plane, out in zip(planes, self._screen, strict=True):
+                core.shrink_max(plane, plane, out)
         if len(self._variables):
             self._variables[...] = state.game_variables
 

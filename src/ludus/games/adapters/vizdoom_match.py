@@ -61,6 +61,9 @@ class VizdoomMatch:
         self._tics, self.truncated = 0, False
         before = engine_processes()
         self._games = [self._maker.engine() for _ in self._eyes]
+        # The library makes this folder where an engine starts; two that make it at once end the process.
+        with contextlib.suppress(OSError):
+            os.makedirs("_vizdoom", exist_ok=True)
         port = free_port()
         for seat, game in enumerate(self._games):
             role = f"-host {len(self._games)} {HOST}" if seat == 0 else "-join 127.0.0.1"
