@@ -126,11 +126,12 @@ class Side:
         """Ends every process of it, by number. Idempotent."""
         if self._process is None:
             return
+        all_of_it = tree(self.process.pid)  # once it has ended, its children are nobody's
         with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
             self.process.send_signal(signal.SIGTERM)  # before it goes on: what it shares it can give back
             self._signal(signal.SIGCONT)
             self.process.wait(10.0)
-        for pid in reversed(tree(self.process.pid)):
+        for pid in reversed(all_of_it + tree(self.process.pid)):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.wait()
