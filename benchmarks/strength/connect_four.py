@@ -38,7 +38,7 @@ def _chance(scores: list[int]) -> float:
 def player_of(text: str, slots: int, seed: int) -> SearchPlayer:
     weights, how = parse_search(text)
     spec = game_spec("connect_four")
-    evaluator = evaluator_of(weights, spec)[0] if weights else "rollout"
+    evaluator = evaluator_of(weights, spec, symmetries=how.symmetries)[0] if weights else "rollout"
     plain = SearchText(how.search, how.seconds, 0.0, 0, how.rollouts)
     return SearchPlayer("connect_four", {}, plain, evaluator, slots=slots, seed=seed)
 

@@ -44,7 +44,9 @@ class SearchedPlayer:
             raise ConfigError(f"{weights}: weights of {trained[0] if trained else 'no game'}; GTP plays go")
         kept = {k: v for k, v in trained[1].items() if k in ("size", "features", "resignation")}
         self.needs = {"size": spec("go").params[0].default_value, **kept}
-        self._evaluator, _ = evaluator_of(weights, spec("go", {**params, **self.needs}))
+        self._evaluator, _ = evaluator_of(
+            weights, spec("go", {**params, **self.needs}), symmetries=self._how.symmetries
+        )
 
     def prepare(self, params: Mapping[str, str]) -> None:
         """New trees under these parameters."""

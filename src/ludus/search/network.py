@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from ludus.policies.inference import Inference
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.residual import ResidualNetwork
 from ludus.policies.symmetry import Symmetries
 from ludus.search.evaluator import Batch, Floats
+from ludus.search.text import Seen
 
 
 class NetworkEvaluator:
     """Answers with a network's probabilities and value.
 
-    With ``symmetries`` every batch is seen under one of the board's transformations, drawn anew for each
-    (AlphaGo Zero's random symmetry, a batch at a time). ``rows``: how many most batches
+    ``symmetries``: ``one``: positions as they stand; ``random``: under one of the board's transformations,
+    drawn anew for each batch (AlphaGo Zero's random symmetry, a batch at a time); ``all``: under each of
+    them, probabilities and values averaged, which costs as many evaluations. ``rows``: how many most batches
     have, which is faster where it is known (:class:`ludus.policies.inference.Inference`). Networks with
     memory are refused: a leaf has no past.
     """
@@ -26,7 +29,7 @@ class NetworkEvaluator:
         network: PolicyNetwork,
         precision: str = "float32",
         *,
-        symmetries: bool = False,
+        symmetries: Seen = "one",
         seed: int = 0,
         rows: int = 0,
     ) -> None:
@@ -36,13 +39,16 @@ class NetworkEvaluator:
         self._inference = (
             Inference(network, precision, rows) if isinstance(network, ResidualNetwork) else None
         )
-        self._symmetries = Symmetries(network.spec) if symmetries and self._inference is not None else None
+        known = Symmetries(network.spec) if self._inference is not None else None
+        self._symmetries = known if known is not None and known.count > 1 else None
+        self._seen: Seen = symmetries if self._symmetries is not None else "one"
         self._random = np.random.Generator(np.random.Philox(key=seed))
 
     def sibling(self, seed: int) -> NetworkEvaluator:
         """Another evaluator with the same graph, for another thread."""
         other = object.__new__(NetworkEvaluator)
-        other.network, other._inference, other._symmetries = self.network, self._inference, self._symmetries
+        other.network, other._inference = self.network, self._inference
+        other._symmetries, other._seen = self._symmetries, self._seen
         other._random = np.random.Generator(np.random.Philox(key=seed))
         return other
 
@@ -57,11 +63,30 @@ class NetworkEvaluator:
             return torch.softmax(step.logits, dim=1).cpu().numpy(), step.value.float().cpu().numpy()
         assert isinstance(self.network, ResidualNetwork)
         planes = self.network.boards(obs)
-        k = 0
-        if self._symmetries is not None and self._symmetries.count > 1:
-            k = int(self._random.integers(self._symmetries.count))
-            planes = self._symmetries.planes(planes, k)
-        policy, value = self._inference(planes)
-        if k and self._symmetries is not None:
-            policy = self._symmetries.from_turned(policy, k)
+        if self._seen == "all":
+            policy, value = self._averaged(planes)
+        else:
+            policy, value = self._under(planes, self._drawn() if self._seen == "random" else 0)
         return policy.cpu().numpy(), value.cpu().numpy()
+
+    def _drawn(self) -> int:
+        assert self._symmetries is not None
+        return int(self._random.integers(self._symmetries.count))
+
+    def _under(self, planes: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """Answers to positions that the network sees under transformation ``k``."""
+        assert self._inference is not None
+        if k == 0 or self._symmetries is None:
+            return self._inference(planes)
+        policy, value = self._inference(self._symmetries.planes(planes, k))
+        return self._symmetries.from_turned(policy, k), value
+
+    def _averaged(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        assert self._symmetries is not None
+        count = self._symmetries.count
+        policy, value = (x.clone() for x in self._under(planes, 0))
+        for k in range(1, count):
+            more = self._under(planes, k)
+            policy += more[0]
+            value += more[1]
+        return policy / count, value / count

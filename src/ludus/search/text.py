@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import Literal
 
 import msgspec
 
 from ludus.search.config import SearchConfig
 
+Seen = Literal["one", "random", "all"]
 ROLLOUTS = "mcts"
 SUFFIX = "+search"
 
@@ -22,6 +24,8 @@ class SearchText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``seconds``: of a decision, 0 = by visits alone. Moves are drawn by visits to the power of 1 /
     ``temperature`` in the first ``plies`` of a match, then the most visited is played: two searches
     without chance would play one match over and over. ``rollouts``: random matches a leaf (``mcts`` alone).
+    ``symmetries``: how a network sees a position, as it stands (``one``), under a transformation of the
+    board drawn for each batch (``random``), or under all of them, its answers averaged (``all``).
     """
 
     search: SearchConfig = SearchConfig(noise_share=0.0)
@@ -29,6 +33,7 @@ class SearchText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     temperature: float = 0.5
     plies: int = 6
     rollouts: int = 1
+    symmetries: Seen = "one"
 
 
 def is_search(text: str) -> bool:
@@ -70,4 +75,6 @@ def parse_search(text: str) -> tuple[str, SearchText]:
         raise ValueError(f"{text}: {error}") from None
     if not (0 <= made.seconds <= 86400 and 0 <= made.temperature <= 100 and 1 <= made.rollouts <= 1_000_000):
         raise ValueError(f"{text}: seconds, temperature or rollouts out of range")
+    if not weights and "symmetries" in own:
+        raise ValueError(f"{text}: symmetries are for networks; {ROLLOUTS} plays random matches")
     return weights, made

@@ -26,6 +26,7 @@ from ludus.flow.slab import Array
 from ludus.policies.residual import ResidualNetwork
 from ludus.search import NEVER_RESIGN, Games, SearchError
 from ludus.search.network import NetworkEvaluator
+from ludus.search.text import Seen
 from ludus.storage import Checkpoint, CorruptFile, RunDirectory, StorageError
 from ludus.storage.games import GameFiles, GamesMeta
 from ludus.train.alphazero_parts import SCHEMA, AlphaZeroParts, AlphaZeroState, make_plays
@@ -148,7 +149,8 @@ class AlphaZeroTrainer(RunBase):
 
     def _evaluator(self, network: ResidualNetwork) -> NetworkEvaluator:
         slots = self.preset.self_play.slots
-        return NetworkEvaluator(network, self.parts.precision, symmetries=self.config.symmetries, rows=slots)
+        seen: Seen = "random" if self.config.symmetries else "one"
+        return NetworkEvaluator(network, self.parts.precision, symmetries=seen, rows=slots)
 
     def _hand_over(self, evaluator: NetworkEvaluator) -> None:
         version = self.state.playing if self.config.gate else self.version

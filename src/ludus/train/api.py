@@ -17,7 +17,7 @@ from ludus.policies.weights import WeightsError, load_weights
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.rollouts.scripted import ScriptedActor, is_bot_file, load_bot
 from ludus.search.planner import is_plan
-from ludus.search.text import SUFFIX, is_search, parse_search
+from ludus.search.text import SUFFIX, Seen, is_search, parse_search
 from ludus.storage import Checkpoint, RunDirectory, RunInfo, is_reference, resolve_weights, utc_now
 from ludus.train import hardware
 from ludus.train.alphazero import AlphaZeroTrainer
@@ -197,13 +197,15 @@ def _searched(text: str, spec: GameSpec, params: dict[str, str], seed: int, gree
         raise ConfigError(str(error)) from None
     if greedy:
         how = msgspec.structs.replace(how, plies=0)
-    evaluator, version = evaluator_of(weights, spec)
+    evaluator, version = evaluator_of(weights, spec, symmetries=how.symmetries)
     return search_player(text, spec, params, how, evaluator, seed, version)
 
 
-def evaluator_of(reference: str, spec: GameSpec, device: str = "cpu") -> tuple[NetworkEvaluator, int]:
+def evaluator_of(
+    reference: str, spec: GameSpec, device: str = "cpu", symmetries: Seen = "one"
+) -> tuple[NetworkEvaluator, int]:
     """Weights by name, ready to answer a search, and their version. Raises ``ConfigError`` or
-    ``StorageError``.
+    ``StorageError``. ``symmetries``: as in :class:`ludus.search.text.SearchText`.
     """
     from ludus.search.network import NetworkEvaluator
 
@@ -211,7 +213,7 @@ def evaluator_of(reference: str, spec: GameSpec, device: str = "cpu") -> tuple[N
         weights = load_weights(resolve_weights(reference))
         network = network_of(weights, spec, reference, device)
         precision = hardware.precision_name(RunConfig(), device)
-        return NetworkEvaluator(network, precision), weights.meta.version
+        return NetworkEvaluator(network, precision, symmetries=symmetries), weights.meta.version
     except (WeightsError, ValueError) as error:
         raise ConfigError(f"{reference}: {error}") from error
 

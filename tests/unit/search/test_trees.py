@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import msgspec
 import numpy as np
 import pytest
@@ -26,7 +28,7 @@ from ludus.search import (
     parse_search,
 )
 from ludus.search.network import NetworkEvaluator
-from ludus.search.text import is_search
+from ludus.search.text import Seen, is_search
 from ludus.train.errors import ConfigError
 from ludus.train.evaluator import Player, play_evaluation, rollout_player
 
@@ -118,10 +120,13 @@ def test_texts_of_players() -> None:
         SearchText(SearchConfig(visits=64, c_puct=2.0, noise_share=0.0), temperature=0.0),
     )
     assert parse_search("mcts:7,rollouts=3,seconds=1.5")[1].rollouts == 3
+    assert parse_search("runs/a@best+search:64,symmetries=all")[1].symmetries == "all"
     for wrong, message in (
         ("mcts:many", "Expected `int`"),
         ("mcts:4,cpuct=1", "did you mean c_puct"),
         ("mcts:0", ">= 1"),
+        ("mcts:9,symmetries=all", "symmetries are for networks"),
+        ("a@best+search:9,symmetries=some", "symmetries"),
         ("a+searching:4", "expected mcts:VISITS"),
         ("mcts:4,seconds=-1", "out of range"),
     ):
@@ -200,6 +205,35 @@ def test_a_network_answers_alike_whichever_way_it_runs(name: str) -> None:
         fused, fused_value = whole.evaluate(batch, count)
         np.testing.assert_allclose(policy[:count], fused, atol=1e-5)
         np.testing.assert_allclose(value[:count], fused_value, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe"])
+def test_a_network_that_sees_all_symmetries_answers_alike_for_a_board_and_its_mirror_image(name: str) -> None:
+    spec = game_spec(name)
+    network = make_network(PolicyConfig(blocks=1, filters=8, value_hidden=8), spec, seed=3)
+    with torch.no_grad():
+        for p in network.parameters():
+            p.add_(torch.randn(p.shape, generator=torch.Generator().manual_seed(1)) * 0.2)
+    symmetries = Symmetries(spec)
+    batches = [Batch(spec, 1), Batch(spec, 1)]
+    for k, batch in enumerate(batches):
+        trees = Trees(name, evaluator=(recorder := _Recorder(spec)))
+        for move in (0, 1, 2):
+            trees.play(0, int(symmetries.choice[k][move]))
+        trees.run([0], visits=1)
+        for tensor, array in batch.obs.items():
+            array[...] = recorder.seen[tensor]
+    found = {
+        seen: [NetworkEvaluator(network, symmetries=seen).evaluate(b, 1) for b in batches]
+        for seen in get_args(Seen)
+    }
+    back = symmetries.choice[1]
+    assert not np.allclose(found["one"][0][0], found["one"][1][0][:, back], atol=1e-3)
+    np.testing.assert_allclose(found["all"][0][0], found["all"][1][0][:, back], atol=1e-5)
+    np.testing.assert_allclose(found["all"][0][1], found["all"][1][1], atol=1e-5)
+    if symmetries.count == 2:  # as it stands and mirrored
+        both = (found["one"][0][0] + found["one"][1][0][:, back]) / 2
+        np.testing.assert_allclose(found["all"][0][0], both, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe", "gomoku"])
