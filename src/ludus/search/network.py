@@ -39,9 +39,11 @@ class NetworkEvaluator:
         self._inference = (
             Inference(network, precision, rows) if isinstance(network, ResidualNetwork) else None
         )
-        known = Symmetries(network.spec) if self._inference is not None else None
-        self._symmetries = known if known is not None and known.count > 1 else None
-        self._seen: Seen = symmetries if self._symmetries is not None else "one"
+        if symmetries != "one" and self._inference is None:
+            raise ValueError(f"symmetries={symmetries} is for residual networks (policy.blocks >= 1)")
+        self._symmetries = None if symmetries == "one" else Symmetries(network.spec)
+        alone = self._symmetries is None or self._symmetries.count == 1
+        self._seen: Seen = "one" if alone else symmetries
         self._random = np.random.Generator(np.random.Philox(key=seed))
 
     def sibling(self, seed: int) -> NetworkEvaluator:

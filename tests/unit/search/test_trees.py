@@ -234,6 +234,8 @@ def test_a_network_that_sees_all_symmetries_answers_alike_for_a_board_and_its_mi
     if symmetries.count == 2:  # as it stands and mirrored
         both = (found["one"][0][0] + found["one"][1][0][:, back]) / 2
         np.testing.assert_allclose(found["all"][0][0], both, atol=1e-5)
+    with pytest.raises(ValueError, match=r"symmetries=all is for residual networks \(policy.blocks"):
+        NetworkEvaluator(make_network(PolicyConfig(blocks=0), spec), symmetries="all")
 
 
 @pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe", "gomoku"])
