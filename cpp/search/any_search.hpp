@@ -120,9 +120,9 @@ struct GameColumns {
   // One a ply:
   std::vector<std::uint16_t> action;
   std::vector<std::uint8_t> seat, full;  // full: searched in full, its policy is to be learned
-  std::vector<float> value;              // of the search, for the seat that decided
-  std::vector<std::int32_t> version;     // of the weights that evaluated
-  std::vector<std::uint16_t> targets;    // how many moves its policy names; 0 unless full
+  std::vector<float> value;            // of the search under its target, for the seat that decided
+  std::vector<std::int32_t> version;   // of the weights that evaluated
+  std::vector<std::uint16_t> targets;  // how many moves its policy names; 0 unless full
   // One a move of a policy:
   std::vector<std::uint16_t> target_move, target_share;  // share of 65535
 

@@ -119,6 +119,27 @@ class Root {
     }
   }
 
+  // What the root is worth to its seat if it goes on as the target says: the mean over the visited
+  // moves, each as often as the target names it. The tree's own mean is lower: it counts what noise
+  // and forced playouts looked at, moves that nobody would play among them.
+  static float value(const Tree& tree, std::span<const float> target) {
+    const Node& n = tree.node(tree.root());
+    if (tree.proven()) return static_cast<float>(n.low);
+    const Columns c = tree.columns(n);
+    const std::span<const MoveKey> keys = tree.keys(n);
+    double sum = 0.0;
+    double total = 0.0;
+    for (int i = 0; i < n.tried; ++i) {
+      const auto share = static_cast<double>(
+          target[static_cast<std::size_t>(key_move(keys[static_cast<std::size_t>(i)]))]);
+      if (c.visits[i] == 0 || share <= 0.0) continue;
+      const Bounds b = tree.bounds(n, c, i);
+      sum += share * static_cast<double>(b.proven() ? static_cast<float>(b.low) : mean(c, i));
+      total += share;
+    }
+    return total > 0.0 ? static_cast<float>(sum / total) : tree.value();
+  }
+
   // The move: by visits to the power of 1 / temperature, 0 = the most visited (of equals the one
   // with the higher mean). Gumbel: the winner of the halving at temperature 0. A move that visits
   // speak for, but whose mean is below what another is proven to give, is not played.

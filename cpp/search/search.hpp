@@ -198,6 +198,10 @@ class Search {
     const Slot& s = at(slot);
     s.root.target(s.tree, options_, out);
   }
+  // What the root is worth to its seat under that target.
+  [[nodiscard]] float value(int slot, std::span<const float> target) const {
+    return Root::value(at(slot).tree, target);
+  }
 
  private:
   struct Slot {

@@ -92,6 +92,8 @@ class SelfPlayOf final : public AnySelfPlay {
   }
 
  private:
+  static constexpr int kOpenings = 32;  // random beginnings that a match is tried with
+
   struct Slot {
     std::uint64_t match = 0;
     Rng rng;
@@ -115,13 +117,24 @@ class SelfPlayOf final : public AnySelfPlay {
     begin(slot, s);
   }
 
-  // The random moves of a match's beginning; they may end it.
+  // The random moves of a match's beginning. Those that end it are drawn again, as many: otherwise
+  // late positions, which few random matches live to see, would hardly ever be begun with.
   void open(int slot, Slot& s) {
     if (options_.random_plies == 0 || options_.random_share == 0.0F) return;
     if (s.rng.uniform() >= static_cast<double>(options_.random_share)) return;
     s.full = false;
-    auto left = 1 + s.rng.below(static_cast<std::uint32_t>(options_.random_plies));
-    for (; left > 0 && !search_.status(slot).over; --left) {
+    const auto plies = 1 + s.rng.below(static_cast<std::uint32_t>(options_.random_plies));
+    for (int tries = 0; tries < kOpenings; ++tries) {
+      if (tries > 0) {
+        search_.reset(slot, {options_.seed, s.match});
+        s.game.clear_plies();
+      }
+      play_randomly(slot, s, plies);
+      if (!search_.status(slot).over) return;
+    }
+  }
+  void play_randomly(int slot, Slot& s, std::uint32_t plies) {
+    for (auto left = plies; left > 0 && !search_.status(slot).over; --left) {
       const std::span<const std::uint8_t> legal = search_.legal(slot);
       std::uint32_t count = 0;
       for (const std::uint8_t m : legal) count += m != 0;
@@ -129,7 +142,7 @@ class SelfPlayOf final : public AnySelfPlay {
       std::uint32_t nth = s.rng.below(count);
       int move = 0;
       while (legal[static_cast<std::size_t>(move)] == 0 || nth-- > 0) ++move;
-      record(slot, s, search_.seat(slot), move, 0.0F);
+      record(s, search_.seat(slot), move, 0.0F);
       search_.play(slot, move);
     }
   }
@@ -144,7 +157,8 @@ class SelfPlayOf final : public AnySelfPlay {
   void move_on(int slot) {
     Slot& s = slots_[static_cast<std::size_t>(slot)];
     const int seat = search_.seat(slot);
-    const float value = search_.tree(slot).value();
+    search_.target(slot, target_);
+    const float value = search_.value(slot, target_);
     const int ply = static_cast<int>(s.game.action.size());
     s.lowest[static_cast<std::size_t>(seat)] =
         std::min(s.lowest[static_cast<std::size_t>(seat)], value);
@@ -155,7 +169,7 @@ class SelfPlayOf final : public AnySelfPlay {
     const float temperature =
         ply < options_.temperature_plies ? options_.temperature : options_.temperature_end;
     const int move = search_.choose(slot, temperature, s.rng);
-    record(slot, s, seat, move, value);
+    record(s, seat, move, value);
     search_.play(slot, move);
     ++moves_;
     if (search_.status(slot).over || ply + 1 >= options_.max_plies) {
@@ -169,7 +183,8 @@ class SelfPlayOf final : public AnySelfPlay {
     }
   }
 
-  void record(int slot, Slot& s, int seat, int move, float value) {
+  // Of a full search: with `target_`, which move_on has just written.
+  void record(Slot& s, int seat, int move, float value) {
     GameColumns& g = s.game;
     g.action.push_back(static_cast<std::uint16_t>(move));
     g.seat.push_back(static_cast<std::uint8_t>(seat));
@@ -178,7 +193,6 @@ class SelfPlayOf final : public AnySelfPlay {
     g.version.push_back(version_);
     std::uint16_t named = 0;
     if (s.full) {
-      search_.target(slot, target_);
       for (std::size_t i = 0; i < target_.size(); ++i) {
         const auto share = static_cast<std::uint16_t>(target_[i] * 65535.0F + 0.5F);
         if (share == 0) continue;

@@ -126,8 +126,81 @@ TEST_CASE("self-play: matches may begin anywhere, and what chance played is not 
     ply += static_cast<std::size_t>(plies);
   }
   const auto all = static_cast<double>(g.match.size());
-  CHECK(begun[0] / all == doctest::Approx(0.5).epsilon(0.2));
+  CHECK(begun[0] / all * 2 == doctest::Approx(1.0).epsilon(0.1));
   for (std::size_t i = 1; i < 4; ++i)
-    CHECK(begun[i] / all == doctest::Approx(1.0 / 6).epsilon(0.4));
+    CHECK(begun[i] / all * 6 == doctest::Approx(1.0).epsilon(0.2));
   CHECK_THROWS_AS(validate(SelfPlayOptions{.random_share = 1.5F}), SearchError);
+}
+
+TEST_CASE("self-play: late beginnings are as frequent as early ones") {
+  // Of random matches a half end before their eighth move.
+  SelfPlayOf<T> play(Params(), {.visits = 4},
+                     {.slots = 8, .seed = 4, .random_share = 1.0F, .random_plies = 7},
+                     {.kind = "uniform"});
+  play.collect(20000);
+  const GameColumns g = play.take_games();
+  REQUIRE(g.match.size() > 4000);
+  std::array<int, 8> begun{};
+  std::size_t ply = 0;
+  for (const std::int32_t plies : g.plies) {
+    std::size_t chance = 0;
+    while (g.full[ply + chance] == 0) ++chance;
+    REQUIRE(chance <= 7);
+    ++begun[chance];
+    ply += static_cast<std::size_t>(plies);
+  }
+  CHECK(begun[0] == 0);
+  const auto each = static_cast<double>(g.match.size()) / 7.0;
+  for (std::size_t i = 1; i < 8; ++i)  // Approx(1): twice epsilon either way
+    CHECK(begun[i] / each == doctest::Approx(1.0).epsilon(0.05));
+}
+
+TEST_CASE("self-play: a position is worth what its target promises, not what noise looked at") {
+  Rng rng({9, 9}, 0);
+  const SearchOptions o{.visits = 200, .noise_share = 0.5F, .forced_playouts = 2.0F};
+  auto s = search_of(o);
+  for (const int move : {0, 3, 1, 4}) s.play(0, move);  // 2 wins
+  run(s, 0, 200, rng, true);
+  std::vector<float> target(9);
+  s.target(0, target);
+  const float value = s.value(0, target);
+  CHECK(target[2] > 0.8F);
+  CHECK(s.tree(0).value() < 0.9F);
+  CHECK(value > s.tree(0).value() + 0.05F);
+  // By hand: the mean of the moves, each as often as the target names it.
+  const Tree& tree = s.tree(0);
+  const Node& n = tree.node(tree.root());
+  const Columns c = tree.columns(n);
+  double sum = 0.0;
+  for (int i = 0; i < n.tried; ++i) {
+    const auto move = static_cast<std::size_t>(key_move(tree.keys(n)[static_cast<std::size_t>(i)]));
+    if (target[move] > 0.0F) sum += target[move] * c.sum[i] / static_cast<float>(c.visits[i]);
+  }
+  CHECK(value == doctest::Approx(sum));
+
+  // That is what self-play records: where the target is one move, and that move wins, a won match.
+  SelfPlayOf<T> play(Params(), o, {.slots = 8, .seed = 4}, {.kind = "uniform"});
+  play.collect(80000);
+  const GameColumns g = play.take_games();
+  std::size_t ply = 0, pair = 0;
+  int certain = 0;
+  for (std::size_t i = 0; i < g.match.size(); ++i) {
+    const auto count = static_cast<std::size_t>(g.plies[i]);
+    for (std::size_t k = 0; k < count; ++k, ++ply) {
+      const bool one = g.targets[ply] == 1 && g.target_move[pair] == g.action[ply];
+      pair += g.targets[ply];
+      if (!one || k + 1 < count || g.outcome[i] == 0.0F) continue;
+      CHECK(g.value[ply] == 1.0F);
+      ++certain;
+    }
+  }
+  CHECK(certain > 20);
+
+  // Proofs are worth what they prove.
+  auto proving = search_of({.visits = 200, .solver = true});
+  for (const int move : {0, 3, 1, 4}) proving.play(0, move);
+  run(proving, 0, 200, rng);
+  proving.target(0, target);
+  CHECK(proving.value(0, target) == 1.0F);
+  CHECK(target[2] == 1.0F);
 }
