@@ -118,7 +118,7 @@ class SelfPlayOf final : public AnySelfPlay {
   }
 
   // The random moves of a match's beginning. Those that end it are drawn again, as many: otherwise
-  // late positions, which few random matches live to see, would hardly ever be begun with.
+  // matches would seldom begin late, where few random ones get to.
   void open(int slot, Slot& s) {
     if (options_.random_plies == 0 || options_.random_share == 0.0F) return;
     if (s.rng.uniform() >= static_cast<double>(options_.random_share)) return;

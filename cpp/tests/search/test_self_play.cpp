@@ -133,7 +133,7 @@ TEST_CASE("self-play: matches may begin anywhere, and what chance played is not 
 }
 
 TEST_CASE("self-play: late beginnings are as frequent as early ones") {
-  // Of random matches a half end before their eighth move.
+  // Of random matches 45% end before their eighth move.
   SelfPlayOf<T> play(Params(), {.visits = 4},
                      {.slots = 8, .seed = 4, .random_share = 1.0F, .random_plies = 7},
                      {.kind = "uniform"});
