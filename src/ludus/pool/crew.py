@@ -24,6 +24,8 @@ from ludus.pool.worker import NewSlab, Start, receive_message, send_message
 
 CLOSE_S = 2.0  # for games to give back what they hold
 MAX_LOSSES = 3  # of one worker in a row without a step in between
+# What a process does to itself: one that was ended from outside while it made its games is not started again.
+_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 
 _RUN = "import sys; from ludus.pool.worker import main; sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))"
 _QUIET = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
@@ -82,8 +84,8 @@ class Crew:
         self._hands += [_spawn() for _ in self._starts]
         for number, hand in enumerate(self._hands):
             self._introduce(number, hand)
-        for hand in self._hands:
-            self._greet(hand)
+        for number in range(len(self._hands)):
+            self._welcome(number)
 
     def give(self, slab: int) -> None:
         """Makes sure that everyone can write into the slab of that number."""
@@ -120,20 +122,14 @@ class Crew:
 
     def bury(self, number: int, why: str, poll: select.poll) -> None:
         """Kills a worker. :class:`PoolError` with ``why`` if its place has lost too many in a row."""
-        hand = self._hands[number]
-        poll.unregister(hand.channel)
-        _kill(hand)
-        hand.losses += 1
-        if hand.losses > MAX_LOSSES:
-            raise PoolError(f"{self._name}: worker {number} was lost {hand.losses} times in a row: {why}")
+        poll.unregister(self._hands[number].channel)
+        self._lose(number, why)
 
     def replace(self, number: int, poll: select.poll) -> None:
         """Another one in a buried worker's place, that has all slabs and looks at its cells at once."""
-        hand = _spawn()
-        hand.losses = self._hands[number].losses
-        self._hands[number] = hand
-        self._introduce(number, hand)
-        self._greet(hand)
+        self._start(number)
+        self._welcome(number)
+        hand = self._hands[number]
         for i, (slab, segment) in enumerate(self.slabs):
             _give_slab(hand, i, slab, segment)
         hand.bell.ring()
@@ -144,6 +140,27 @@ class Crew:
         """The worker can play after all: earlier losses are forgotten."""
         self._hands[number].losses = 0
 
+    def _lose(self, number: int, why: str) -> None:
+        hand = self._hands[number]
+        _kill(hand)
+        hand.losses += 1
+        if hand.losses > MAX_LOSSES:
+            raise PoolError(f"{self._name}: worker {number} was lost {hand.losses} times in a row: {why}")
+
+    def _start(self, number: int) -> None:
+        hand = _spawn()
+        hand.losses = self._hands[number].losses
+        self._hands[number] = hand
+        self._introduce(number, hand)
+
+    def _welcome(self, number: int) -> None:
+        """Waits until the worker has made its games. One that crashes over it, as engines sometimes do
+        where many start at once, is lost like one that crashes while it plays: another takes its place.
+        """
+        while why := self._greet(self._hands[number]):
+            self._lose(number, why)
+            self._start(number)
+
     def _introduce(self, number: int, hand: _Hand) -> None:
         control, *bells = self._descriptors
         with contextlib.suppress(BrokenPipeError):  # its death is found out by _greet
@@ -153,8 +170,8 @@ class Crew:
                 [control, *hand.bell.descriptors, *bells],
             )
 
-    def _greet(self, hand: _Hand) -> None:
-        """Waits until a worker has made its games."""
+    def _greet(self, hand: _Hand) -> str:
+        """Waits until a worker has made its games; how it crashed if it did."""
         hand.channel.settimeout(self._start_timeout_s)
         try:
             told, _ = receive_message(hand.channel)
@@ -163,13 +180,15 @@ class Crew:
                 f"{self._name}: a worker did not make its games within {self._start_timeout_s:g} s"
             ) from None
         except (EOFError, OSError):
-            raise PoolError(
-                f"{self._name}: a worker died while it made its games ({_how_it_died(hand.process)})"
-            ) from None
+            why = f"it died while it made its games ({_how_it_died(hand.process)})"
+            if hand.process.returncode is not None and -hand.process.returncode in _CRASHES:
+                return why
+            raise PoolError(f"{self._name}: {why.replace('it', 'a worker', 1)}") from None
         finally:
             hand.channel.settimeout(None)
         if told:
             raise PoolError(f"{self._name}: {told.decode(errors='replace')}")
+        return ""
 
     def dismiss(self) -> None:
         """Everyone's end, once their cells say ``closing``: those that do not go by themselves are killed."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -16,16 +20,27 @@ from ludus.games.python_game import Floats, Ints, declare, tensor
 class Walk:
     """Over after ``length`` ticks; earns the sum of its actions at every step.
 
-    ``trouble`` happens at tick ``at``, in the match with that ``seed`` alone unless it is -1.
+    ``trouble`` happens at tick ``at``, in the match with that ``seed`` alone unless it is -1. A worker that
+    makes one of these crashes as long as it finds a file in the folder ``crashes``, of which it takes one.
     """
 
     def __init__(
-        self, length: int = 5, trouble: str = "", at: int = 2, seed: int = -1, late: bool = False
+        self,
+        length: int = 5,
+        trouble: str = "",
+        at: int = 2,
+        seed: int = -1,
+        late: bool = False,
+        crashes: str = "",
     ) -> None:
         self.length, self.trouble, self.at, self.only, self.late = length, trouble, at, seed, late
         self.truncated = False
         if trouble == "start":
             raise RuntimeError("no such level")
+        for left in sorted(Path(crashes).iterdir()) if crashes and sys.argv[0] == "-c" else []:
+            with contextlib.suppress(FileNotFoundError):  # another worker's by now
+                left.unlink()
+                os.kill(os.getpid(), signal.SIGSEGV)
 
     @property
     def spec(self) -> GameSpec:

@@ -254,6 +254,33 @@ def test_a_worker_that_dies_or_hangs_is_replaced(trouble: str) -> None:
     assert slab.active.all()
 
 
+@pytest.mark.parametrize("later", [False, True])
+def test_a_worker_that_crashes_over_its_games_is_started_again(tmp_path: Path, later: bool) -> None:
+    def break_games() -> None:
+        for i in range(2):  # with the one that is killed three in a row
+            (tmp_path / str(i)).touch()
+
+    if not later:
+        break_games()
+    with walk({"crashes": str(tmp_path)}) as pool:
+        slab = pool.slab(5)
+        if later:
+            play(pool, slab)
+            break_games()
+            os.kill(pool.worker_pids[1], signal.SIGKILL)
+        results = play(pool, slab)
+        assert {r.slot for r in results if not r.error} >= {0, 2}
+        assert not [r for r in play(pool, slab) if r.error]
+    assert not list(tmp_path.iterdir())
+
+
+def test_games_that_crash_every_worker_end_the_pool(tmp_path: Path) -> None:
+    for i in range(50):
+        (tmp_path / str(i)).touch()
+    with pytest.raises(PoolError, match=r"walk: worker \d was lost 4 times in a row: it died while it made"):
+        walk({"crashes": str(tmp_path)})
+
+
 def test_a_worker_that_is_killed_from_outside_is_replaced() -> None:
     with walk() as pool:
         slab = pool.slab(5)
