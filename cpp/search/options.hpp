@@ -45,7 +45,8 @@ struct SearchOptions {
   float gumbel_visit = 50.0F, gumbel_value = 0.1F;  // sigma(q) = (visit + max N) * value * q
 
   // Forced playouts at the root: at least sqrt(k * P * N) visits for every child that has any,
-  // taken out of the policy target again (Wu 2019, section 3.2). 0 = off; KataGo: 2.
+  // taken out of the policy target and of the drawn move again (Wu 2019, section 3.2). Only in
+  // searches with noise: others have nothing to judge. 0 = off; KataGo: 2.
   float forced_playouts = 0.0F;
 
   // Ends of matches are proofs: a node whose moves prove its outcome is worth exactly that, moves

@@ -66,6 +66,7 @@ class Root {
  public:
   // After the root was evaluated, or kept from the search before.
   void prepare(Tree& tree, const SearchOptions& o, Rng& rng, int visits, bool noise) {
+    forces_ = noise && o.forced_playouts > 0.0F;
     const Node& n = tree.node(tree.root());
     if (o.gumbel_moves > 0) {
       prepare_gumbel(tree, n, o, rng, visits, noise);
@@ -78,7 +79,7 @@ class Root {
   int select(Tree& tree, const SearchOptions& o) {
     const Node& n = tree.node(tree.root());
     if (o.gumbel_moves > 0) return select_gumbel(tree, n, o);
-    if (o.forced_playouts > 0.0F) {
+    if (forces_) {
       const int forced = select_forced(tree, n, o);
       if (forced >= 0) return forced;
     }
@@ -100,8 +101,7 @@ class Root {
     double total = 0.0;
     for (int i = 0; i < n.tried; ++i) {
       if (!tree.worth(n, c, i)) continue;
-      double kept = c.visits[i];
-      if (o.forced_playouts > 0.0F && i != best) kept = pruned(tree, n, o, i, best);
+      const double kept = earned(tree, n, o, i, best);
       out[static_cast<std::size_t>(key_move(keys[static_cast<std::size_t>(i)]))] =
           static_cast<float>(kept);
       total += kept;
@@ -140,9 +140,10 @@ class Root {
     return total > 0.0 ? static_cast<float>(sum / total) : tree.value();
   }
 
-  // The move: by visits to the power of 1 / temperature, 0 = the most visited (of equals the one
-  // with the higher mean). Gumbel: the winner of the halving at temperature 0. A move that visits
-  // speak for, but whose mean is below what another is proven to give, is not played.
+  // The move: by visits to the power of 1 / temperature, those left out that a move was forced to
+  // have, as in the target; 0 = the most visited (of equals the one with the higher mean). Gumbel:
+  // the winner of the halving at temperature 0. A move that visits speak for, but whose mean is
+  // below what another is proven to give, is not played.
   int choose(const Tree& tree, const SearchOptions& o, float temperature, Rng& rng) const {
     const Node& n = tree.node(tree.root());
     const std::span<const MoveKey> keys = tree.keys(n);
@@ -154,15 +155,17 @@ class Root {
     double total = 0.0;
     const double most = c.visits[top];
     const auto weight = [&](int i) {
-      return std::pow(c.visits[i] / std::max(most, 1.0), 1.0 / static_cast<double>(temperature));
+      return std::pow(earned(tree, n, o, i, top) / std::max(most, 1.0),
+                      1.0 / static_cast<double>(temperature));
     };
     for (int i = 0; i < n.tried; ++i) total += playable(tree, n, c, i) ? weight(i) : 0.0;
     double x = rng.uniform() * total;
     int pick = top;
     for (int i = 0; i < n.tried; ++i) {
-      if (c.visits[i] == 0 || !playable(tree, n, c, i)) continue;
+      const double w = c.visits[i] > 0 && playable(tree, n, c, i) ? weight(i) : 0.0;
+      if (w <= 0.0) continue;
       pick = i;
-      x -= weight(i);
+      x -= w;
       if (x < 0.0) break;
     }
     return key_move(keys[static_cast<std::size_t>(pick)]);
@@ -240,6 +243,11 @@ class Root {
     return static_cast<double>(mean(c, i)) +
            static_cast<double>(o.c_puct) * static_cast<double>(prior) *
                std::sqrt(static_cast<double>(tree.visits())) / (1.0 + visits);
+  }
+  // Visits of child i, `best` being the one with the most, as far as nothing forced them.
+  [[nodiscard]] double earned(const Tree& tree, const Node& n, const SearchOptions& o, int i,
+                              int best) const {
+    return forces_ && i != best ? pruned(tree, n, o, i, best) : tree.columns(n).visits[i];
   }
   // Visits of child i without those that it was forced to have and would not have earned.
   static double pruned(const Tree& tree, const Node& n, const SearchOptions& o, int i, int best) {
@@ -384,6 +392,7 @@ class Root {
   std::vector<int> order_, considered_;
   HalvingSchedule schedule_;
   int simulation_ = 0;
+  bool forces_ = false;  // this search has forced playouts
 };
 
 }  // namespace ludus

@@ -23,6 +23,10 @@ enum Bot : int { kRandom, kTactical };
 // Letters of columns leave out i, rows count from the bottom, as on every Go board.
 constexpr std::string_view kColumns = "abcdefghjklmnopqrst";
 
+// Turns of the longest match on small boards. All that is dead has to be taken off before the end,
+// and its owner can put that off: perfect play for the whole of a 5 x 5 board takes more than 50.
+constexpr int kFewestMoves = 200;
+
 std::string point_name(int size, int point) {
   return kColumns[static_cast<std::size_t>(point % size)] + std::to_string(size - point / size);
 }
@@ -86,7 +90,8 @@ const std::vector<ParamSpec>& declared() {
        .low = 0,
        .high = go::kMaxTurns,
        .choices = {},
-       .meaning = "turns after which the board is counted as it stands; 0 = twice the points"},
+       .meaning = "turns after which the board is counted as it stands; 0 = twice the points, at "
+                  "least 200"},
       {.name = "features",
        .kind = ParamKind::text,
        .default_value = "history",
@@ -212,7 +217,7 @@ Go::Rules Go::make_rules(const Params& params) {
   r.features = text("features") == "rich" ? Features::rich : Features::history;
   r.resignation = text("resignation") == "on";
   const int max_moves = integer("max_moves");
-  r.max_moves = max_moves > 0 ? max_moves : 2 * r.points();
+  r.max_moves = max_moves > 0 ? max_moves : std::max(2 * r.points(), kFewestMoves);
   r.handicap = integer("handicap");
   if (r.handicap == 1 || r.handicap > most_handicap(r.size)) {
     throw ParamError("go.handicap = " + std::to_string(r.handicap) + ": expected 0 or 2 to " +
@@ -232,6 +237,7 @@ Go::Rules Go::make_rules(const Params& params) {
 
 GameSpec Go::spec(const Rules& rules) {
   GameSpec s = spec_of_turns(kName, "Go");
+  s.version = 2;  // 2: small boards get 200 turns
   s.symmetry = Symmetry::dihedral;
   s.max_ticks = rules.max_moves;
   s.counted_cells = rules.points();

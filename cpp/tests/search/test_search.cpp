@@ -377,6 +377,39 @@ TEST_CASE("search: pruned targets leave forced visits out, noise is a distributi
   CHECK(pruned > 0);
 }
 
+TEST_CASE("search: what was only forced is not played, and without noise nothing is forced") {
+  Search<T> s = search_of({.visits = 400, .noise_share = 0.5F, .forced_playouts = 2.0F});
+  Rng rng({9, 0}, 0);
+  for (const int move : {0, 3, 1, 4}) s.play(0, move);  // 2 wins
+  run(s, 0, 400, rng, true);
+  std::array<float, 9> target{};
+  s.target(0, target);
+  const Tree& tree = s.tree(0);
+  const Node& n = tree.node(tree.root());
+  const Columns c = tree.columns(n);
+  float most_forced = 0.0F;  // share of the visits that the target leaves out
+  for (int i = 0; i < n.tried; ++i) {
+    const auto move = static_cast<std::size_t>(key_move(tree.keys(n)[static_cast<std::size_t>(i)]));
+    most_forced = std::max(most_forced, static_cast<float>(c.visits[i]) / 399.0F - target[move]);
+  }
+  CHECK(most_forced > 0.02F);
+  std::array<int, 9> drawn{};
+  for (int i = 0; i < 40000; ++i) ++drawn[static_cast<std::size_t>(s.choose(0, 1.0F, rng))];
+  for (std::size_t move = 0; move < 9; ++move) {
+    CAPTURE(move);
+    CHECK(std::abs(drawn[move] / 40000.0 - static_cast<double>(target[move])) < 0.008);
+  }
+
+  const auto visits_of = [&](const SearchOptions& o) {
+    Search<T> quiet = search_of(o);
+    run(quiet, 0, 100, rng, false);
+    const Tree& t = quiet.tree(0);
+    const Columns columns = t.columns(t.node(t.root()));
+    return std::vector<int>(columns.visits, columns.visits + t.node(t.root()).tried);
+  };
+  CHECK(visits_of({.visits = 100, .forced_playouts = 50.0F}) == visits_of({.visits = 100}));
+}
+
 TEST_CASE("search: nothing is allocated while searching and playing on") {
   Search<T> s = search_of({.visits = 200, .noise_share = 0.25F}, 4);
   Rng rng;

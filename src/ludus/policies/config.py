@@ -44,6 +44,8 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     normalise_values: bool = True
     blocks: Natural = 0
     filters: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 64
+    policy_planes: Count = 2  # of the tower's policy head, before its linear layer
+    value_planes: Count = 1  # of its value head
     value_hidden: Count = 64
     ownership: bool = False
     score: bool = False

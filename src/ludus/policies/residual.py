@@ -1,7 +1,8 @@
 """The residual tower of AlphaGo Zero (Silver et al. 2017, methods: neural network architecture).
 
 3x3 convolution, ``blocks`` residual blocks of two 3x3 convolutions each, then a policy head (1x1
-convolution to two planes, linear) and a value head (1x1 convolution to one plane, linear, linear, tanh).
+convolution to ``policy_planes``, two there, linear) and a value head (1x1 convolution to
+``value_planes``, one there, linear, linear, tanh).
 Every convolution is followed by batch normalisation and ReLU.
 
 Two more heads may be there only to be learned (Wu 2019, section 4.1; :meth:`ResidualNetwork.learned`): whose
@@ -126,10 +127,10 @@ class ResidualNetwork(PolicyNetwork):
         cells = self.height * self.width
         self.stem = Convolution(channels, config.filters, 3)
         self.tower = nn.Sequential(*(Block(config.filters) for _ in range(config.blocks)))
-        self.policy_planes = Convolution(config.filters, 2, 1)
-        self.policy_head = nn.Linear(2 * cells, self.heads.choices)
-        self.value_plane = Convolution(config.filters, 1, 1)
-        self.value_inner = nn.Linear(cells, config.value_hidden)
+        self.policy_planes = Convolution(config.filters, config.policy_planes, 1)
+        self.policy_head = nn.Linear(config.policy_planes * cells, self.heads.choices)
+        self.value_plane = Convolution(config.filters, config.value_planes, 1)
+        self.value_inner = nn.Linear(config.value_planes * cells, config.value_hidden)
         self.value_head = nn.Linear(config.value_hidden, 1)
         # After all others: with or without them the rest begins with the same numbers.
         self.ownership_plane: nn.Conv2d | None = None

@@ -147,6 +147,8 @@ def _check_bounds(config: PolicyConfig, spec: GameSpec) -> None:
     widths = (
         config.blocks + 1,
         config.filters,
+        config.policy_planes,
+        config.value_planes,
         config.value_hidden,
         *config.channels,
         *config.strides,

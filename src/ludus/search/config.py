@@ -20,13 +20,12 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``visits``: until the root has that many, those kept from the move before included. ``c_base`` above 0
     makes ``c_puct`` grow as in AlphaZero. ``fpu``: what an untried move is worth: the node's mean less
     ``fpu_reduction``, a draw, or a loss. ``noise_share`` of the root's prior is Dirichlet(``noise_alpha``),
-    0 =
-    10.83 over the number of legal moves; only self-play has noise. ``gumbel_moves`` above 0: so many moves
-    are
-    considered at the root, by sequential halving. ``forced_playouts``: k of KataGo's rule (2 there), with the
-    policy target pruned. ``leaves``: of one tree in a batch, for single matches; more than 1 uses
-    ``virtual_loss``. ``cache``: positions whose evaluation is remembered. ``solver``: ends of matches are
-    proofs; outcomes that follow from them are exact, and a search whose root is proven ends.
+    0 = 10.83 over the number of legal moves; only self-play has noise. ``gumbel_moves`` above 0: so many
+    moves are considered at the root, by sequential halving. ``forced_playouts``: k of KataGo's rule (2
+    there), in searches with noise, with the policy target and the drawn move pruned. ``leaves``: of one tree
+    in a batch, for single matches; more than 1 uses ``virtual_loss``. ``cache``: positions whose evaluation
+    is remembered. ``solver``: ends of matches are proofs; outcomes that follow from them are exact, and a
+    search whose root is proven ends.
     """
 
     visits: Visits = 400
