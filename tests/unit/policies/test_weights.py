@@ -15,6 +15,7 @@ from safetensors.numpy import save
 from ludus.flow import Weights, WeightsMeta
 from ludus.policies.config import PolicyConfig
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.residual import make_network
 from ludus.policies.weights import WeightsError, build_policy, load_weights, save_weights
 from tests.unit.synthetic import make_spec, tensor
 
@@ -47,6 +48,18 @@ def test_round_trip_builds_an_equal_policy_from_the_file_alone(tmp_path: Path) -
         network.step(obs, network.initial_memory(2), first).logits,
         original.step(obs, original.initial_memory(2), first).logits,
     )
+
+
+def test_towers_from_before_their_heads_planes_were_a_setting_still_load() -> None:
+    board = make_spec((tensor("planes", "u8", (2, 5, 5)),), (3,))
+    network = make_network(PolicyConfig(blocks=1, filters=8), board, seed=1)
+    fields = msgspec.json.decode(network.architecture)
+    del fields["policy_planes"], fields["value_planes"]
+    spec = msgspec.json.encode(board).decode()
+    meta = WeightsMeta(1, board.spec_hash, msgspec.json.encode(fields).decode(), spec, board.name, 5, 1)
+    built = build_policy(Weights(meta, {n: t.numpy().copy() for n, t in network.state_dict().items()}))
+    obs = {"planes": torch.ones(2, 2, 5, 5, dtype=torch.uint8)}
+    assert torch.equal(built.step(obs).logits, network.step(obs).logits)
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
