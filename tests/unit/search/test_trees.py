@@ -182,15 +182,20 @@ def test_self_play_is_recorded_whole_and_bad_records_are_refused() -> None:
         Games.check({n: a for n, a in columns.items() if n != "value"}, spec.mask_size)
 
 
-@pytest.mark.parametrize("read", [{}, {"policy_planes": 5, "value_planes": 3}])
+@pytest.mark.parametrize(("policy_planes", "value_planes"), [(2, 1), (5, 3)])
 @pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe"])
-def test_a_network_answers_alike_whichever_way_it_runs(name: str, read: dict[str, int]) -> None:
+def test_a_network_answers_alike_whichever_way_it_runs(
+    name: str, policy_planes: int, value_planes: int
+) -> None:
     spec = game_spec(name)
-    network = make_network(PolicyConfig(blocks=2, filters=16, value_hidden=16, **read), spec, seed=3)
+    config = PolicyConfig(
+        blocks=2, filters=16, value_hidden=16, policy_planes=policy_planes, value_planes=value_planes
+    )
+    network = make_network(config, spec, seed=3)
     shapes = {n: tuple(p.shape) for n, p in network.named_parameters()}
     cells = spec.observation[0].shape[-1] * spec.observation[0].shape[-2]
-    assert shapes["policy_head.weight"] == (spec.heads[0].size, read.get("policy_planes", 2) * cells)
-    assert shapes["value_inner.weight"] == (16, read.get("value_planes", 1) * cells)
+    assert shapes["policy_head.weight"] == (spec.heads[0].size, policy_planes * cells)
+    assert shapes["value_inner.weight"] == (16, value_planes * cells)
     with torch.no_grad():
         for p in network.parameters():  # statistics and scales that are not trivial
             p.add_(torch.randn(p.shape, generator=torch.Generator().manual_seed(1)) * 0.05)
