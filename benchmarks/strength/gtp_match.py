@@ -3,6 +3,10 @@
     python benchmarks/strength/gtp_match.py "mcts:2000" --matches 20 --size 9 --komi 7
     python benchmarks/strength/gtp_match.py "runs/go9@best+search:400" --against "gnugo --mode gtp --level 10"
 
+Matches come in pairs that begin with the same ``--opening`` stones, drawn anew for each pair inside the
+second line, once with either colour: programs that always answer alike would otherwise play the same two
+matches again and again. ``distinct`` counts the matches that differ.
+
 A player without a space in it is one of ours (``ludus gtp PLAYER``), anything else a command. Opponent and
 referee are GNU Go by default; it counts with its own idea of dead stones, so players had better play on
 until nothing is left. All scheduled matches count. A program that breaks the protocol ends the run with exit
@@ -13,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import shlex
 import shutil
 import sys
@@ -31,6 +36,12 @@ def command(player: str) -> list[str]:
     return [sys.executable, "-m", "ludus.cli", "gtp", player, "--quiet"]
 
 
+def opening(size: int, plies: int, seed: int, pair: int) -> list[int]:
+    """Different points inside the second line, as ``y * size + x``."""
+    inner = [y * size + x for y in range(2, size - 2) for x in range(2, size - 2)]
+    return random.Random(f"{seed} {pair}").sample(inner, min(plies, len(inner)))
+
+
 def record(played: Played, size: int, komi: float, black: str, white: str) -> str:
     moves = [("BW"[s], None if p == size * size else (p % size, p // size)) for s, p in played.moves]
     info = {"PB": black, "PW": white, "RU": "Chinese"}
@@ -47,12 +58,15 @@ def main() -> int:
     parser.add_argument("--matches", type=int, default=10)
     parser.add_argument("--size", type=int, default=9)
     parser.add_argument("--komi", type=float, default=7.5)
+    parser.add_argument("--opening", type=int, default=4, help="stones drawn before a pair of matches begins")
+    parser.add_argument("--seed", type=int, default=1, help="of the openings")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for one answer")
     parser.add_argument("--sgf", type=Path)
     args = parser.parse_args()
     won = drawn = 0
     seconds = [0.0, 0.0]
     moves = 0
+    seen: set[tuple[tuple[int, int], ...]] = set()
     try:
         with (
             Program(command(args.player), args.timeout) as ours,
@@ -62,7 +76,15 @@ def main() -> int:
             for number in range(args.matches):
                 seat = number % 2
                 black, white = (ours, other) if seat == 0 else (other, ours)
-                played = play_match(black, white, size=args.size, komi=args.komi, referee=referee)
+                played = play_match(
+                    black,
+                    white,
+                    size=args.size,
+                    komi=args.komi,
+                    referee=referee,
+                    opening=opening(args.size, args.opening, args.seed, number // 2),
+                )
+                seen.add(tuple(played.moves))
                 won += played.winner == seat
                 drawn += played.winner is None
                 seconds = [s + played.seconds[k] for s, k in zip(seconds, (seat, 1 - seat), strict=True)]
@@ -79,7 +101,14 @@ def main() -> int:
         return 1
     interval = wilson_interval(won, args.matches)
     report = {"player": args.player, "against": args.against, "size": args.size, "komi": args.komi}
-    report |= {"matches": args.matches, "won": won, "drawn": drawn, "rate": won / args.matches}
+    report |= {"opening": args.opening, "seed": args.seed}
+    report |= {
+        "matches": args.matches,
+        "distinct": len(seen),
+        "won": won,
+        "drawn": drawn,
+        "rate": won / args.matches,
+    }
     report |= {
         "ci_low": round(interval.low, 3),
         "ci_high": round(interval.high, 3),

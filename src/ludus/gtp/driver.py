@@ -162,10 +162,12 @@ def play_match(
     max_moves: int = 0,
     referee: Program | None = None,
     time_s: int = 0,
+    opening: Sequence[int] = (),
 ) -> Played:
     """From an empty board to the end. Every move is checked by our rules, and counted by ``referee``.
 
-    Without a referee our own count decides, everything that stands being alive. An illegal move loses.
+    ``opening``: points that are played, Black first, before anyone is asked. Raises ``GameError`` where one
+    cannot be. Without a referee our own count decides, everything that stands being alive. An illegal move loses.
     Raises ``ProgramError`` where a program breaks the protocol.
     """
     match = Match("go", {"size": size, "komi": komi, "ko": ko, "max_moves": max_moves or 3 * size * size})
@@ -177,6 +179,17 @@ def play_match(
             program.ask(f"time_settings {time_s} 0 0")
     played = Played()
     seconds = [0.0, 0.0]
+
+    def tell(seat: int, point: int, deaf: Program | None = None) -> None:
+        played.moves.append((seat, point))
+        for program in everyone:
+            if program is not deaf:
+                program.ask(f"play {'bw'[seat]} {go.vertex(point, size)}")
+
+    for point in opening:
+        (seat,) = match.to_act
+        match.play(point)
+        tell(seat, point)
     while not match.over:
         (seat,) = match.to_act
         begin = time.monotonic()
@@ -193,10 +206,7 @@ def play_match(
         except GameError:
             played.winner, played.by = 1 - seat, f"illegal move {answer}"
             break
-        played.moves.append((seat, point))
-        for program in everyone:
-            if program is not programs[seat]:
-                program.ask(f"play {'bw'[seat]} {go.vertex(point, size)}")
+        tell(seat, point, programs[seat])
     played.seconds = (seconds[0], seconds[1])
     if not played.by:
         played.by = "count" if len(played.moves) >= 2 and played.moves[-1][1] == size * size else "length"

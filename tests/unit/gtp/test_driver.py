@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from ludus.games.match import GameError
 from ludus.gtp.driver import Program, ProgramError, Refused, play_match, score_points
 
 OURS = [sys.executable, "-m", "ludus.cli", "gtp"]
@@ -23,6 +24,17 @@ def test_two_of_ours_play_to_the_end() -> None:
     assert played.moves[-1][1] == played.moves[-2][1] == 49
     assert played.points is not None
     assert played.result[:2] == ("B+" if played.points > 0 else "W+")
+
+
+def test_a_match_begins_with_the_opening_that_everybody_is_told() -> None:
+    with Program([*OURS, "random"]) as black, Program([*OURS, "tactical"]) as white:
+        played = play_match(black, white, size=7, komi=3.5, opening=[24, 16, 32])
+        assert played.moves[:4] == [(0, 24), (1, 16), (0, 32), (1, played.moves[3][1])]
+        # Whoever had not been told would have played on a taken point by now, or would count otherwise.
+        assert played.by == "count"
+        assert black.ask("final_score") == white.ask("final_score")
+        with pytest.raises(GameError):
+            play_match(black, white, size=7, komi=3.5, opening=[24, 24])
 
 
 def test_programs_that_are_none() -> None:
