@@ -167,8 +167,8 @@ def play_match(
     """From an empty board to the end. Every move is checked by our rules, and counted by ``referee``.
 
     ``opening``: points that are played, Black first, before anyone is asked. Raises ``GameError`` where one
-    cannot be. Without a referee our own count decides, everything that stands being alive. An illegal move loses.
-    Raises ``ProgramError`` where a program breaks the protocol.
+    cannot be. Without a referee our own count decides, everything that stands being alive. An illegal move
+    loses. Raises ``ProgramError`` where a program breaks the protocol.
     """
     match = Match("go", {"size": size, "komi": komi, "ko": ko, "max_moves": max_moves or 3 * size * size})
     programs = (black, white)
@@ -186,10 +186,10 @@ def play_match(
             if program is not deaf:
                 program.ask(f"play {'bw'[seat]} {go.vertex(point, size)}")
 
-    for point in opening:
+    for placed in opening:
         (seat,) = match.to_act
-        match.play(point)
-        tell(seat, point)
+        match.play(placed)
+        tell(seat, placed)
     while not match.over:
         (seat,) = match.to_act
         begin = time.monotonic()
