@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,8 +19,9 @@ from ludus.games.python_game import Floats, Ints, declare, tensor
 class Walk:
     """Over after ``length`` ticks; earns the sum of its actions at every step.
 
-    ``trouble`` happens at tick ``at``, in the match with that ``seed`` alone unless it is -1. A worker that
-    makes one of these crashes as long as it finds a file in the folder ``crashes``, of which it takes one.
+    ``trouble`` happens at tick ``at``, in the match with that ``seed`` alone unless it is -1. Whoever
+    makes one of these and is not the process ``parent`` crashes as long as it finds a file in the folder
+    ``crashes``, of which it takes one.
     """
 
     def __init__(
@@ -32,12 +32,13 @@ class Walk:
         seed: int = -1,
         late: bool = False,
         crashes: str = "",
+        parent: int = 0,
     ) -> None:
         self.length, self.trouble, self.at, self.only, self.late = length, trouble, at, seed, late
         self.truncated = False
         if trouble == "start":
             raise RuntimeError("no such level")
-        for left in sorted(Path(crashes).iterdir()) if crashes and sys.argv[0] == "-c" else []:
+        for left in sorted(Path(crashes).iterdir()) if crashes and os.getpid() != parent else []:
             with contextlib.suppress(FileNotFoundError):  # another worker's by now
                 left.unlink()
                 os.kill(os.getpid(), signal.SIGSEGV)

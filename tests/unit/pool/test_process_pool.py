@@ -262,7 +262,7 @@ def test_a_worker_that_crashes_over_its_games_is_started_again(tmp_path: Path, l
 
     if not later:
         break_games()
-    with walk({"crashes": str(tmp_path)}) as pool:
+    with walk({"crashes": str(tmp_path), "parent": os.getpid()}) as pool:
         slab = pool.slab(5)
         if later:
             play(pool, slab)
@@ -278,7 +278,7 @@ def test_games_that_crash_every_worker_end_the_pool(tmp_path: Path) -> None:
     for i in range(50):
         (tmp_path / str(i)).touch()
     with pytest.raises(PoolError, match=r"walk: worker \d was lost 4 times in a row: it died while it made"):
-        walk({"crashes": str(tmp_path)})
+        walk({"crashes": str(tmp_path), "parent": os.getpid()})
 
 
 def test_a_worker_that_is_killed_from_outside_is_replaced() -> None:
