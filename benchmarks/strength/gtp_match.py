@@ -4,8 +4,8 @@
     python benchmarks/strength/gtp_match.py "runs/go9@best+search:400" --against "gnugo --mode gtp --level 10"
 
 Matches come in pairs that begin with the same ``--opening`` stones, drawn anew for each pair inside the
-second line, once with either colour: programs that answer alike would otherwise repeat matches (1 of 8 against
-GNU Go did). ``distinct`` counts the matches that differ.
+second line, once with either colour: programs that answer alike would otherwise repeat matches (1 of 8
+against GNU Go did). ``distinct`` counts the matches that differ.
 
 A player without a space in it is one of ours (``ludus gtp PLAYER``), anything else a command. Opponent and
 referee are GNU Go by default; it counts with its own idea of dead stones, so players had better play on
