@@ -155,14 +155,15 @@ class Root {
     double total = 0.0;
     const double most = c.visits[top];
     const auto weight = [&](int i) {
+      if (!playable(tree, n, c, i)) return 0.0;
       return std::pow(earned(tree, n, o, i, top) / std::max(most, 1.0),
                       1.0 / static_cast<double>(temperature));
     };
-    for (int i = 0; i < n.tried; ++i) total += playable(tree, n, c, i) ? weight(i) : 0.0;
+    for (int i = 0; i < n.tried; ++i) total += weight(i);
     double x = rng.uniform() * total;
     int pick = top;
     for (int i = 0; i < n.tried; ++i) {
-      const double w = c.visits[i] > 0 && playable(tree, n, c, i) ? weight(i) : 0.0;
+      const double w = weight(i);
       if (w <= 0.0) continue;
       pick = i;
       x -= w;

@@ -171,7 +171,7 @@ class Crew:
             )
 
     def _greet(self, hand: _Hand) -> str:
-        """Waits until a worker has made its games; how it crashed if it did."""
+        """Waits until a worker has made its games. How it crashed over it, empty where it did not."""
         hand.channel.settimeout(self._start_timeout_s)
         try:
             told, _ = receive_message(hand.channel)
@@ -180,10 +180,10 @@ class Crew:
                 f"{self._name}: a worker did not make its games within {self._start_timeout_s:g} s"
             ) from None
         except (EOFError, OSError):
-            why = f"it died while it made its games ({_how_it_died(hand.process)})"
-            if hand.process.returncode is not None and -hand.process.returncode in _CRASHES:
+            why = f"died while it made its games ({_how_it_died(hand.process)})"
+            if -(hand.process.returncode or 0) in _CRASHES:
                 return why
-            raise PoolError(f"{self._name}: {why.replace('it', 'a worker', 1)}") from None
+            raise PoolError(f"{self._name}: a worker {why}") from None
         finally:
             hand.channel.settimeout(None)
         if told:

@@ -19,6 +19,12 @@ def test_the_skeleton_is_there_and_declares_itself() -> None:
     assert [b.name for b in s.bots] == ["random", "perfect"]
 
 
+def test_small_boards_of_go_get_turns_enough_to_take_off_what_is_dead() -> None:
+    turns = {size: spec("go", {"size": size}).max_ticks for size in (5, 9, 10, 11, 19)}
+    assert turns == {5: 200, 9: 200, 10: 200, 11: 242, 19: 722}
+    assert spec("go", {"size": 5, "max_moves": 30}).max_ticks == 30
+
+
 def test_the_spec_hash_depends_on_what_policies_read_and_on_nothing_else() -> None:
     assert spec("tic_tac_toe").spec_hash == spec("tic_tac_toe", {"opens": "random"}).spec_hash
     assert len({spec(g).spec_hash for g in list_games()}) == len(list_games())

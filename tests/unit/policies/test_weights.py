@@ -52,7 +52,8 @@ def test_round_trip_builds_an_equal_policy_from_the_file_alone(tmp_path: Path) -
 
 def test_towers_from_before_their_heads_planes_were_a_setting_still_load() -> None:
     board = make_spec((tensor("planes", "u8", (2, 5, 5)),), (3,))
-    network = make_network(PolicyConfig(blocks=1, filters=8), board, seed=1)
+    then = PolicyConfig(blocks=1, filters=8, policy_planes=2, value_planes=1)
+    network = make_network(then, board, seed=1)
     fields = msgspec.json.decode(network.architecture)
     del fields["policy_planes"], fields["value_planes"]
     spec = msgspec.json.encode(board).decode()

@@ -277,7 +277,7 @@ def test_a_worker_that_crashes_over_its_games_is_started_again(tmp_path: Path, l
 def test_games_that_crash_every_worker_end_the_pool(tmp_path: Path) -> None:
     for i in range(50):
         (tmp_path / str(i)).touch()
-    with pytest.raises(PoolError, match=r"walk: worker \d was lost 4 times in a row: it died while it made"):
+    with pytest.raises(PoolError, match=r"walk: worker \d was lost 4 times in a row: died while it made its"):
         walk({"crashes": str(tmp_path), "parent": os.getpid()})
 
 
