@@ -55,7 +55,7 @@ def curve_of(rows: list[dict[str, object]], grid: Curve) -> Curve:
 
 
 def run(
-    preset_name: str, precision: str, seed: int, steps: int, matches: int, grid: Curve
+    preset_name: str, precision: str, seed: int, steps: int, matches: int, threads: int, grid: Curve
 ) -> dict[str, object]:
     """One run in a folder that is thrown away: its curve and how its last weights play."""
     changes = {
@@ -63,7 +63,7 @@ def run(
         "run.precision": precision,
         "run.max-steps": str(steps),
         "run.target": "0",
-        "run.threads": "1",
+        "run.threads": str(threads),
         "evaluation.every-steps": "0",
         "evaluation.final-matches": "2",
     }
@@ -110,6 +110,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--steps", type=int, default=60_000, help="decisions of a run")
     parser.add_argument("--matches", type=int, default=100, help="with the last weights")
+    parser.add_argument("--threads", type=int, default=1, help="of a run")
     parser.add_argument("--points", type=int, default=20, help="of the curves")
     parser.add_argument("--tolerance", type=float, default=0.1)
     parser.add_argument("--json", type=Path)
@@ -118,7 +119,7 @@ def main() -> int:
     runs = []
     for seed in args.seeds:
         for precision in PRECISIONS:
-            runs.append(run(args.preset, precision, seed, args.steps, args.matches, grid))
+            runs.append(run(args.preset, precision, seed, args.steps, args.matches, args.threads, grid))
             row = runs[-1]
             print(
                 f"{precision:9} seed {seed}: curve mean {row['curve_mean']:.1f}, final {row['final']:.1f}, "

@@ -27,7 +27,7 @@ from ludus.games import spec as game_spec
 from ludus.games.connect_four import BANDS, FULL, Solver, random_positions
 from ludus.ratings import wilson_interval
 from ludus.search import SearchPlayer, SearchText, parse_search
-from ludus.train.api import evaluator_of
+from ludus.train.api import evaluator_of, game_of_player
 
 
 def _chance(scores: list[int]) -> float:
@@ -37,10 +37,12 @@ def _chance(scores: list[int]) -> float:
 
 def player_of(text: str, slots: int, seed: int) -> SearchPlayer:
     weights, how = parse_search(text)
-    spec = game_spec("connect_four")
+    trained_on = game_of_player(weights) if weights else None
+    params = trained_on[1] if trained_on else {}
+    spec = game_spec("connect_four", params)
     evaluator = evaluator_of(weights, spec, symmetries=how.symmetries)[0] if weights else "rollout"
     plain = SearchText(how.search, how.seconds, 0.0, 0, how.rollouts)
-    return SearchPlayer("connect_four", {}, plain, evaluator, slots=slots, seed=seed)
+    return SearchPlayer("connect_four", params, plain, evaluator, slots=slots, seed=seed)
 
 
 Case = tuple[list[int], list[int]]  # columns played, score of each column
@@ -51,8 +53,8 @@ def cases_of(band: tuple[int, int], count: int, seed: int, file: Path | None, so
     known: dict[tuple[int, ...], list[int]] = {}
     if file is not None and file.is_file():
         for row in file.read_text(encoding="utf-8").splitlines():
-            played, scores = row.split()
-            known[tuple(int(c) for c in played)] = [int(s) for s in scores.split(",")]
+            played, solved = row.split()
+            known[tuple(int(c) for c in played)] = [int(s) for s in solved.split(",")]
     cases = []
     for columns in random_positions(band, count, seed + band[0]):
         scores = known.get(tuple(columns))

@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "game/match.hpp"
 #include "game/perft.hpp"
 #include "games/connect_four/connect_four.hpp"
@@ -79,6 +81,63 @@ TEST_CASE("connect_four: planes hold the highest row first, own stones first") {
     INFO(i);
     CHECK(set == expected);
   }
+}
+
+TEST_CASE("connect_four: threats are the free cells that one stone more turns into four") {
+  Rng rng(MatchSeed{.seed = 5}, 0);
+  int found = 0;
+  for (int n = 0; n < 300; ++n) {
+    Match m;
+    for (auto plies = rng.below(42); plies > 0 && !C::status(m.rules, m.s).over; --plies) {
+      const std::uint64_t free = C::landing(m.s.stones[0] | m.s.stones[1]);
+      auto column = static_cast<int>(rng.below(C::kColumns));
+      while ((free & C::column_mask(column)) == 0) column = (column + 1) % C::kColumns;
+      m.play(column);
+    }
+    const std::uint64_t occupied = m.s.stones[0] | m.s.stones[1];
+    for (const std::uint64_t stones : m.s.stones) {
+      if (C::four(stones)) continue;
+      std::uint64_t expected = 0;
+      for (int bit = 0; bit < C::kColumns * C::kStride; ++bit) {
+        const std::uint64_t cell = std::uint64_t{1} << bit;
+        if ((cell & C::kBoard & ~occupied) != 0 && C::four(stones | cell)) expected |= cell;
+      }
+      CHECK(C::threats(stones, occupied) == expected);
+      found += std::popcount(expected);
+    }
+  }
+  CHECK(found > 300);
+}
+
+TEST_CASE("connect_four: features = threats adds what can be read off the stones") {
+  Params params;
+  params.set("features", "threats");
+  Match m("dcdcd");  // seat 0 has d1, d2, d3 and wins with d4; seat 1 has c1, c2
+  m.rules = C::make_rules(params);
+  const GameSpec spec = C::spec(m.rules);
+  REQUIRE(spec.observation[0].shape == std::vector<int>{6, 6, 7});
+  REQUIRE(spec.observation[0].labels.size() == 6);
+  std::array<std::byte, 32> bytes{};
+  std::byte* tensors[] = {bytes.data()};
+  C::observe(m.rules, m.s, 1, tensors);
+  const auto cells = [&](int plane) {
+    std::vector<std::string> names;
+    for (int i = 0; i < C::kCells; ++i) {
+      const auto at = static_cast<std::size_t>(plane * C::kCells + i);
+      if ((std::to_integer<unsigned>(bytes[at / 8]) >> at % 8 & 1U) == 0) continue;
+      names.push_back(std::string(1, static_cast<char>('a' + i % C::kColumns)) +
+                      std::to_string(C::kRows - i / C::kColumns));
+    }
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(cells(0) == Names{"c2", "c1"});
+  CHECK(cells(1) == Names{"d3", "d2", "d1"});
+  CHECK(cells(2) == Names{});
+  CHECK(cells(3) == Names{"d4"});
+  CHECK(cells(4) == Names{"d4", "c3", "a1", "b1", "e1", "f1", "g1"});
+  CHECK(cells(5).size() == 21);
+  CHECK(cells(5).back() == "g1");
 }
 
 TEST_CASE("connect_four: perft") {

@@ -15,7 +15,14 @@ using C = ConnectFour;
 enum Bot : int { kRandom, kTactical };
 
 const std::vector<ParamSpec>& declared() {
-  static const std::vector<ParamSpec> params = {opens_param()};
+  static const std::vector<ParamSpec> params = {
+      opens_param(),
+      {.name = "features",
+       .kind = ParamKind::text,
+       .default_value = "stones",
+       .choices = {"stones", "threats"},
+       .meaning = "what is observed: the stones, or also what can be read off them"},
+  };
   return params;
 }
 
@@ -30,24 +37,19 @@ std::uint64_t row_bits(std::uint64_t stones, int row_from_below) {
   return ((stones >> row_from_below & C::kBottom) * kGather) >> 42 & 0x7f;
 }
 
-// The playable cells in which one of `stones` would complete four, or 0.
-std::uint64_t completing(std::uint64_t stones, std::uint64_t landing) {
-  std::uint64_t found = 0;
-  for (std::uint64_t left = landing; left != 0; left &= left - 1) {
-    const std::uint64_t cell = left & -left;
-    if (C::four(stones | cell)) found |= cell;
-  }
-  return found;
-}
+// Cells of the rows that are odd counted from below, the lowest being the first.
+constexpr std::uint64_t kOddRows = C::kBottom | C::kBottom << 2 | C::kBottom << 4;
 
 }  // namespace
 
 C::Rules C::make_rules(const Params& params) {
   params.check(kName, declared());
-  return {.opens = opens_of(params, declared())};
+  return {.opens = opens_of(params, declared()),
+          .features = params.text("features", declared()) == "threats" ? Features::threats
+                                                                       : Features::stones};
 }
 
-GameSpec C::spec(const Rules&) {
+GameSpec C::spec(const Rules& rules) {
   GameSpec s = spec_of_turns(kName, "Connect Four");
   s.symmetry = Symmetry::mirror;
   s.max_ticks = kCells;
@@ -59,6 +61,15 @@ GameSpec C::spec(const Rules&) {
                     .meaning = "stones of the observing seat, then of its opponent; the highest "
                                "row comes first",
                     .labels = {"own", "opponent"}}};
+  if (rules.features == Features::threats) {
+    TensorSpec& board = s.observation[0];
+    board.shape[0] = 6;
+    board.labels.insert(board.labels.end(),
+                        {"own_threats", "opponent_threats", "landing", "odd_rows"});
+    board.meaning +=
+        "; then free cells in which either would complete four, cells that a stone would come to "
+        "rest in, and the rows that are odd counted from below";
+  }
   s.heads = {{.name = "column",
               .size = kColumns,
               .labels = {"a", "b", "c", "d", "e", "f", "g"},
@@ -101,18 +112,13 @@ void C::bot(const Rules& rules, State& s, int seat, int bot) {
   const std::uint64_t other = s.stones[static_cast<std::size_t>(1 - seat)];
   std::uint64_t choices = landing(own | other);
   if (bot == kTactical) {
-    if (const std::uint64_t wins = completing(own, choices); wins != 0) {
+    const std::uint64_t against = threats(other, own | other);
+    if (const std::uint64_t wins = choices & threats(own, own | other); wins != 0) {
       choices = wins;
-    } else if (const std::uint64_t threats = completing(other, choices); threats != 0) {
-      choices = threats;
-    } else {
-      std::uint64_t safe = 0;
-      for (std::uint64_t left = choices; left != 0; left &= left - 1) {
-        const std::uint64_t cell = left & -left;
-        const std::uint64_t above = cell << 1 & kBoard;
-        if (above == 0 || !four(other | above)) safe |= cell;
-      }
-      if (safe != 0) choices = safe;
+    } else if (const std::uint64_t forced = choices & against; forced != 0) {
+      choices = forced;
+    } else if (const std::uint64_t safe = choices & ~(against >> 1); safe != 0) {
+      choices = safe;
     }
   }
   auto pick = s.rng.below(static_cast<std::uint32_t>(std::popcount(choices)));
@@ -142,11 +148,20 @@ void C::rewards(const Rules& rules, const State& s, std::span<float> out) {
 
 void C::outcome(const Rules&, const State& s, std::span<float> out) { pay_winner(s.winner, out); }
 
-void C::observe(const Rules&, const State& s, int seat, std::span<std::byte* const> tensors) {
+void C::observe(const Rules& rules, const State& s, int seat, std::span<std::byte* const> tensors) {
+  const std::uint64_t own = s.stones[static_cast<std::size_t>(seat)];
+  const std::uint64_t other = s.stones[static_cast<std::size_t>(1 - seat)];
   BitWriter out(tensors[0]);
-  for (const std::uint64_t stones :
-       {s.stones[static_cast<std::size_t>(seat)], s.stones[static_cast<std::size_t>(1 - seat)]}) {
-    for (int row = kRows - 1; row >= 0; --row) out.put(row_bits(stones, row), kColumns);
+  const auto put = [&](std::uint64_t cells) {
+    for (int row = kRows - 1; row >= 0; --row) out.put(row_bits(cells, row), kColumns);
+  };
+  put(own);
+  put(other);
+  if (rules.features == Features::threats) {
+    put(threats(own, own | other));
+    put(threats(other, own | other));
+    put(landing(own | other));
+    put(kOddRows);
   }
   out.finish();
 }

@@ -20,8 +20,12 @@ struct ConnectFour {
   // four runs from the top of one column into the next: bit = column * kStride + row from below.
   static constexpr int kStride = kRows + 1;
 
+  // What is observed beside the stones: nothing, or what can be read off them.
+  enum class Features : std::uint8_t { stones, threats };
+
   struct Rules {
     Opens opens = Opens::seat0;
+    Features features = Features::stones;
   };
 
   struct State {
@@ -49,6 +53,18 @@ struct ConnectFour {
   }
   // The cells that a stone dropped now would come to rest in, one a column that is not full.
   static std::uint64_t landing(std::uint64_t occupied) { return (occupied + kBottom) & kBoard; }
+
+  // Free cells, reachable yet or not, in which one more of `stones` would complete four.
+  static std::uint64_t threats(std::uint64_t stones, std::uint64_t occupied) {
+    std::uint64_t found = stones << 1 & stones << 2 & stones << 3;
+    for (const int d : {kStride - 1, kStride, kStride + 1}) {
+      const std::uint64_t above = stones << d & stones << 2 * d;
+      const std::uint64_t below = stones >> d & stones >> 2 * d;
+      found |= above & (stones << 3 * d | stones >> d);
+      found |= below & (stones >> 3 * d | stones << d);
+    }
+    return found & kBoard & ~occupied;
+  }
 
   static Rules make_rules(const Params& params);
   static GameSpec spec(const Rules& rules);

@@ -12,22 +12,10 @@ using Position = ConnectFourSolver::Position;
 
 constexpr int kCells = C::kCells;
 
-// Empty cells, reachable yet or not, that would complete four of `stones`.
-std::uint64_t threats(std::uint64_t stones, std::uint64_t all) {
-  std::uint64_t found = stones << 1 & stones << 2 & stones << 3;
-  for (const int d : {C::kStride - 1, C::kStride, C::kStride + 1}) {
-    const std::uint64_t above = stones << d & stones << 2 * d;
-    const std::uint64_t below = stones >> d & stones >> 2 * d;
-    found |= above & (stones << 3 * d | stones >> d);
-    found |= below & (stones >> 3 * d | stones << d);
-  }
-  return found & C::kBoard & ~all;
-}
-
 // Cells to play in that do not let the other seat win with its next stone; 0 when all do.
 std::uint64_t safe_moves(const Position& p) {
   std::uint64_t moves = C::landing(p.all);
-  const std::uint64_t against = threats(p.own ^ p.all, p.all);
+  const std::uint64_t against = C::threats(p.own ^ p.all, p.all);
   if (const std::uint64_t forced = moves & against; forced != 0) {
     if ((forced & (forced - 1)) != 0) return 0;  // two at once cannot be stopped
     moves = forced;
@@ -128,7 +116,7 @@ int ConnectFourSolver::search(const Position& p, int alpha, int beta) {
   for (const int c : {3, 2, 4, 1, 5, 0, 6}) {
     const std::uint64_t cell = moves & C::column_mask(c);
     if (cell == 0) continue;
-    const Move m{cell, std::popcount(threats(p.own | cell, p.all | cell))};
+    const Move m{cell, std::popcount(C::threats(p.own | cell, p.all | cell))};
     int at = n++;
     for (; at > 0 && order[static_cast<std::size_t>(at - 1)].worth < m.worth; --at) {
       order[static_cast<std::size_t>(at)] = order[static_cast<std::size_t>(at - 1)];
@@ -151,7 +139,7 @@ int ConnectFourSolver::search(const Position& p, int alpha, int beta) {
 int ConnectFourSolver::solve(const Position& p, bool sign_only) {
   const int ply = p.ply();
   if (p.lost() || ply == kCells) throw GameError("connect_four: the match is over");
-  if ((C::landing(p.all) & threats(p.own, p.all)) != 0) {
+  if ((C::landing(p.all) & C::threats(p.own, p.all)) != 0) {
     return sign_only ? 1 : (kCells + 1 - ply) / 2;
   }
   if (sign_only) {

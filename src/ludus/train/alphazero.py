@@ -20,16 +20,23 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.algorithms.alphazero.learner import LearnStats, acting_copy
-from ludus.algorithms.alphazero.samples import Ends, Positions
+from ludus.algorithms.alphazero.samples import Positions
 from ludus.flow import Weights
 from ludus.flow.slab import Array
 from ludus.policies.residual import ResidualNetwork
-from ludus.search import NEVER_RESIGN, Games, SearchError
+from ludus.search import NEVER_RESIGN, Games
 from ludus.search.network import NetworkEvaluator
 from ludus.search.text import Seen
 from ludus.storage import Checkpoint, CorruptFile, RunDirectory, StorageError
-from ludus.storage.games import GameFiles, GamesMeta
-from ludus.train.alphazero_parts import SCHEMA, AlphaZeroParts, AlphaZeroState, make_plays
+from ludus.storage.games import GameFiles
+from ludus.train.alphazero_parts import (
+    SCHEMA,
+    AlphaZeroParts,
+    AlphaZeroState,
+    fitting,
+    make_plays,
+    read_games,
+)
 from ludus.train.base import RunBase, Seeded
 from ludus.train.config import Preset
 from ludus.train.errors import RunFailed
@@ -66,8 +73,7 @@ class AlphaZeroTrainer(RunBase):
         super().__init__(preset, run, observer, sinks)
         self.parts, self.config = parts, parts.config
         self.state: AlphaZeroState = AlphaZeroState()
-        meta = GamesMeta(parts.spec.name, parts.spec.spec_hash, parts.params, parts.seed)
-        self.files = GameFiles(run.games, meta)
+        self.files = GameFiles(run.games, parts.games_meta())
         self.referee = Referee(
             preset, parts.spec, parts.params, self._against(), self.log, lambda: self._interrupted
         )
@@ -75,7 +81,6 @@ class AlphaZeroTrainer(RunBase):
         self._lowest: npt.NDArray[np.float32] = np.zeros(0, np.float32)
         self._saved_games = -1
         self._lag: dict[int, int] = {}
-        self._learns_ends = preset.policy.ownership or preset.policy.score
         if checkpoint is None:
             self.log.event("started", seed=preset.run.seed)
             parts.learner.publish(None)
@@ -120,22 +125,16 @@ class AlphaZeroTrainer(RunBase):
         window = self.parts.window
         before = state.games
         for number in state.chunks:
-            self._take_in(number, self._read(number))
+            self._take_in(number, read_games(self.files, number, self.parts.spec))
         window.total_games = before
         # Matches that were finished after the checkpoint are as good as any: nothing of them is lost.
         late = [n for n in self.files.numbers() if n >= state.next_chunk]
         for number in late:
-            games = self._read(number)
+            games = read_games(self.files, number, self.parts.spec)
             self._count(games)
             self._take_in(number, games)
             state.next_chunk = number + 1
         self.log.event("resumed", version=checkpoint.version, steps=state.budget.steps, games=state.games)
-
-    def _read(self, number: int) -> Games:
-        try:
-            return Games.check(self.files.read(number), self.parts.spec.mask_size)
-        except ValueError as error:
-            raise CorruptFile(f"{self.files.path(number)}: {error}") from error
 
     def _playing_network(self) -> ResidualNetwork:
         """The weights that play: the learner's newest, or those that the gate let through last."""
@@ -251,8 +250,9 @@ class AlphaZeroTrainer(RunBase):
         self._move_resign()
 
     def _take_in(self, number: int, games: Games) -> None:
-        left = self.parts.window.add(number, games, self._ends(games) if self._learns_ends else None)
-        kept = {c.number for c in self.parts.window.chunks}
+        parts = self.parts
+        left = parts.window.add(number, games, parts.ends(games) if parts.learns_ends else None)
+        kept = {c.number for c in parts.window.chunks}
         self.state.chunks = sorted(kept)
         # Files go only when no checkpoint on disk needs them any more: with the next one that is written.
         self._left = sorted({*getattr(self, "_left", []), *left})
@@ -269,59 +269,9 @@ class AlphaZeroTrainer(RunBase):
 
     # ---- learning --------------------------------------------------------------------------------
 
-    def _lead(
-        self,
-        match: npt.NDArray[np.uint64],
-        actions: npt.NDArray[np.uint16],
-        offset: npt.NDArray[np.int64],
-        first: npt.NDArray[np.int64],
-        wanted: npt.NDArray[np.int32],
-        rows: npt.NDArray[np.int32],
-    ) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
-        """See :data:`ludus.algorithms.alphazero.window.Reader`."""
-        parts = self.parts
-        count = len(rows)
-        obs: dict[str, Array] = {
-            t.name: np.zeros((count, *t.packed_shape), t.packed_dtype) for t in parts.spec.observation
-        }
-        mask = np.zeros((count, parts.spec.mask_size), np.uint8)
-        parts.game.games.read_positions(
-            parts.game.name,
-            parts.params,
-            parts.seed,
-            match,
-            actions,
-            offset,
-            first,
-            wanted,
-            rows,
-            list(obs.values()),
-            mask,
-        )
-        return obs, mask
-
-    def _ends(self, games: Games) -> Ends:
-        """How the matches ended for seat 0, played to their ends again. Raises ``RunFailed``."""
-        parts = self.parts
-        ends = Ends.empty(len(games), parts.spec.counted_cells)
-        offset = np.concatenate([[0], np.cumsum(games.plies, dtype=np.int64)])
-        with _fitting():
-            parts.game.games.read_ends(
-                parts.game.name,
-                parts.params,
-                parts.seed,
-                games.match,
-                games.action,
-                offset,
-                ends.ownership,
-                ends.score,
-                ends.counted,
-            )
-        return ends
-
     def _draw(self, count: int) -> Positions:
-        with _fitting():
-            return self.parts.window.draw(count, self._random, self._lead)
+        with fitting():
+            return self.parts.window.draw(count, self._random, self.parts.lead)
 
     def _learn(self) -> LearnStats:
         batch = self.config.batch
@@ -484,15 +434,6 @@ class AlphaZeroTrainer(RunBase):
             },
         )
         self._record(metrics)
-
-
-@contextmanager
-def _fitting() -> Iterator[None]:
-    """Turns what the core says of recorded matches that the game does not allow into ``RunFailed``."""
-    try:
-        yield
-    except SearchError as error:
-        raise RunFailed(f"recorded matches do not fit the game: {error}") from error
 
 
 def _merged(a: LearnStats, b: LearnStats) -> LearnStats:

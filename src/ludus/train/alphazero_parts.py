@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
-from ludus.algorithms.alphazero.window import Window
+from ludus.algorithms.alphazero.samples import Ends
+from ludus.algorithms.alphazero.window import Ints, Window
 from ludus.flow import GameSpec
+from ludus.flow.slab import Array
 from ludus.games.searchable import SearchRef, searchable
-from ludus.search import NEVER_RESIGN, SearchError, SelfPlay
+from ludus.search import NEVER_RESIGN, Games, SearchError, SelfPlay
 from ludus.search.network import NetworkEvaluator
+from ludus.storage import CorruptFile
+from ludus.storage.games import GameFiles, GamesMeta
 from ludus.train.config import Preset
-from ludus.train.errors import ConfigError
+from ludus.train.errors import ConfigError, RunFailed
 from ludus.train.hardware import device_name, precision_name, thread_count
 from ludus.train.preset_game import ends_problems
 from ludus.train.stopping import Budget
@@ -63,9 +71,84 @@ class AlphaZeroParts:
     threads: int
     seed: int  # of the matches
 
+    @property
+    def learns_ends(self) -> bool:
+        """Whether the network learns how matches end."""
+        network = self.learner.network
+        return network.ownership_plane is not None or network.score_head is not None
+
+    def lead(
+        self,
+        match: npt.NDArray[np.uint64],
+        actions: npt.NDArray[np.uint16],
+        offset: Ints,
+        first: Ints,
+        wanted: npt.NDArray[np.int32],
+        rows: npt.NDArray[np.int32],
+    ) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
+        """See :data:`ludus.algorithms.alphazero.window.Reader`. Raises ``SearchError``."""
+        count = len(rows)
+        obs: dict[str, Array] = {
+            t.name: np.zeros((count, *t.packed_shape), t.packed_dtype) for t in self.spec.observation
+        }
+        mask = np.zeros((count, self.spec.mask_size), np.uint8)
+        self.game.games.read_positions(
+            self.game.name,
+            self.params,
+            self.seed,
+            match,
+            actions,
+            offset,
+            first,
+            wanted,
+            rows,
+            list(obs.values()),
+            mask,
+        )
+        return obs, mask
+
+    def ends(self, games: Games) -> Ends:
+        """How the matches ended for seat 0, played to their ends again. Raises ``RunFailed``."""
+        ends = Ends.empty(len(games), self.spec.counted_cells)
+        offset = np.concatenate([[0], np.cumsum(games.plies, dtype=np.int64)])
+        with fitting():
+            self.game.games.read_ends(
+                self.game.name,
+                self.params,
+                self.seed,
+                games.match,
+                games.action,
+                offset,
+                ends.ownership,
+                ends.score,
+                ends.counted,
+            )
+        return ends
+
+    def games_meta(self) -> GamesMeta:
+        """What the files of its matches say that they belong to."""
+        return GamesMeta(self.spec.name, self.spec.spec_hash, self.params, self.seed)
+
     def close(self) -> None:
         """Stops threads."""
         self.learner.close()
+
+
+@contextmanager
+def fitting() -> Iterator[None]:
+    """Turns what the core says of recorded matches that the game does not allow into ``RunFailed``."""
+    try:
+        yield
+    except SearchError as error:
+        raise RunFailed(f"recorded matches do not fit the game: {error}") from error
+
+
+def read_games(files: GameFiles, number: int, spec: GameSpec) -> Games:
+    """The matches of a file. Raises ``CorruptFile`` or ``RunNotFound``."""
+    try:
+        return Games.check(files.read(number), spec.mask_size)
+    except ValueError as error:
+        raise CorruptFile(f"{files.path(number)}: {error}") from error
 
 
 def build_alphazero(preset: Preset) -> AlphaZeroParts:

@@ -1,0 +1,97 @@
+"""The tools that ask whether a run of AlphaZero lacks learning or targets."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from benchmarks.strength import connect_four_targets, refit
+from ludus.search import Games
+from ludus.search.self_play import DTYPES
+from ludus.train.api import evaluate, start_run
+from ludus.train.preset_file import parse_preset
+
+TOML = """
+[game]
+name = "connect_four"
+[algorithm]
+name = "alphazero"
+batch = 32
+round_positions = 200
+reuse = 1.0
+window_games_min = 10
+statistics_batches = 2
+[search]
+visits = 8
+[self_play]
+slots = 8
+[policy]
+blocks = 1
+filters = 8
+value_hidden = 8
+[evaluation]
+every_steps = 0
+matches = 0
+final_matches = 2
+against = ["random"]
+visits = 4
+[run]
+max_steps = 800
+threads = 1
+precision = "float32"
+"""
+
+
+def games(**columns: list[float]) -> Games:
+    return Games.of({name: np.array(columns.get(name, []), dtype) for name, dtype in DTYPES.items()})
+
+
+def test_cases_are_the_positions_searched_in_full_for_the_seat_that_decides() -> None:
+    two = games(
+        match=[1, 2],
+        plies=[3, 2],
+        outcome=[1, 0],
+        action=[3, 4, 5, 0, 6],
+        seat=[0, 1, 0, 0, 1],
+        full=[1, 1, 0, 0, 1],
+        targets=[1, 2, 0, 0, 1],
+        target_move=[3, 4, 2, 6],
+        target_share=[65535, 49151, 16384, 65535],
+    )
+    cases = connect_four_targets.cases_of(two)
+    assert [c.columns for c in cases] == [[], [3], [0]]
+    assert [c.outcome for c in cases] == [1, -1, 0]
+    assert [list(c.target) for c in cases] == [[3], [4, 2], [6]]
+    assert cases[1].target[4] == pytest.approx(0.75, abs=1e-4)
+
+
+def test_options_are_pairs() -> None:
+    assert refit.options_of(["--policy.blocks", "4"]) == {"policy.blocks": "4"}
+    for wrong in (["--policy.blocks"], ["--blocks", "4"], ["policy.blocks", "4"]):
+        with pytest.raises(SystemExit, match="expected pairs"):
+            refit.options_of(wrong)
+
+
+def test_both_work_on_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    start_run(parse_preset(TOML.encode(), "test").preset, run)
+    out = tmp_path / "fresh"
+    options = ["--minutes", "0.02", "--held-out", "0.3", "--policy.filters", "4"]
+    monkeypatch.setattr(sys, "argv", ["refit", str(run), str(out), *options])
+    refit.main()
+    assert "held out: kl" in capsys.readouterr().out
+    assert evaluate(f"{out}@last+search:2", "random", matches=2).matches == 2
+
+    arguments = ["--positions", "20", "--visits", "4", "--bands", "24,16"]
+    monkeypatch.setattr(sys, "argv", ["targets", str(run), *arguments])
+    connect_four_targets.main()
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("| 24", "| 16"))]
+    assert len(rows) == 2
+    assert all(row.count("%") == 5 for row in rows)
