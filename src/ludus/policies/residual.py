@@ -226,8 +226,8 @@ class ResidualNetwork(PolicyNetwork):
         """Stored statistics become the mean over ``batches`` of planes, for the weights as they are now."""
         norms = [m for m in self.modules() if isinstance(m, nn.BatchNorm2d)]
         for norm in norms:
+            norm.track_running_stats = True  # first: without it the line below does nothing
             norm.reset_running_stats()
-            norm.track_running_stats = True
         training = self.training
         self.train()
         try:

@@ -123,10 +123,11 @@ class AlphaZeroTrainer(RunBase):
         self.state = state
         self.log.rewind(state.log_sizes)
         window = self.parts.window
-        before = state.games
-        for number in state.chunks:
-            self._take_in(number, read_games(self.files, number, self.parts.spec))
-        window.total_games = before
+        kept = [(n, read_games(self.files, n, self.parts.spec)) for n in state.chunks]
+        # All matches count that there ever were, or the window would be cut to its share of itself.
+        window.total_games = state.games - sum(len(games) for _, games in kept)
+        for number, games in kept:
+            self._take_in(number, games)
         # Matches that were finished after the checkpoint are as good as any: nothing of them is lost.
         late = [n for n in self.files.numbers() if n >= state.next_chunk]
         for number in late:

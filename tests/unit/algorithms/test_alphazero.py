@@ -178,24 +178,25 @@ def test_a_learner_overfits_a_batch_and_goes_on_where_it_was(optimizer: str) -> 
     other.close()
 
 
-def test_published_statistics_are_those_of_the_data() -> None:
+def test_published_statistics_are_those_of_the_data_and_of_no_version_before() -> None:
     """Acting on the very batch that was measured gives what training on it computes (paper, appendix C)."""
     spec = game_spec(GAME)
     config = AlphaZeroConfig(batch=64, statistics_batches=1, symmetries=False)
     learner = AlphaZeroLearner(config, SMALL, spec, seed=1)
     data = positions(64)
-    for _ in range(10):
-        learner.learn(data, 0.0)
-    network = learner.publish(data)
-    assert isinstance(network, ResidualNetwork)
-    planes = network.boards({"board": torch.from_numpy(data.obs["board"])})
-    network.train()
-    expected, _ = network.outputs(planes)
-    network.eval()
-    acted, _ = network.outputs(planes)
-    # batch variance is over n, the stored one over n - 1
-    torch.testing.assert_close(acted, expected, atol=0.02, rtol=0.02)
-    assert learner.version == 1
+    for version in range(1, 4):
+        for _ in range(10):
+            learner.learn(data, 0.0)
+        network = learner.publish(data)
+        assert isinstance(network, ResidualNetwork)
+        planes = network.boards({"board": torch.from_numpy(data.obs["board"])})
+        network.train()
+        expected, _ = network.outputs(planes)
+        network.eval()
+        acted, _ = network.outputs(planes)
+        # batch variance is over n, the stored one over n - 1
+        torch.testing.assert_close(acted, expected, atol=0.02, rtol=0.02)
+        assert learner.version == version
 
 
 def test_sprt_decides_and_errs_as_rarely_as_it_says() -> None:

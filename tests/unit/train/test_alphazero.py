@@ -9,9 +9,12 @@ import pytest
 
 from ludus.games import replays
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
+from ludus.train.alphazero import AlphaZeroTrainer
+from ludus.train.alphazero_parts import AlphaZeroState, build_alphazero
 from ludus.train.api import evaluate, resume_run, start_run
 from ludus.train.config import Preset
 from ludus.train.errors import ConfigError
+from ludus.train.observer import SilentObserver
 from ludus.train.preset_file import PresetError, load_preset, parse_preset, to_toml
 from ludus.train.preset_game import check_game
 
@@ -77,6 +80,20 @@ def test_a_run_leaves_what_every_run_leaves_and_goes_on(tmp_path: Path) -> None:
     assert evaluate(f"{run_dir}@last", "mcts:5,plies=0", matches=4).matches == 4
     with pytest.raises(ConfigError, match="did you mean c_puct"):
         evaluate(f"{run_dir}@last+search:4,cpuct=1", "random", matches=4)
+
+
+def test_a_resumed_run_learns_from_the_matches_that_it_learned_from(tmp_path: Path) -> None:
+    changes = {"algorithm.round_positions": "40", "algorithm.window_games_min": "5", "run.max_steps": "800"}
+    start_run(preset(**changes), tmp_path / "run")
+    run = RunDirectory.open(tmp_path / "run")
+    checkpoint, _ = run.checkpoints.load_last()
+    before = msgspec.json.decode(checkpoint.state, type=AlphaZeroState)
+    assert 3 <= len(before.chunks) < before.next_chunk - 2  # older ones have left
+    parts = build_alphazero(preset(**changes))
+    trainer = AlphaZeroTrainer(preset(**changes), parts, run, SilentObserver(), checkpoint=checkpoint)
+    assert [c.number for c in parts.window.chunks] == before.chunks
+    assert parts.window.total_games == before.games
+    trainer.close()
 
 
 def test_a_game_written_in_python_is_learned_too(tmp_path: Path) -> None:
