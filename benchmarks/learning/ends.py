@@ -19,8 +19,7 @@ import numpy as np
 import torch
 
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
-from ludus.algorithms.alphazero.learner import AlphaZeroLearner
-from ludus.algorithms.alphazero.loss import alphazero_loss, masked_log_probs
+from ludus.algorithms.alphazero.learner import AlphaZeroLearner, errors_on
 from ludus.algorithms.alphazero.samples import Ends, Positions
 from ludus.algorithms.alphazero.window import Window
 from ludus.flow.slab import Array
@@ -98,17 +97,7 @@ def learned(data: Data, policy: PolicyConfig, seed: int, samples: int, precision
     for i in range(blocks):
         learner.learn(data.draw(False, 4096, random), i / blocks)
     network = learner.publish(data.draw(False, 4096, random))
-    held = data.draw(True, 4096, np.random.default_rng(0))
-    with torch.no_grad():
-        logits, value = network.outputs(network.boards({n: torch.from_numpy(a) for n, a in held.obs.items()}))
-        loss = alphazero_loss(
-            masked_log_probs(logits, torch.from_numpy(held.mask)),
-            value,
-            torch.from_numpy(held.policy),
-            torch.from_numpy(held.value),
-            1.0,
-        )
-    return float(loss.policy - loss.entropy) / len(held), float(loss.value) / len(held)
+    return errors_on(network, data.draw(True, 4096, np.random.default_rng(0)))
 
 
 def main() -> None:

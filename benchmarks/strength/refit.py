@@ -18,12 +18,9 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-import torch
 
-from ludus.algorithms.alphazero.loss import alphazero_loss, masked_log_probs
-from ludus.algorithms.alphazero.samples import Positions
+from ludus.algorithms.alphazero.learner import errors_on
 from ludus.algorithms.alphazero.window import Chunk, Window
-from ludus.policies.residual import ResidualNetwork
 from ludus.storage import Checkpoint, RunDirectory
 from ludus.storage.checkpoints import Pointer
 from ludus.storage.games import GameFiles
@@ -58,23 +55,6 @@ def windows_of(parts: AlphaZeroParts, files: GameFiles, held_out: float) -> tupl
     return made[0], made[1]
 
 
-@torch.no_grad()
-def errors(network: ResidualNetwork, positions: Positions) -> tuple[float, float]:
-    """KL to the policy targets and squared error of the value, with the weights that would play."""
-    logits, value = network.outputs(
-        network.boards({n: torch.from_numpy(a) for n, a in positions.obs.items()})
-    )
-    told = alphazero_loss(
-        masked_log_probs(logits, torch.from_numpy(positions.mask)),
-        value,
-        torch.from_numpy(positions.policy),
-        torch.from_numpy(positions.value),
-        1.0,
-    )
-    count = len(positions)
-    return float(told.policy - told.entropy) / count, float(told.value) / count
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("run", type=Path)
@@ -104,7 +84,7 @@ def main() -> None:
         share = min(1.0, (time.perf_counter() - begin) / (60 * args.minutes))
         if int(share * 6) > told:
             told = int(share * 6)
-            kl, value = errors(learner.publish(window.draw(STATISTICS, random, parts.lead)), kept)
+            kl, value = errors_on(learner.publish(window.draw(STATISTICS, random, parts.lead)), kept)
             print(
                 f"{share * args.minutes:.1f} min, {seen:,} samples: kl {stats.policy_excess:.3f}, value "
                 f"{stats.value_loss:.3f}; held out: kl {kl:.3f}, value {value:.3f}",

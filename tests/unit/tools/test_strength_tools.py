@@ -14,37 +14,23 @@ from benchmarks.strength import connect_four_targets, refit
 from ludus.search import Games
 from ludus.search.self_play import DTYPES
 from ludus.train.api import evaluate, start_run
-from ludus.train.preset_file import parse_preset
+from ludus.train.preset_file import load_preset
 
-TOML = """
-[game]
-name = "connect_four"
-[algorithm]
-name = "alphazero"
-batch = 32
-round_positions = 200
-reuse = 1.0
-window_games_min = 10
-statistics_batches = 2
-[search]
-visits = 8
-[self_play]
-slots = 8
-[policy]
-blocks = 1
-filters = 8
-value_hidden = 8
-[evaluation]
-every_steps = 0
-matches = 0
-final_matches = 2
-against = ["random"]
-visits = 4
-[run]
-max_steps = 800
-threads = 1
-precision = "float32"
-"""
+TINY = {
+    "algorithm.batch": "32",
+    "algorithm.round_positions": "200",
+    "algorithm.reuse": "1",
+    "algorithm.window_games_min": "10",
+    "search.visits": "8",
+    "self_play.slots": "8",
+    "policy.blocks": "1",
+    "policy.filters": "8",
+    "evaluation.every_steps": "0",
+    "evaluation.final_matches": "2",
+    "evaluation.against": "random",
+    "run.max_steps": "800",
+    "run.threads": "1",
+}
 
 
 def games(**columns: list[float]) -> Games:
@@ -81,7 +67,7 @@ def test_both_work_on_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "run"
-    start_run(parse_preset(TOML.encode(), "test").preset, run)
+    start_run(load_preset("presets/connect-four.toml", TINY).preset, run)
     out = tmp_path / "fresh"
     options = ["--minutes", "0.02", "--held-out", "0.3", "--policy.filters", "4"]
     monkeypatch.setattr(sys, "argv", ["refit", str(run), str(out), *options])

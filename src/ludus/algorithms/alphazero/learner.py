@@ -354,6 +354,18 @@ def _counted(positions: Positions) -> int:
     return 0 if positions.ends is None else int(positions.ends.counted.sum())
 
 
+@torch.no_grad()
+def errors_on(network: ResidualNetwork, positions: Positions) -> tuple[float, float]:
+    """KL(policy target || network) in nats and the value's squared error, as the weights act; means."""
+    obs = {t.name: torch.from_numpy(positions.obs[t.name]).to(network.device) for t in network.inputs}
+    logits, value = network.outputs(network.boards(obs))
+    mask, policy, target = (
+        torch.from_numpy(a).to(network.device) for a in (positions.mask, positions.policy, positions.value)
+    )
+    loss = alphazero_loss(masked_log_probs(logits, mask), value, policy, target, 1.0)
+    return float(loss.policy - loss.entropy) / len(positions), float(loss.value) / len(positions)
+
+
 def acting_copy(network: PolicyNetwork) -> ResidualNetwork:
     """A network of its own with the same numbers."""
     assert isinstance(network, ResidualNetwork)
