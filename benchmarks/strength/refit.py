@@ -22,7 +22,6 @@ import numpy as np
 from ludus.algorithms.alphazero.learner import errors_on
 from ludus.algorithms.alphazero.window import Chunk, Window
 from ludus.storage import Checkpoint, RunDirectory
-from ludus.storage.checkpoints import Pointer
 from ludus.storage.games import GameFiles
 from ludus.storage.rundir import utc_now
 from ludus.train.alphazero_parts import AlphaZeroParts, AlphaZeroState, build_alphazero, read_games
@@ -93,7 +92,6 @@ def main() -> None:
     arrays, counters = learner.state()
     state = msgspec.json.encode(AlphaZeroState(learner=counters))
     made.checkpoints.save(Checkpoint(learner.weights(), arrays, {}, state))
-    made.checkpoints.point("last", Pointer(learner.version))
     parts.close()
 
 
