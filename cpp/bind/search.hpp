@@ -69,6 +69,7 @@ inline void read_search(Settings& s, SearchOptions& o) {
   s.read("gumbel_value", o.gumbel_value);
   s.read("forced_playouts", o.forced_playouts);
   s.read("solver", o.solver);
+  s.read("score_share", o.score_share);
 }
 
 inline void read_self_play(Settings& s, SelfPlayOptions& o) {

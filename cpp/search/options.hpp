@@ -53,6 +53,11 @@ struct SearchOptions {
   // that are proven worse than another are left alone, and a search whose root is proven ends
   // (Winands et al. 2008, MCTS-Solver; bounds as in Cazenave and Saffidine 2010).
   bool solver = false;
+
+  // Of a match that the game counts at its end, this share of what the end is worth is the margin
+  // instead of who won (as with KataGo's score utility): a seat that cannot win any more still has
+  // better and worse moves.
+  float score_share = 0.0F;
 };
 
 inline void validate(const SearchOptions& o) {
@@ -74,6 +79,10 @@ inline void validate(const SearchOptions& o) {
   within("gumbel_visit", o.gumbel_visit, 0, 1e6);
   within("gumbel_value", o.gumbel_value, 0, 1e6);
   within("forced_playouts", o.forced_playouts, 0, 100);
+  within("score_share", o.score_share, 0, 1);
+  if (o.score_share > 0 && o.solver) {
+    throw SearchError("search: score_share goes without solver, which proves who wins");
+  }
   if (o.gumbel_moves > 0 && (o.forced_playouts > 0 || o.leaves > 1)) {
     throw SearchError("search: gumbel_moves goes with neither forced_playouts nor leaves > 1");
   }

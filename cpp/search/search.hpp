@@ -9,9 +9,11 @@
 // One thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -62,6 +64,11 @@ class Search {
       : rules_(std::move(rules)), spec_(G::spec(rules_)), options_(options) {
     check_searchable(spec_);
     validate(options);
+    if (options.score_share > 0 && spec_.counted_cells == 0) {
+      throw SearchError("search: score_share needs a game that is counted at its end, which " +
+                        spec_.name + " is not");
+    }
+    owner_.resize(static_cast<std::size_t>(spec_.counted_cells));
     if (slots < 1 || slots > 1 << 16) {
       throw SearchError("search: " + std::to_string(slots) + " slots, expected 1 to 65536");
     }
@@ -282,14 +289,29 @@ class Search {
     }
   }
 
+  // What the match in `work_`, which is over, is worth to `seat`.
+  float end_value(int seat) {
+    std::array<float, kMaxSeats> out{};
+    G::outcome(rules_, work_, std::span(out).first(static_cast<std::size_t>(spec_.seats)));
+    float value = out[static_cast<std::size_t>(seat)];
+    if constexpr (HasCount<G>) {
+      if (options_.score_share > 0) {
+        if (const std::optional<float> margin = G::count(rules_, work_, owner_)) {
+          const float own = seat == 0 ? *margin : -*margin;
+          const float score = std::clamp(own / static_cast<float>(owner_.size()), -1.0F, 1.0F);
+          value += options_.score_share * (score - value);
+        }
+      }
+    }
+    return value;
+  }
+
   // A position that the tree does not have yet.
   Simulated reach(int slot, Slot& s, NodeId parent, int place) {
     const int mover = s.tree.node(parent).seat;
     NodeId id = 0;
     if (G::status(rules_, work_).over) {
-      std::array<float, kMaxSeats> out{};
-      G::outcome(rules_, work_, std::span(out).first(static_cast<std::size_t>(spec_.seats)));
-      const float value = out[static_cast<std::size_t>(mover)];
+      const float value = end_value(mover);
       id = s.tree.add_terminal(parent, place, mover, value);
       if (id != 0) {
         s.tree.back_up(id, value);
@@ -384,6 +406,7 @@ class Search {
   State work_{};
   std::array<State, 2> tried_{};
   std::vector<std::uint8_t> mask_;
+  std::vector<std::int8_t> owner_;  // of the match whose end is looked at
   std::vector<std::pair<int, NodeId>> tickets_;
   std::uint64_t simulations_ = 0;
 };

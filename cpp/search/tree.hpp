@@ -149,7 +149,6 @@ class Tree {
     if (id == 0) return 0;
     node(id).state = Node::terminal;
     node(id).value = value;
-    node(id).low = node(id).high = static_cast<std::int8_t>((value > 0.0F) - (value < 0.0F));
     link(id);
     return id;
   }
@@ -162,8 +161,10 @@ class Tree {
     return {-child.high, -child.low};
   }
 
-  // The bounds of a node are closer than they were: so may be those of the nodes above it.
+  // The end of a match is known exactly: bounds of the nodes above it may become closer.
   void prove(NodeId id) {
+    Node& end = node(id);
+    end.low = end.high = static_cast<std::int8_t>((end.value > 0.0F) - (end.value < 0.0F));
     for (NodeId at = node(id).parent; at != 0; at = node(at).parent) {
       Node& n = node(at);
       n.told = true;

@@ -25,7 +25,8 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     there), in searches with noise, with the policy target and the drawn move pruned. ``leaves``: of one tree
     in a batch, for single matches; more than 1 uses ``virtual_loss``. ``cache``: positions whose evaluation
     is remembered. ``solver``: ends of matches are proofs; outcomes that follow from them are exact, and a
-    search whose root is proven ends.
+    search whose root is proven ends. ``score_share``: of what the end of a match is worth, where the game
+    counts it (Go does), so much is the margin over the number of points instead of who won.
     """
 
     visits: Visits = 400
@@ -44,6 +45,7 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gumbel_value: NonNegative = 0.1
     forced_playouts: NonNegative = 0.0
     solver: bool = False
+    score_share: Share = 0.0
     cache: Natural = 0
 
     def settings(self) -> dict[str, float]:

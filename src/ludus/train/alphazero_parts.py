@@ -73,9 +73,10 @@ class AlphaZeroParts:
 
     @property
     def learns_ends(self) -> bool:
-        """Whether the network learns how matches end."""
+        """Whether how matches end is learned, by heads of the network or with the value."""
         network = self.learner.network
-        return network.ownership_plane is not None or network.score_head is not None
+        heads = network.ownership_plane is not None or network.score_head is not None
+        return heads or self.window.score_share > 0
 
     def lead(
         self,
@@ -178,7 +179,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroParts:
             params=params,
             game=game,
             learner=learner,
-            window=Window(config, spec.mask_size),
+            window=Window(config, spec.mask_size, preset.search.score_share),
             config=config,
             device=device,
             precision=precision,

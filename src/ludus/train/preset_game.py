@@ -132,16 +132,19 @@ def _search_problems(path: str, name: str, declared: GameSpec) -> Iterator[Probl
 
 
 def ends_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
-    """Heads for how a match ends, in a game that does not say who owns what then."""
-    for key in ("ownership", "score"):
-        if getattr(preset.policy, key) and declared.counted_cells == 0:
-            path = f"policy.{key}"
-            counting = ", ".join(name for name in list_games() if spec(name).counted_cells > 0)
-            yield Problem(
-                path,
-                f"{path} = true: {declared.name} does not count who owns what at the end of a match; "
-                f"games that do: {counting}",
-            )
+    """Settings about how a match ends, in a game that does not say who owns what then."""
+    if declared.counted_cells > 0:
+        return
+    asked = {f"policy.{key}": "true" for key in ("ownership", "score") if getattr(preset.policy, key)}
+    if preset.search.score_share > 0:
+        asked["search.score_share"] = f"{preset.search.score_share:g}"
+    for path, value in asked.items():
+        counting = ", ".join(name for name in list_games() if spec(name).counted_cells > 0)
+        yield Problem(
+            path,
+            f"{path} = {value}: {declared.name} does not count who owns what at the end of a match; "
+            f"games that do: {counting}",
+        )
 
 
 def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:

@@ -26,7 +26,7 @@ from ludus.policies.inference import Inference, _Folded
 from ludus.policies.residual import ResidualNetwork, make_network
 from ludus.policies.symmetry import Symmetries
 from ludus.policies.weights import build_policy, load_weights, save_weights
-from ludus.search import NEVER_RESIGN, Games, SearchConfig, SearchError, SelfPlay, SelfPlayConfig
+from ludus.search import NEVER_RESIGN, Games, SearchConfig, SearchError, SelfPlay, SelfPlayConfig, Trees
 
 PARAMS = {"size": "5", "komi": "0.5"}
 SPEC: GameSpec = game_spec("go", PARAMS)
@@ -188,6 +188,55 @@ def test_targets_are_of_the_seat_that_decides() -> None:
     part = drawn.take(slice(3, 9)).ends
     assert part is not None
     np.testing.assert_array_equal(part.ownership, drawn.ends.ownership[3:9])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_a_share_of_the_value_is_the_margin(share: float) -> None:
+    """In the targets of matches that were counted, and in a search that comes to the end of one."""
+    worth = (1 - share) * 1.0 + share * POINTS / 25
+    window = Window(AlphaZeroConfig(window_games_min=1, value_mix=0.5), SPEC.mask_size, share)
+    games = recorded(MATCH[:-1], MATCH)
+    games.value[:] = 0.125  # what the searches said; the other half of the target
+    window.add(0, games, ends_of(games))
+    drawn = window.draw(600, np.random.default_rng(1), lead)
+    assert drawn.ends is not None
+    counted = drawn.ends.counted == 1
+    sign = np.sign(drawn.value - 0.0625)  # of seat 0's win
+    assert 200 < counted.sum() < 400 and 200 < (sign > 0).sum() < 400
+    expected = np.where(counted, worth, 1.0) * sign
+    np.testing.assert_allclose(drawn.value, 0.5 * expected + 0.0625, rtol=1e-6)
+
+    trees = Trees("go", PARAMS, SearchConfig(visits=300, score_share=share), evaluator="rollout")
+    for move in MATCH[:-1]:
+        trees.play(0, move)
+    trees.run([0])
+    root = trees.root(0)
+    assert root.seat == 1
+    ends = int(np.flatnonzero(root.moves == PASS)[0])
+    assert root.move_visits[ends] > 0
+    assert root.mean[ends] == pytest.approx(-worth)
+
+
+def test_the_margin_counts_at_most_as_much_as_the_board() -> None:
+    games = recorded(MATCH)
+    params = {"komi": "-40"}  # Black leads by more than all 25 points
+    window = Window(AlphaZeroConfig(window_games_min=1), SPEC.mask_size, 0.5)
+    window.add(0, games, ends_of(games, params))
+    assert set(window.draw(50, np.random.default_rng(1), lead).value) == {1.0, -1.0}
+    trees = Trees("go", PARAMS | params, SearchConfig(visits=50, score_share=0.5), evaluator="rollout")
+    for move in MATCH[:-1]:
+        trees.play(0, move)
+    trees.run([0])
+    assert trees.root(0).mean.min() == -1.0
+
+
+def test_a_search_for_the_margin_is_refused_where_it_means_nothing() -> None:
+    for game, config, message in (
+        ("tic_tac_toe", SearchConfig(score_share=0.5), "score_share needs a game that is counted"),
+        ("go", SearchConfig(score_share=0.5, solver=True), "score_share goes without solver"),
+    ):
+        with pytest.raises(SearchError, match=message):
+            Trees(game, {}, config, evaluator="rollout")
 
 
 def test_turned_matches_end_as_turned_boards() -> None:

@@ -196,14 +196,14 @@ def test_a_run_learns_how_matches_end(tmp_path: Path) -> None:
 
 
 def test_ownership_and_score_are_refused_where_nothing_is_counted(tmp_path: Path) -> None:
-    for key in ("ownership", "score"):
-        message = rf"policy\.{key} = true: tic_tac_toe does not count .*; games that do: go"
+    for key, value in (("policy.ownership", "true"), ("policy.score", "true"), ("search.score_share", "0.5")):
+        message = rf"{key} = {value}: tic_tac_toe does not count .*; games that do: go"
         with pytest.raises(ConfigError, match=message):
-            start_run(preset(**{f"policy.{key}": "true"}), tmp_path / "run")
+            start_run(preset(**{key: value}), tmp_path / "run")
         with pytest.raises(PresetError, match=message):
-            check_game(load_preset("tic_tac_toe-alphazero", {f"policy.{key}": "true"}))
-        with pytest.raises(PresetError, match=rf'policy\.{key}: is learned by "alphazero" alone'):
-            load_preset("minirts", {f"policy.{key}": "true"})
+            check_game(load_preset("tic_tac_toe-alphazero", {key: value}))
+        with pytest.raises(PresetError, match='"alphazero" alone'):
+            load_preset("minirts", {key: value})
     assert not (tmp_path / "run").exists()
 
 

@@ -50,8 +50,8 @@ class Window:
     ``add`` says which chunks have left, so that their files can go too.
     """
 
-    def __init__(self, config: AlphaZeroConfig, choices: int) -> None:
-        self.config, self.choices = config, choices
+    def __init__(self, config: AlphaZeroConfig, choices: int, score_share: float = 0.0) -> None:
+        self.config, self.choices, self.score_share = config, choices, np.float32(score_share)
         self.chunks: deque[Chunk] = deque()
         self.total_games = 0  # ever
 
@@ -148,8 +148,12 @@ class Window:
         )
         sign = np.where(games.seat[ply] == 0, 1.0, -1.0).astype(np.float32)
         mix = np.float32(self.config.value_mix)
-        value = (1 - mix) * sign * games.outcome[game] + mix * games.value[ply]
+        worth = sign * games.outcome[game]
         ends = None if chunk.ends is None else chunk.ends.take(game).seen_by(games.seat[ply])
+        if ends is not None:
+            score = np.clip(ends.score / np.float32(max(1, ends.ownership.shape[1])), -1, 1)
+            worth += self.score_share * ends.counted * (score - worth)
+        value = (1 - mix) * worth + mix * games.value[ply]
         return Positions(obs, mask, self._policies(chunk, ply), value.astype(np.float32), ends)
 
     def _policies(self, chunk: Chunk, ply: Ints) -> npt.NDArray[np.float32]:
