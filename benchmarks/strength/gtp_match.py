@@ -2,6 +2,7 @@
 
     python benchmarks/strength/gtp_match.py "mcts:2000" --matches 20 --size 9 --komi 7
     python benchmarks/strength/gtp_match.py "runs/go9@best+search:400" --against "gnugo --mode gtp --level 10"
+    python benchmarks/strength/gtp_match.py "runs/go9@best+search:400" --matches 100 --komi 7 --jobs 2
 
 Matches come in pairs that begin with the same ``--opening`` stones, drawn anew for each pair inside the
 second line, once with either colour: programs that answer alike would otherwise repeat matches (1 of 8
@@ -21,13 +22,18 @@ import random
 import shlex
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from ludus.games import sgf
 from ludus.gtp.driver import Played, Program, ProgramError, play_match
 from ludus.ratings.interval import wilson_interval
 
-GNU_GO = shutil.which("gnugo") or "/usr/games/gnugo"
+GNU_GO = f"{shutil.which('gnugo') or '/usr/games/gnugo'} --mode gtp"
+CHINESE = "--chinese-rules --positional-superko"
+WEAKEST = f"{GNU_GO} --level 1 {CHINESE}"
+REFEREE = f"{GNU_GO} {CHINESE}"
 
 
 def command(player: str) -> list[str]:
@@ -48,73 +54,101 @@ def record(played: Played, size: int, komi: float, black: str, white: str) -> st
     return sgf.write(sgf.tree(sgf.Record(size, komi, moves=moves, result=played.result, info=info)))
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a match is played under, whoever plays."""
+
+    size: int = 9
+    komi: float = 7.5
+    opening: int = 4  # stones drawn before a pair of matches begins
+    seed: int = 1  # of the openings
+    referee: str = REFEREE
+    timeout: float = 600.0  # seconds for one answer
+
+
+def play_pairs(
+    player: str, against: str, setting: Setting, numbers: list[int], sgf_folder: Path | None = None
+) -> dict[int, Played]:
+    """The matches with these numbers, one after the other; even ones with Black. Raises ``ProgramError``."""
+    done = {}
+    with (
+        Program(command(player), setting.timeout) as ours,
+        Program(command(against), setting.timeout) as other,
+        Program(command(setting.referee), setting.timeout) as referee,
+    ):
+        for number in numbers:
+            seat = number % 2
+            black, white = (ours, other) if seat == 0 else (other, ours)
+            played = play_match(
+                black,
+                white,
+                size=setting.size,
+                komi=setting.komi,
+                referee=referee,
+                opening=opening(setting.size, setting.opening, setting.seed, number // 2),
+            )
+            done[number] = played
+            print(f"match {number + 1}: {played.result}, we had {'BW'[seat]}, {played.by}", file=sys.stderr)
+            if sgf_folder:
+                sgf_folder.mkdir(parents=True, exist_ok=True)
+                text = record(played, setting.size, setting.komi, black.name, white.name)
+                (sgf_folder / f"match-{number + 1:04d}.sgf").write_text(text, encoding="utf-8")
+    return done
+
+
+def play_all(
+    player: str, against: str, setting: Setting, matches: int, jobs: int = 1, sgf_folder: Path | None = None
+) -> dict[str, object]:
+    """All of them, ``jobs`` at a time, and what came out. Raises ``ProgramError``."""
+    shares = [[n for n in range(matches) if n // 2 % jobs == job] for job in range(jobs)]
+    with ThreadPoolExecutor(jobs) as executor:
+        parts = executor.map(lambda share: play_pairs(player, against, setting, share, sgf_folder), shares)
+        played = {number: one for part in parts for number, one in part.items()}
+    won = sum(one.winner == number % 2 for number, one in played.items())
+    moves = sum(len(one.moves) for one in played.values())
+    seconds = [sum(one.seconds[(number + k) % 2] for number, one in played.items()) for k in (0, 1)]
+    interval = wilson_interval(won, matches)
+    return {
+        "player": player,
+        "against": against,
+        "size": setting.size,
+        "komi": setting.komi,
+        "opening": setting.opening,
+        "seed": setting.seed,
+        "matches": matches,
+        "distinct": len({tuple(one.moves) for one in played.values()}),
+        "won": won,
+        "drawn": sum(one.winner is None for one in played.values()),
+        "rate": won / matches,
+        "ci_low": round(interval.low, 3),
+        "ci_high": round(interval.high, 3),
+        "mean_moves": moves / matches,
+        "seconds_per_move": [round(2 * s / max(moves, 1), 3) for s in seconds],
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("player")
-    parser.add_argument(
-        "--against", default=f"{GNU_GO} --mode gtp --level 1 --chinese-rules --positional-superko"
-    )
-    parser.add_argument("--referee", default=f"{GNU_GO} --mode gtp --chinese-rules --positional-superko")
+    parser.add_argument("--against", default=WEAKEST)
+    parser.add_argument("--referee", default=REFEREE)
     parser.add_argument("--matches", type=int, default=10)
     parser.add_argument("--size", type=int, default=9)
     parser.add_argument("--komi", type=float, default=7.5)
     parser.add_argument("--opening", type=int, default=4, help="stones drawn before a pair of matches begins")
     parser.add_argument("--seed", type=int, default=1, help="of the openings")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for one answer")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="matches at a time, each with programs of its own"
+    )
     parser.add_argument("--sgf", type=Path)
     args = parser.parse_args()
-    won = drawn = 0
-    seconds = [0.0, 0.0]
-    moves = 0
-    seen: set[tuple[tuple[int, int], ...]] = set()
+    setting = Setting(args.size, args.komi, args.opening, args.seed, args.referee, args.timeout)
     try:
-        with (
-            Program(command(args.player), args.timeout) as ours,
-            Program(args.against, args.timeout) as other,
-            Program(args.referee, args.timeout) as referee,
-        ):
-            for number in range(args.matches):
-                seat = number % 2
-                black, white = (ours, other) if seat == 0 else (other, ours)
-                played = play_match(
-                    black,
-                    white,
-                    size=args.size,
-                    komi=args.komi,
-                    referee=referee,
-                    opening=opening(args.size, args.opening, args.seed, number // 2),
-                )
-                seen.add(tuple(played.moves))
-                won += played.winner == seat
-                drawn += played.winner is None
-                seconds = [s + played.seconds[k] for s, k in zip(seconds, (seat, 1 - seat), strict=True)]
-                moves += len(played.moves)
-                print(
-                    f"match {number + 1}: {played.result}, we had {'BW'[seat]}, {played.by}", file=sys.stderr
-                )
-                if args.sgf:
-                    args.sgf.mkdir(parents=True, exist_ok=True)
-                    text = record(played, args.size, args.komi, black.name, white.name)
-                    (args.sgf / f"match-{number + 1:04d}.sgf").write_text(text, encoding="utf-8")
+        report = play_all(args.player, args.against, setting, args.matches, args.jobs, args.sgf)
     except ProgramError as error:
         print(f"protocol: {error}", file=sys.stderr)
         return 1
-    interval = wilson_interval(won, args.matches)
-    report = {"player": args.player, "against": args.against, "size": args.size, "komi": args.komi}
-    report |= {"opening": args.opening, "seed": args.seed}
-    report |= {
-        "matches": args.matches,
-        "distinct": len(seen),
-        "won": won,
-        "drawn": drawn,
-        "rate": won / args.matches,
-    }
-    report |= {
-        "ci_low": round(interval.low, 3),
-        "ci_high": round(interval.high, 3),
-        "mean_moves": moves / args.matches,
-    }
-    report |= {"seconds_per_move": [round(2 * s / max(moves, 1), 3) for s in seconds]}
     print(json.dumps(report))
     return 0
 

@@ -1,7 +1,8 @@
-"""The tools that ask whether a run of AlphaZero lacks learning or targets."""
+"""The tools that ask how strong a run of AlphaZero is, and whether it lacks learning or targets."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import pytest
 
 pytest.importorskip("torch")
 
-from benchmarks.strength import connect_four_targets, refit
+from benchmarks.strength import connect_four_targets, go_curve, gtp_match, refit
 from ludus.search import Games
 from ludus.search.self_play import DTYPES
+from ludus.storage import RunDirectory
 from ludus.train.api import evaluate, start_run
 from ludus.train.preset_file import load_preset
 
@@ -81,3 +83,41 @@ def test_both_work_on_a_run(
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("| 24", "| 16"))]
     assert len(rows) == 2
     assert all(row.count("%") == 5 for row in rows)
+
+
+def test_matches_at_a_time_are_those_of_one_after_the_other(tmp_path: Path) -> None:
+    setting = gtp_match.Setting(size=7, komi=0.5, opening=2, referee="tactical")
+    one = gtp_match.play_all("mcts:300", "random", setting, 5)
+    two = gtp_match.play_all("mcts:300", "random", setting, 5, jobs=2, sgf_folder=tmp_path)
+    assert one["matches"] == two["matches"] == 5
+    assert one["won"] in (4, 5)  # random moves win now and then
+    assert two["won"] in (4, 5)
+    assert one["rate"] == one["won"] / 5
+    records = sorted(tmp_path.glob("*.sgf"))
+    assert [r.name for r in records] == [f"match-{n:04d}.sgf" for n in range(1, 6)]
+    starts = [r.read_text().split(";")[2:4] for r in records]  # the stones drawn for a pair
+    assert starts[0] == starts[1] != starts[2] == starts[3]
+    assert "PB[Ludus" in records[0].read_text()
+    reverse = gtp_match.play_all("random", "mcts:300", setting, 4)
+    assert reverse["won"] in (0, 1)
+
+
+def test_the_curve_has_a_row_a_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, out = tmp_path / "run", tmp_path / "curve.json"
+    keep = {"run.keep_checkpoints": "9", "run.checkpoint_every_minutes": "0.001"}
+    start_run(load_preset("presets/go5.toml", TINY | keep).preset, run)
+    kept = RunDirectory.open(run).checkpoints.versions()
+    versions = [str(kept[0]), str(kept[-1])]
+    arguments = ["--size", "5", "--komi", "0.5", "--visits", "4", "--matches", "2", "--referee", "tactical"]
+    arguments += ["--against", "tactical", "--versions", *versions, "--json", str(out)]
+    monkeypatch.setattr(sys, "argv", ["go_curve", str(run), *arguments])
+    assert go_curve.main() == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")][1:]
+    assert [row.split(" | ")[0] for row in rows] == [f"| {version}" for version in versions]
+    first, last = json.loads(out.read_text())
+    assert first["opponent"] == last["opponent"] == "tactical"
+    assert first["matches"] == last["matches"] == 2
+    assert 0 <= first["minutes"] < last["minutes"]
+    assert first["steps"] < last["steps"]
