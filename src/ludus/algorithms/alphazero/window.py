@@ -51,7 +51,7 @@ class Window:
     """
 
     def __init__(self, config: AlphaZeroConfig, choices: int, score_share: float = 0.0) -> None:
-        self.config, self.choices, self.score_share = config, choices, np.float32(score_share)
+        self.config, self.choices, self.score_share = config, choices, score_share
         self.chunks: deque[Chunk] = deque()
         self.total_games = 0  # ever
 
@@ -152,7 +152,7 @@ class Window:
         ends = None if chunk.ends is None else chunk.ends.take(game).seen_by(games.seat[ply])
         if ends is not None:
             score = np.clip(ends.score / np.float32(max(1, ends.ownership.shape[1])), -1, 1)
-            worth += self.score_share * ends.counted * (score - worth)
+            worth += np.float32(self.score_share) * ends.counted * (score - worth)
         value = (1 - mix) * worth + mix * games.value[ply]
         return Positions(obs, mask, self._policies(chunk, ply), value.astype(np.float32), ends)
 
