@@ -138,10 +138,15 @@ class AlphaZeroTrainer(RunBase):
         self.log.event("resumed", version=checkpoint.version, steps=state.budget.steps, games=state.games)
 
     def _playing_network(self) -> ResidualNetwork:
-        """The weights that play: the learner's newest, or those that the gate let through last."""
+        """The weights that play: the learner's newest, or those that the gate let through last.
+
+        The latter in a network of their own: the learner writes the candidates into its one.
+        """
         learner = self.parts.learner
-        if not self.config.gate or self.state.playing == learner.version:
+        if not self.config.gate:
             return learner.playing
+        if self.state.playing == learner.version:
+            return acting_copy(learner.playing)
         weights = self.run_dir.load_snapshot(self.state.playing)
         network = network_of_weights(weights, self.parts.spec, f"snapshot {self.state.playing}")
         assert isinstance(network, ResidualNetwork)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
+import torch
 
 from ludus.games import replays
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
@@ -14,6 +17,7 @@ from ludus.train.alphazero_parts import AlphaZeroState, build_alphazero
 from ludus.train.api import evaluate, resume_run, start_run
 from ludus.train.config import Preset
 from ludus.train.errors import ConfigError
+from ludus.train.gate import GateResult, Judge, Named
 from ludus.train.observer import SilentObserver
 from ludus.train.preset_file import PresetError, load_preset, parse_preset, to_toml
 from ludus.train.preset_game import check_game
@@ -138,10 +142,51 @@ def test_a_gate_holds_weights_back(tmp_path: Path) -> None:
     assert events
     assert not any(e["passed"] for e in events)
     assert result.version >= 1
+    # What candidates are held against, and plays, is what it was at the beginning.
+    run = RunDirectory.open(tmp_path / "run")
+    learner = build_alphazero(preset(**changes)).learner
+    learner.publish(None)
+    first, playing = learner.weights().tensors, run.load_snapshot(0).tensors
+    newest = run.checkpoints.load(result.version).weights.tensors
+    assert first.keys() == playing.keys() == newest.keys()
+    for name, tensor in first.items():
+        np.testing.assert_array_equal(playing[name], tensor)
+    assert any((newest[name] != tensor).any() for name, tensor in first.items())
     resume_run(
         tmp_path / "run",
         more=lambda p: msgspec.structs.replace(p, run=msgspec.structs.replace(p.run, max_steps=600)),
     )
+    np.testing.assert_array_equal(run.load_snapshot(0).tensors[name], first[name])
+
+
+def test_a_gate_holds_candidates_against_other_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against those that play, never against themselves: at the beginning, after a pass, after a resume."""
+    differ: list[bool] = []
+    gate = Judge.gate
+
+    def looking(
+        judge: Judge, candidate: Named, playing: Named, number: int, interrupted: Callable[[], bool]
+    ) -> GateResult:
+        pairs = zip(candidate[0].parameters(), playing[0].parameters(), strict=True)
+        differ.append(any(not torch.equal(a, b) for a, b in pairs))
+        assert candidate[1] != playing[1]
+        return gate(judge, candidate, playing, number, interrupted)
+
+    monkeypatch.setattr(Judge, "gate", looking)
+    changes = {"algorithm.gate": "true", "algorithm.gate_matches": "16", "algorithm.gate_score": "0.01"}
+    start_run(preset(**changes), tmp_path / "run")
+    first = len(differ)
+    assert first >= 2
+    resume_run(
+        tmp_path / "run",
+        more=lambda p: msgspec.structs.replace(p, run=msgspec.structs.replace(p.run, max_steps=900)),
+    )
+    assert len(differ) > first
+    assert all(differ)
+    events = [e for e in read_jsonl(tmp_path / "run" / "events.jsonl") if e["event"] == "gate"]
+    assert any(e["passed"] for e in events)
 
 
 def test_presets_say_what_is_wrong_with_them() -> None:
