@@ -202,7 +202,8 @@ def test_a_share_of_the_value_is_the_margin(share: float) -> None:
     assert drawn.ends is not None
     counted = drawn.ends.counted == 1
     sign = np.sign(drawn.value - 0.0625)  # of seat 0's win
-    assert 200 < counted.sum() < 400 and 200 < (sign > 0).sum() < 400
+    assert 200 < counted.sum() < 400
+    assert 200 < (sign > 0).sum() < 400
     expected = np.where(counted, worth, 1.0) * sign
     np.testing.assert_allclose(drawn.value, 0.5 * expected + 0.0625, rtol=1e-6)
 
