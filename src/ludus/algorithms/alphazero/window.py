@@ -150,7 +150,7 @@ class Window:
         mix = np.float32(self.config.value_mix)
         worth = sign * games.outcome[game]
         ends = None if chunk.ends is None else chunk.ends.take(game).seen_by(games.seat[ply])
-        if ends is not None:
+        if ends is not None and self.score_share > 0:
             score = np.clip(ends.score / np.float32(max(1, ends.ownership.shape[1])), -1, 1)
             worth += np.float32(self.score_share) * ends.counted * (score - worth)
         value = (1 - mix) * worth + mix * games.value[ply]
