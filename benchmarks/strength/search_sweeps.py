@@ -2,9 +2,11 @@
 
     python -m benchmarks.strength.search_sweeps c_puct --game connect_four --base mcts:200 --matches 200
     python -m benchmarks.strength.search_sweeps visits --game go --param size=9 --base RUN@best+search:100
+    python -m benchmarks.strength.search_sweeps c_puct --base RUN@last+search:64 --random-start 8
 
 ``c_puct`` and ``virtual_loss`` play each value against the paper's (1.5 and 1); ``visits`` doubles them a few
-times and plays each against half of it, by colour. A markdown table with Wilson's 95% intervals.
+times and plays each against half of it, by colour. A network that knows a drawn line by heart needs
+``--random-start``: beginnings that differ. A markdown table with Wilson's 95% intervals.
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ def main() -> None:
     parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--matches", type=int, default=100)
     parser.add_argument("--leaves", type=int, default=8, help="of a batch, in the sweep of virtual loss")
+    parser.add_argument("--random-start", type=int, default=0, help="as of ludus eval")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     print("| setting | matches | won | drawn | lost | score | won, 95% interval | won by seat |")
@@ -60,6 +63,7 @@ def main() -> None:
             params=read_params(args.param) or None,
             matches=args.matches,
             seed=args.seed,
+            random_start=args.random_start,
         )
         seats = " / ".join(f"{x:.1%}" for x in r.win_rate_by_seat)
         print(

@@ -249,6 +249,7 @@ def evaluate(
     greedy: bool = False,
     threads: int = 0,
     record: int = 0,
+    random_start: int = 0,
     keep: Callable[[MatchResult], None] | None = None,
 ) -> EvalResult:
     """``player`` against ``against`` over ``matches`` whole matches, seats in turn; :func:`resolve_player`.
@@ -256,7 +257,8 @@ def evaluate(
     In a game of one seat ``against`` stays empty: the player's return is what counts.
     ``game`` may stay empty where one of the two names weights of a run; its parameters are then the
     run's unless ``params`` says otherwise. Frame skips of 0 are the player's own, or the game's default.
-    The first ``record`` matches have a replay; ``keep`` is given every match.
+    The first ``record`` matches have a replay; ``keep`` is given every match. ``random_start``: see
+    :func:`ludus.train.evaluator.play_matches`.
     """
     if matches < 1:
         raise ConfigError(f"matches = {matches}: expected at least 1")
@@ -292,7 +294,15 @@ def evaluate(
         params=text_params,
     )
     result, played = play_evaluation(
-        spec, text_params, first, second, matches=matches, seed=seed, threads=threads, record=record
+        spec,
+        text_params,
+        first,
+        second,
+        matches=matches,
+        seed=seed,
+        threads=threads,
+        record=record,
+        random_start=random_start,
     )
     if keep is not None:
         for match in played:

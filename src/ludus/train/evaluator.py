@@ -135,6 +135,7 @@ def play_matches(
     seed: int,
     threads: int = 0,
     record: int = 0,
+    random_start: int = 0,
     should_stop: Callable[[], bool] | None = None,
 ) -> list[MatchResult]:
     """Results of exactly ``matches`` matches, in the order of their numbers (fewer after ``should_stop``).
@@ -142,7 +143,15 @@ def play_matches(
     Match m has the same seed and seats whatever the players are, and every match that was begun is
     counted: long ones are not left out. ``player`` holds the seats of a whole team where there are teams. The
     first ``record`` matches keep a replay in their result. In a game of one seat ``against`` does not play.
+
+    With ``random_start`` above 0 the game's bot ``random`` plays for a seat during its first k ticks, k drawn
+    from 0..``random_start`` for each match and seat, so that players who know one line by heart meet others.
+    Raises ``ConfigError`` where the game has no such bot or a bot of the core plays, which decides from the
+    first tick.
     """
+    if random_start:
+        _check_random_start(spec, player, against)
+    start = RANDOM if random_start else ""
     sides: list[Player] = []
 
     def plan(side: Player) -> SeatPlan:
@@ -150,7 +159,7 @@ def play_matches(
             return SeatPlan((Controller(bot=side.bot),), side.frame_skip)
         policy = len(sides)
         sides.append(side)
-        return SeatPlan((Controller(policy=policy, name=side.name),), side.frame_skip)
+        return SeatPlan((Controller(policy=policy, name=side.name),), side.frame_skip, start, random_start)
 
     first = plan(player)
     lineup = lineup_of(spec, first, plan(against) if spec.seats > 1 else first)
@@ -179,6 +188,16 @@ def play_matches(
         while not pool.finished and not (should_stop and should_stop()):
             results += collector.collect(slab).results
     return sorted(map(_tried, results), key=lambda r: r.match)
+
+
+def _check_random_start(spec: GameSpec, *sides: Player) -> None:
+    if RANDOM not in (bot.name for bot in spec.bots):
+        raise ConfigError(f"{spec.name} has no bot {RANDOM}, so no match can begin at random")
+    for side in sides:
+        if side.bot:
+            raise ConfigError(
+                f"{side.name} plays from the first tick: a random start is for two players that are no bots"
+            )
 
 
 def _tried(result: MatchResult) -> MatchResult:
@@ -210,6 +229,7 @@ def play_evaluation(
     seed: int,
     threads: int = 0,
     record: int = 0,
+    random_start: int = 0,
     should_stop: Callable[[], bool] | None = None,
 ) -> tuple[EvalResult, list[MatchResult]]:
     """:func:`play_matches` with its counts and interval."""
@@ -222,6 +242,7 @@ def play_evaluation(
         seed=seed,
         threads=threads,
         record=record,
+        random_start=random_start,
         should_stop=should_stop,
     )
     summary = summarise(

@@ -71,10 +71,12 @@ def tournament(
     frame_skip: int = 0,
     greedy: bool = False,
     threads: int = 0,
+    random_start: int = 0,
     told: Callable[[EvalResult], None] | None = None,
 ) -> Tournament:
     """Every pair of ``players`` meets ``matches`` times, seats in turn; with ``neighbours`` above 0 only
-    those that stand at most so far apart in the list (ELF OpenGo's self-play Elo: 1).
+    those that stand at most so far apart in the list (ELF OpenGo's self-play Elo: 1). ``random_start``: see
+    :func:`ludus.train.evaluator.play_matches`.
 
     ``told`` is given every pairing's result. Raises ``ConfigError`` and what :func:`evaluate` raises.
     """
@@ -101,6 +103,7 @@ def tournament(
                 frame_skip=frame_skip,
                 greedy=greedy,
                 threads=threads,
+                random_start=random_start,
             )
             if result.errors:
                 raise ConfigError(f"{everyone[i]} against {everyone[j]}: {result.errors} matches failed")

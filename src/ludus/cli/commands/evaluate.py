@@ -38,6 +38,9 @@ class Eval(msgspec.Struct, frozen=True):
     seed: Annotated[Natural, option("of the matches", "N")] = 1
     greedy: Annotated[bool, option("play the most probable action instead of drawing one")] = False
     threads: Annotated[Natural, option("threads that simulate; 0 plays in the main one", "N")] = 0
+    random_start: Annotated[
+        Natural, option("most ticks at the beginning that random plays at a seat, drawn a match", "N")
+    ] = 0
     record: Annotated[str, option("keep replays of the first matches in this folder", "DIR")] = ""
     record_matches: Annotated[Count, option("how many replays --record keeps", "N")] = 10
     json: Annotated[bool, option("one JSON document on stdout")] = False
@@ -71,6 +74,7 @@ class Eval(msgspec.Struct, frozen=True):
             against_frame_skip=self.against_frame_skip,
             greedy=self.greedy,
             threads=self.threads,
+            random_start=self.random_start,
             record=self.record_matches if self.record else 0,
             keep=keep,
         )

@@ -36,6 +36,9 @@ class Rate(msgspec.Struct, frozen=True):
     seed: Annotated[Natural, option("of the matches", "N")] = 1
     greedy: Annotated[bool, option("play the most probable action instead of drawing one")] = False
     threads: Annotated[Natural, option("threads that simulate; 0 plays in the main one", "N")] = 0
+    random_start: Annotated[
+        Natural, option("most ticks at the beginning that random plays at a seat, drawn a match", "N")
+    ] = 0
     json: Annotated[bool, option("one JSON document on stdout")] = False
 
     def run(self) -> int:
@@ -61,6 +64,7 @@ class Rate(msgspec.Struct, frozen=True):
             frame_skip=self.frame_skip,
             greedy=self.greedy,
             threads=self.threads,
+            random_start=self.random_start,
             told=told,
         )
         if self.json:

@@ -1,0 +1,96 @@
+"""Matches that begin at random, for players who know one line by heart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from ludus.cli import __main__ as cli
+from ludus.flow import MatchResult
+from ludus.flow.slab import Array
+from ludus.games import spec as game_spec
+from ludus.rollouts.actor import Decision, Rows
+from ludus.train.api import evaluate
+from ludus.train.errors import ConfigError
+from ludus.train.evaluator import Player, play_matches
+
+
+class ByHeart:
+    """Always the first legal cell, so that every match from the first position is the same."""
+
+    version = 0
+    memory_shape: tuple[int, ...] | None = None
+
+    def act(
+        self,
+        obs: Mapping[str, Array],
+        mask: Array,
+        memory: Array | None,
+        first: Array,
+        step: int,
+        rows: Rows,
+    ) -> Decision:
+        actions = np.argmax(mask, axis=1).astype(np.int32)[:, None]
+        zeros = np.zeros(len(rows), np.float32)
+        return Decision(actions, zeros, zeros, None)
+
+    def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
+        return np.zeros(len(first), np.float32)
+
+
+def matches(random_start: int, seed: int = 3) -> list[MatchResult]:
+    return play_matches(
+        game_spec("tic_tac_toe", {}),
+        {},
+        Player("one", actor=ByHeart()),
+        Player("other", actor=ByHeart()),
+        matches=200,
+        seed=seed,
+        random_start=random_start,
+    )
+
+
+def test_matches_begin_differently_and_the_same_seed_begins_them_the_same() -> None:
+    by_heart = matches(0)
+    assert {(r.ticks, r.decisions) for r in by_heart} == {(7, 7)}
+    drawn = matches(4)
+    assert len({(r.ticks, r.outcome) for r in drawn}) > 4
+    assert [(r.ticks, r.outcome) for r in drawn] == [(r.ticks, r.outcome) for r in matches(4)]
+    assert [(r.ticks, r.outcome) for r in drawn] != [(r.ticks, r.outcome) for r in matches(4, seed=4)]
+    # ticks 0 to 3 are the only ones that may be random: the first two for each of the two seats
+    made = [r.ticks - r.decisions for r in drawn]
+    assert min(made) == 0
+    assert max(made) == 4
+    # k is drawn evenly from 0..4 for each seat; a seat's own ticks before k are 0, 1, 1, 2, 2 at the first
+    # seat and 0, 0, 1, 1, 2 at the second
+    assert np.mean(made) == pytest.approx((0 + 1 + 1 + 2 + 2) / 5 + (0 + 0 + 1 + 1 + 2) / 5, abs=0.25)
+
+
+def test_through_the_api_and_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    lengths: list[int] = []
+    result = evaluate(
+        "mcts:2",
+        "mcts:2",
+        game="connect_four",
+        matches=20,
+        random_start=8,
+        keep=lambda r: lengths.append(r.ticks - r.decisions),
+    )
+    assert result.matches == 20
+    assert len(set(lengths)) > 3
+    assert (
+        cli.main(["eval", "mcts:2", "--game", "tic_tac_toe", "--against", "mcts:2", "--random-start", "3"])
+        == 0
+    )
+    assert "of 400 matches" in capsys.readouterr().out
+    assert cli.main(["rate", "mcts:2", "mcts:3", "--game", "tic_tac_toe", "--random-start", "3"]) == 0
+
+
+def test_what_cannot_begin_at_random() -> None:
+    with pytest.raises(ConfigError, match="perfect plays from the first tick"):
+        evaluate("mcts:2", "perfect", game="tic_tac_toe", matches=2, random_start=2)
+    with pytest.raises(ConfigError, match="has no bot random"):
+        evaluate("random", game="gymnasium/CartPole-v1", matches=2, random_start=2)
