@@ -1,13 +1,14 @@
 // Stones, chains and pseudo-liberties of one position, updated move by move. Knows what a capture,
 // a suicide and a simple ko are; repetition, passes and turns are the match's (position.hpp).
 //
-// One 16-bit word a point says everything that a move asks about its neighbours:
-//   0                                 empty
-//   kHead | colour bit | liberties    the head of a chain
-//   colour bit | point of the head    any other stone of it
-//   kHead | both colour bits | ...    off the board
-// Liberties are pseudo-liberties: one for every pair of a stone and an empty neighbour. They are 0
-// exactly when the chain has none, and cost one addition where true ones cost a search.
+// One 16-bit word a point says what a move asks about its neighbours, without a branch:
+//   colour bit | head          a stone; head = the point that stands for its chain
+//   kFree | kOff               empty
+//   both colour bits | kOff    off the board
+// Liberties are counted at the head, as pseudo-liberties: one for every pair of a stone and an
+// empty neighbour. They are 0 exactly when the chain has none, and cost one addition where true
+// ones cost a search. What empty points and the edge are counted goes to [kOff], which nobody
+// reads.
 #pragma once
 
 #include "games/go/topology.hpp"
@@ -26,20 +27,23 @@ struct Board {
   static constexpr int kPoints = N * N;
   static constexpr int kOff = T::kOff;
 
-  static constexpr std::uint16_t kHead = 0x8000;
+  static constexpr std::uint16_t kFree = 0x8000;
   static constexpr std::uint16_t kColours = 0x6000;
-  static constexpr std::uint16_t kEdge = kHead | kColours | 0x1000;
   static constexpr std::uint16_t kLow = 0x1fff;
+  static constexpr std::uint16_t kEmpty = kFree | kOff;
+  static constexpr std::uint16_t kEdge = kColours | kOff;
 
-  std::uint64_t hash = 0;                         // of the stones: kZobrist, combined by xor
-  std::array<Set, 2> stones{};                    // by colour
-  std::array<std::uint16_t, kPoints + 1> link{};  // as above; [kOff] is kEdge
-  std::array<std::uint16_t, kPoints + 1> next{};  // the next stone of the chain, in a circle
-  std::uint16_t ko = kOff;                        // where the seat to move may not retake at once
+  std::uint64_t hash = 0;                           // of the stones: kZobrist, combined by xor
+  std::array<Set, 2> stones{};                      // by colour
+  std::array<std::uint16_t, kPoints + 1> link{};    // as above; [kOff] is kEdge
+  std::array<std::uint16_t, kPoints + 1> next{};    // the next stone of the chain, in a circle
+  std::array<std::uint16_t, kPoints + 1> pseudo{};  // liberties of the chain, at its head
+  std::uint16_t ko = kOff;                          // where the seat to move may not retake at once
   std::uint16_t captured = 0;  // stones that the last move took (own ones included)
 
   void clear() {
     *this = Board{};
+    link.fill(kEmpty);
     link[kOff] = kEdge;
   }
 
@@ -47,16 +51,13 @@ struct Board {
     return static_cast<std::uint16_t>(0x4000 >> c);
   }
   [[nodiscard]] static std::size_t at(int p) { return static_cast<std::size_t>(p); }
-  [[nodiscard]] bool empty(int p) const { return link[at(p)] == 0; }
+  [[nodiscard]] bool empty(int p) const { return link[at(p)] == kEmpty; }
   [[nodiscard]] Colour colour(int p) const {  // of a point on the board
     const std::uint16_t v = link[at(p)];
-    return v == 0 ? kNone : (v & bit_of(0)) != 0 ? kBlack : kWhite;
+    return v == kEmpty ? kNone : (v & bit_of(0)) != 0 ? kBlack : kWhite;
   }
-  [[nodiscard]] int head(int p) const {  // of the chain of a stone
-    const std::uint16_t v = link[at(p)];
-    return (v & kHead) != 0 ? p : v & kLow;
-  }
-  [[nodiscard]] int pseudo_liberties(int head) const { return link[at(head)] & kLow; }
+  [[nodiscard]] int head(int p) const { return link[at(p)] & kLow; }  // of the chain of a stone
+  [[nodiscard]] int pseudo_liberties(int head) const { return pseudo[at(head)]; }
   [[nodiscard]] Set occupied() const { return stones[0] | stones[1]; }
   [[nodiscard]] Set empties() const { return Set::all() - occupied(); }
 
@@ -64,7 +65,8 @@ struct Board {
   [[nodiscard]] std::array<Set, 2> stones_by_link() const {
     std::array<Set, 2> sets{};
     for (int p = 0; p < kPoints; ++p) {
-      if (link[at(p)] != 0) sets[at(colour(p))].set(p);
+      sets[0].add(p, (link[at(p)] & bit_of(0)) != 0);
+      sets[1].add(p, (link[at(p)] & bit_of(1)) != 0);
     }
     return sets;
   }
@@ -87,7 +89,7 @@ struct Board {
     Set set;
     for_each_stone(head, [&](int s) {
       for (const int n : T::kNeighbours[at(s)]) {
-        if (link[at(n)] == 0) set.set(n);
+        if (empty(n)) set.set(n);
       }
     });
     return set;
@@ -98,7 +100,7 @@ struct Board {
     int s = head;
     do {
       for (const int n : T::kNeighbours[at(s)]) {
-        if (link[at(n)] != 0 || n == found) continue;
+        if (!empty(n) || n == found) continue;
         if (found != kOff) return kOff;
         found = n;
       }
@@ -113,36 +115,18 @@ struct Board {
     bool lives = false;     // its chain has a liberty afterwards, captures counted
   };
   [[nodiscard]] Effect effect(int c, int p) const {
-    const auto& four = T::kNeighbours[at(p)];
-    std::array<int, 4> heads{};
-    std::array<std::uint16_t, 4> v{};
-    bool open = false;
+    const Around four(*this, p);
+    const std::array<bool, 4> last = last_liberties(four);
+    Effect e{.captures = false, .lives = four.any_free()};
     for (std::size_t i = 0; i < 4; ++i) {
-      v[i] = link[four[i]];
-      open |= v[i] == 0;
-      heads[i] = (v[i] & kHead) != 0 ? four[i] : v[i] & kLow;
-    }
-    Effect e{.captures = false, .lives = open};
-    for (std::size_t i = 0; i < 4; ++i) {
-      if (v[i] == 0 || four[i] == kOff) continue;
-      int touching = 0;  // pseudo-liberties that the chain has in p
-      for (std::size_t j = 0; j < 4; ++j) touching += v[j] != 0 && heads[j] == heads[i] ? 1 : 0;
-      const bool last = (link[at(heads[i])] & kLow) == touching;
-      if ((v[i] & bit_of(c)) != 0) {
-        e.lives |= !last;
-      } else {
-        e.captures |= last;
-      }
+      e.lives |= four.is(i, c) & !last[i];
+      e.captures |= four.is(i, 1 - c) & last[i];
     }
     e.lives |= e.captures;
     return e;
   }
 
-  [[nodiscard]] bool has_empty_neighbour(int p) const {
-    const auto& four = T::kNeighbours[at(p)];
-    return ((link[four[0]] == 0) | (link[four[1]] == 0) | (link[four[2]] == 0) |
-            (link[four[3]] == 0)) != 0;
-  }
+  [[nodiscard]] bool has_empty_neighbour(int p) const { return Around(*this, p).any_free(); }
   // Whether the rules of liberties and simple ko allow a stone of `c` on empty point p.
   [[nodiscard]] bool playable(int c, int p, bool suicide) const {
     if (has_empty_neighbour(p)) return true;
@@ -153,17 +137,17 @@ struct Board {
   // The hash after a stone of `c` on empty point p, captures and suicide counted.
   [[nodiscard]] std::uint64_t hash_after(int c, int p) const {
     std::uint64_t h = hash ^ kZobrist[at(c)][at(p)];
-    const auto& four = T::kNeighbours[at(p)];
+    const Around four(*this, p);
+    const std::array<bool, 4> last = last_liberties(four);
     std::array<int, 4> taken{};
     std::size_t n = 0;
     const auto take = [&](bool own) {
       for (std::size_t i = 0; i < 4; ++i) {
-        const std::uint16_t v = link[four[i]];
-        if (v == 0 || four[i] == kOff || ((v & bit_of(c)) != 0) != own) continue;
-        const int hd = head(four[i]);
+        if (!four.is(i, own ? c : 1 - c)) continue;
+        const int hd = four.head(i);
         bool seen = false;
         for (std::size_t j = 0; j < n; ++j) seen |= taken[j] == hd;
-        if (seen || (!own && !only_touches(hd, four))) continue;
+        if (seen || (!own && !last[i])) continue;
         taken[n++] = hd;
         const auto& z = kZobrist[at(own ? c : 1 - c)];
         for_each_stone(hd, [&](int s) { h ^= z[at(s)]; });
@@ -181,48 +165,47 @@ struct Board {
   // removed; sink.removed(point) hears of each. A lean board keeps neither `hash` nor `stones`.
   template <bool kLean = false, class Sink>
   int play(int c, int p, Sink&& sink) {
-    const auto four = T::kNeighbours[at(p)];
-    std::array<std::uint16_t, 4> heads{};
-    unsigned open = 0;
+    const Around four(*this, p);
     unsigned own = 0;  // bit i: neighbour i is of that kind
-    unsigned other = 0;
-    for (unsigned i = 0; i < 4; ++i) {
-      const std::uint16_t v = link[four[i]];
-      open += v == 0 ? 1U : 0U;
-      own |= ((v & kColours) == bit_of(c) ? 1U : 0U) << i;
-      other |= ((v & kColours) == bit_of(1 - c) ? 1U : 0U) << i;
-      const auto h = (v & kHead) != 0 ? four[i] : static_cast<std::uint16_t>(v & kLow);
-      // Empty points have no count: the edge's takes the decrement and is restored below.
-      heads[i] = v == 0 ? static_cast<std::uint16_t>(kOff) : h;
+    unsigned taken = 0;
+    for (std::size_t i = 0; i < 4; ++i) --pseudo[at(four.head(i))];
+    for (std::size_t i = 0; i < 4; ++i) {
+      own |= static_cast<unsigned>(four.is(i, c)) << i;
+      taken |= static_cast<unsigned>(four.is(i, 1 - c) & (pseudo[at(four.head(i))] == 0)) << i;
     }
-    for (const std::uint16_t h : heads) --link[h];
-    link[kOff] = kEdge;
-    link[at(p)] = static_cast<std::uint16_t>(kHead | bit_of(c) | open);
-    next[at(p)] = static_cast<std::uint16_t>(p);
     if constexpr (!kLean) {
       stones[at(c)].set(p);
       hash ^= kZobrist[at(c)][at(p)];
     }
 
-    unsigned taken = 0;
-    for (unsigned i = 0; i < 4; ++i) taken |= ((link[heads[i]] & kLow) == 0 ? 1U : 0U) << i;
+    int chain = p;
+    if (own == 0) {
+      link[at(p)] = static_cast<std::uint16_t>(bit_of(c) | p);
+      next[at(p)] = static_cast<std::uint16_t>(p);
+      pseudo[at(p)] = four.free();
+    } else {  // one stone more in the circle of the first chain
+      chain = four.head(static_cast<std::size_t>(std::countr_zero(own)));
+      link[at(p)] = static_cast<std::uint16_t>(bit_of(c) | chain);
+      next[at(p)] = next[at(chain)];
+      next[at(chain)] = static_cast<std::uint16_t>(p);
+      pseudo[at(chain)] += four.free();
+    }
     int removed = 0;
     int last_removed = kOff;
-    for (unsigned m = taken & other; m != 0; m &= m - 1) {
-      const int h = heads[static_cast<std::size_t>(std::countr_zero(m))];
-      if (link[at(h)] == 0) continue;  // a chain that touches p twice is gone already
+    for (; taken != 0; taken &= taken - 1) {
+      const int h = four.head(static_cast<std::size_t>(std::countr_zero(taken)));
+      if (empty(h)) continue;  // a chain that touches p twice is gone already
       last_removed = h;
       removed += remove<kLean>(h, 1 - c, sink);
     }
-    int chain = p;
-    for (; own != 0; own &= own - 1) {
-      const int h = head(four[static_cast<std::size_t>(std::countr_zero(own))]);
+    for (own &= own - 1; own != 0; own &= own - 1) {  // those that it connects with the first
+      const int h = head(T::kNeighbours[at(p)][static_cast<std::size_t>(std::countr_zero(own))]);
       if (h != chain) chain = merge(h, chain, c);
     }
     ko = kOff;
-    if ((link[at(chain)] & kLow) == 0) {
+    if (pseudo[at(chain)] == 0) {
       removed += remove<kLean>(chain, c, sink);
-    } else if (removed == 1 && next[at(p)] == p && (link[at(p)] & kLow) == 1) {
+    } else if (removed == 1 && next[at(p)] == p && pseudo[at(p)] == 1) {
       ko = static_cast<std::uint16_t>(
           last_removed);  // a lone stone whose one liberty is the taken one
     }
@@ -247,11 +230,29 @@ struct Board {
   }
 
  private:
-  // Whether all pseudo-liberties of a chain are those that it has in the point between `four`.
-  [[nodiscard]] bool only_touches(int hd, const typename T::Four& four) const {
-    int touching = 0;
-    for (const int n : four) touching += link[at(n)] != 0 && head(n) == hd ? 1 : 0;
-    return (link[at(hd)] & kLow) == touching;
+  // The four neighbours of a point, as they are now.
+  struct Around {
+    std::array<std::uint16_t, 4> v;
+    Around(const Board& board, int p) {
+      const auto& four = T::kNeighbours[at(p)];
+      for (std::size_t i = 0; i < 4; ++i) v[i] = board.link[four[i]];
+    }
+    [[nodiscard]] int head(std::size_t i) const { return v[i] & kLow; }
+    [[nodiscard]] bool is(std::size_t i, int c) const { return (v[i] & kColours) == bit_of(c); }
+    [[nodiscard]] bool any_free() const { return ((v[0] | v[1] | v[2] | v[3]) & kFree) != 0; }
+    [[nodiscard]] std::uint16_t free() const {
+      return static_cast<std::uint16_t>((v[0] >> 15) + (v[1] >> 15) + (v[2] >> 15) + (v[3] >> 15));
+    }
+  };
+  // Whether all liberties that the chain of each neighbour has are those in the point between them.
+  [[nodiscard]] std::array<bool, 4> last_liberties(const Around& four) const {
+    std::array<bool, 4> last{};
+    for (std::size_t i = 0; i < 4; ++i) {
+      int touching = 0;
+      for (std::size_t j = 0; j < 4; ++j) touching += four.head(j) == four.head(i) ? 1 : 0;
+      last[i] = pseudo[at(four.head(i))] == touching;
+    }
+    return last;
   }
 
   template <bool kLean, class Sink>
@@ -259,17 +260,13 @@ struct Board {
     int n = 0;
     int s = hd;
     do {
-      link[at(s)] = 0;
+      link[at(s)] = kEmpty;
       if constexpr (!kLean) {
         stones[at(c)].clear(s);
         hash ^= kZobrist[at(c)][at(s)];
       }
-      for (const std::uint16_t q : T::kNeighbours[at(s)]) {
-        const std::uint16_t v = link[q];
-        // Stones of this chain are leaving too; the edge has no liberties to gain.
-        if (v == 0 || (v & bit_of(c)) != 0) continue;
-        ++link[(v & kHead) != 0 ? q : v & kLow];
-      }
+      // Stones of this chain are leaving too: what is counted at their head is read by nobody.
+      for (const std::uint16_t q : T::kNeighbours[at(s)]) ++pseudo[at(head(q))];
       sink.removed(s);
       ++n;
       s = next[at(s)];
@@ -287,7 +284,7 @@ struct Board {
     } while (i != a && j != b);
     const int keep = i == a ? b : a;
     const int gone = i == a ? a : b;
-    link[at(keep)] = static_cast<std::uint16_t>(link[at(keep)] + (link[at(gone)] & kLow));
+    pseudo[at(keep)] = static_cast<std::uint16_t>(pseudo[at(keep)] + pseudo[at(gone)]);
     const auto label = static_cast<std::uint16_t>(bit_of(c) | keep);
     int s = gone;
     do {

@@ -40,6 +40,7 @@ struct Points {
 
   [[nodiscard]] bool has(int p) const { return (w[word(p)] >> (p & 63) & 1) != 0; }
   void set(int p) { w[word(p)] |= std::uint64_t{1} << (p & 63); }
+  void add(int p, bool has) { w[word(p)] |= std::uint64_t{has} << (p & 63); }
   void clear(int p) { w[word(p)] &= ~(std::uint64_t{1} << (p & 63)); }
   [[nodiscard]] bool any() const {
     std::uint64_t all = 0;
