@@ -318,14 +318,14 @@ def test_heads_learn_and_targets_turn_with_the_board() -> None:
 
 def test_how_matches_end_is_learned_from_some_and_known_of_others() -> None:
     window, own = Window(AlphaZeroConfig(window_games_min=1), SPEC.mask_size), learner(HEADS)
-    games, others = played(300), played(60, first=1 << 40)
+    games, others = played(300), played(200, first=1 << 40)
     window.add(0, games, ends_of(games))
     random = np.random.default_rng(1)
     unseen = Window(window.config, SPEC.mask_size)
     unseen.add(0, others, ends_of(others))
     held = unseen.draw(512, random, lead)
     before = ownership_and_score_loss(own, held)
-    for _ in range(8):
+    for _ in range(12):
         own.learn(window.draw(1024, random, lead), 0.0)
     after = ownership_and_score_loss(own, held)
     assert before[0] == pytest.approx(math.log(2), abs=0.05)

@@ -175,13 +175,19 @@ def test_a_gate_holds_candidates_against_other_weights(
         return gate(judge, candidate, playing, number, interrupted)
 
     monkeypatch.setattr(Judge, "gate", looking)
-    changes = {"algorithm.gate": "true", "algorithm.gate_matches": "16", "algorithm.gate_score": "0.01"}
+    # Self-play goes on during a match of the gate, for as many moves as the machine's load makes it.
+    changes = {
+        "algorithm.gate": "true",
+        "algorithm.gate_matches": "16",
+        "algorithm.gate_score": "0.01",
+        "run.max_steps": "1500",
+    }
     start_run(preset(**changes), tmp_path / "run")
     first = len(differ)
     assert first >= 2
     resume_run(
         tmp_path / "run",
-        more=lambda p: msgspec.structs.replace(p, run=msgspec.structs.replace(p.run, max_steps=900)),
+        more=lambda p: msgspec.structs.replace(p, run=msgspec.structs.replace(p.run, max_steps=2500)),
     )
     assert len(differ) > first
     assert all(differ)
