@@ -57,7 +57,6 @@ struct Board {
     return v == kEmpty ? kNone : (v & bit_of(0)) != 0 ? kBlack : kWhite;
   }
   [[nodiscard]] int head(int p) const { return link[at(p)] & kLow; }  // of the chain of a stone
-  [[nodiscard]] int pseudo_liberties(int head) const { return pseudo[at(head)]; }
   [[nodiscard]] Set occupied() const { return stones[0] | stones[1]; }
   [[nodiscard]] Set empties() const { return Set::all() - occupied(); }
 

@@ -150,7 +150,7 @@ def play_matches(
     first tick.
     """
     if random_start:
-        _check_random_start(spec, player, against)
+        _check_random_start(random_start, spec, player, against)
     start = RANDOM if random_start else ""
     sides: list[Player] = []
 
@@ -190,7 +190,9 @@ def play_matches(
     return sorted(map(_tried, results), key=lambda r: r.match)
 
 
-def _check_random_start(spec: GameSpec, *sides: Player) -> None:
+def _check_random_start(ticks: int, spec: GameSpec, *sides: Player) -> None:
+    if ticks < 0:
+        raise ConfigError(f"random_start = {ticks}: expected 0 ticks or more")
     if RANDOM not in (bot.name for bot in spec.bots):
         raise ConfigError(f"{spec.name} has no bot {RANDOM}, so no match can begin at random")
     for side in sides:

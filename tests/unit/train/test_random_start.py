@@ -2,51 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from ludus.cli import __main__ as cli
 from ludus.flow import MatchResult
-from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
-from ludus.rollouts.actor import Decision, Rows
+from ludus.rollouts.scripted import Scene, ScriptedActor
 from ludus.train.api import evaluate
 from ludus.train.errors import ConfigError
 from ludus.train.evaluator import Player, play_matches
+
+SPEC = game_spec("tic_tac_toe", {})
 
 
 class ByHeart:
     """Always the first legal cell, so that every match from the first position is the same."""
 
-    version = 0
-    memory_shape: tuple[int, ...] | None = None
-
-    def act(
-        self,
-        obs: Mapping[str, Array],
-        mask: Array,
-        memory: Array | None,
-        first: Array,
-        step: int,
-        rows: Rows,
-    ) -> Decision:
-        actions = np.argmax(mask, axis=1).astype(np.int32)[:, None]
-        zeros = np.zeros(len(rows), np.float32)
-        return Decision(actions, zeros, zeros, None)
-
-    def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
-        return np.zeros(len(first), np.float32)
+    def decide(self, scene: Scene) -> str:
+        return scene.legal()[0]
 
 
 def matches(random_start: int, seed: int = 3) -> list[MatchResult]:
     return play_matches(
-        game_spec("tic_tac_toe", {}),
+        SPEC,
         {},
-        Player("one", actor=ByHeart()),
-        Player("other", actor=ByHeart()),
+        Player("one", actor=ScriptedActor(ByHeart, SPEC)),
+        Player("other", actor=ScriptedActor(ByHeart, SPEC)),
         matches=200,
         seed=seed,
         random_start=random_start,
@@ -81,15 +63,20 @@ def test_through_the_api_and_the_command_line(capsys: pytest.CaptureFixture[str]
     )
     assert result.matches == 20
     assert len(set(lengths)) > 3
-    assert (
-        cli.main(["eval", "mcts:2", "--game", "tic_tac_toe", "--against", "mcts:2", "--random-start", "3"])
-        == 0
-    )
-    assert "of 400 matches" in capsys.readouterr().out
-    assert cli.main(["rate", "mcts:2", "mcts:3", "--game", "tic_tac_toe", "--random-start", "3"]) == 0
+    for command in (["eval", "mcts:2", "--against", "mcts:2"], ["rate", "mcts:2", "mcts:3"]):
+        asked = [*command, "--game", "tic_tac_toe", "--matches", "10", "--random-start"]
+        assert cli.main([*asked, "3"]) == 0
+    for command in (["eval", "mcts:2", "--against", "perfect"], ["rate", "mcts:2", "perfect"]):
+        asked = [*command, "--game", "tic_tac_toe", "--matches", "10", "--random-start"]
+        assert cli.main([*asked, "0"]) == 0
+        capsys.readouterr()
+        assert cli.main([*asked, "3"]) != 0
+        assert "perfect plays from the first tick" in capsys.readouterr().err
 
 
 def test_what_cannot_begin_at_random() -> None:
+    with pytest.raises(ConfigError, match="random_start = -1"):
+        evaluate("mcts:2", "mcts:2", game="tic_tac_toe", matches=2, random_start=-1)
     with pytest.raises(ConfigError, match="perfect plays from the first tick"):
         evaluate("mcts:2", "perfect", game="tic_tac_toe", matches=2, random_start=2)
     with pytest.raises(ConfigError, match="has no bot random"):
