@@ -379,6 +379,9 @@ inline void bind_search(nb::module_& m, const GameSet& games) {
         s.read("explore", o.explore);
         s.read("guide", o.guide);
         s.read("guide_share", o.guide_share);
+        s.read("draw", o.draw);
+        s.read("bias", o.bias);
+        s.read("keep_wins", o.keep_wins);
         s.read("threads", o.threads);
         s.finish();
         return new PlannerHandle{games.at(game).planner(Params(params), o)};

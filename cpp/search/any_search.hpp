@@ -199,6 +199,12 @@ struct PlannerOptions {
   // chance alone, as in ELF.
   int guide = -1;
   float guide_share = 1.0F;
+  float draw = 0.5F;  // what a rollout without a winner counts; 0 in ELF
+  // Each rollout draws with weights of its own, which are exponential draws to this power (1 =
+  // uniform in the simplex): a rollout that keeps to a few choices is more of a plan than one that
+  // tries all of them. 0 = all choices alike, as in ELF.
+  float bias = 0.0F;
+  bool keep_wins = false;  // the first rollout that wins is followed, without a search
   int threads = 1;
 };
 
@@ -218,6 +224,12 @@ inline void validate(const PlannerOptions& o, const GameSpec& spec) {
   within("opponent", o.opponent, 0, static_cast<double>(spec.bots.size() - 1));
   within("guide", o.guide, -1, static_cast<double>(spec.bots.size() - 1));
   within("guide_share", static_cast<double>(o.guide_share), 0, 1);
+  within("draw", static_cast<double>(o.draw), 0, 1);
+  within("bias", static_cast<double>(o.bias), 0, 10);
+  if (o.keep_wins && o.guide >= 0) {
+    throw SearchError(
+        "planner: keep_wins wants rollouts of the seat's own choices, without a guide");
+  }
   if (spec.heads.size() != 1) throw SearchError(spec.name + ": planning wants one head");
   if (spec.max_ticks == 0) throw SearchError(spec.name + ": a match may never end");
 }

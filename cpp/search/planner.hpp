@@ -4,6 +4,11 @@
 //
 // Trees share nothing; their roots' visits are added up and the most visited choice is played. The
 // result depends on the seed and the number of trees, never on how many threads grow them.
+//
+// With `keep_wins` the first rollout that wins is followed to its end. Everybody else is a bot, and
+// the state holds every draw that is still to come, so this is a game of one player without chance,
+// whose best line is worth more than a mean (Schadd et al. 2008, Single-Player Monte-Carlo Tree
+// Search; Cazenave 2009, Nested Monte-Carlo Search).
 #pragma once
 
 #include <algorithm>
@@ -16,8 +21,10 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "base/rng.hpp"
 #include "game/game.hpp"
 #include "search/any_search.hpp"
@@ -33,6 +40,7 @@ class PlannerOf final : public AnyPlanner {
     trees_.resize(static_cast<std::size_t>(options.trees));
     for (PlanTree& t : trees_) {
       t.mask.resize(spec_.mask_bytes());
+      t.weights.resize(spec_.mask_bytes());
       t.nodes.reserve(static_cast<std::size_t>(options.rollouts) + 1);
       t.edges.reserve((static_cast<std::size_t>(options.rollouts) + 1) * spec_.mask_bytes());
     }
@@ -49,18 +57,30 @@ class PlannerOf final : public AnyPlanner {
     typename G::State state;
     std::memcpy(&state, bytes.data(), sizeof state);
     if (G::status(rules_, state).over) throw SearchError("planner: the match is over");
-    std::atomic<int> next{0};
+    if (const auto kept = wins_.find(key(state, seat)); kept != wins_.end()) {
+      PlanReport r = sum(0);
+      r.choice = kept->second;
+      r.mean[static_cast<std::size_t>(r.choice)] = 1.0F;
+      return r;
+    }
+    std::atomic<int> next{0}, first_win{options_.trees};
     const auto work = [&] {
       for (int i = next++; i < options_.trees; i = next++) {
-        grow(trees_[static_cast<std::size_t>(i)], state, seat,
-             Rng({seed, static_cast<std::uint64_t>(i)}, 0x706c616e));
+        grow(i, state, seat, Rng({seed, static_cast<std::uint64_t>(i)}, 0x706c616e), first_win);
       }
     };
     std::vector<std::thread> helpers;
     for (int i = 1; i < std::min(options_.threads, options_.trees); ++i) helpers.emplace_back(work);
     work();
     for (std::thread& t : helpers) t.join();
-    return sum();
+    const int won = first_win;
+    if (won == options_.trees) return sum(options_.trees);
+    // Trees behind the first that won were broken off wherever they were.
+    PlanReport r = sum(won + 1);
+    PlanTree& t = trees_[static_cast<std::size_t>(won)];
+    r.choice = t.line.front();
+    keep(t, state, seat);
+    return r;
   }
 
  private:
@@ -75,14 +95,18 @@ class PlannerOf final : public AnyPlanner {
     std::vector<PlanNode> nodes;
     std::vector<Edge> edges;
     std::vector<std::uint8_t> mask;
+    std::vector<float> weights;  // of the choices, in this rollout
     std::vector<std::int32_t> path;
+    std::vector<std::int32_t> line;  // every choice of the rollout, those after the tree too
     std::uint64_t ticks = 0;
   };
+  static constexpr std::size_t kMostWins = 1 << 20;  // decisions that are kept, some 40 MB
 
-  PlanReport sum() const {
+  // Of the first `trees` trees.
+  PlanReport sum(int trees) const {
     PlanReport r;
     std::vector<double> won(spec_.mask_bytes()), visits(spec_.mask_bytes());
-    for (const PlanTree& t : trees_) {
+    for (const PlanTree& t : std::span(trees_).first(static_cast<std::size_t>(trees))) {
       const PlanNode& root = t.nodes[0];
       for (std::int32_t i = 0; i < root.edges; ++i) {
         const Edge& e = t.edges[static_cast<std::size_t>(root.first + i)];
@@ -105,19 +129,40 @@ class PlannerOf final : public AnyPlanner {
     return r;
   }
 
-  void grow(PlanTree& t, const typename G::State& root, int seat, Rng rng) const {
+  std::uint64_t key(const typename G::State& s, int seat) const {
+    Hash64 h;
+    h.add(G::hash(rules_, s));
+    h.add(static_cast<std::uint64_t>(seat));
+    return h.value();
+  }
+
+  // Plays the tree's last rollout again, and keeps what the seat chose at each of its decisions.
+  void keep(PlanTree& t, typename G::State s, int seat) {
+    if (wins_.size() > kMostWins) wins_.clear();
+    for (const std::int32_t choice : t.line) {
+      wins_[key(s, seat)] = choice;
+      decide(t, s, seat, choice);
+    }
+  }
+
+  // Ends early once a tree before it has won, or with its own first win, if wins are kept.
+  void grow(int number, const typename G::State& root, int seat, Rng rng,
+            std::atomic<int>& first_win) {
+    PlanTree& t = trees_[static_cast<std::size_t>(number)];
     t.nodes.clear();
     t.edges.clear();
     t.ticks = 0;
     add_node(t, root, seat);
-    for (int i = 0; i < options_.rollouts; ++i) {
+    for (int i = 0; i < options_.rollouts && first_win > number; ++i) {
       typename G::State s = root;
       t.path.clear();
+      t.line.clear();
       std::int32_t node = 0;
       while (true) {
         const std::int32_t edge = select(t, t.nodes[static_cast<std::size_t>(node)], rng);
         t.path.push_back(edge);
         const std::int32_t choice = t.edges[static_cast<std::size_t>(edge)].choice;
+        t.line.push_back(choice);
         decide(t, s, seat, choice);
         if (G::status(rules_, s).over) break;
         const std::int32_t child = t.edges[static_cast<std::size_t>(edge)].child;
@@ -129,7 +174,13 @@ class PlannerOf final : public AnyPlanner {
         }
         node = child;
       }
-      back_up(t, play_out(t, s, seat, rng));
+      const float won = play_out(t, s, seat, rng);
+      back_up(t, won);
+      if (!options_.keep_wins || won < 1.0F) continue;
+      int before = first_win;
+      while (number < before && !first_win.compare_exchange_weak(before, number)) {
+      }
+      return;
     }
   }
 
@@ -206,31 +257,46 @@ class PlannerOf final : public AnyPlanner {
   }
 
   float play_out(PlanTree& t, typename G::State& s, int seat, Rng& rng) const {
+    for (float& w : t.weights) {
+      if (options_.bias == 0.0F) {
+        w = 1.0F;
+      } else {
+        w = static_cast<float>(std::pow(-std::log1p(-rng.uniform()), options_.bias));
+      }
+    }
     while (!G::status(rules_, s).over) {
       const bool guided =
           options_.guide >= 0 && rng.uniform() < static_cast<double>(options_.guide_share);
-      decide(t, s, seat, guided ? kGuide : chance(t, s, seat, rng));
+      const std::int32_t choice = guided ? kGuide : chance(t, s, seat, rng);
+      t.line.push_back(choice);
+      decide(t, s, seat, choice);
     }
     std::array<float, kMaxSeats> out{};
     G::outcome(rules_, s, std::span(out).first(static_cast<std::size_t>(spec_.seats)));
-    return 0.5F + 0.5F * out[static_cast<std::size_t>(seat)];
+    const float own = out[static_cast<std::size_t>(seat)];
+    return own == 0.0F ? options_.draw : 0.5F + 0.5F * own;
   }
 
   std::int32_t chance(PlanTree& t, const typename G::State& s, int seat, Rng& rng) const {
     G::legal(rules_, s, seat, t.mask.data());
-    std::uint32_t legal = 0;
-    for (const std::uint8_t m : t.mask) legal += m != 0;
-    std::uint32_t nth = rng.below(std::max(legal, 1U));
+    float legal = 0.0F;
+    for (std::size_t a = 0; a < t.mask.size(); ++a) legal += t.mask[a] != 0 ? t.weights[a] : 0.0F;
+    float at = static_cast<float>(rng.uniform()) * legal;
+    std::int32_t last = 0;
     for (std::size_t a = 0; a < t.mask.size(); ++a) {
-      if (t.mask[a] != 0 && nth-- == 0) return static_cast<std::int32_t>(a);
+      if (t.mask[a] == 0) continue;
+      last = static_cast<std::int32_t>(a);
+      at -= t.weights[a];
+      if (at < 0.0F) break;
     }
-    return 0;
+    return last;
   }
 
   PlannerOptions options_;
   typename G::Rules rules_;
   GameSpec spec_;
   std::vector<PlanTree> trees_;
+  std::unordered_map<std::uint64_t, std::int32_t> wins_;  // the seat's choice at a hashed state
 };
 
 }  // namespace ludus

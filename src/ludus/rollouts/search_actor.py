@@ -63,7 +63,7 @@ class SearchActor:
 
 
 class PlannerActor:
-    """One plan a row and decision; nothing is kept between decisions."""
+    """One plan a row and decision."""
 
     def __init__(
         self,

@@ -24,11 +24,18 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]
 
 
 class PlannerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``opponent``: who is thought to sit at the other seats ("" = the game's first bot), deciding every
+    """Trees x rollouts, and how the rollouts are played.
+
+    ``opponent``: who is thought to sit at the other seats ("" = the game's first bot), deciding every
     ``opponent_skip`` ticks (0 = as often as the planner). ``guide``: a bot that plays the seat in the matches
     to the end, for ``guide_share`` of its decisions, in place of chance alone; where chance always loses, it
-    tells nothing. ``explore``: weight of UCB's term; ELF's default has none. ``threads``: of one decision;
-    they change nothing but the time.
+    tells nothing. ``bias``: chance draws with weights that each rollout has of its own, exponential draws to
+    this power (1 = uniform in the simplex, 0 = all choices alike, as in ELF), since whoever keeps to a few
+    choices gets further than whoever tries all of them. ``draw``: what a rollout without a winner counts (0
+    in ELF; with more, a search prefers a draw to a small chance). ``keep_wins``: the first rollout that wins
+    is followed to the end of the match, without another search: all others are bots, and the state holds
+    every draw to come, so what won once wins again. ``explore``: weight of UCB's term; ELF's default has
+    none. ``threads``: of one decision; they change nothing but the time.
     """
 
     trees: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 8
@@ -37,6 +44,9 @@ class PlannerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     opponent_skip: Annotated[int, msgspec.Meta(ge=0, le=1 << 20)] = 0
     guide: str = ""
     guide_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
+    draw: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
+    bias: Annotated[float, msgspec.Meta(ge=0, le=10)] = 0.0
+    keep_wins: bool = False
     explore: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 0.0
     threads: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 1
 
@@ -71,7 +81,9 @@ def parse_plan(text: str) -> PlannerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``mean``: share of a choice's rollouts that were won, 0 where there were none."""
+    """``mean``: share of a choice's rollouts that were won, 0 where there were none (1 without any visits:
+    a win that was kept).
+    """
 
     choice: int
     visits: npt.NDArray[np.int32]  # [A]
@@ -114,6 +126,9 @@ class Planner:
                 "opponent": float(bots.index(config.opponent)) if config.opponent else 0.0,
                 "guide": float(bots.index(config.guide)) if config.guide else -1.0,
                 "guide_share": config.guide_share,
+                "draw": config.draw,
+                "bias": config.bias,
+                "keep_wins": float(config.keep_wins),
                 "opponent_skip": float(config.opponent_skip or skip),
                 "explore": config.explore,
                 "threads": float(config.threads),

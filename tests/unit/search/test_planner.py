@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -16,15 +17,20 @@ from ludus.train.evaluator import Player, plan_player, play_evaluation
 GAME = "minirts"
 
 
-def state_of(game: str, seed: int = 1) -> bytes:
+def pool_of(game: str, bot: str, seed: int) -> tuple[NativePool, Slab]:
+    """One match of the planned seat against ``bot``, at its beginning."""
+    lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(bot=bot),))))
+    pool = NativePool(game, {}, lineup, matches=1, groups=1, threads=0, seed=seed)
+    slab = Slab(pool.spec, 300, pool.rows)
+    pool.attach(0, slab)
+    pool.recv(0)
+    return pool, slab
+
+
+def state_of(game: str, seed: int = 1, bot: str = "") -> bytes:
     """A match at its beginning."""
-    learner, bot = (
-        SeatPlan((Controller(policy=0),)),
-        SeatPlan((Controller(bot=game_spec(game).bots[0].name),)),
-    )
-    with NativePool(game, {}, Lineup((learner, bot)), matches=1, groups=1, threads=0, seed=seed) as pool:
-        pool.attach(0, Slab(pool.spec, 1, pool.rows))
-        pool.recv(0)
+    pool, _ = pool_of(game, bot or game_spec(game).bots[0].name, seed)
+    with pool:
         return pool.slot_state(0)
 
 
@@ -63,6 +69,55 @@ def test_a_guide_plays_better_than_chance() -> None:
     assert won("perfect") > won("") + 0.1
 
 
+def test_a_draw_counts_what_is_asked_for() -> None:
+    """Nobody wins against perfect play, and chance draws sometimes."""
+    state = state_of("tic_tac_toe")
+
+    def best(draw: float) -> float:
+        config = PlannerConfig(trees=1, rollouts=200, opponent="perfect", draw=draw)
+        return float(Planner("tic_tac_toe", {}, config).plan(state, 0, seed=1).mean.max())
+
+    assert best(0.0) == 0.0
+    assert 0.1 < best(0.5) < 0.6
+
+
+def test_rollouts_with_a_bias_win_where_even_chance_does_not() -> None:
+    """MiniRTS: a side that does a little of everything loses against ranged troops that are there first."""
+    state = state_of(GAME, 22, "hit_and_run")
+
+    def wins(bias: float) -> float:
+        config = PlannerConfig(trees=2, rollouts=100, opponent="hit_and_run", draw=0.0, bias=bias)
+        plan = Planner(GAME, {}, config).plan(state, 0, seed=1)
+        return float((plan.mean * plan.visits).sum())
+
+    assert wins(0.0) == 0
+    assert wins(2.0) > 10
+
+
+def test_a_win_that_was_found_is_followed_without_another_search() -> None:
+    """And it is the same win on any number of threads."""
+    config = PlannerConfig(trees=4, rollouts=100, opponent="simple", draw=0.0, bias=2.0, keep_wins=True)
+    lines = []
+    for threads in (1, 3):
+        planner = Planner(GAME, {}, msgspec.structs.replace(config, threads=threads))
+        pool, slab = pool_of(GAME, "simple", 3)
+        line: list[int] = []
+        with pool:
+            while not line or not slab.terminated[len(line) - 1, 0]:
+                # Another seed each time: the opponent's draws are in the match's state, not there.
+                plan = planner.plan(pool.slot_state(0), int(pool.row_seat[0]), seed=len(line))
+                assert (plan.ticks > 0) == (plan.visits.sum() > 0) == (not line)
+                assert line == [] or plan.mean[plan.choice] == 1.0
+                slab.actions[len(line), 0] = plan.choice
+                line.append(plan.choice)
+                pool.send(0)
+                pool.recv(0)
+        lines.append((line, float(slab.reward[len(line) - 1, 0])))
+    assert lines[0] == lines[1]
+    assert lines[0][1] == 1.0
+    assert len(lines[0][0]) > 5
+
+
 def test_texts_and_refusals() -> None:
     assert is_plan("plan:8x100")
     assert parse_plan("plan:8x100,opponent=hit_and_run,explore=0.5") == PlannerConfig(
@@ -75,6 +130,8 @@ def test_texts_and_refusals() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             parse_plan(text)
+    with pytest.raises(SearchError, match="without a guide"):
+        Planner(GAME, {}, PlannerConfig(guide="simple", keep_wins=True))
     with pytest.raises(ValueError, match="did you mean simple"):
         Planner(GAME, {}, PlannerConfig(opponent="simpel"))
     with pytest.raises(SearchError, match="bytes, expected"):
