@@ -67,10 +67,10 @@ def cases_of(band: tuple[int, int], count: int, seed: int, file: Path | None, so
     return cases
 
 
-def rate(text: str, cases: list[Case], seed: int) -> tuple[int, int]:
-    """How many of the player's moves keep the value, and how many are the best by score too."""
+def decide(text: str, cases: list[Case], seed: int) -> list[int]:
+    """The score of the player's move in each case."""
     player = player_of(text, min(64, len(cases)), seed)
-    kept = best = 0
+    chosen = []
     for start in range(0, len(cases), 64):
         part = cases[start : start + 64]
         for slot, (played, _) in enumerate(part):
@@ -78,10 +78,29 @@ def rate(text: str, cases: list[Case], seed: int) -> tuple[int, int]:
             for column in played:
                 player.play(slot, column)
         for (_, scores), found in zip(part, player.decide(range(len(part))), strict=True):
-            score, top = scores[found.move], max(scores)
-            kept += int(np.sign(score) == np.sign(top))
-            best += int(score == top)
-    return kept, best
+            chosen.append(scores[found.move])
+    return chosen
+
+
+def kept_and_best(cases: list[Case], chosen: list[int]) -> tuple[int, int]:
+    """How many moves keep the value, and how many are the best by score too."""
+    tops = [max(scores) for _, scores in cases]
+    kept = sum(int(np.sign(s) == np.sign(t)) for s, t in zip(chosen, tops, strict=True))
+    return kept, sum(int(s == t) for s, t in zip(chosen, tops, strict=True))
+
+
+def mistakes(cases: list[Case], chosen: list[int]) -> str:
+    """Where the value was not kept: the positions in which it could be lost, by how they end at best."""
+    kinds = ["drawn", "won with 1 to 3 stones left", "with 4 to 9", "with more"]
+    made, could = [0] * 4, [0] * 4
+    for (_, scores), score in zip(cases, chosen, strict=True):
+        top = max(scores)
+        if all(np.sign(s) == np.sign(top) for s in scores if s != FULL):
+            continue
+        kind = 0 if top == 0 else 1 if top <= 3 else 2 if top <= 9 else 3
+        could[kind] += 1
+        made[kind] += int(np.sign(score) != np.sign(top))
+    return ", ".join(f"{kind}: {m} of {c}" for kind, m, c in zip(kinds, made, could, strict=True))
 
 
 class Perfect:
@@ -135,6 +154,7 @@ def main() -> None:
     parser.add_argument("--cases", type=Path, help="solved positions, read and added to")
     parser.add_argument("--games", type=int, default=0, help="as first player against the solver")
     parser.add_argument("--chance", type=int, default=3, help="first moves of the solver that are drawn")
+    parser.add_argument("--mistakes", action="store_true", help="say where the value is not kept")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     solver = Solver(256)
@@ -151,7 +171,8 @@ def main() -> None:
         say(f"{band[0]}-{band[1]}: {len(cases)} positions, chance keeps {chance:.3f}")
         for text in args.players:
             begin = time.process_time()
-            kept, best = rate(text, cases, args.seed)
+            chosen = decide(text, cases, args.seed)
+            kept, best = kept_and_best(cases, chosen)
             spent, interval = time.process_time() - begin, wilson_interval(kept, len(cases))
             rows.append(
                 {
@@ -171,6 +192,8 @@ def main() -> None:
                 f"[{interval.low:.3f}, {interval.high:.3f}]  optimal {best / len(cases):.3f}"
                 f"  of {len(cases)}  ({spent:.1f} s)"
             )
+            if args.mistakes:
+                say(f"        mistakes  {mistakes(cases, chosen)}")
     for text in args.players if args.games > 0 else ():
         won, drawn, lost = play_first(text, args.games, args.chance, args.seed, solver)
         interval = wilson_interval(lost, args.games)
