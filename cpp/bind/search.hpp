@@ -60,6 +60,8 @@ inline void read_search(Settings& s, SearchOptions& o) {
   s.read("fpu_reduction", o.fpu_reduction);
   s.read("virtual_loss", o.virtual_loss);
   s.read("leaves", o.leaves);
+  s.read("endgame_plies", o.endgame_plies);
+  s.read("endgame_nodes", o.endgame_nodes);
   s.read("reuse", o.reuse);
   s.read("noise_share", o.noise_share);
   s.read("noise_alpha", o.noise_alpha);

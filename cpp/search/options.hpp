@@ -53,6 +53,10 @@ struct SearchOptions {
   // that are proven worse than another are left alone, and a search whose root is proven ends
   // (Winands et al. 2008, MCTS-Solver; bounds as in Cazenave and Saffidine 2010).
   bool solver = false;
+  // Leaves with at most so many plies to the game's limit are searched to the end by alpha-beta, in
+  // at most so many positions; what is found counts as an end of the match. 0 = off.
+  int endgame_plies = 0;
+  int endgame_nodes = 500;
 
   // Of a match that the game counts at its end, this share of what the end is worth is the margin
   // instead of who won (as with KataGo's score utility): a seat that cannot win any more still has
@@ -72,6 +76,11 @@ inline void validate(const SearchOptions& o) {
   within("fpu_reduction", o.fpu_reduction, 0, 2);
   within("virtual_loss", o.virtual_loss, 0, 1000);
   within("leaves", o.leaves, 1, 4096);
+  within("endgame_plies", o.endgame_plies, 0, 64);
+  within("endgame_nodes", o.endgame_nodes, 1, 1 << 24);
+  if (o.endgame_plies > 0 && (!o.solver || o.score_share > 0)) {
+    throw SearchError("search: endgame_plies wants solver, and no score_share");
+  }
   within("noise_share", o.noise_share, 0, 1);
   within("noise_alpha", o.noise_alpha, 0, 1000);
   within("gumbel_moves", o.gumbel_moves, 0, 4096);

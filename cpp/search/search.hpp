@@ -21,6 +21,7 @@
 
 #include "game/state.hpp"
 #include "search/cache.hpp"
+#include "search/endgame.hpp"
 #include "search/evaluator.hpp"
 #include "search/root.hpp"
 #include "search/tree.hpp"
@@ -61,7 +62,10 @@ class Search {
   Search(const Params& params, const SearchOptions& options, int slots, int most_visits)
       : Search(G::make_rules(params), options, slots, most_visits) {}
   Search(Rules rules, const SearchOptions& options, int slots, int most_visits)
-      : rules_(std::move(rules)), spec_(G::spec(rules_)), options_(options) {
+      : rules_(std::move(rules)),
+        spec_(G::spec(rules_)),
+        options_(options),
+        endgame_(spec_, options.endgame_plies, options.endgame_nodes) {
     check_searchable(spec_);
     validate(options);
     if (options.score_share > 0 && spec_.counted_cells == 0) {
@@ -306,12 +310,22 @@ class Search {
     return value;
   }
 
+  // What `work_` is worth to `seat` if that is known for certain: at the end of the match, and
+  // close to it.
+  std::optional<float> known_value(int seat) {
+    if (G::status(rules_, work_).over) return end_value(seat);
+    const std::optional<int> found = endgame_.solve(rules_, work_);
+    if (!found) return std::nullopt;
+    const int who = std::countr_zero(G::to_act(rules_, work_));
+    return static_cast<float>(who == seat ? *found : -*found);
+  }
+
   // A position that the tree does not have yet.
   Simulated reach(int slot, Slot& s, NodeId parent, int place) {
     const int mover = s.tree.node(parent).seat;
     NodeId id = 0;
-    if (G::status(rules_, work_).over) {
-      const float value = end_value(mover);
+    if (const std::optional<float> known = known_value(mover)) {
+      const float value = *known;
       id = s.tree.add_terminal(parent, place, mover, value);
       if (id != 0) {
         s.tree.back_up(id, value);
@@ -403,6 +417,7 @@ class Search {
   std::vector<Slot> slots_;
   std::unique_ptr<Evaluator<G>> evaluator_;
   Arena spare_;
+  Endgame<G> endgame_;
   State work_{};
   std::array<State, 2> tried_{};
   std::vector<std::uint8_t> mask_;

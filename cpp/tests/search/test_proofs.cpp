@@ -1,7 +1,9 @@
 // What the ends of matches prove, against values found by looking at everything.
 #include <algorithm>
 #include <array>
+#include <optional>
 
+#include "search/endgame.hpp"
 #include "search/search.hpp"
 #include "tests/doctest.hpp"
 #include "tests/search/searching.hpp"
@@ -106,4 +108,63 @@ TEST_CASE("search: no move is played that promises less than another is proven t
     }
   }
   CHECK(bounded > 50);
+}
+
+TEST_CASE("endgame: what it finds is the value, in as many calls as its positions need") {
+  const T::Rules rules = T::make_rules(Params());
+  const GameSpec spec = T::spec(rules);
+  Endgame<T> whole(spec, 9, 1 << 20), short_sighted(spec, 5, 1 << 20), poor(spec, 9, 20);
+  Rng rng({5, 0}, 0);
+  std::array<int, 3> seen{};
+  int late = 0, given_up = 0;
+  for (std::uint64_t match = 0; match < 60; ++match) {
+    T::State state{};
+    T::reset(rules, state, {5, match});
+    while (!T::status(rules, state).over) {
+      const int value = exact_value(rules, state);
+      REQUIRE(whole.solve(rules, state) == value);
+      const bool near = static_cast<int>(T::tick(state)) + 5 >= spec.max_ticks;
+      REQUIRE(short_sighted.solve(rules, state).has_value() == near);
+      late += near;
+      std::optional<int> found = poor.solve(rules, state);
+      for (int calls = 0; !found; ++calls) {
+        REQUIRE(calls < 1000);  // what was found before is not looked for again
+        ++given_up;
+        found = poor.solve(rules, state);
+      }
+      REQUIRE(found == value);
+      ++seen[static_cast<std::size_t>(value + 1)];
+      std::array<std::uint8_t, 9> mask{};
+      T::legal(rules, state, state.to_move, mask.data());
+      auto move = static_cast<std::int32_t>(rng.below(9));
+      while (mask[static_cast<std::size_t>(move)] == 0) move = (move + 1) % 9;
+      T::act(rules, state, state.to_move, std::span(&move, 1));
+      T::advance(rules, state);
+    }
+  }
+  CHECK(*std::ranges::min_element(seen) > 10);
+  CHECK(late > 100);
+  CHECK(given_up > 50);
+}
+
+TEST_CASE("search: with an endgame that reaches to the end a root is proven by its moves alone") {
+  Search<T> s = search_of({.visits = 100, .solver = true, .endgame_plies = 9});
+  Rng rng({17, 0}, 0);
+  for (std::uint64_t match = 0; match < 40; ++match) {
+    s.reset(0, {19, match});
+    while (!s.status(0).over) {
+      const int value = exact_value(s.rules(), s.state(0));
+      run(s, 0, 100, rng);
+      REQUIRE(s.tree(0).proven());
+      REQUIRE(static_cast<int>(s.tree(0).value()) == value);
+      REQUIRE(s.tree(0).visits() < 100);
+      REQUIRE(s.tree(0).consistent());
+      const auto legal = s.legal(0);
+      auto move = static_cast<int>(rng.below(9));
+      while (legal[static_cast<std::size_t>(move)] == 0) move = (move + 1) % 9;
+      s.play(0, move);
+    }
+  }
+  CHECK_THROWS_WITH_AS(validate(SearchOptions{.endgame_plies = 3}),
+                       "search: endgame_plies wants solver, and no score_share", SearchError);
 }

@@ -25,8 +25,11 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     there), in searches with noise, with the policy target and the drawn move pruned. ``leaves``: of one tree
     in a batch, for single matches; more than 1 uses ``virtual_loss``. ``cache``: positions whose evaluation
     is remembered. ``solver``: ends of matches are proofs; outcomes that follow from them are exact, and a
-    search whose root is proven ends. ``score_share``: of what the end of a match is worth, where the game
-    counts it (Go does), so much is the margin over the number of points instead of who won.
+    search whose root is proven ends. ``endgame_plies``: leaves with at most so many plies to the game's limit
+    are searched to the end in at most ``endgame_nodes`` positions, and what is found is a proof too: worth
+    much where boards fill up and who moves last decides, which networks foretell badly. ``score_share``: of
+    what the end of a match is worth, where the game counts it (Go does), so much is the margin over the
+    number of points instead of who won.
     """
 
     visits: Visits = 400
@@ -45,6 +48,8 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gumbel_value: NonNegative = 0.1
     forced_playouts: NonNegative = 0.0
     solver: bool = False
+    endgame_plies: Annotated[int, msgspec.Meta(ge=0, le=64)] = 0
+    endgame_nodes: Annotated[int, msgspec.Meta(ge=1, le=1 << 24)] = 500
     score_share: Share = 0.0
     cache: Natural = 0
 
