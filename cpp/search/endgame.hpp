@@ -93,7 +93,8 @@ class Endgame {
       level.open[move] = 0;
       std::array<float, kMaxSeats> out{};
       G::outcome(rules, level.child, std::span(out).first(2));
-      best = std::max(best, static_cast<int>(out[static_cast<std::size_t>(who)]));
+      const float own = out[static_cast<std::size_t>(who)];
+      best = std::max(best, (own > 0.0F) - (own < 0.0F));  // as the tree proves it
     }
     for (std::size_t move = 0; move < choices_ && best < beta; ++move) {
       if (level.open[move] == 0) continue;

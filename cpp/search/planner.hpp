@@ -174,9 +174,9 @@ class PlannerOf final : public AnyPlanner {
         }
         node = child;
       }
-      const float won = play_out(t, s, seat, rng);
-      back_up(t, won);
-      if (!options_.keep_wins || won < 1.0F) continue;
+      const float outcome = play_out(t, s, seat, rng);
+      back_up(t, outcome == 0.0F ? options_.draw : 0.5F + 0.5F * outcome);
+      if (!options_.keep_wins || outcome < 1.0F) continue;
       int before = first_win;
       while (number < before && !first_win.compare_exchange_weak(before, number)) {
       }
@@ -273,8 +273,7 @@ class PlannerOf final : public AnyPlanner {
     }
     std::array<float, kMaxSeats> out{};
     G::outcome(rules_, s, std::span(out).first(static_cast<std::size_t>(spec_.seats)));
-    const float own = out[static_cast<std::size_t>(seat)];
-    return own == 0.0F ? options_.draw : 0.5F + 0.5F * own;
+    return out[static_cast<std::size_t>(seat)];
   }
 
   std::int32_t chance(PlanTree& t, const typename G::State& s, int seat, Rng& rng) const {

@@ -118,6 +118,13 @@ def test_a_win_that_was_found_is_followed_without_another_search() -> None:
     assert len(lines[0][0]) > 5
 
 
+def test_only_wins_are_kept_whatever_a_draw_counts() -> None:
+    config = PlannerConfig(trees=1, rollouts=200, opponent="perfect", draw=1.0, keep_wins=True)
+    plan = Planner("tic_tac_toe", {}, config).plan(state_of("tic_tac_toe"), 0, seed=1)
+    assert plan.mean.max() > 0.5  # drawn often, by then
+    assert plan.visits.sum() == 200  # and looked on
+
+
 def test_texts_and_refusals() -> None:
     assert is_plan("plan:8x100")
     assert parse_plan("plan:8x100,opponent=hit_and_run,explore=0.5") == PlannerConfig(
