@@ -5,19 +5,23 @@
 
 Both sides decide every 50 ticks. Matches are played in chunks that are always finished, so a limit in
 ``--minutes`` favours neither short matches nor long ones; with ``--out FILE`` chunks that are there already
-are not played again. Processor time, Wilson's 95% intervals.
+are not played again. Processor time and the slowest move, Wilson's 95% intervals.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import time
 from pathlib import Path
 
 import msgspec
 
 from ludus.games import spec as game_spec
+from ludus.pool import Pool
 from ludus.ratings import wilson_interval
+from ludus.rollouts import Actor
+from ludus.rollouts.search_actor import PlannerActor
 from ludus.train.evaluation import seat_of_plan
 from ludus.train.evaluator import plan_player, play_matches, scripted_player
 
@@ -36,17 +40,28 @@ class Chunk(msgspec.Struct, frozen=True):
     lost: int
     moves: int
     processor_s: float
+    slowest_s: float = 0.0  # move, on the wall
 
 
 def play_chunk(player: str, against: str, number: int, matches: int, seed: int) -> Chunk:
     """Matches ``number * matches`` and the following ones of this pairing."""
     spec = game_spec(GAME)
     own = seed * 1_000_003 + number
+    planned = plan_player(player, spec, {}, own, SKIP)
+    actors: list[PlannerActor] = []
+
+    def noted(pool: Pool) -> Actor:
+        assert planned.search is not None
+        actor = planned.search(pool)
+        assert isinstance(actor, PlannerActor)
+        actors.append(actor)
+        return actor
+
     begin = time.process_time()
     results = play_matches(
         spec,
         {},
-        plan_player(player, spec, {}, own, SKIP),
+        dataclasses.replace(planned, search=noted),
         scripted_player(against, spec, own, SKIP),
         matches=matches,
         seed=own,
@@ -55,7 +70,9 @@ def play_chunk(player: str, against: str, number: int, matches: int, seed: int) 
     outcomes = [r.outcome[seat_of_plan(r, 0)] for r in results if not r.error]
     won, lost = sum(o > 0 for o in outcomes), sum(o < 0 for o in outcomes)
     moves = sum(-(-r.ticks // SKIP) for r in results)
-    return Chunk(player, against, number, len(results), won, len(results) - won - lost, lost, moves, spent)
+    slowest = max(actor.planner.slowest_s for actor in actors)
+    drawn = len(results) - won - lost
+    return Chunk(player, against, number, len(results), won, drawn, lost, moves, spent, slowest)
 
 
 def line(chunks: list[Chunk]) -> str:
@@ -67,7 +84,8 @@ def line(chunks: list[Chunk]) -> str:
     cost = sum(c.processor_s for c in chunks) / moves
     return (
         f"| `{chunks[0].player}` | {chunks[0].against} | {matches} | {won} | {drawn} | {lost} | "
-        f"{interval.rate:.1%} | {interval.low:.1%} to {interval.high:.1%} | {cost:.2f} |"
+        f"{interval.rate:.1%} | {interval.low:.1%} to {interval.high:.1%} | {cost:.3f} | "
+        f"{max(c.slowest_s for c in chunks):.2f} |"
     )
 
 
@@ -97,8 +115,11 @@ def main() -> None:
             with args.out.open("ab") as file:
                 file.write(msgspec.json.encode(chunks[-1]) + b"\n")
         print(line(chunks), flush=True)
-    print("| player | against | matches | won | drawn | lost | won | 95% interval | processor s a move |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print(
+        "| player | against | matches | won | drawn | lost | won | 95% interval "
+        "| processor s a move | slowest, s on the wall |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
     if chunks:
         print(line(chunks))
 

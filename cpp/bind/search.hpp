@@ -384,6 +384,7 @@ inline void bind_search(nb::module_& m, const GameSet& games) {
         s.read("draw", o.draw);
         s.read("bias", o.bias);
         s.read("keep_wins", o.keep_wins);
+        s.read("seconds", o.seconds);
         s.read("threads", o.threads);
         s.finish();
         return new PlannerHandle{games.at(game).planner(Params(params), o)};

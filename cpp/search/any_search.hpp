@@ -205,6 +205,7 @@ struct PlannerOptions {
   // tries all of them. 0 = all choices alike, as in ELF.
   float bias = 0.0F;
   bool keep_wins = false;  // the first rollout that wins is followed, without a search
+  double seconds = 0.0;    // of a decision, 0 = no limit; each tree has its share and one rollout
   int threads = 1;
 };
 
@@ -226,6 +227,7 @@ inline void validate(const PlannerOptions& o, const GameSpec& spec) {
   within("guide_share", static_cast<double>(o.guide_share), 0, 1);
   within("draw", static_cast<double>(o.draw), 0, 1);
   within("bias", static_cast<double>(o.bias), 0, 10);
+  within("seconds", o.seconds, 0, 86400);
   if (o.keep_wins && o.guide >= 0) {
     throw SearchError(
         "planner: keep_wins wants rollouts of the seat's own choices, without a guide");

@@ -3,7 +3,8 @@
 // 7: MiniRTS with complete information). It plays on the state itself, fog or not.
 //
 // Trees share nothing; their roots' visits are added up and the most visited choice is played. The
-// result depends on the seed and the number of trees, never on how many threads grow them.
+// result depends on the seed and the number of trees, never on how many threads grow them; only a
+// limit in seconds makes it depend on the machine.
 //
 // With `keep_wins` the first rollout that wins is followed to its end. Everybody else is a bot, and
 // the state holds every draw that is still to come, so this is a game of one player without chance,
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -64,9 +66,11 @@ class PlannerOf final : public AnyPlanner {
       return r;
     }
     std::atomic<int> next{0}, first_win{options_.trees};
+    const Clock::time_point begin = Clock::now();
     const auto work = [&] {
       for (int i = next++; i < options_.trees; i = next++) {
-        grow(i, state, seat, Rng({seed, static_cast<std::uint64_t>(i)}, 0x706c616e), first_win);
+        grow(i, state, seat, Rng({seed, static_cast<std::uint64_t>(i)}, 0x706c616e), first_win,
+             end_of(i, begin));
       }
     };
     std::vector<std::thread> helpers;
@@ -84,6 +88,8 @@ class PlannerOf final : public AnyPlanner {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   struct Edge {
     std::int32_t choice = 0, child = -1, visits = 0;
     float won = 0.0F;
@@ -145,15 +151,27 @@ class PlannerOf final : public AnyPlanner {
     }
   }
 
-  // Ends early once a tree before it has won, or with its own first win, if wins are kept.
+  // When a tree is to be done, so that those that begin after it have as much time. What one leaves
+  // is the next one's.
+  Clock::time_point end_of(int number, Clock::time_point begin) const {
+    if (options_.seconds == 0.0) return Clock::time_point::max();
+    const int waves = (options_.trees + options_.threads - 1) / options_.threads;
+    const double share = static_cast<double>(number / options_.threads + 1) / waves;
+    return begin + std::chrono::duration_cast<Clock::duration>(
+                       std::chrono::duration<double>(options_.seconds * share));
+  }
+
+  // Ends early once a tree before it has won, or with its own first win, if wins are kept, or when
+  // time is up.
   void grow(int number, const typename G::State& root, int seat, Rng rng,
-            std::atomic<int>& first_win) {
+            std::atomic<int>& first_win, Clock::time_point end) {
     PlanTree& t = trees_[static_cast<std::size_t>(number)];
     t.nodes.clear();
     t.edges.clear();
     t.ticks = 0;
     add_node(t, root, seat);
     for (int i = 0; i < options_.rollouts && first_win > number; ++i) {
+      if (i > 0 && Clock::now() >= end) return;
       typename G::State s = root;
       t.path.clear();
       t.line.clear();

@@ -76,7 +76,7 @@ class PlannerActor:
         name, native = registry.find(pool.spec.name)
         self._pool, self._seed, self.version = pool, seed, 0
         self.memory_shape: tuple[int, ...] | None = None
-        self._planner = Planner(name, params, config, frame_skip=frame_skip, native=native)
+        self.planner = Planner(name, params, config, frame_skip=frame_skip, native=native)
 
     def act(
         self,
@@ -93,7 +93,7 @@ class PlannerActor:
         for i, row in enumerate(rows):
             slot, seat = int(self._pool.row_slot[row]), int(self._pool.row_seat[row])
             seed = (self._seed * 1_000_003 + step * 65_537 + int(row)) % 2**63
-            plan = self._planner.plan(self._pool.slot_state(slot), seat, seed)
+            plan = self.planner.plan(self._pool.slot_state(slot), seat, seed)
             actions[i] = plan.choice
             value[i] = 2.0 * plan.mean[plan.choice] - 1.0
         return Decision(actions, np.zeros(len(rows), np.float32), value, None)

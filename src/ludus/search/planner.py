@@ -7,6 +7,7 @@ whole state: it sees through fog.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -35,7 +36,9 @@ class PlannerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     in ELF; with more, a search prefers a draw to a small chance). ``keep_wins``: the first rollout that wins
     is followed to the end of the match, without another search: all others are bots, and the state holds
     every draw to come, so what won once wins again. ``explore``: weight of UCB's term; ELF's default has
-    none. ``threads``: of one decision; they change nothing but the time.
+    none. ``seconds``: of one decision (0 = no limit); each tree has an equal share of it and makes one
+    rollout at least, and what is decided then depends on the machine. ``threads``: of one decision; they
+    change nothing but the time.
     """
 
     trees: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 8
@@ -48,6 +51,7 @@ class PlannerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bias: Annotated[float, msgspec.Meta(ge=0, le=10)] = 0.0
     keep_wins: bool = False
     explore: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 0.0
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=86400)] = 0.0
     threads: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 1
 
 
@@ -94,8 +98,9 @@ class Plan:
 class Planner:
     """Plans for any seat of ``game``, one decision at a time. One thread calls it.
 
-    ``frame_skip``: ticks between two of its decisions (0 = the game's). Raises ``SearchError`` (a
-    ``ValueError``) for games without bots, with several heads, or whose matches may never end.
+    ``frame_skip``: ticks between two of its decisions (0 = the game's). ``slowest_s``: the longest decision
+    so far, in seconds on the wall. Raises ``SearchError`` (a ``ValueError``) for games without bots, with
+    several heads, or whose matches may never end.
     """
 
     def __init__(
@@ -116,6 +121,7 @@ class Planner:
                 hint = f"did you mean {near[0]}?" if near else f"valid: {', '.join(bots) or 'none'}"
                 raise ValueError(f"plan: {game} has no bot {name!r} ({hint})")
         skip = frame_skip or self.spec.default_frame_skip
+        self.slowest_s = 0.0
         self._core = module.make_planner(
             game,
             dict(params),
@@ -131,10 +137,14 @@ class Planner:
                 "keep_wins": float(config.keep_wins),
                 "opponent_skip": float(config.opponent_skip or skip),
                 "explore": config.explore,
+                "seconds": config.seconds,
                 "threads": float(config.threads),
             },
         )
 
     def plan(self, state: bytes, seat: int, seed: int) -> Plan:
         """What ``seat`` should do at ``state`` (of a pool of the same game and parameters, nowhere else)."""
-        return Plan(*self._core.plan(state, seat, seed))
+        begin = time.perf_counter()
+        plan = Plan(*self._core.plan(state, seat, seed))
+        self.slowest_s = max(self.slowest_s, time.perf_counter() - begin)
+        return plan

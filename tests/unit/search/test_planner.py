@@ -125,6 +125,24 @@ def test_only_wins_are_kept_whatever_a_draw_counts() -> None:
     assert plan.visits.sum() == 200  # and looked on
 
 
+def test_seconds_end_a_decision_and_every_tree_has_its_share() -> None:
+    state = state_of(GAME)
+    config = PlannerConfig(trees=4, rollouts=100_000, opponent="simple", seconds=0.5, threads=2)
+    planner = Planner(GAME, {}, config)
+    plan = planner.plan(state, 0, seed=1)
+    assert 4 < plan.visits.sum() < 400_000
+    assert 0.4 < planner.slowest_s < 5.0
+    # No time at all: one rollout of each tree.
+    hurried = Planner(GAME, {}, msgspec.structs.replace(config, seconds=1e-9))
+    assert hurried.plan(state, 0, seed=1).visits.sum() == 4
+    # Enough of it: nothing changes.
+    calm = [
+        Planner(GAME, {}, PlannerConfig(trees=4, rollouts=3, seconds=seconds)).plan(state, 0, seed=5)
+        for seconds in (0.0, 600.0)
+    ]
+    np.testing.assert_array_equal(calm[0].visits, calm[1].visits)
+
+
 def test_texts_and_refusals() -> None:
     assert is_plan("plan:8x100")
     assert parse_plan("plan:8x100,opponent=hit_and_run,explore=0.5") == PlannerConfig(
