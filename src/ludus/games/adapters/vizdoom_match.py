@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 START_S = 60.0  # for all engines to find each other
 STOP_S = 3.0  # for an engine to end by itself
+# For a seat's thread to notice that its engine has been killed. The library has crashed a busy process in
+# which one was still waiting when the next match began.
+GONE_S = 20.0
 COMMON = "-netmode 0 +viz_nocheat 0"
 HOST = "-deathmatch +sv_spawnfarthest 1 +sv_noautoaim 1 +sv_respawnprotect 1 +sv_forcerespawn 1"
 
@@ -146,7 +149,7 @@ class VizdoomMatch:
             self._engines |= engine_processes() - before
         frozen = sorted(futures.index(f) for f in late)
         self._kill()
-        wait(late, STOP_S)  # an engine that is gone lets go of whoever waits for it
+        wait(late, GONE_S)  # an engine that is gone lets go of whoever waits for it
         self._games = []
         raise RuntimeError(_wrong(what, frozen, broken, limit_s))
 
@@ -156,7 +159,7 @@ class VizdoomMatch:
         futures: list[Future[object]] = [self._crew.submit(game.close) for game in games]
         _, late = wait(futures, STOP_S)
         self._kill()
-        wait(late, STOP_S)
+        wait(late, GONE_S)
 
     def _kill(self) -> None:
         for pid in self.engines:
