@@ -125,7 +125,7 @@ def test_only_wins_are_kept_whatever_a_draw_counts() -> None:
     assert plan.visits.sum() == 200  # and looked on
 
 
-def test_seconds_end_a_decision_and_every_tree_has_its_share() -> None:
+def test_seconds_end_a_decision_and_every_tree_makes_a_rollout() -> None:
     state = state_of(GAME)
     config = PlannerConfig(trees=4, rollouts=100_000, opponent="simple", seconds=0.5, threads=2)
     planner = Planner(GAME, {}, config)
