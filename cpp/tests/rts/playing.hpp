@@ -80,8 +80,8 @@ void check_playing_allocates_nothing(const Playing& p) {
 
 // A copy goes on like the match, whatever its memory held before.
 template <Game G>
-void check_copies(const Playing& p) {
-  const typename G::Rules rules = G::make_rules({});
+void check_copies(const Playing& p, const Params& params = {}) {
+  const typename G::Rules rules = G::make_rules(params);
   typename G::State copy;
   std::memset(static_cast<void*>(&copy), 0x5a, sizeof copy);
   unsigned n = 0;

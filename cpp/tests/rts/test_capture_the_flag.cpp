@@ -72,6 +72,10 @@ TEST_CASE("capture_the_flag: playing allocates nothing") {
   check_playing_allocates_nothing<G>({{kSimple, kRandom}, 10, 30000});
 }
 
+TEST_CASE("capture_the_flag: a copy of what is in use is the match") {
+  check_copies<G>({{kSimple, kSimple}, 10, 60000});
+}
+
 TEST_CASE("capture_the_flag: there is one flag, and ten athletes come back") {
   for (const char* ruleset : {"elf", "clean"}) {
     const G::Rules rules = G::make_rules(Params{{{"ruleset", ruleset}}});

@@ -14,6 +14,7 @@
 #include "games/rts/rulebook/rts.hpp"
 #include "tests/allocations.hpp"
 #include "tests/doctest.hpp"
+#include "tests/rts/playing.hpp"
 
 namespace ludus {
 namespace {
@@ -343,6 +344,13 @@ TEST_CASE("rulebook: random rules differ between matches, never within a match's
   Conformance<R> c(Params({{"randomise", "units.peasant.hp=10,90\nunits.swordman.attack=5,20"}}), 8,
                    800);
   CHECK(c.run(3).clean());
+}
+
+TEST_CASE("rulebook: a copy of what is in use is the match") {
+  // With the original's quirks, so that paths are learned; and with numbers of each match.
+  tests::check_copies<R>({{0, 0}, 10, 30000}, Params({{"rulebook", "classic"}}));
+  tests::check_copies<R>({{0, 1}, 10, 30000},
+                         Params({{"randomise", "units.archer.hp=100,200\nstart.money=200,900"}}));
 }
 
 TEST_CASE("rulebook: nothing is allocated while a match is played") {

@@ -262,6 +262,7 @@ struct Game {
   std::array<std::uint32_t, kMaxSide> wall{};
   State state;
   FlagLearned learned;
+  LearnedTables tables;
   Routes routes;
   bool loaded = false;
   TraceResult result;
@@ -271,7 +272,7 @@ struct Game {
       for (int seat = 0; seat < 2; ++seat) {
         if (state.tick % skip[seat] == 0) decide(state, seat);
       }
-      LearnedStore store = rules.flag.type >= 0 ? learned.store() : own_store(state);
+      LearnedStore store = rules.flag.type >= 0 ? learned.store() : own_store(state, tables);
       store.routes = &routes;
       advance_tick(rules, state, store);
       if (after) after(state);

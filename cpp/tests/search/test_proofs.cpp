@@ -3,6 +3,8 @@
 #include <array>
 #include <optional>
 
+#include "games/connect_four/connect_four.hpp"
+#include "games/connect_four/solver.hpp"
 #include "search/endgame.hpp"
 #include "search/search.hpp"
 #include "tests/doctest.hpp"
@@ -145,6 +147,43 @@ TEST_CASE("endgame: what it finds is the value, in as many calls as its position
   CHECK(*std::ranges::min_element(seen) > 10);
   CHECK(late > 100);
   CHECK(given_up > 50);
+}
+
+TEST_CASE("endgame: a larger game, against its own solver") {
+  using F = ConnectFour;
+  constexpr std::uint32_t kToGo = 16;
+  const F::Rules rules = F::make_rules(Params());
+  const GameSpec spec = F::spec(rules);
+  Endgame<F> endgame(spec, kToGo, 1 << 20), poor(spec, kToGo, 300);
+  ConnectFourSolver solver(16);
+  Rng rng({23, 0}, 0);
+  std::array<int, 3> seen{};
+  int given_up = 0;
+  for (std::uint64_t match = 0; match < 300; ++match) {
+    F::State state{};
+    F::reset(rules, state, {23, match});
+    while (!F::status(rules, state).over) {
+      if (F::tick(state) + kToGo == F::kCells) {
+        const int score = solver.solve(
+            {.own = state.stones[state.to_move], .all = state.stones[0] | state.stones[1]}, true);
+        const int value = (score > 0) - (score < 0);
+        REQUIRE(endgame.solve(rules, state) == value);
+        const std::optional<int> found = poor.solve(rules, state);
+        REQUIRE(found.value_or(value) == value);
+        given_up += !found;
+        ++seen[static_cast<std::size_t>(value + 1)];
+        break;
+      }
+      std::array<std::uint8_t, F::kColumns> mask{};
+      F::legal(rules, state, state.to_move, mask.data());
+      auto column = static_cast<std::int32_t>(rng.below(F::kColumns));
+      while (mask[static_cast<std::size_t>(column)] == 0) column = (column + 1) % F::kColumns;
+      F::act(rules, state, state.to_move, std::span(&column, 1));
+      F::advance(rules, state);
+    }
+  }
+  CHECK(*std::ranges::min_element(seen) > 5);
+  CHECK(given_up > 5);
 }
 
 TEST_CASE("search: with an endgame that reaches to the end a root is proven by its moves alone") {

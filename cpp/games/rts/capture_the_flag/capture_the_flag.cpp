@@ -75,6 +75,14 @@ void CaptureTheFlag::reset(const Rules& rules, State& s, MatchSeed seed) {
   if (!rules.clean) s.flag_x = static_cast<float>(static_cast<int>(s.flag_x));
 }
 
+void CaptureTheFlag::copy(const Rules&, State& to, const State& from) {
+  rts::copy_world(to.world, from.world);
+  to.rng = from.rng;
+  to.earned = from.earned;
+  to.flag_x = from.flag_x;
+  to.learned.copy(from.learned);
+}
+
 SeatMask CaptureTheFlag::to_act(const Rules& rules, const State& s) {
   return s.world.tick >= rules.first_decision && !s.world.over ? 3U : 0U;
 }

@@ -1,12 +1,14 @@
 // Capture the Flag: its unit types, its rules and how they are read from parameters and a rulebook.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "base/rng.hpp"
 #include "game/params.hpp"
 #include "games/rts/engine/decisions.hpp"
+#include "games/rts/engine/learned.hpp"
 #include "games/rts/engine/types.hpp"
 
 namespace ludus::rts {
@@ -49,9 +51,18 @@ struct FlagLearned {
   std::array<std::uint16_t, kEntries> before{};
   std::array<std::uint16_t, kLearnedChains> last{};
   std::uint16_t size = 0;
+  LearnedTables tables;  // what path searches need not gather again
 
   [[nodiscard]] LearnedStore store() {
-    return {entry.data(), &size, kEntries, last.data(), before.data()};
+    return {entry.data(), &size, kEntries, &tables, last.data(), before.data()};
+  }
+  // Takes over what is in use, without the tables.
+  void copy(const FlagLearned& from) {
+    std::copy_n(from.entry.begin(), from.size, entry.begin());
+    std::copy_n(from.before.begin(), from.size, before.begin());
+    last = from.last;
+    size = from.size;
+    tables.clear();
   }
 };
 

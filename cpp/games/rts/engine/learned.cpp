@@ -41,7 +41,8 @@ void Learned::forget() {
     for (int i = 0; i < *store_.size; ++i) chain(i, store_.entry[i] >> 22);
   }
   if (store_.routes != nullptr) store_.routes->forget_all();
-  std::memset(place_.data(), 0xff, sizeof place_);
+  store_.tables->clear();  // entries have moved
+  table_ = &store_.tables->find(prefix_ + 1).table;
   index();
 }
 

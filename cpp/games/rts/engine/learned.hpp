@@ -23,10 +23,50 @@
 
 namespace ludus::rts {
 
+// The entries about the targets that were last searched for, laid out by cell, so that the next
+// search for one of them need not gather them. They follow from the entries: a copy of a match may
+// begin without.
+struct LearnedTables {
+  static constexpr int kTables = 8;
+  static constexpr int kCells = 512;
+  static constexpr std::uint16_t kNowhere = 0xffff;
+  static constexpr float kUnasked = -1.0F;
+
+  struct Table {
+    std::array<float, kCells> worth{};  // distance to the target as far as one knows, or kUnasked
+    std::array<std::uint16_t, kCells> place{};  // of the cell's entry, or kNowhere
+  };
+
+  std::array<std::uint32_t, kTables> key{};   // owner and target, plus 1; 0: none
+  std::array<std::uint32_t, kTables> used{};  // larger: later
+  std::uint32_t uses = 0;
+  std::array<Table, kTables> table{};
+
+  void clear() { key.fill(0); }
+
+  // The table of a key, and whether it holds what belongs there. Else it takes the place of the
+  // one that has not been asked for longest, and the caller fills it.
+  struct Found {
+    Table& table;
+    bool filled;
+  };
+  Found find(std::uint32_t wanted) {
+    std::size_t at = 0;
+    while (at < kTables && key[at] != wanted) ++at;
+    const bool filled = at < kTables;
+    if (!filled) {
+      at = static_cast<std::size_t>(std::ranges::min_element(used) - used.begin());
+      key[at] = wanted;
+    }
+    used[at] = ++uses;
+    return {table[at], filled};
+  }
+};
+
 // The view of one search: everything learned by one owner about one target.
 class Learned {
  public:
-  static constexpr int kCellLimit = 512;
+  static constexpr int kCellLimit = LearnedTables::kCells;
 
   // Whether the owner's cells can be told apart in an entry.
   [[nodiscard]] static bool fits(const EngineRules& rules, int owner) {
@@ -42,21 +82,19 @@ class Learned {
         ty_(ty),
         prefix_(static_cast<std::uint32_t>(owner << 9 | (ty * rules.side + tx))),
         active_(fits(rules, owner)) {
-    std::memset(place_.data(), 0xff, sizeof place_);
     if (store_.routes != nullptr) changes_.fill(0);
-    if (active_) index();
+    if (!active_) return;
+    const auto [table, filled] = store.tables->find(prefix_ + 1);
+    table_ = &table;
+    if (!filled) index();
   }
 
-  // The best guess at the distance from the cell (x, y) to the target.
+  // The best guess at the distance from (x, y), a cell of the map, to the target.
   [[nodiscard]] float estimate(int x, int y) const {
-    // Where nothing is learned on a map too large for the table, all of the table says so.
-    const std::uint16_t place = place_[static_cast<unsigned>(y * rules_.side + x) % kCellLimit];
-    if (place != kNowhere) {
-      const std::uint32_t entry = store_.entry[place];
-      const std::uint32_t binade = entry & 15U;
-      if (binade != kStraight) return static_cast<float>(entry >> 4 & 511U) + kExcess[binade];
-    }
-    return straight(x, y);
+    if (!active_) return straight(x, y);
+    float& worth = table_->worth[y * rules_.side + x];
+    if (worth < 0.0F) worth = straight(x, y);
+    return worth;
   }
 
   // Whether this search has learned anything new, and the cells it is about.
@@ -78,7 +116,6 @@ class Learned {
 
  private:
   static constexpr std::uint32_t kStraight = 15;  // a binade that does not occur
-  static constexpr std::uint16_t kNowhere = 0xffff;
   static constexpr float kEpsilon = 1.0e-5F;
 
   // What rounding leaves of kEpsilon when it is added to a length of each binade; 0 for binade 0.
@@ -98,8 +135,10 @@ class Learned {
     return std::sqrt(static_cast<float>(dx * dx + dy * dy));
   }
 
-  // Finds the entries of this search, eight at a time.
+  // Fills the table with the entries of this search, found eight at a time.
   void index() {
+    table_->worth.fill(LearnedTables::kUnasked);
+    table_->place.fill(LearnedTables::kNowhere);
     if (store_.last != nullptr) {
       for (int i = store_.last[prefix_]; i != 0; i = store_.before[i - 1]) note(i - 1);
       return;
@@ -122,8 +161,13 @@ class Learned {
     store_.last[prefix] = static_cast<std::uint16_t>(at + 1);
   }
   void note(int at) {
-    place_[store_.entry[static_cast<std::size_t>(at)] >> 13 & 511U] =
-        static_cast<std::uint16_t>(at);
+    const std::uint32_t entry = store_.entry[static_cast<std::size_t>(at)];
+    const std::uint32_t cell = entry >> 13 & 511U;
+    table_->place[cell] = static_cast<std::uint16_t>(at);
+    const std::uint32_t binade = entry & 15U;
+    if (binade != kStraight) {
+      table_->worth[cell] = static_cast<float>(entry >> 4 & 511U) + kExcess[binade];
+    }
   }
   [[nodiscard]] U4 prefixes(int i) const {
     U4 v;
@@ -134,19 +178,23 @@ class Learned {
   void put(int x, int y, float value, std::uint32_t binade) {
     const int cell = y * rules_.side + x;
     const bool plain = value <= straight(x, y);
-    if (place_[cell] == kNowhere) {
+    std::uint16_t& place = table_->place[cell];
+    if (place == LearnedTables::kNowhere) {
       if (plain) return;
       if (*store_.size == store_.capacity) forget();
-      place_[cell] = (*store_.size)++;
-      chain(place_[cell], prefix_);
+      place = (*store_.size)++;
+      chain(place, prefix_);
       note_change(x, y);
     }
     const auto k = static_cast<std::uint32_t>(value);
     const std::uint32_t code = plain ? kStraight : k << 4 | binade;
-    std::uint32_t& entry = store_.entry[place_[cell]];
+    std::uint32_t& entry = store_.entry[place];
     const std::uint32_t now = (prefix_ << 9 | static_cast<std::uint32_t>(cell)) << 13 | code;
     if (entry != now) note_change(x, y);
     entry = now;
+    // Who stands on the map's edge may be in a cell beside it, whose number is another's: not even
+    // a straight distance is kept for that one.
+    table_->worth[cell] = plain ? LearnedTables::kUnasked : static_cast<float>(k) + kExcess[binade];
   }
 
   void note_change(int x, int y) {
@@ -160,12 +208,12 @@ class Learned {
   const EngineRules& rules_;
   const State& state_;
   LearnedStore store_;
+  LearnedTables::Table* table_ = nullptr;  // of this search, where it is active
   int tx_, ty_;
   std::uint32_t prefix_;
   bool active_;
   bool changed_ = false;
   std::array<std::uint32_t, kMaxSide> changes_;  // bit x of row y; only for who remembers routes
-  std::array<std::uint16_t, kCellLimit> place_;
 };
 
 }  // namespace ludus::rts

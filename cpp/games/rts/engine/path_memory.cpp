@@ -78,11 +78,11 @@ namespace {
 
 // Whether the taken cells have kept a search that found its target from nothing: it would never
 // have looked at any of them, because at every moment something else was better.
-bool taken_in_vain(const State& state, int start, const Taken& taken, const Learned& learned,
-                   const Search& search) {
+bool taken_in_vain(const EngineRules& rules, const State& state, int start, const Taken& taken,
+                   const Learned& learned, const Search& search) {
   bool vain = true;
   taken.each(start, [&](int cx, int cy, std::uint32_t) {
-    if (walled(state, cx, cy)) return;
+    if (!inside(rules, cx, cy) || walled(state, cx, cy)) return;
     int i = 0;  // reached from the first of its neighbours that was looked at
     const auto beside = [&](int cell) {
       return std::abs(wide_x(cell) - cx) + std::abs(wide_y(cell) - cy) == 1;
@@ -103,7 +103,7 @@ bool make_route(const EngineRules& rules, const State& state, int start, int tar
                 const Taken& taken, const Learned& learned, const Search& search,
                 const Outlook& outlook, Routes::Route& route) {
   if (wraps_to(rules, target) || search.pops >= kMaxPops) return false;
-  if (!taken_in_vain(state, start, taken, learned, search)) return false;
+  if (!taken_in_vain(rules, state, start, taken, learned, search)) return false;
   route = {};
   for (int cell = Search::cell_of(search.popped[search.pops - 1]); cell >= 0;
        cell = search.from[cell]) {

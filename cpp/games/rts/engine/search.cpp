@@ -1,5 +1,7 @@
 #include "games/rts/engine/search.hpp"
 
+#include <utility>
+
 namespace ludus::rts {
 
 Rows passable(const EngineRules& rules, const State& state, int target) {
@@ -26,6 +28,49 @@ bool wraps_to(const EngineRules& rules, int target) {
   return rules.quirks.wrapped_target && ((tx == 0 && ty > 0) || (tx == edge && ty < edge));
 }
 
+namespace {
+
+// What is to be looked at: the best of what was reached since it was last taken, and the rest in no
+// order, of which the best is known. A search that knows its way takes what it has just reached,
+// and never looks through the rest; others have half a dozen cells to choose from.
+class Frontier {
+ public:
+  using Item = Search::Item;
+
+  void push(Item item) {
+    if (item < top_) std::swap(item, top_);
+    if (item == kNothing) return;
+    if (item < least_) {
+      least_ = item;
+      least_at_ = size_;
+    }
+    rest_[size_++] = item;
+  }
+  [[nodiscard]] bool empty() const { return top_ == kNothing && size_ == 0; }
+  Item pop() {
+    if (top_ < least_) return std::exchange(top_, kNothing);
+    const Item item = least_;
+    rest_[least_at_] = rest_[--size_];
+    least_ = kNothing;
+    for (int i = 0; i < size_; ++i) {
+      const Item other = rest_[i];
+      least_at_ = other < least_ ? i : least_at_;
+      least_ = other < least_ ? other : least_;
+    }
+    return item;
+  }
+
+ private:
+  static constexpr Item kNothing = ~Item{0};
+  Item top_ = kNothing;
+  Item least_ = kNothing;
+  int least_at_ = 0;
+  int size_ = 0;
+  std::array<Item, Search::kCells> rest_;
+};
+
+}  // namespace
+
 int search_path(const EngineRules& rules, int start, int target, const Taken& taken,
                 Learned& learned, Search& search) {
   const int tx = wide_x(target);
@@ -34,24 +79,32 @@ int search_path(const EngineRules& rules, int start, int target, const Taken& ta
   const bool wraps = wraps_to(rules, target);
   taken.each(start, [&](int cx, int cy, std::uint32_t) { search.close(cx, cy); });
   search.close(wide_x(start), wide_y(start));
-  search.push(start, 0, learned.estimate(wide_x(start), wide_y(start)), -1);
+  Frontier frontier;
+  search.g[start] = 0;
+  search.from[start] = -1;
+  frontier.push(Search::item_of(start, 0, 0.0F));  // whatever it is worth, it comes first
   int end = -1;
   float length = 0.0F;
-  for (int pop = 1; !search.empty(); ++pop) {
-    const Search::Item item = search.pop();
+  int pops = 0;
+  while (!frontier.empty()) {
+    const Search::Item item = frontier.pop();
+    search.popped[pops++] = item;
     const int cell = Search::cell_of(item);
-    if (cell == target || pop == kMaxPops) {
+    if (cell == target || pops == kMaxPops) {
       end = cell;
       length = Search::cost_of(item);
       break;
     }
     const int cx = wide_x(cell);
     const int cy = wide_y(cell);
-    const int steps = search.g[cell] + 1;
+    const int steps = Search::steps_of(item) + 1;
     const auto reach = [&](int nx, int ny) {
       if (!search.may_reach(nx, ny)) return;
       search.close(nx, ny);
-      search.push(wide(nx, ny), steps, learned.estimate(nx, ny), cell);
+      const int next = wide(nx, ny);
+      search.g[next] = static_cast<std::int16_t>(steps);
+      search.from[next] = static_cast<std::int16_t>(cell);
+      frontier.push(Search::item_of(next, steps, learned.estimate(nx, ny)));
     };
     reach(cx + 1, cy);
     reach(cx, cy + 1);
@@ -62,6 +115,7 @@ int search_path(const EngineRules& rules, int start, int target, const Taken& ta
       reach(tx, ty);
     }
   }
+  search.pops = pops;
   if (end < 0) return -1;
   for (int cell = end; cell >= 0; cell = search.from[cell]) {
     learned.on_path(wide_x(cell), wide_y(cell), length, static_cast<float>(search.g[cell]));

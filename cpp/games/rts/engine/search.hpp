@@ -26,15 +26,6 @@ struct Search {
   // floats sort like their bits), then smaller g, then larger cell.
   using Item = std::uint64_t;
 
-  // What is to be looked at: the best of what was reached since `top` was last taken, and the rest
-  // in no order, of which the best is known. A search that knows its way takes what it has just
-  // reached, and never looks through the rest; others have half a dozen cells to choose from.
-  static constexpr Item kNothing = ~Item{0};
-  Item top = kNothing;
-  std::array<Item, kCells> open;
-  int open_size = 0;
-  Item least = kNothing;
-  int least_at = 0;
   Rows left;  // cells that may still be reached
   std::array<std::int16_t, kCells> g;
   std::array<std::int16_t, kCells> from;
@@ -47,45 +38,13 @@ struct Search {
   void close(int cx, int cy) { left[cy + 1] &= ~row_bit(cx); }
   void reopen(int cx, int cy) { left[cy + 1] |= row_bit(cx); }
 
-  void push(int cell, int steps, float estimate, int parent) {
-    g[cell] = static_cast<std::int16_t>(steps);
-    from[cell] = static_cast<std::int16_t>(parent);
-    Item worse = item_of(cell, steps, estimate);
-    if (worse < top) std::swap(worse, top);
-    if (worse == kNothing) return;
-    if (worse < least) {
-      least = worse;
-      least_at = open_size;
-    }
-    open[open_size++] = worse;
-  }
-  [[nodiscard]] bool empty() const { return top == kNothing && open_size == 0; }
-  Item pop() {
-    Item item = top;
-    if (top < least) {
-      top = kNothing;
-    } else {
-      item = least;
-      open[least_at] = open[--open_size];
-      find_least();
-    }
-    popped[pops++] = item;
-    return item;
-  }
-  void find_least() {
-    least = kNothing;
-    for (int i = 0; i < open_size; ++i) {
-      const Item other = open[i];
-      least_at = other < least ? i : least_at;
-      least = other < least ? other : least;
-    }
-  }
   static Item item_of(int cell, int steps, float estimate) {
     const float cost = static_cast<float>(steps) + estimate;
     return static_cast<Item>(std::bit_cast<std::uint32_t>(cost)) << 32 |
            static_cast<Item>(steps << 16 | (kCells - 1 - cell));
   }
   static int cell_of(Item item) { return kCells - 1 - static_cast<int>(item & 0xffff); }
+  static int steps_of(Item item) { return static_cast<int>(item >> 16 & 0xffff); }
   static float cost_of(Item item) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(item >> 32));
   }

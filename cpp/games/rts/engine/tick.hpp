@@ -8,8 +8,5 @@ namespace ludus::rts {
 // Bullets fly, commands run, their effects happen, and the end of the match is decided. Orders for
 // this tick must have been given before.
 void advance_tick(const EngineRules& rules, State& state, const LearnedStore& store);
-inline void advance_tick(const EngineRules& rules, State& state) {
-  advance_tick(rules, state, own_store(state));
-}
 
 }  // namespace ludus::rts

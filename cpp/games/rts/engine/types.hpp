@@ -277,6 +277,7 @@ inline void copy_world(State& to, const State& from) {
 }
 
 struct Routes;
+struct LearnedTables;
 
 // Where the learned values of a match are kept: in its State, or in a larger store of a game whose
 // matches learn more. `capacity` is a multiple of 8.
@@ -284,6 +285,7 @@ struct LearnedStore {
   std::uint32_t* entry;
   std::uint16_t* size;
   int capacity;
+  LearnedTables* tables;  // engine/learned.hpp
   // A large store finds the entries of an owner and a target as a chain, by their number plus 1:
   // the last one in `last` (kLearnedChains of them), the one before it in `before`. Both may be
   // missing.
@@ -292,8 +294,8 @@ struct LearnedStore {
   Routes* routes = nullptr;  // engine/routes.hpp; may be missing
 };
 inline constexpr int kLearnedChains = 1024;
-[[nodiscard]] inline LearnedStore own_store(State& state) {
-  return {state.learned.data(), &state.learned_size, kLearnedEntries};
+[[nodiscard]] inline LearnedStore own_store(State& state, LearnedTables& tables) {
+  return {state.learned.data(), &state.learned_size, kLearnedEntries, &tables};
 }
 
 // The order a caller gives to one unit.

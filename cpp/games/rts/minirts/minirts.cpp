@@ -83,11 +83,13 @@ GameSpec MiniRts::spec(const Rules& rules) {
 void MiniRts::reset(const Rules& rules, State& s, MatchSeed seed) {
   s.rng = Rng(seed, kStream);
   rts::place_start(rules, s.world, s.rng);
+  s.tables.clear();
 }
 
 void MiniRts::copy(const Rules&, State& to, const State& from) {
   rts::copy_world(to.world, from.world);
   to.rng = from.rng;
+  to.tables.clear();
 }
 
 SeatMask MiniRts::to_act(const Rules& rules, const State& s) {
@@ -140,7 +142,8 @@ void MiniRts::bot(const Rules& rules, State& s, int seat, int bot) {
 }
 
 void MiniRts::advance(const Rules& rules, State& s) {
-  if (!s.world.over) rts::advance_tick(rules.engine, s.world);
+  if (s.world.over) return;
+  rts::advance_tick(rules.engine, s.world, rts::own_store(s.world, s.tables));
 }
 
 Status MiniRts::status(const Rules&, const State& s) { return {.over = s.world.over}; }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "game/game.hpp"
+#include "games/rts/engine/learned.hpp"
 #include "games/rts/minirts/rules.hpp"
 
 namespace ludus {
@@ -18,13 +19,14 @@ struct MiniRts {
 
   struct State {
     rts::State world;
-    Rng rng;  // the start position, then the bot `random`
+    Rng rng;                    // the start position, then the bot `random`
+    rts::LearnedTables tables;  // what path searches need not gather again
   };
 
   static Rules make_rules(const Params& params);
   static GameSpec spec(const Rules& rules);
   static void reset(const Rules& rules, State& s, MatchSeed seed);
-  static void copy(const Rules& rules, State& to, const State& from);  // game/state.hpp
+  static void copy(const Rules& rules, State& to, const State& from);  // without the tables
   static SeatMask to_act(const Rules& rules, const State& s);
   // commands = strategic: one choice, a rts::Action. A choice that the mask forbids is allowed and
   // does nothing but send idle workers to gather, as in the original; a number outside the head

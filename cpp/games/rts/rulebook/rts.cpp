@@ -190,6 +190,16 @@ void Rts::reset(const Rules& rules, State& s, MatchSeed seed) {
   s.rng = Rng(seed, kStream);
   s.earned.fill(0.0F);
   rts::place_start(rules.book, s.numbers, s.world, s.rng);
+  s.tables.clear();
+}
+
+void Rts::copy(const Rules&, State& to, const State& from) {
+  rts::copy_world(to.world, from.world);
+  std::memcpy(&to.numbers, &from.numbers, sizeof to.numbers);
+  to.rng = from.rng;
+  to.drawn = from.drawn;
+  to.earned = from.earned;
+  to.tables.clear();
 }
 
 SeatMask Rts::to_act(const Rules& rules, const State& s) {
@@ -244,7 +254,7 @@ void Rts::advance(const Rules& rules, State& s) {
   if (s.numbers.waves != 0) rts::send_waves(s.numbers, s.world);
   if (r.shaped()) {
     const Ledger before(s.world);
-    rts::advance_tick(engine, s.world);
+    rts::advance_tick(engine, s.world, rts::own_store(s.world, s.tables));
     std::array<float, kHomes> fallen{};
     for (int seat = 0; seat < kHomes; ++seat) {
       fallen[static_cast<std::size_t>(seat)] =
@@ -256,7 +266,7 @@ void Rts::advance(const Rules& rules, State& s) {
                        r.income * (static_cast<float>(in) / 100.0F);
     }
   } else {
-    rts::advance_tick(engine, s.world);
+    rts::advance_tick(engine, s.world, rts::own_store(s.world, s.tables));
   }
   find_winner(rules.book, s);
 }

@@ -8,6 +8,7 @@
 
 #include "game/game.hpp"
 #include "games/rts/engine/decisions.hpp"
+#include "games/rts/engine/learned.hpp"
 #include "games/rts/rulebook/book.hpp"
 
 namespace ludus {
@@ -26,11 +27,13 @@ struct Rts {
     Rng rng;                                // start position, then the bot `random`
     std::uint64_t drawn;                    // hash of the numbers that were drawn
     std::array<float, rts::kHomes> earned;  // in the last tick
+    rts::LearnedTables tables;              // what path searches need not gather again
   };
 
   static Rules make_rules(const Params& params);
   static GameSpec spec(const Rules& rules);
   static void reset(const Rules& rules, State& s, MatchSeed seed);
+  static void copy(const Rules& rules, State& to, const State& from);  // without the tables
   static SeatMask to_act(const Rules& rules, const State& s);
   // By the parameter `commands`. "strategic": one choice of choice_labels; a choice that the mask
   // forbids is allowed and only sends idle gatherers to work. "tactical":

@@ -64,6 +64,7 @@ void TowerDefense::reset(const Rules& rules, State& s, MatchSeed seed) {
   rts::place_td_start(rules, s.world, s.rng);
   s.earned = 0.0F;
   s.routes = {};
+  s.tables.clear();
 }
 
 void TowerDefense::copy(const Rules&, State& to, const State& from) {
@@ -71,6 +72,7 @@ void TowerDefense::copy(const Rules&, State& to, const State& from) {
   to.rng = from.rng;
   to.earned = from.earned;
   to.routes.clear();
+  to.tables.clear();
 }
 
 SeatMask TowerDefense::to_act(const Rules& rules, const State& s) {
@@ -114,7 +116,7 @@ void TowerDefense::advance(const Rules& rules, State& s) {
     rts::play_waves(rules, s.world);
   }
   const float before = base_hp(rules, s.world);
-  rts::LearnedStore store = rts::own_store(s.world);
+  rts::LearnedStore store = rts::own_store(s.world, s.tables);
   store.routes = &s.routes;
   rts::advance_tick(rules.engine, s.world, store);
   s.earned = rules.hp_reward * (base_hp(rules, s.world) - before);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "game/game.hpp"
+#include "games/rts/engine/learned.hpp"
 #include "games/rts/engine/routes.hpp"
 #include "games/rts/tower_defense/rules.hpp"
 
@@ -21,15 +22,16 @@ struct TowerDefense {
 
   struct State {
     rts::State world;
-    Rng rng;              // the maze, then the bot `random`
-    float earned = 0.0F;  // what the last tick was worth, without the end of the match
-    rts::Routes routes;   // what path searches need not do again
+    Rng rng;                    // the maze, then the bot `random`
+    float earned = 0.0F;        // what the last tick was worth, without the end of the match
+    rts::Routes routes;         // what path searches need not do again,
+    rts::LearnedTables tables;  // or not gather again
   };
 
   static Rules make_rules(const Params& params);
   static GameSpec spec(const Rules& rules);
   static void reset(const Rules& rules, State& s, MatchSeed seed);
-  static void copy(const Rules& rules, State& to, const State& from);  // without the routes
+  static void copy(const Rules& rules, State& to, const State& from);  // without these
   static SeatMask to_act(const Rules& rules, const State& s);
   // By the parameter `commands`. "strategic": one choice, see rts::kTowerActions; a choice that the
   // mask forbids is allowed and builds nothing, as in the original. "tactical" and "units":
