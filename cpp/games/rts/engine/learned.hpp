@@ -37,9 +37,13 @@ struct LearnedTables {
     std::array<std::uint16_t, kCells> place{};  // of the cell's entry, or kNowhere
   };
 
-  std::array<std::uint32_t, kTables> key{};   // owner and target, plus 1; 0: none
-  std::array<std::uint32_t, kTables> used{};  // larger: later
-  std::uint32_t uses = 0;
+  // The last asked for comes first. A key is an owner and a target, plus 1; 0: none.
+  std::array<std::uint32_t, kTables> key{};
+  std::array<std::uint8_t, kTables> which = [] {
+    std::array<std::uint8_t, kTables> all{};
+    for (int i = 0; i < kTables; ++i) all[i] = static_cast<std::uint8_t>(i);
+    return all;
+  }();
   std::array<Table, kTables> table{};
 
   void clear() { key.fill(0); }
@@ -51,15 +55,17 @@ struct LearnedTables {
     bool filled;
   };
   Found find(std::uint32_t wanted) {
-    std::size_t at = 0;
-    while (at < kTables && key[at] != wanted) ++at;
-    const bool filled = at < kTables;
-    if (!filled) {
-      at = static_cast<std::size_t>(std::ranges::min_element(used) - used.begin());
-      key[at] = wanted;
+    int at = 0;
+    while (at < kTables - 1 && key[at] != wanted) ++at;
+    const bool filled = key[at] == wanted;
+    const std::uint8_t found = which[at];
+    for (; at > 0; --at) {
+      key[at] = key[at - 1];
+      which[at] = which[at - 1];
     }
-    used[at] = ++uses;
-    return {table[at], filled};
+    key[0] = wanted;
+    which[0] = found;
+    return {table[found % kTables], filled};
   }
 };
 
