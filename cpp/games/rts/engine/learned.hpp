@@ -39,14 +39,14 @@ struct LearnedTables {
 
   // The last asked for comes first. A key is an owner and a target, plus 1; 0: none.
   std::array<std::uint32_t, kTables> key{};
-  std::array<std::uint8_t, kTables> which = [] {
-    std::array<std::uint8_t, kTables> all{};
-    for (int i = 0; i < kTables; ++i) all[i] = static_cast<std::uint8_t>(i);
-    return all;
-  }();
+  std::array<std::uint8_t, kTables> which{};
   std::array<Table, kTables> table{};
 
-  void clear() { key.fill(0); }
+  LearnedTables() { clear(); }
+  void clear() {
+    key.fill(0);
+    for (int i = 0; i < kTables; ++i) which[i] = static_cast<std::uint8_t>(i);
+  }
 
   // The table of a key, and whether it holds what belongs there. Else it takes the place of the
   // one that has not been asked for longest, and the caller fills it.

@@ -99,20 +99,29 @@ int search_path(const EngineRules& rules, int start, int target, const Taken& ta
     const int cy = wide_y(cell);
     const int steps = Search::steps_of(item) + 1;
     const auto reach = [&](int nx, int ny) {
-      if (!search.may_reach(nx, ny)) return;
-      search.close(nx, ny);
       const int next = wide(nx, ny);
       search.g[next] = static_cast<std::int16_t>(steps);
       search.from[next] = static_cast<std::int16_t>(cell);
       frontier.push(Search::item_of(next, steps, learned.estimate(nx, ny)));
     };
-    reach(cx + 1, cy);
-    reach(cx, cy + 1);
-    reach(cx - 1, cy);
-    reach(cx, cy - 1);
+    // All four neighbours are reached now or have been before.
+    std::uint64_t* row = &search.left[cy + 1];
+    const std::uint64_t here = row[0] >> cx;
+    const std::uint64_t below = row[1] >> cx;
+    const std::uint64_t above = row[-1] >> cx;
+    row[0] &= ~(std::uint64_t{5} << cx);
+    row[1] &= ~row_bit(cx);
+    row[-1] &= ~row_bit(cx);
+    if ((here & 4) != 0) reach(cx + 1, cy);
+    if ((below & 2) != 0) reach(cx, cy + 1);
+    if ((here & 1) != 0) reach(cx - 1, cy);
+    if ((above & 2) != 0) reach(cx, cy - 1);
     if (wraps &&
         ((tx == 0 && cx == edge && cy == ty - 1) || (tx == edge && cx == 0 && cy == ty + 1))) {
-      reach(tx, ty);
+      if (search.may_reach(tx, ty)) {
+        search.close(tx, ty);
+        reach(tx, ty);
+      }
     }
   }
   search.pops = pops;
