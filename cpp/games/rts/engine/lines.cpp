@@ -168,7 +168,13 @@ bool line_free(const EngineRules& rules, const State& state, int slot, float sx,
     const int end = std::min(n - 1, static_cast<int>((along + reach) * samples));
     return line.meets(begin, end, ux, uy);
   };
-  if (first != kNone && blocks(first)) return false;
+  const auto beside = [&](int i) {
+    const float dx = state.x[i] - sx;
+    const float dy = state.y[i] - sy;
+    const float across = dx * ly - dy * lx;
+    return across * across < reach * reach;
+  };
+  if (first != kNone && beside(first) && blocks(first)) return false;
   const F4 far = all4(reach * reach);
   const F4 low = all4(-reach);
   const F4 high = all4(dist * dist + reach);
