@@ -159,7 +159,7 @@ TEST_CASE("endgame: a larger game, against its own solver") {
   Rng rng({23, 0}, 0);
   std::array<int, 3> seen{};
   int given_up = 0;
-  for (std::uint64_t match = 0; match < 300; ++match) {
+  for (std::uint64_t match = 0; match < 2000; ++match) {
     F::State state{};
     F::reset(rules, state, {23, match});
     while (!F::status(rules, state).over) {
