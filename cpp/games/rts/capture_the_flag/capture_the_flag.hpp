@@ -26,7 +26,7 @@ struct CaptureTheFlag {
   static Rules make_rules(const Params& params);
   static GameSpec spec(const Rules& rules);
   static void reset(const Rules& rules, State& s, MatchSeed seed);
-  static void copy(const Rules& rules, State& to, const State& from);  // game/state.hpp
+  static void copy(const Rules& rules, State& to, const State& from);  // without the tables
   static SeatMask to_act(const Rules& rules, const State& s);
   // By the parameter `commands`. "strategic": one choice, a rts::FlagAction; a choice that the mask
   // forbids is allowed and does nothing, as in the original. "tactical": tactical_orders.hpp.

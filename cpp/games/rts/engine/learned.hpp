@@ -170,10 +170,12 @@ class Learned {
     const std::uint32_t entry = store_.entry[static_cast<std::size_t>(at)];
     const std::uint32_t cell = entry >> 13 & 511U;
     table_->place[cell] = static_cast<std::uint16_t>(at);
+    table_->worth[cell] = worth_of(entry);
+  }
+  static float worth_of(std::uint32_t entry) {
     const std::uint32_t binade = entry & 15U;
-    if (binade != kStraight) {
-      table_->worth[cell] = static_cast<float>(entry >> 4 & 511U) + kExcess[binade];
-    }
+    if (binade == kStraight) return LearnedTables::kUnasked;
+    return static_cast<float>(entry >> 4 & 511U) + kExcess[binade];
   }
   [[nodiscard]] U4 prefixes(int i) const {
     U4 v;
@@ -200,7 +202,7 @@ class Learned {
     entry = now;
     // Who stands on the map's edge may be in a cell beside it, whose number is another's: not even
     // a straight distance is kept for that one.
-    table_->worth[cell] = plain ? LearnedTables::kUnasked : static_cast<float>(k) + kExcess[binade];
+    table_->worth[cell] = worth_of(now);
   }
 
   void note_change(int x, int y) {
