@@ -40,7 +40,7 @@ endif
 
 # What the installed package is made of. The stub beside the sources is a copy (see below).
 SOURCES := $(shell find cpp src cmake presets CMakeLists.txt README.md LICENSE -type f \
-	-not -path '*/__pycache__/*' -not -name '_core*' 2>/dev/null)
+	-not -path '*/__pycache__/*' -not -name '_core*' -not -name '*.so' 2>/dev/null)
 # Of what pip says, a line for each package that it gets, and everything that it does not usually say.
 NEWS := { grep -vE '^Requirement already|^Looking in|^WARNING: Location|Downloading|━|ninstall|^    Found|^  (Stored|Created|Preparing|Getting|Installing build)|^(Installing|Successfully built)' || true; }
 

@@ -1,8 +1,8 @@
 """Checks C++ includes: ``base <- game <- {games | pool | search} <- host <- {bind | tools}``.
 
 Games never include each other; inside ``games/rts``: ``engine <- bots <- {minirts | ctf | ...}``.
-Python's headers stay in ``bind/``. ``tests/`` and ``bench/`` may include everything. Prints one line a
-violation; exit code 3 then.
+``preload/`` goes into other programs and knows nothing of ours. Python's headers stay in ``bind/``.
+``tests/`` and ``bench/`` may include everything. Prints one line a violation; exit code 3 then.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ LAYERS: dict[str, frozenset[str]] = {
     "host": frozenset({"base", "game", "games", "pool", "search"}),
     "bind": frozenset({"base", "game", "games", "pool", "search", "host"}),
     "tools": frozenset({"base", "game", "games", "pool", "search", "host"}),
+    "preload": frozenset(),
     "tests": frozenset({"base", "game", "games", "pool", "search", "host", "bind", "tools", "bench"}),
     "bench": frozenset({"base", "game", "games", "pool", "search", "host", "tests"}),
 }

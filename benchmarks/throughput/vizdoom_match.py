@@ -5,7 +5,8 @@
 
 Speed: seats' steps a second of the match as Ludus hosts it (screens shrunk, rewards, frags and the end of the
 match included), and of the same engines advanced by one thread each, tic by tic behind a barrier, with no
-more than the screen fetched. Both play the same number of decisions in turns. The bare loop has no watchdog:
+more than the screen fetched: once as they are, once started as Ludus starts them, so that they let others run
+while they wait (``yielding``). All play the same number of decisions in turns. The bare loop has no watchdog:
 it is killed with the program where an engine freezes.
 
 Soak: so many matches started, played for a few tics and stopped; every start's time, how many failed, and
@@ -15,6 +16,7 @@ whether an engine is left at the end.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -22,13 +24,22 @@ import statistics
 import sys
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ludus.games.adapters.vizdoom import VizdoomMaker
-from ludus.games.adapters.vizdoom_match import COMMON, HOST, VizdoomMatch, engine_processes, free_port
+from ludus.games.adapters.vizdoom_match import (
+    COMMON,
+    HOST,
+    VizdoomMatch,
+    engine_processes,
+    free_port,
+    yielding,
+)
 from ludus.games.registry import maker
 
 SCENARIO = "vizdoom/cig"
@@ -66,8 +77,8 @@ def hosted(game: VizdoomMaker, decisions: int) -> float:
         match.close()
 
 
-def bare(game: VizdoomMaker, decisions: int) -> float:
-    """The same engines and actions with a barrier a tic and nothing around it."""
+def bare(game: VizdoomMaker, decisions: int, *, patient: bool = False) -> float:
+    """The same engines and actions with a barrier a tic and nothing around it; ``patient`` ones yield."""
     engines: list[Any] = [game.engine() for _ in range(game.players)]
     port, eyes = free_port(), game.eyes()
     pressed = [[eyes.press(a) for a in choices(game, step)] for step in range(decisions)]
@@ -90,9 +101,10 @@ def bare(game: VizdoomMaker, decisions: int) -> float:
         barrier.wait()
 
     threads = [threading.Thread(target=seat, args=(n,), daemon=True) for n in range(game.players)]
-    for thread in threads:
-        thread.start()
-    barrier.wait()
+    with yielding() if patient else contextlib.nullcontext():
+        for thread in threads:
+            thread.start()
+        barrier.wait()
     begin = time.perf_counter()
     for _ in range(decisions * game.frame_skip):
         barrier.wait()
@@ -107,24 +119,29 @@ def bare(game: VizdoomMaker, decisions: int) -> float:
 
 def speed(players: int, skip: int, turns: int, decisions: int) -> dict[str, object]:
     game = made(players, skip, decisions * skip + 1)
-    ours, theirs = [], []
-    for turn in range(turns):
-        both = [(hosted, ours), (bare, theirs)]
-        for play, times in both if turn % 2 == 0 else both[::-1]:
-            times.append(play(game, decisions))
-    rates = {
-        "hosted_steps_per_s": [players * decisions / t for t in ours],
-        "bare_steps_per_s": [players * decisions / t for t in theirs],
+    ways: dict[str, Callable[[VizdoomMaker, int], float]] = {
+        "hosted": hosted,
+        "bare": bare,
+        "yielding": partial(bare, patient=True),
     }
-    ratios = [b / o for o, b in zip(ours, theirs, strict=True)]
-    medians = {k: statistics.median(v) for k, v in rates.items()}
-    print(
-        f"{players} seats, a decision every {skip} tics, {decisions} decisions, {turns} turns: "
-        f"hosted {medians['hosted_steps_per_s']:.0f} seats' steps/s, bare barrier "
-        f"{medians['bare_steps_per_s']:.0f}, ratio {statistics.median(ratios):.2f} "
-        f"({min(ratios):.2f} to {max(ratios):.2f})"
-    )
-    return {"players": players, "skip": skip, "decisions": decisions, "ratios": ratios, **rates}
+    rates: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(turns):
+        for name in list(ways)[:: 1 if turn % 2 == 0 else -1]:
+            rates[name].append(players * decisions / ways[name](game, decisions))
+    ratios = {
+        name: [h / b for h, b in zip(rates["hosted"], rates[name], strict=True)]
+        for name in ways
+        if name != "hosted"
+    }
+    print(f"{players} seats, a decision every {skip} tics, {decisions} decisions, {turns} turns")
+    for name, rate in rates.items():
+        said = ""
+        if name in ratios:
+            r = ratios[name]
+            said = f", hosted {statistics.median(r):.2f} times that ({min(r):.2f} to {max(r):.2f})"
+        print(f"{name:8} {statistics.median(rate):5.0f} seats' steps/s{said}")
+    steps = {f"{name}_steps_per_s": rate for name, rate in rates.items()}
+    return {"players": players, "skip": skip, "decisions": decisions, "ratios": ratios, **steps}
 
 
 def soak(players: int, skip: int, matches: int) -> dict[str, object]:

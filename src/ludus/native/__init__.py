@@ -19,6 +19,10 @@ except ImportError as error:
         "install the package (pip install .) or build it: cmake -S . -B build -G Ninja && ninja -C build"
     ) from error
 
+#: Loaded before an engine's own libraries it lets others run where the engine finds nothing to receive
+#: (cpp/preload/yield.cpp). Linux alone has it.
+YIELD_LIBRARY = Path(__file__).with_name("libludus_yield.so")
+
 ParamError = core.ParamError
 ReplayError = core.ReplayError
 GameError = core.GameError

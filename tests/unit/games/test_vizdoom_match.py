@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,7 +21,9 @@ from ludus.games.registry import maker
 if importlib.util.find_spec("vizdoom") is None:
     pytest.skip("vizdoom is not installed", allow_module_level=True)
 
-from ludus.games.adapters.vizdoom_match import VizdoomMatch, engine_processes
+from ludus.games.adapters import vizdoom_match
+from ludus.games.adapters.vizdoom_match import VizdoomMatch, engine_processes, yielding
+from ludus.native import YIELD_LIBRARY
 
 SMALL = {"height": "30", "width": "40", "colour": "false", "match_tics": "24"}
 
@@ -79,6 +84,50 @@ def test_matches_start_where_no_match_has_been(
     assert made == [1, 1]
 
 
+@pytest.mark.skipif(not YIELD_LIBRARY.is_file(), reason="Linux alone has it")
+def test_engines_let_others_run_while_they_wait(two: VizdoomMatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    for before in (None, "", "/of/somebody/else.so"):
+        monkeypatch.delenv("LD_PRELOAD", raising=False)
+        if before is not None:
+            monkeypatch.setenv("LD_PRELOAD", before)
+        two.reset(1)
+        for pid in two.engines:
+            assert str(YIELD_LIBRARY) in Path(f"/proc/{pid}/maps").read_text()
+        assert os.environ.get("LD_PRELOAD") == before
+
+
+@pytest.mark.skipif(not YIELD_LIBRARY.is_file(), reason="Linux alone has it")
+def test_who_lets_others_run_receives_what_it_would_have_received() -> None:
+    code = (
+        "import socket\n"
+        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        "s.bind(('127.0.0.1', 0)); s.setblocking(False)\n"
+        "try: s.recvfrom(9)\n"
+        "except BlockingIOError as error: print(error.errno)\n"
+        "s.sendto(b'here', s.getsockname())\n"
+        "data, whence = s.recvfrom(9); print(data.decode(), whence == s.getsockname())\n"
+        "try: socket.fromfd(0, socket.AF_INET, socket.SOCK_DGRAM).recvfrom(9)\n"
+        "except OSError as error: print(error.errno)\n"
+    )
+    command, nothing = [sys.executable, "-c", code], subprocess.DEVNULL
+    with yielding():
+        assert os.environ["LD_PRELOAD"].startswith(str(YIELD_LIBRARY))
+        said = subprocess.check_output(command, stdin=nothing, text=True)
+    assert said == subprocess.check_output(command, stdin=nothing, text=True)
+    assert said.splitlines() == [str(errno.EAGAIN), "here True", str(errno.ENOTSOCK)]
+
+
+def test_where_the_library_cannot_be_loaded_engines_start_without_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    blank, before = tmp_path / "a b.so", dict(os.environ)
+    blank.touch()
+    for path in (tmp_path / "missing.so", blank):
+        monkeypatch.setattr(vizdoom_match, "YIELD_LIBRARY", path)
+        with yielding():
+            assert dict(os.environ) == before
+
+
 def test_every_seat_sees_its_own_screen_and_the_ends_of_a_match_are_told(two: VizdoomMatch) -> None:
     assert two.spec.seats == 2
     two.reset(1)
@@ -106,7 +155,7 @@ def test_an_engine_that_dies_or_freezes_ends_the_match_alone(how: signal.Signals
         begin = time.monotonic()
         with pytest.raises(RuntimeError, match=r"tic: seat"):
             play(game)
-        assert time.monotonic() - begin < 30
+        assert time.monotonic() - begin < 10
         assert not game.engines
         game.reset(2)  # the next match has engines again
         assert len(game.engines) == 2

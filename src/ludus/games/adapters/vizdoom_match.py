@@ -4,6 +4,9 @@ An engine a seat, joined by the engine's own peer-to-peer protocol over 127.0.0.
 protocol freezes now and then, for an engine that runs ahead waits for packets that nobody sends any more. So
 all seats advance by one tic, wait for each other, and advance again; who does not finish a tic in time is
 frozen, and a frozen engine hears nothing but SIGKILL.
+
+An engine waits for packets by asking for them without a pause. Where engines share processors that keeps the
+others from answering, so engines are started with a library that lets them run (:func:`yielding`).
 """
 
 from __future__ import annotations
@@ -12,8 +15,9 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +25,7 @@ import numpy as np
 
 from ludus.flow.slab import Array
 from ludus.games.python_game import Floats, Ints
+from ludus.native import YIELD_LIBRARY
 
 if TYPE_CHECKING:
     from ludus.games.adapters.vizdoom import VizdoomMaker
@@ -52,6 +57,9 @@ class VizdoomMatch:
         self._score = np.zeros((seats, 2))  # the scenario's total and frags, at the last decision
         self._now = np.zeros((seats, 2))
         self._tics = 0
+        self._barrier = threading.Barrier(seats)  # between two tics of a decision
+        self._skip = 0  # tics of this decision
+        self._done = [0] * seats  # of them, each seat
         self.truncated = False
 
     @property
@@ -62,6 +70,8 @@ class VizdoomMatch:
     def reset(self, seed: int) -> None:
         self._stop()
         self._tics, self.truncated = 0, False
+        self._barrier = threading.Barrier(len(self._eyes))
+        self._done[:] = [0] * len(self._done)
         before = engine_processes()
         self._games = [self._maker.engine() for _ in self._eyes]
         # The library makes this folder where an engine starts; two that make it at once end the process.
@@ -76,7 +86,8 @@ class VizdoomMatch:
             )  # the end is ours: an engine that ends alone leaves the others waiting
             game.set_seed(seed)
         try:
-            self._together("start", self._begin, START_S, before)
+            with yielding():
+                self._together("start", self._begin, START_S, before)
         finally:
             self._engines |= engine_processes() - before
         self._score[...] = self._now
@@ -89,10 +100,10 @@ class VizdoomMatch:
             raise RuntimeError("the engines of this match are gone")
         for game, eyes, action in zip(self._games, self._eyes, actions, strict=True):
             game.set_action(eyes.press(action))
-        skip = min(self._maker.frame_skip, self._maker.match_tics - self._tics)
-        for tic in range(skip):
-            self._together("tic", self._seen if tic == skip - 1 else self._unseen, self._maker.tic_s)
-        self._tics += skip
+        self._skip = min(self._maker.frame_skip, self._maker.match_tics - self._tics)
+        self._done[:] = [0] * len(self._done)
+        self._together("tic", self._advance, self._maker.tic_s)
+        self._tics += self._skip
         self._earned[...] = (self._now - self._score).sum(axis=1)
         self._score[...] = self._now
         return bool(self._tics >= self._maker.match_tics)
@@ -120,14 +131,20 @@ class VizdoomMatch:
         game.init()
         self._look(seat, game)
 
-    def _unseen(self, seat: int) -> None:
-        """A tic between two decisions is not drawn."""
-        self._games[seat].advance_action(1, False)
-
-    def _seen(self, seat: int) -> None:
-        game = self._games[seat]
-        game.advance_action(1, True)
-        self._look(seat, game)  # while others still draw
+    def _advance(self, seat: int) -> None:
+        """A decision, tic by tic beside the others; only what is seen after it is drawn."""
+        game, last = self._games[seat], self._skip - 1
+        try:
+            for tic in range(last):
+                game.advance_action(1, False)
+                self._done[seat] = tic + 1
+                self._barrier.wait(self._maker.tic_s)
+            game.advance_action(1, True)
+            self._done[seat] = last + 1
+            self._look(seat, game)  # while others still draw
+        except BaseException:
+            self._barrier.abort()  # nobody waits for this seat any more
+            raise
 
     def _look(self, seat: int, game: Any) -> None:
         import vizdoom
@@ -139,19 +156,29 @@ class VizdoomMatch:
     def _together(
         self, what: str, each: Callable[[int], object], limit_s: float, before: set[int] | None = None
     ) -> None:
-        """``each`` for all seats at once, until the last is done: the barrier, and the watchdog over it."""
+        """``each`` for all seats at once, until the last is done, and the watchdog over it."""
         futures = [self._crew.submit(each, seat) for seat in range(len(self._games))]
-        done, late = wait(futures, limit_s)
-        broken = {futures.index(f): f.exception() for f in done if f.exception() is not None}
+        moved, done, late = -1, set[Future[object]](), set(futures)
+        while late and sum(self._done) > moved and not any(f.exception() for f in done):
+            moved = sum(self._done)
+            done, late = wait(futures, limit_s, FIRST_EXCEPTION)
+        errors = {futures.index(f): f.exception() for f in done}
+        broken = {seat: e for seat, e in errors.items() if e is not None}
         if not late and not broken:
             return
+        # Who waited for another seat has not failed. Where a seat has, the others may yet finish their tic.
+        waited = {seat for seat, e in broken.items() if isinstance(e, threading.BrokenBarrierError)}
+        if len(waited) < len(broken):
+            _, late = wait(late, limit_s)
         if before is not None:
             self._engines |= engine_processes() - before
         frozen = sorted(futures.index(f) for f in late)
         self._kill()
         wait(late, GONE_S)  # an engine that is gone lets go of whoever waits for it
         self._games = []
-        raise RuntimeError(_wrong(what, frozen, broken, limit_s))
+        raise RuntimeError(
+            _wrong(what, frozen, {s: e for s, e in broken.items() if s not in waited}, limit_s)
+        )
 
     def _stop(self) -> None:
         """Ends all engines: by asking, then by SIGKILL."""
@@ -176,6 +203,24 @@ def _wrong(what: str, frozen: list[int], broken: dict[int, BaseException | None]
         text = str(error).strip().splitlines()
         said.append(f"seat {seat}: {type(error).__name__}: {text[0] if text else ''}")
     return f"{what}: " + "; ".join(said)
+
+
+@contextlib.contextmanager
+def yielding() -> Iterator[None]:
+    """Programs that this process starts meanwhile let others run where they find nothing to receive."""
+    library, before = str(YIELD_LIBRARY), os.environ.get("LD_PRELOAD")
+    # The loader takes blanks and colons for the ends of names.
+    if not YIELD_LIBRARY.is_file() or " " in library or ":" in library:
+        yield
+        return
+    os.environ["LD_PRELOAD"] = f"{library}:{before}" if before else library
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["LD_PRELOAD"]
+        else:
+            os.environ["LD_PRELOAD"] = before
 
 
 def engine_processes() -> set[int]:
