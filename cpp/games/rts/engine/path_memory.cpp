@@ -89,7 +89,7 @@ bool taken_in_vain(const EngineRules& rules, const State& state, int start, cons
     };
     while (i < search.pops && !beside(Search::cell_of(search.popped[i]))) ++i;
     if (i == search.pops) return;
-    const int steps = search.g[Search::cell_of(search.popped[i])] + 1;
+    const int steps = Search::steps_of(search.popped[i]) + 1;
     const Search::Item item = Search::item_of(wide(cx, cy), steps, learned.estimate(cx, cy));
     vain &= std::all_of(search.popped.begin() + i + 1, search.popped.begin() + search.pops,
                         [&](Search::Item better) { return better < item; });

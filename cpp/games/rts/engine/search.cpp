@@ -80,7 +80,6 @@ int search_path(const EngineRules& rules, int start, int target, const Taken& ta
   taken.each(start, [&](int cx, int cy, std::uint32_t) { search.close(cx, cy); });
   search.close(wide_x(start), wide_y(start));
   Frontier frontier;
-  search.g[start] = 0;
   search.from[start] = -1;
   frontier.push(Search::item_of(start, 0, 0.0F));  // whatever it is worth, it comes first
   int end = -1;
@@ -100,7 +99,6 @@ int search_path(const EngineRules& rules, int start, int target, const Taken& ta
     const int steps = Search::steps_of(item) + 1;
     const auto reach = [&](int nx, int ny) {
       const int next = wide(nx, ny);
-      search.g[next] = static_cast<std::int16_t>(steps);
       search.from[next] = static_cast<std::int16_t>(cell);
       frontier.push(Search::item_of(next, steps, learned.estimate(nx, ny)));
     };
@@ -126,14 +124,17 @@ int search_path(const EngineRules& rules, int start, int target, const Taken& ta
   }
   search.pops = pops;
   if (end < 0) return -1;
-  for (int cell = end; cell >= 0; cell = search.from[cell]) {
-    learned.on_path(wide_x(cell), wide_y(cell), length, static_cast<float>(search.g[cell]));
+  int g = Search::steps_of(search.popped[pops - 1]);
+  for (int cell = end; cell >= 0; cell = search.from[cell], --g) {
+    learned.on_path(wide_x(cell), wide_y(cell), length, static_cast<float>(g));
     search.reopen(wide_x(cell), wide_y(cell));
   }
   for (int i = 0; i < search.pops; ++i) {
-    const int cell = Search::cell_of(search.popped[i]);
+    const Search::Item item = search.popped[i];
+    const int cell = Search::cell_of(item);
     if (search.may_reach(wide_x(cell), wide_y(cell))) continue;  // reopened: on the path
-    learned.off_path(wide_x(cell), wide_y(cell), length, static_cast<float>(search.g[cell]));
+    learned.off_path(wide_x(cell), wide_y(cell), length,
+                     static_cast<float>(Search::steps_of(item)));
   }
   return end;
 }

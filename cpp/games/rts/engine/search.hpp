@@ -27,7 +27,6 @@ struct Search {
   using Item = std::uint64_t;
 
   Rows left;  // cells that may still be reached
-  std::array<std::int16_t, kCells> g;
   std::array<std::int16_t, kCells> from;
   std::array<Item, kCells> popped;
   int pops = 0;
