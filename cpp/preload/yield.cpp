@@ -3,8 +3,7 @@
 //
 // ViZDoom's engines wait for each other's packets by asking for them again and again. With more
 // engines than processors the one that asks keeps the processor that the one that has to answer
-// waits for, until its share of time is over; eight engines on two processors so spent three
-// quarters of their time asking.
+// waits for, until its share of time is over.
 
 #include <dlfcn.h>
 #include <sched.h>
