@@ -202,6 +202,8 @@ def _wrong(what: str, frozen: list[int], broken: dict[int, BaseException | None]
     for seat, error in sorted(broken.items()):
         text = str(error).strip().splitlines()
         said.append(f"seat {seat}: {type(error).__name__}: {text[0] if text else ''}")
+    if not said:  # everybody was done in the end, but somebody had given up waiting
+        said.append(f"a seat needed longer than {limit_s:g} s for a {what}")
     return f"{what}: " + "; ".join(said)
 
 
