@@ -62,6 +62,7 @@ inline void read_search(Settings& s, SearchOptions& o) {
   s.read("leaves", o.leaves);
   s.read("endgame_plies", o.endgame_plies);
   s.read("endgame_nodes", o.endgame_nodes);
+  s.read("endgame_root_nodes", o.endgame_root_nodes);
   s.read("reuse", o.reuse);
   s.read("noise_share", o.noise_share);
   s.read("noise_alpha", o.noise_alpha);
@@ -89,6 +90,7 @@ inline void read_self_play(Settings& s, SelfPlayOptions& o) {
   s.read("max_plies", o.max_plies);
   s.read("random_share", o.random_share);
   s.read("random_plies", o.random_plies);
+  s.read("proven_share", o.proven_share);
 }
 
 using SearchArray = nb::ndarray<nb::device::cpu, nb::c_contig>;

@@ -15,6 +15,11 @@
 //                                         rules compare them (komi included). Nothing where the
 //                                         match ended without being counted, as by resignation;
 //                                         `owner` then means nothing
+//   G::key(rules, state), G::foresee(rules, state, moves)
+//                                         of a match of two seats that goes on, for a search of its
+//                                         end: positions of the same key are worth the same to
+//                                         their seats to move, whatever their matches' seeds; and
+//                                         what shows of one without a search (Foresight)
 #pragma once
 
 #include <array>
@@ -51,6 +56,18 @@ template <class G>
 concept HasCount = requires(const typename G::Rules& rules, const typename G::State& s,
                             std::span<std::int8_t> owner) {
   { G::count(rules, s, owner) } -> std::same_as<std::optional<float>>;
+};
+
+struct Foresight {
+  std::optional<int> value;  // -1, 0 or +1 to the seat to move, where it shows
+  int count = 0;             // else so many moves, the likeliest first; what is left out loses
+};
+
+template <class G>
+concept HasForesight = requires(const typename G::Rules& rules, const typename G::State& s,
+                                std::span<std::uint16_t> moves) {
+  { G::key(rules, s) } -> std::same_as<std::uint64_t>;
+  { G::foresee(rules, s, moves) } -> std::same_as<Foresight>;
 };
 
 template <Game G>

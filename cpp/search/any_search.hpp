@@ -87,6 +87,9 @@ struct SelfPlayOptions {
   // positions that good play never leads to are seen too.
   float random_share = 0.0F;
   int random_plies = 0;
+  // This share of the matches ends where a search has proven its root, with what is proven: what is
+  // left is known, and others are played on for those who learn from it.
+  float proven_share = 0.0F;
 };
 
 inline void validate(const SelfPlayOptions& o) {
@@ -106,6 +109,7 @@ inline void validate(const SelfPlayOptions& o) {
   within("max_plies", o.max_plies, 1, 1 << 20);
   within("random_share", o.random_share, 0, 1);
   within("random_plies", o.random_plies, 0, 1 << 15);
+  within("proven_share", o.proven_share, 0, 1);
   within("stride", static_cast<double>(o.stride), 1, 1 << 20);
 }
 

@@ -26,10 +26,10 @@ class Endgame {
   using State = typename G::State;
 
   // Of matches with at most `plies` to go, as far as the game's limit says (never without a limit);
+  // at most
   // `nodes` positions that are not known yet a call.
   Endgame(const GameSpec& spec, int plies, int nodes)
       : plies_(static_cast<std::uint32_t>(plies)),
-        nodes_(nodes),
         last_(static_cast<std::uint32_t>(spec.max_ticks)),
         choices_(spec.mask_bytes()) {
     if (plies == 0) return;
@@ -43,10 +43,10 @@ class Endgame {
     for (std::vector<std::uint32_t>& credit : credit_) credit.resize(choices_);
   }
 
-  // -1, 0 or +1 for the seat to move, if it is found.
-  std::optional<int> solve(const typename G::Rules& rules, const State& s) {
+  // -1, 0 or +1 for the seat to move, if it is found in so many.
+  std::optional<int> solve(const typename G::Rules& rules, const State& s, int nodes) {
     if (plies_ == 0 || last_ == 0 || G::tick(s) + plies_ < last_) return std::nullopt;
-    left_ = nodes_;
+    left_ = nodes;
     const int who = seat_to_move(rules, s);
     int value = search(rules, s, who, 0, 1, 0);
     if (value < 1 && left_ >= 0) value = search(rules, s, who, -1, 0, 0);
@@ -58,7 +58,7 @@ class Endgame {
   static constexpr std::size_t kLeastKnown = 1 << 16, kMostKnown = 1 << 18;
   static constexpr std::uint16_t kNoMove = 0xffff;
   struct Known {
-    std::uint64_t hash = 0;
+    std::uint64_t key = 0;
     std::int8_t low = -1, high = 1;
     std::uint16_t best = kNoMove;  // found by a search from here
   };
@@ -75,46 +75,28 @@ class Endgame {
   // Within [alpha, beta] exact, outside a bound. Meaningless once `left_` is below 0.
   int search(const typename G::Rules& rules, const State& s, int who, int alpha, int beta,
              std::size_t depth) {
-    const std::uint64_t hash = G::hash(rules, s);
-    Known& known = known_[hash & (known_.size() - 1)];
-    if (known.hash == hash) {
+    const std::uint64_t key = key_of(rules, s);
+    Known& place = known_[key & (known_.size() - 1)];
+    Known known = {.key = key};
+    if (place.key == key) {
+      known = place;
       if (known.low == known.high || known.low >= beta) return known.low;
       if (known.high <= alpha) return known.high;
-    } else {
-      known = {.hash = hash};
     }
-    const std::uint16_t first = known.best;
     if (--left_ < 0 || depth >= levels_.size()) {
       left_ = -1;
       return 0;
     }
     Level& level = levels_[depth];
-    G::legal(rules, s, who, level.open.data());
-    int best = -2;
-    const auto play = [&](std::size_t move) {
-      copy_state<G>(rules, level.child, s);
-      const auto action = static_cast<std::int32_t>(move);
-      G::act(rules, level.child, who, std::span(&action, 1));
-      do {
-        G::advance(rules, level.child);
-      } while (!G::status(rules, level.child).over && G::to_act(rules, level.child) == 0);
-      return G::status(rules, level.child).over;
-    };
-    // Ends first: they cost nothing, and a win at once needs no search.
-    for (std::size_t move = 0; move < choices_ && best < beta; ++move) {
-      if (level.open[move] == 0 || !play(move)) continue;
-      level.open[move] = 0;
-      std::array<float, kMaxSeats> out{};
-      G::outcome(rules, level.child, std::span(out).first(2));
-      const float own = out[static_cast<std::size_t>(who)];
-      best = std::max(best, (own > 0.0F) - (own < 0.0F));  // as the tree proves it
-    }
-    std::vector<std::uint32_t>& credit = credit_[static_cast<std::size_t>(who)];
-    const std::size_t count = best < beta ? sort_moves(level, first, credit) : 0;
+    const Moves moves = find_moves(rules, s, who, level, known.best);
+    int best = moves.best;
     std::uint16_t chosen = kNoMove;
-    for (std::size_t i = 0; i < count && best < beta; ++i) {
+    for (std::size_t i = 0; i < moves.count && best < beta; ++i) {
       const std::uint16_t move = level.order[i];
-      play(move);
+      if (play(rules, level.child, s, who, move)) {
+        best = std::max(best, worth_to(rules, level.child, who));
+        continue;
+      }
       const int next = seat_to_move(rules, level.child);
       const int floor = std::max(alpha, best);
       const int value = next == who ? search(rules, level.child, next, floor, beta, depth + 1)
@@ -123,17 +105,76 @@ class Endgame {
       if (value <= best) continue;
       best = value;
       chosen = move;
-      if (best >= beta) praise(credit[move], last_ - G::tick(s));
+      if (best >= beta) praise(credit_[static_cast<std::size_t>(who)][move], last_ - G::tick(s));
     }
-    // Another position may have taken the place meanwhile.
-    Known& found = known_[hash & (known_.size() - 1)];
-    if (found.hash != hash) found = {.hash = hash};
-    if (chosen != kNoMove) found.best = chosen;
+    if (moves.shown) return best;  // costs less than its place among what is known
+    if (chosen != kNoMove) known.best = chosen;
     if (best > alpha || best == 1)
-      found.low = static_cast<std::int8_t>(std::max<int>(found.low, best));
+      known.low = static_cast<std::int8_t>(std::max<int>(known.low, best));
     if (best < beta || best == -1)
-      found.high = static_cast<std::int8_t>(std::min<int>(found.high, best));
+      known.high = static_cast<std::int8_t>(std::min<int>(known.high, best));
+    place = known;
     return best;
+  }
+
+  struct Moves {
+    std::size_t count = 0;  // in the level's order
+    int best = -2;          // what is sure without them; -2 = nothing
+    bool shown = false;     // the game itself says what the position is worth
+  };
+
+  // The moves that need a search, those first that promise to spare some.
+  Moves find_moves(const typename G::Rules& rules, const State& s, int who, Level& level,
+                   std::uint16_t first) {
+    if constexpr (HasForesight<G>) {
+      const Foresight f = G::foresee(rules, s, level.order);
+      if (f.value) return {.best = *f.value, .shown = true};
+      const auto end = level.order.begin() + f.count;
+      if (const auto at = std::find(level.order.begin(), end, first); at != end) {
+        std::rotate(level.order.begin(), at, at + 1);
+      }
+      return {.count = static_cast<std::size_t>(f.count), .best = -1};
+    } else {
+      Moves out;
+      G::legal(rules, s, who, level.open.data());
+      // Ends first: they cost nothing, and a win at once needs no search.
+      for (std::size_t move = 0; move < choices_ && out.best < 1; ++move) {
+        if (level.open[move] == 0) continue;
+        if (!play(rules, level.child, s, who, move)) continue;
+        level.open[move] = 0;
+        out.best = std::max(out.best, worth_to(rules, level.child, who));
+      }
+      if (out.best < 1)
+        out.count = sort_moves(level, first, credit_[static_cast<std::size_t>(who)]);
+      return out;
+    }
+  }
+
+  static std::uint64_t key_of(const typename G::Rules& rules, const State& s) {
+    if constexpr (HasForesight<G>) {
+      return G::key(rules, s);
+    } else {
+      return G::hash(rules, s);
+    }
+  }
+
+  // To the next decision after a move; whether the match is over there.
+  static bool play(const typename G::Rules& rules, State& to, const State& from, int who,
+                   std::size_t move) {
+    copy_state<G>(rules, to, from);
+    const auto action = static_cast<std::int32_t>(move);
+    G::act(rules, to, who, std::span(&action, 1));
+    do {
+      G::advance(rules, to);
+    } while (!G::status(rules, to).over && G::to_act(rules, to) == 0);
+    return G::status(rules, to).over;
+  }
+  // As the tree proves it.
+  static int worth_to(const typename G::Rules& rules, const State& end, int who) {
+    std::array<float, kMaxSeats> out{};
+    G::outcome(rules, end, std::span(out).first(2));
+    const float own = out[static_cast<std::size_t>(who)];
+    return (own > 0.0F) - (own < 0.0F);
   }
 
   // The open moves: `first`, then those with more credit.
@@ -161,7 +202,6 @@ class Endgame {
   }
 
   std::uint32_t plies_;
-  int nodes_;
   std::uint32_t last_;
   std::size_t choices_;
   int left_ = 0;

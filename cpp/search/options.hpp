@@ -57,6 +57,7 @@ struct SearchOptions {
   // at most so many positions; what is found counts as an end of the match. 0 = off.
   int endgame_plies = 0;
   int endgame_nodes = 500;
+  int endgame_root_nodes = 0;  // for each move of the root; 0 = as for other leaves
 
   // Of a match that the game counts at its end, this share of what the end is worth is the margin
   // instead of who won (as with KataGo's score utility): a seat that cannot win any more still has
@@ -78,6 +79,7 @@ inline void validate(const SearchOptions& o) {
   within("leaves", o.leaves, 1, 4096);
   within("endgame_plies", o.endgame_plies, 0, 64);
   within("endgame_nodes", o.endgame_nodes, 1, 1 << 24);
+  within("endgame_root_nodes", o.endgame_root_nodes, 0, 1 << 24);
   if (o.endgame_plies > 0 && (!o.solver || o.score_share > 0)) {
     throw SearchError("search: endgame_plies wants solver, and no score_share");
   }

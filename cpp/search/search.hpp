@@ -65,7 +65,8 @@ class Search {
       : rules_(std::move(rules)),
         spec_(G::spec(rules_)),
         options_(options),
-        endgame_(spec_, options.endgame_plies, options.endgame_nodes) {
+        endgame_(spec_, options.endgame_plies,
+                 std::max(options.endgame_nodes, options.endgame_root_nodes)) {
     check_searchable(spec_);
     validate(options);
     if (options.score_share > 0 && spec_.counted_cells == 0) {
@@ -311,10 +312,10 @@ class Search {
   }
 
   // What `work_` is worth to `seat` if that is known for certain: at the end of the match, and
-  // close to it.
-  std::optional<float> known_value(int seat) {
+  // close to it, as far as `nodes` positions tell.
+  std::optional<float> known_value(int seat, int nodes) {
     if (G::status(rules_, work_).over) return end_value(seat);
-    const std::optional<int> found = endgame_.solve(rules_, work_);
+    const std::optional<int> found = endgame_.solve(rules_, work_, nodes);
     if (!found) return std::nullopt;
     const int who = std::countr_zero(G::to_act(rules_, work_));
     return static_cast<float>(who == seat ? *found : -*found);
@@ -324,7 +325,9 @@ class Search {
   Simulated reach(int slot, Slot& s, NodeId parent, int place) {
     const int mover = s.tree.node(parent).seat;
     NodeId id = 0;
-    if (const std::optional<float> known = known_value(mover)) {
+    const bool of_root = parent == s.tree.root() && options_.endgame_root_nodes > 0;
+    const int nodes = of_root ? options_.endgame_root_nodes : options_.endgame_nodes;
+    if (const std::optional<float> known = known_value(mover, nodes)) {
       const float value = *known;
       id = s.tree.add_terminal(parent, place, mover, value);
       if (id != 0) {

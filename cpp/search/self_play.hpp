@@ -97,7 +97,7 @@ class SelfPlayOf final : public AnySelfPlay {
   struct Slot {
     std::uint64_t match = 0;
     Rng rng;
-    bool never_resign = false, full = true;
+    bool never_resign = false, full = true, ends_proven = false;
     std::array<float, 2> lowest{1.0F, 1.0F};
     GameColumns game;
   };
@@ -110,6 +110,8 @@ class SelfPlayOf final : public AnySelfPlay {
       search_.reset(slot, {options_.seed, s.match});
       s.rng = Rng({options_.seed, s.match}, 0x73656c66);
       s.never_resign = s.rng.uniform() < static_cast<double>(options_.never_resign_share);
+      s.ends_proven = options_.proven_share > 0.0F &&
+                      s.rng.uniform() < static_cast<double>(options_.proven_share);
       s.lowest = {1.0F, 1.0F};
       s.game.clear_plies();
       open(slot, s);
@@ -170,8 +172,12 @@ class SelfPlayOf final : public AnySelfPlay {
         ply < options_.temperature_plies ? options_.temperature : options_.temperature_end;
     const int move = search_.choose(slot, temperature, s.rng);
     record(s, seat, move, value);
-    search_.play(slot, move);
     ++moves_;
+    if (s.ends_proven && search_.tree(slot).proven()) {
+      finish(slot, s, seat == 0 ? value : -value, false);
+      return;
+    }
+    search_.play(slot, move);
     if (search_.status(slot).over || ply + 1 >= options_.max_plies) {
       std::array<float, kMaxSeats> out{};
       if (search_.status(slot).over) {

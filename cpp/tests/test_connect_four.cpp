@@ -109,7 +109,7 @@ TEST_CASE("connect_four: threats are the free cells that one stone more turns in
   CHECK(found > 300);
 }
 
-TEST_CASE("connect_four: features = threats adds what can be read off the stones") {
+TEST_CASE("connect_four: features = threats or parity add what can be read off the stones") {
   Params params;
   params.set("features", "threats");
   Match m("dcdcd");  // seat 0 has d1, d2, d3 and wins with d4; seat 1 has c1, c2
@@ -138,6 +138,83 @@ TEST_CASE("connect_four: features = threats adds what can be read off the stones
   CHECK(cells(4) == Names{"d4", "c3", "a1", "b1", "e1", "f1", "g1"});
   CHECK(cells(5).size() == 21);
   CHECK(cells(5).back() == "g1");
+
+  // Where each answers in the other's column, odd rows fall to who moved first.
+  params.set("features", "parity");
+  m.rules = C::make_rules(params);
+  CHECK(C::spec(m.rules).observation[0].labels.back() == "own_rows");
+  const auto lowest = [&](int seat) {
+    C::observe(m.rules, m.s, seat, tensors);
+    CHECK(cells(4).size() == 7);
+    CHECK(cells(5).size() == 21);
+    return cells(5).back();
+  };
+  for (int more = 0; more < 2; ++more) {
+    CHECK(lowest(0) == "g1");
+    CHECK(lowest(1) == "g2");
+    m.play(0);
+  }
+  params.set("opens", "seat1");
+  m.rules = C::make_rules(params);
+  C::reset(m.rules, m.s, {1, 1});
+  CHECK(lowest(0) == "g2");
+  CHECK(lowest(1) == "g1");
+}
+
+TEST_CASE("connect_four: what is foreseen is so, and a key is a position") {
+  Rng rng(MatchSeed{.seed = 8}, 0);
+  std::array<int, 4> seen{};
+  for (int n = 0; n < 3000; ++n) {
+    Match m, mirror;
+    C::reset(mirror.rules, mirror.s, {99, 7});
+    while (!C::status(m.rules, m.s).over) {
+      const std::uint64_t free = C::landing(m.s.stones[0] | m.s.stones[1]);
+      const auto open = [&](std::size_t c) {
+        return (free & C::column_mask(static_cast<int>(c))) != 0;
+      };
+      if (m.s.tick <= 16) {
+        REQUIRE(C::key(m.rules, m.s) == C::key(mirror.rules, mirror.s));
+      }
+      // Each move: 1 wins at once, -1 lets the opponent win at once.
+      std::array<int, C::kColumns> after{};
+      for (std::size_t c = 0; c < after.size(); ++c) {
+        if (!open(c)) continue;
+        Match next = m;
+        next.play(static_cast<int>(c));
+        REQUIRE(C::key(m.rules, next.s) != C::key(m.rules, m.s));
+        const std::uint64_t occupied = next.s.stones[0] | next.s.stones[1];
+        const bool loses =
+            (C::landing(occupied) & C::threats(next.s.stones[next.s.to_move], occupied)) != 0;
+        after[c] = next.s.winner >= 0 ? 1 : loses ? -1 : 0;
+      }
+      std::array<std::uint16_t, C::kColumns> moves{};
+      const Foresight f = C::foresee(m.rules, m.s, moves);
+      ++seen[static_cast<std::size_t>(f.value.value_or(2) + 1)];
+      const bool wins = std::ranges::find(after, 1) != after.end();
+      REQUIRE((f.value == 1) == wins);
+      if (!wins) {
+        std::vector<std::uint16_t> hold;
+        for (std::uint16_t c = 0; c < C::kColumns; ++c) {
+          if (open(c) && after[c] == 0) hold.push_back(c);
+        }
+        REQUIRE((f.value == -1) == hold.empty());
+        if (f.value == 0) CHECK(m.s.tick >= 40);
+        if (!f.value) {
+          std::vector<std::uint16_t> given(moves.begin(), moves.begin() + f.count);
+          std::ranges::sort(given);
+          REQUIRE(given == hold);
+        }
+      }
+      auto column = static_cast<int>(rng.below(C::kColumns));
+      while (!open(static_cast<std::size_t>(column))) column = (column + 1) % C::kColumns;
+      m.play(column);
+      mirror.play(C::kColumns - 1 - column);
+    }
+  }
+  CHECK(seen[0] > 100);
+  CHECK(seen[1] > 0);
+  CHECK(seen[2] > 100);
+  CHECK(seen[3] > 10000);
 }
 
 TEST_CASE("connect_four: perft") {

@@ -20,7 +20,7 @@ const std::vector<ParamSpec>& declared() {
       {.name = "features",
        .kind = ParamKind::text,
        .default_value = "stones",
-       .choices = {"stones", "threats"},
+       .choices = {"stones", "threats", "parity"},
        .meaning = "what is observed: the stones, or also what can be read off them"},
   };
   return params;
@@ -40,13 +40,18 @@ std::uint64_t row_bits(std::uint64_t stones, int row_from_below) {
 // Cells of the rows that are odd counted from below, the lowest being the first.
 constexpr std::uint64_t kOddRows = C::kBottom | C::kBottom << 2 | C::kBottom << 4;
 
+C::Features features_of(const std::string& name) {
+  return name == "parity"    ? C::Features::parity
+         : name == "threats" ? C::Features::threats
+                             : C::Features::stones;
+}
+
 }  // namespace
 
 C::Rules C::make_rules(const Params& params) {
   params.check(kName, declared());
   return {.opens = opens_of(params, declared()),
-          .features = params.text("features", declared()) == "threats" ? Features::threats
-                                                                       : Features::stones};
+          .features = features_of(params.text("features", declared()))};
 }
 
 GameSpec C::spec(const Rules& rules) {
@@ -61,14 +66,17 @@ GameSpec C::spec(const Rules& rules) {
                     .meaning = "stones of the observing seat, then of its opponent; the highest "
                                "row comes first",
                     .labels = {"own", "opponent"}}};
-  if (rules.features == Features::threats) {
+  if (rules.features != Features::stones) {
     TensorSpec& board = s.observation[0];
+    const bool parity = rules.features == Features::parity;
     board.shape[0] = 6;
-    board.labels.insert(board.labels.end(),
-                        {"own_threats", "opponent_threats", "landing", "odd_rows"});
+    board.labels.insert(board.labels.end(), {"own_threats", "opponent_threats", "landing",
+                                             parity ? "own_rows" : "odd_rows"});
     board.meaning +=
         "; then free cells in which either would complete four, cells that a stone would come to "
-        "rest in, and the rows that are odd counted from below";
+        "rest in, and the rows that ";
+    board.meaning += parity ? "fall to the observing seat where each answers in the other's column"
+                            : "are odd counted from below";
   }
   s.heads = {{.name = "column",
               .size = kColumns,
@@ -157,11 +165,12 @@ void C::observe(const Rules& rules, const State& s, int seat, std::span<std::byt
   };
   put(own);
   put(other);
-  if (rules.features == Features::threats) {
+  if (rules.features != Features::stones) {
     put(threats(own, own | other));
     put(threats(other, own | other));
     put(landing(own | other));
-    put(kOddRows);
+    const bool first = (s.tick % 2 == 0) == (seat == s.to_move);
+    put(rules.features == Features::threats || first ? kOddRows : kBoard & ~kOddRows);
   }
   out.finish();
 }
@@ -182,6 +191,24 @@ std::uint64_t C::hash(const Rules&, const State& s) {
   Rng rng = s.rng;
   h.add(rng.next());
   return h.value();
+}
+
+std::uint64_t C::key(const Rules&, const State& s) {
+  return mix64(key_of(s.stones[s.to_move], s.stones[0] | s.stones[1]));
+}
+
+Foresight C::foresee(const Rules&, const State& s, std::span<std::uint16_t> moves) {
+  const std::uint64_t own = s.stones[s.to_move];
+  const std::uint64_t occupied = s.stones[0] | s.stones[1];
+  if ((landing(occupied) & threats(own, occupied)) != 0) return {.value = 1};
+  const std::uint64_t safe = safe_moves(own, occupied);
+  if (safe == 0) return {.value = -1};
+  if (s.tick >= kCells - 2) return {.value = 0};  // nobody wins with either of the last two stones
+  const Ordered order = ordered(safe, own, occupied);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(order.count); ++i) {
+    moves[i] = static_cast<std::uint16_t>(std::countr_zero(order.cells[i]) / kStride);
+  }
+  return {.count = order.count};
 }
 
 std::string C::view(const Rules& rules, const State& s) {

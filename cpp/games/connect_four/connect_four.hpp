@@ -1,12 +1,15 @@
 // Connect Four on the standard board of seven columns and six rows, as two bitboards.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
 
 #include "game/game.hpp"
+#include "game/state.hpp"
 #include "game/turns.hpp"
 
 namespace ludus {
@@ -21,7 +24,7 @@ struct ConnectFour {
   static constexpr int kStride = kRows + 1;
 
   // What is observed beside the stones: nothing, or what can be read off them.
-  enum class Features : std::uint8_t { stones, threats };
+  enum class Features : std::uint8_t { stones, threats, parity };
 
   struct Rules {
     Opens opens = Opens::seat0;
@@ -66,6 +69,57 @@ struct ConnectFour {
     return found & kBoard & ~occupied;
   }
 
+  // Cells to play in that do not let the opponent win with its next stone, for a seat that cannot
+  // win with this one; 0 when all do.
+  static std::uint64_t safe_moves(std::uint64_t own, std::uint64_t occupied) {
+    std::uint64_t moves = landing(occupied);
+    const std::uint64_t against = threats(own ^ occupied, occupied);
+    if (const std::uint64_t forced = moves & against; forced != 0) {
+      if ((forced & (forced - 1)) != 0) return 0;  // two at once cannot be stopped
+      moves = forced;
+    }
+    return moves & ~(against >> 1);  // nor may it be given the cell above
+  }
+
+  // `moves` as cells: those that make more threats first, the middle before the edges among equals.
+  struct Ordered {
+    std::array<std::uint64_t, kColumns> cells{};
+    int count = 0;
+  };
+  static Ordered ordered(std::uint64_t moves, std::uint64_t own, std::uint64_t occupied) {
+    Ordered out;
+    std::array<int, kColumns> worth{};
+    for (const int c : {3, 2, 4, 1, 5, 0, 6}) {
+      const std::uint64_t cell = moves & column_mask(c);
+      if (cell == 0) continue;
+      const int made = std::popcount(threats(own | cell, occupied | cell));
+      auto at = static_cast<std::size_t>(out.count++);
+      for (; at > 0 && worth[at - 1] < made; --at) {
+        worth[at] = worth[at - 1];
+        out.cells[at] = out.cells[at - 1];
+      }
+      worth[at] = made;
+      out.cells[at] = cell;
+    }
+    return out;
+  }
+
+  // One number a position for its seat to move, the same for its mirror image where there may be
+  // many of both.
+  static std::uint64_t key_of(std::uint64_t own, std::uint64_t occupied) {
+    const std::uint64_t key = own + occupied + kBottom;
+    if (std::popcount(occupied) > 16) return key;
+    return std::min(key, mirrored(own) + mirrored(occupied) + kBottom);
+  }
+  static std::uint64_t mirrored(std::uint64_t b) {
+    std::uint64_t r = 0;
+    for (int c = 0; c < kColumns; ++c) {
+      const std::uint64_t column = b >> c * kStride & ((1U << kStride) - 1);
+      r |= column << (kColumns - 1 - c) * kStride;
+    }
+    return r;
+  }
+
   static Rules make_rules(const Params& params);
   static GameSpec spec(const Rules& rules);
   static void reset(const Rules& rules, State& s, MatchSeed seed);
@@ -81,9 +135,11 @@ struct ConnectFour {
                       std::span<std::byte* const> tensors);
   static void legal(const Rules& rules, const State& s, int seat, std::uint8_t* mask);
   static std::uint64_t hash(const Rules& rules, const State& s);
+  static std::uint64_t key(const Rules& rules, const State& s);
+  static Foresight foresee(const Rules& rules, const State& s, std::span<std::uint16_t> moves);
   static std::string view(const Rules& rules, const State& s);
 };
 
-static_assert(Game<ConnectFour>);
+static_assert(Game<ConnectFour> && HasForesight<ConnectFour>);
 
 }  // namespace ludus

@@ -12,33 +12,6 @@ using Position = ConnectFourSolver::Position;
 
 constexpr int kCells = C::kCells;
 
-// Cells to play in that do not let the other seat win with its next stone; 0 when all do.
-std::uint64_t safe_moves(const Position& p) {
-  std::uint64_t moves = C::landing(p.all);
-  const std::uint64_t against = C::threats(p.own ^ p.all, p.all);
-  if (const std::uint64_t forced = moves & against; forced != 0) {
-    if ((forced & (forced - 1)) != 0) return 0;  // two at once cannot be stopped
-    moves = forced;
-  }
-  return moves & ~(against >> 1);  // nor may it be given the cell above
-}
-
-std::uint64_t mirrored(std::uint64_t b) {
-  std::uint64_t r = 0;
-  for (int c = 0; c < C::kColumns; ++c) {
-    const std::uint64_t column = b >> c * C::kStride & ((1U << C::kStride) - 1);
-    r |= column << (C::kColumns - 1 - c) * C::kStride;
-  }
-  return r;
-}
-
-// One number a position, the same for its mirror image where there may be many of both.
-std::uint64_t key_of(const Position& p) {
-  const std::uint64_t key = p.own + p.all + C::kBottom;
-  if (p.ply() > 16) return key;
-  return std::min(key, mirrored(p.own) + mirrored(p.all) + C::kBottom);
-}
-
 // Bounds as bytes 1 .. 255: an upper bound in the lower half, a lower bound in the upper half.
 constexpr int kUpper = 64;
 constexpr int kLower = 192;
@@ -83,7 +56,7 @@ Position ConnectFourSolver::after(std::span<const int> columns) {
 // Of a position in which no stone of the seat to move wins at once.
 int ConnectFourSolver::search(const Position& p, int alpha, int beta) {
   ++nodes_;
-  const std::uint64_t moves = safe_moves(p);
+  const std::uint64_t moves = C::safe_moves(p.own, p.all);
   const int ply = p.ply();
   if (moves == 0) return ply == kCells ? 0 : -(kCells - ply) / 2;
   if (ply >= kCells - 2) return 0;  // nobody wins with either of the last two stones
@@ -91,7 +64,7 @@ int ConnectFourSolver::search(const Position& p, int alpha, int beta) {
   // The other seat cannot win with its next stone, nor this one with this stone.
   int low = -(kCells - 2 - ply) / 2;
   int high = (kCells - 1 - ply) / 2;
-  const std::uint64_t key = key_of(p);
+  const std::uint64_t key = C::key_of(p.own, p.all);
   std::uint64_t& entry = table_[slot(key)];
   if (entry >> 8 == key) {
     const int bound = static_cast<int>(entry & 0xff);
@@ -106,25 +79,9 @@ int ConnectFourSolver::search(const Position& p, int alpha, int beta) {
   beta = std::min(beta, high);
   if (alpha >= beta) return beta;
 
-  // Moves that make more threats first, the middle before the edges among equals.
-  struct Move {
-    std::uint64_t cell;
-    int worth;
-  };
-  std::array<Move, C::kColumns> order{};
-  int n = 0;
-  for (const int c : {3, 2, 4, 1, 5, 0, 6}) {
-    const std::uint64_t cell = moves & C::column_mask(c);
-    if (cell == 0) continue;
-    const Move m{cell, std::popcount(C::threats(p.own | cell, p.all | cell))};
-    int at = n++;
-    for (; at > 0 && order[static_cast<std::size_t>(at - 1)].worth < m.worth; --at) {
-      order[static_cast<std::size_t>(at)] = order[static_cast<std::size_t>(at - 1)];
-    }
-    order[static_cast<std::size_t>(at)] = m;
-  }
-  for (int i = 0; i < n; ++i) {
-    const std::uint64_t cell = order[static_cast<std::size_t>(i)].cell;
+  const C::Ordered order = C::ordered(moves, p.own, p.all);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(order.count); ++i) {
+    const std::uint64_t cell = order.cells[i];
     const int score = -search({p.own ^ p.all, p.all | cell}, -beta, -alpha);
     if (score >= beta) {
       table_[slot(key)] = key << 8 | static_cast<std::uint64_t>(score + kLower);

@@ -1,7 +1,10 @@
 // What the tests of the search share: an evaluator whose answers are never equal, and tic-tac-toe.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "games/tic_tac_toe/tic_tac_toe.hpp"
@@ -51,6 +54,26 @@ inline Search<T> search_of(const SearchOptions& o, int slots = 1) {
   s.set_evaluator(std::make_unique<HashEvaluator<T>>(s.spec()));
   for (int i = 0; i < slots; ++i) s.reset(i, {1, static_cast<std::uint64_t>(i)});
   return s;
+}
+
+// The value of a position of tic-tac-toe for whoever moves, by looking at all of it.
+inline int exact_value(const T::Rules& rules, const T::State& state) {
+  std::array<std::uint8_t, 9> mask{};
+  T::legal(rules, state, state.to_move, mask.data());
+  int best = -1;
+  for (std::int32_t move = 0; move < 9 && best < 1; ++move) {
+    if (mask[static_cast<std::size_t>(move)] == 0) continue;
+    T::State next = state;
+    T::act(rules, next, state.to_move, std::span(&move, 1));
+    T::advance(rules, next);
+    std::array<float, 2> out{};
+    if (T::status(rules, next).over) T::outcome(rules, next, out);
+    const int value = T::status(rules, next).over
+                          ? static_cast<int>(out[static_cast<std::size_t>(state.to_move)])
+                          : -exact_value(rules, next);
+    best = std::max(best, value);
+  }
+  return best;
 }
 
 }  // namespace ludus::tests

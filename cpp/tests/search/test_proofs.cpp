@@ -15,25 +15,11 @@ using namespace ludus::tests;
 
 namespace {
 
-// The value of a position of tic-tac-toe for whoever moves, by looking at all of it.
-int exact_value(const T::Rules& rules, const T::State& state) {
-  std::array<std::uint8_t, 9> mask{};
-  T::legal(rules, state, state.to_move, mask.data());
-  int best = -1;
-  for (std::int32_t move = 0; move < 9 && best < 1; ++move) {
-    if (mask[static_cast<std::size_t>(move)] == 0) continue;
-    T::State next = state;
-    T::act(rules, next, state.to_move, std::span(&move, 1));
-    T::advance(rules, next);
-    std::array<float, 2> out{};
-    if (T::status(rules, next).over) T::outcome(rules, next, out);
-    const int value = T::status(rules, next).over
-                          ? static_cast<int>(out[static_cast<std::size_t>(state.to_move)])
-                          : -exact_value(rules, next);
-    best = std::max(best, value);
-  }
-  return best;
-}
+// Connect Four for which alpha-beta has nothing but the rules.
+struct Unforeseen : ConnectFour {
+  static void foresee();
+};
+static_assert(Game<Unforeseen> && !HasForesight<Unforeseen>);
 
 }  // namespace
 
@@ -115,7 +101,8 @@ TEST_CASE("search: no move is played that promises less than another is proven t
 TEST_CASE("endgame: what it finds is the value, in as many calls as its positions need") {
   const T::Rules rules = T::make_rules(Params());
   const GameSpec spec = T::spec(rules);
-  Endgame<T> whole(spec, 9, 1 << 20), short_sighted(spec, 5, 1 << 20), poor(spec, 9, 20);
+  constexpr int kMany = 1 << 20;
+  Endgame<T> whole(spec, 9, kMany), short_sighted(spec, 5, kMany), poor(spec, 9, 20);
   Rng rng({5, 0}, 0);
   std::array<int, 3> seen{};
   int late = 0, given_up = 0;
@@ -124,15 +111,15 @@ TEST_CASE("endgame: what it finds is the value, in as many calls as its position
     T::reset(rules, state, {5, match});
     while (!T::status(rules, state).over) {
       const int value = exact_value(rules, state);
-      REQUIRE(whole.solve(rules, state) == value);
+      REQUIRE(whole.solve(rules, state, kMany) == value);
       const bool near = static_cast<int>(T::tick(state)) + 5 >= spec.max_ticks;
-      REQUIRE(short_sighted.solve(rules, state).has_value() == near);
+      REQUIRE(short_sighted.solve(rules, state, kMany).has_value() == near);
       late += near;
-      std::optional<int> found = poor.solve(rules, state);
+      std::optional<int> found = poor.solve(rules, state, 20);
       for (int calls = 0; !found; ++calls) {
         REQUIRE(calls < 1000);  // what was found before is not looked for again
         ++given_up;
-        found = poor.solve(rules, state);
+        found = poor.solve(rules, state, 20);
       }
       REQUIRE(found == value);
       ++seen[static_cast<std::size_t>(value + 1)];
@@ -149,26 +136,26 @@ TEST_CASE("endgame: what it finds is the value, in as many calls as its position
   CHECK(given_up > 50);
 }
 
-TEST_CASE("endgame: a larger game, against its own solver") {
-  using F = ConnectFour;
+TEST_CASE_TEMPLATE("endgame: a larger game, against its own solver", F, ConnectFour, Unforeseen) {
   constexpr std::uint32_t kToGo = 16;
-  const F::Rules rules = F::make_rules(Params());
+  const typename F::Rules rules = F::make_rules(Params());
   const GameSpec spec = F::spec(rules);
-  Endgame<F> endgame(spec, kToGo, 1 << 20), poor(spec, kToGo, 300);
+  constexpr int kMany = 1 << 20, kFew = HasForesight<F> ? 30 : 300;
+  Endgame<F> endgame(spec, kToGo, kMany), poor(spec, kToGo, kFew);
   ConnectFourSolver solver(16);
   Rng rng({23, 0}, 0);
   std::array<int, 3> seen{};
   int given_up = 0;
   for (std::uint64_t match = 0; match < 2000; ++match) {
-    F::State state{};
+    typename F::State state{};
     F::reset(rules, state, {23, match});
     while (!F::status(rules, state).over) {
       if (F::tick(state) + kToGo == F::kCells) {
         const int score = solver.solve(
             {.own = state.stones[state.to_move], .all = state.stones[0] | state.stones[1]}, true);
         const int value = (score > 0) - (score < 0);
-        REQUIRE(endgame.solve(rules, state) == value);
-        const std::optional<int> found = poor.solve(rules, state);
+        REQUIRE(endgame.solve(rules, state, kMany) == value);
+        const std::optional<int> found = poor.solve(rules, state, 20);
         REQUIRE(found.value_or(value) == value);
         given_up += !found;
         ++seen[static_cast<std::size_t>(value + 1)];
@@ -184,6 +171,38 @@ TEST_CASE("endgame: a larger game, against its own solver") {
   }
   CHECK(*std::ranges::min_element(seen) > 5);
   CHECK(given_up > 5);
+}
+
+TEST_CASE("search: the root's own moves may have more positions for their ends than leaves") {
+  const auto proven = [](int root_nodes) {
+    const SearchOptions o{.visits = 200,
+                          .solver = true,
+                          .endgame_plies = 22,
+                          .endgame_nodes = 1,
+                          .endgame_root_nodes = root_nodes};
+    Search<ConnectFour> s(Params(), o, 1, o.visits);
+    s.set_evaluator(std::make_unique<HashEvaluator<ConnectFour>>(s.spec()));
+    Rng rng({31, 0}, 0);
+    int count = 0;
+    for (std::uint64_t match = 0; match < 60; ++match) {
+      s.reset(0, {31, match});
+      while (!s.status(0).over && s.state(0).tick < 21) {
+        auto column = static_cast<int>(rng.below(ConnectFour::kColumns));
+        while (s.legal(0)[static_cast<std::size_t>(column)] == 0) column = (column + 1) % 7;
+        s.play(0, column);
+      }
+      if (s.status(0).over) continue;
+      run(s, 0, o.visits, rng);
+      count += s.tree(0).proven() ? 1 : 1000;
+    }
+    return std::array{count % 1000, count / 1000};
+  };
+  const auto [few, open] = proven(0);
+  CHECK(open > 5);
+  const auto [all, none] = proven(1 << 20);
+  CHECK(all == few + open);
+  CHECK(none == 0);
+  CHECK_THROWS_AS(validate(SearchOptions{.endgame_root_nodes = -1}), SearchError);
 }
 
 TEST_CASE("search: with an endgame that reaches to the end a root is proven by its moves alone") {

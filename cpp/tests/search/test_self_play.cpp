@@ -155,6 +155,58 @@ TEST_CASE("self-play: late beginnings are as frequent as early ones") {
     CHECK(begun[i] / each == doctest::Approx(1.0).epsilon(0.05));
 }
 
+TEST_CASE("self-play: matches may end where they are proven") {
+  const SearchOptions o{.visits = 300, .solver = true, .endgame_plies = 5, .endgame_nodes = 1000};
+  const auto games = [&](float share) {
+    SelfPlayOf<T> play(Params(), o,
+                       {.slots = 8,
+                        .seed = 6,
+                        .temperature_plies = 9,
+                        .random_share = 1.0F,
+                        .random_plies = 4,
+                        .proven_share = share},
+                       {.kind = "uniform"});
+    play.collect(40000);
+    return play.take_games();
+  };
+  const GameColumns all = games(0.0F), none = games(1.0F), half = games(0.5F);
+  // Whether a match was broken off, and what its last position is worth to seat 0.
+  const auto cut = [](const GameColumns& g) {
+    const T::Rules rules = T::make_rules(Params());
+    int broken = 0;
+    std::size_t ply = 0;
+    for (std::size_t i = 0; i < g.match.size(); ++i) {
+      T::State s{};
+      T::reset(rules, s, {6, g.match[i]});
+      const auto last = static_cast<std::size_t>(g.plies[i]) - 1;
+      for (std::size_t k = 0; k < last; ++k) {
+        const std::int32_t move = g.action[ply + k];
+        T::act(rules, s, s.to_move, std::span(&move, 1));
+        T::advance(rules, s);
+      }
+      const int value = exact_value(rules, s);
+      const int seat = s.to_move;
+      const std::int32_t move = g.action[ply + last];
+      T::act(rules, s, seat, std::span(&move, 1));
+      T::advance(rules, s);
+      if (!T::status(rules, s).over) {
+        ++broken;
+        CHECK(g.outcome[i] == static_cast<float>(seat == 0 ? value : -value));
+        CHECK(g.value[ply + last] == static_cast<float>(value));
+        CHECK(g.resigned[i] == 0);
+      }
+      ply += last + 1;
+    }
+    return static_cast<double>(broken) / static_cast<double>(g.match.size());
+  };
+  REQUIRE(half.match.size() > 300);
+  CHECK(cut(all) == 0.0);
+  const double most = cut(none);
+  CHECK(most > 0.8);
+  CHECK(cut(half) == doctest::Approx(most / 2).epsilon(0.1));
+  CHECK_THROWS_AS(validate(SelfPlayOptions{.proven_share = 1.5F}), SearchError);
+}
+
 TEST_CASE("self-play: a position is worth what its target promises, not what noise looked at") {
   Rng rng({9, 9}, 0);
   const SearchOptions o{.visits = 200, .noise_share = 0.5F, .forced_playouts = 2.0F};

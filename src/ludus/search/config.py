@@ -27,8 +27,8 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is remembered. ``solver``: ends of matches are proofs; outcomes that follow from them are exact, and a
     search whose root is proven ends. ``endgame_plies``: leaves with at most so many plies to the game's limit
     are searched to the end in at most ``endgame_nodes`` positions, and what is found is a proof too: worth
-    much where boards fill up and who moves last decides, which networks foretell badly. ``score_share``: of
-    what the end of a match is worth, where the game counts it (Go does), so much is the margin over the
+    much where boards fill up and who moves last decides, which networks foretell badly. The root's own moves
+    have ``endgame_root_nodes`` instead, if that is above 0. ``score_share``: of what the end of a match is worth, where the game counts it (Go does), so much is the margin over the
     number of points instead of who won.
     """
 
@@ -50,6 +50,7 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     solver: bool = False
     endgame_plies: Annotated[int, msgspec.Meta(ge=0, le=64)] = 0
     endgame_nodes: Annotated[int, msgspec.Meta(ge=1, le=1 << 24)] = 500
+    endgame_root_nodes: Annotated[int, msgspec.Meta(ge=0, le=1 << 24)] = 0
     score_share: Share = 0.0
     cache: Natural = 0
 
@@ -72,7 +73,8 @@ class SelfPlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     its value falls below a threshold that is tracked so that at most ``resign_errors`` of the matches that
     would have been given up are not lost; ``never_resign_share`` of the matches, played to their end, tell.
     ``random_share`` of the matches begin with 1 to ``random_plies`` random moves, which are not learned:
-    positions that good play never leads to are learned from too.
+    positions that good play never leads to are learned from too. ``proven_share`` of them end where a search
+    has proven its root (``search.solver``), with what is proven.
     """
 
     slots: Annotated[int, msgspec.Meta(ge=1, le=1 << 16)] = 64  # matches at once of a thread
@@ -87,6 +89,7 @@ class SelfPlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     never_resign_share: Share = 0.1
     random_share: Share = 0.0
     random_plies: Annotated[int, msgspec.Meta(ge=0, le=1 << 15)] = 0
+    proven_share: Share = 0.0
 
     def settings(self) -> dict[str, float]:
         """As the core takes them, the threshold of giving up apart."""
