@@ -59,8 +59,8 @@ concept HasCount = requires(const typename G::Rules& rules, const typename G::St
 };
 
 struct Foresight {
-  std::optional<int> value;  // -1, 0 or +1 to the seat to move, where it shows
-  int count = 0;             // else so many moves, the likeliest first; what is left out loses
+  std::optional<int> value = std::nullopt;  // -1, 0 or +1 to the seat to move, where it shows
+  int count = 0;  // else so many moves, the likeliest first; what is left out loses
 };
 
 template <class G>
