@@ -28,8 +28,9 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     search whose root is proven ends. ``endgame_plies``: leaves with at most so many plies to the game's limit
     are searched to the end in at most ``endgame_nodes`` positions, and what is found is a proof too: worth
     much where boards fill up and who moves last decides, which networks foretell badly. The root's own moves
-    have ``endgame_root_nodes`` instead, if that is above 0. ``score_share``: of what the end of a match is worth, where the game counts it (Go does), so much is the margin over the
-    number of points instead of who won.
+    have ``endgame_root_nodes`` instead, if that is above 0. ``score_share``: of what the end of a match is
+    worth, where the game counts it (Go does), so much is the margin over the number of points instead of who
+    won.
     """
 
     visits: Visits = 400
