@@ -150,6 +150,8 @@ class Endgame {
     }
   }
 
+  // A state's hash counts its match's random stream too: without the game's own key nothing is
+  // shared between matches.
   static std::uint64_t key_of(const typename G::Rules& rules, const State& s) {
     if constexpr (HasForesight<G>) {
       return G::key(rules, s);

@@ -74,8 +74,8 @@ class SelfPlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     its value falls below a threshold that is tracked so that at most ``resign_errors`` of the matches that
     would have been given up are not lost; ``never_resign_share`` of the matches, played to their end, tell.
     ``random_share`` of the matches begin with 1 to ``random_plies`` random moves, which are not learned:
-    positions that good play never leads to are learned from too. ``proven_share`` of them end where a search
-    has proven its root (``search.solver``), with what is proven.
+    positions that good play never leads to are learned from too. ``proven_share`` of all matches end where a
+    search has proven its root (``search.solver``), with what is proven.
     """
 
     slots: Annotated[int, msgspec.Meta(ge=1, le=1 << 16)] = 64  # matches at once of a thread
