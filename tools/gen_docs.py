@@ -106,7 +106,7 @@ def actions(s: GameSpec) -> str:
         if len(h.labels) > MANY_LABELS:
             first, last = (", ".join(map(_code, part)) for part in (h.labels[:3], h.labels[-3:]))
             text += f"\nChoices of `{h.name}`: {first}, ..., {last}\n"
-        elif h.labels:
+        elif h.labels and h.labels != ("no", "yes"):
             numbered = _table(("", h.name), [(str(n), label) for n, label in enumerate(h.labels)])
             text += f"\nChoices of `{h.name}`:\n\n{numbered}"
     return text

@@ -56,6 +56,21 @@ def test_actions_go_by_the_names_of_the_spec() -> None:
     assert recording.decisions[1].text == "perfect"
 
 
+def test_of_several_orders_those_that_were_given_are_named() -> None:
+    data = replays.record("minirts", {"commands": "combined"}, seed=5, bots=("uniform", "simple"))
+    orders = ("build_worker", "build_barrack", "build_melee_troop", "build_range_troop", "attack")
+    orders += ("attack_in_range", "hit_and_run", "defend", "focus_fire")
+    texts = Counter()
+    for raw, named in zip(replays.decisions(data), recording_of(data).decisions, strict=True):
+        if raw.bot < 0:
+            given = [o for o, yes in zip(orders, raw.action, strict=True) if yes]
+            assert named.text == (", ".join(given) or "nothing")
+            texts[len(given)] += 1
+    assert texts[0] > 0
+    assert texts[1] > 0
+    assert max(texts) > 1
+
+
 def test_every_ticks_can_be_chosen(replay: bytes) -> None:
     ticks = replays.info(replay).ticks
     seen = [json.loads(view)["tick"] for view in recording_of(replay, every_ticks=100).views]

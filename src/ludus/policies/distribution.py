@@ -134,15 +134,22 @@ class Heads:
         """Of all heads together: ``A``, where no head depends on another."""
         return sum(self.sizes)
 
+    @functools.cached_property
+    def _size(self) -> int:
+        """Of every head where all have the same, which are then so many rows of one head; else 0."""
+        return self.sizes[0] if len(set(self.sizes)) == 1 else 0
+
     def log_probs(self, logits: Tensor, mask: Tensor) -> Tensor:
         """``float32[N, A]``: log-probabilities within each head; -inf where illegal."""
+        if size := self._size:
+            return log_probs_of(logits.reshape(-1, size), mask.reshape(-1, size).bool()).reshape(logits.shape)
         parts = []
         offset = 0
         for size in self.sizes:
             legal = mask[:, offset : offset + size].bool()
             parts.append(log_probs_of(logits[:, offset : offset + size], legal))
             offset += size
-        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+        return torch.cat(parts, dim=1)
 
     def _indices(self, actions: Tensor) -> Tensor:
         """Positions of ``actions: int[N, K]`` among the ``A`` concatenated choices."""
@@ -167,6 +174,8 @@ class Heads:
 
     def sample(self, log_probs: Tensor, uniform: Tensor) -> Tensor:
         """``int64[N, K]`` by inversion of ``uniform: float32[N, K]``; never an illegal choice."""
+        if size := self._size:
+            return sample_of(log_probs.reshape(-1, size), uniform.reshape(-1)).reshape(uniform.shape)
         chosen = []
         offset = 0
         for k, size in enumerate(self.sizes):
@@ -176,6 +185,8 @@ class Heads:
 
     def greedy(self, log_probs: Tensor) -> Tensor:
         """``int64[N, K]``: the likeliest choice of each head, the first among equals."""
+        if size := self._size:
+            return log_probs.reshape(len(log_probs), -1, size).argmax(dim=2)
         ends = np.cumsum(self.sizes).tolist()
         return torch.stack(
             [

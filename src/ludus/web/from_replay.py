@@ -70,9 +70,12 @@ def _named(decision: ReplayDecision, game: GameSpec) -> Decision:
         return Decision(decision.tick, decision.seat, game.bots[decision.bot].name)
     names = []
     for head, choice in zip(game.heads, decision.action, strict=False):
+        if head.labels == ("no", "yes"):  # one of several that may be given at once
+            names += [head.name] if choice == 1 else []
+            continue
         label = head.labels[choice] if 0 <= choice < len(head.labels) else str(choice)
         names.append(label if len(game.heads) == 1 else f"{head.name} {label}")
-    return Decision(decision.tick, decision.seat, ", ".join(names))
+    return Decision(decision.tick, decision.seat, ", ".join(names) or "nothing")
 
 
 def _facts(info: ReplayInfo) -> tuple[tuple[str, str], ...]:

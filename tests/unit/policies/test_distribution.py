@@ -81,6 +81,21 @@ def test_samples_follow_the_probabilities_and_are_never_illegal() -> None:
     assert (counts[log_probs.numpy() == -np.inf] == 0).all()
 
 
+def test_heads_of_one_size_are_what_each_is_alone() -> None:
+    heads, one = Heads((3, 3, 3, 3)), Heads((3,))
+    logits, mask = (x.repeat(1, 2)[:, :12] for x in batch(6, 300))
+    uniform = torch.from_numpy(uniforms(4, 0, np.arange(300), 4))
+    log_probs = heads.log_probs(logits, mask)
+    drawn, likeliest = heads.sample(log_probs, uniform), heads.greedy(log_probs)
+    assert drawn.shape == likeliest.shape == (300, 4)
+    for k in range(4):
+        at = slice(3 * k, 3 * k + 3)
+        alone = one.log_probs(logits[:, at], mask[:, at])
+        assert torch.equal(log_probs[:, at], alone)
+        assert torch.equal(drawn[:, k : k + 1], one.sample(alone, uniform[:, k : k + 1]))
+        assert torch.equal(likeliest[:, k : k + 1], one.greedy(alone))
+
+
 @pytest.mark.parametrize("uniform", [0.0, 1.0 - 2.0**-24])
 def test_extreme_uniforms_pick_the_first_and_last_legal_choice(uniform: float) -> None:
     heads = Heads((6,))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludus.games import spec
+from ludus.games import replays, spec
 from ludus.storage import RunDirectory, read_weights
 from ludus.train.api import start_run
 from ludus.train.preset_file import parse_preset
@@ -50,6 +50,16 @@ LIMIT = "tick_limit = 600"
 SHORT = r'rulebook = "extends=extended\nmatch.tick_limit=600"'
 
 
+def train(text: str, folder: Path) -> None:
+    """Twenty updates into ``folder/run``."""
+    recorder = Recorder()
+    result = start_run(parse_preset(text.encode(), "levels").preset, folder / "run", observer=recorder)
+    assert result.version == 20 == len(recorder.updates)
+    assert result.final[0].errors == 0
+    assert all(np.isfinite(list(m.loss.values())).all() for m in recorder.updates)
+    assert max(m.loss["entropy"] for m in recorder.updates) > 0.0
+
+
 @pytest.mark.parametrize(
     ("game", "limit", "opponents", "inputs"),
     [
@@ -64,15 +74,30 @@ def test_twenty_updates_of_each_level(
 ) -> None:
     heads = spec(game, {"commands": commands}).heads
     assert any(h.points_at == "units" for h in heads)
-    text = PRESET.format(game=game, limit=limit, opponents=opponents, inputs=inputs, commands=commands)
-    preset = parse_preset(text.encode(), "levels").preset
-    recorder = Recorder()
-    result = start_run(preset, tmp_path / "run", observer=recorder)
-    assert result.version == 20 == len(recorder.updates)
-    assert result.final[0].errors == 0
-    assert all(np.isfinite(list(m.loss.values())).all() for m in recorder.updates)
-    assert max(m.loss["entropy"] for m in recorder.updates) > 0.0
+    train(
+        PRESET.format(game=game, limit=limit, opponents=opponents, inputs=inputs, commands=commands), tmp_path
+    )
     weights = read_weights(RunDirectory.open(tmp_path / "run").checkpoints.weights_path("last"))
     part = "policy_head.each."
     each = {int(n.split(part)[1].split(".")[0]) for n in weights.tensors if part in n}
     assert each == set(range(len(heads)))
+
+
+def test_several_orders_at_once_train_and_replay(tmp_path: Path) -> None:
+    settings = {"commands": "combined", "repeat_orders": "5"}
+    heads = spec("minirts", settings).heads
+    assert [h.name for h in heads[4:]] == ["attack", "attack_in_range", "hit_and_run", "defend", "focus_fire"]
+    assert all(h.labels == ("no", "yes") for h in heads)
+    opponent = OPPONENT.format("hit_and_run")
+    limit = f"{LIMIT}\nrepeat_orders = 5"
+    train(
+        PRESET.format(
+            game="minirts", limit=limit, opponents=opponent, inputs='"globals"', commands="combined"
+        ),
+        tmp_path,
+    )
+    recorded = sorted((tmp_path / "run" / "replays").glob("*.ludus"))
+    assert recorded
+    for path in recorded:  # orders that are given again by themselves are no part of a replay
+        check = replays.verify(path.read_bytes())
+        assert check.same, check

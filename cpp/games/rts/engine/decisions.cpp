@@ -17,15 +17,51 @@ static_assert(kPlaces == 1 + static_cast<int>(kDistances.size() * kDirections.si
 
 }  // namespace
 
-ParamSpec commands_param(const char* meaning) {
-  return {kName, ParamKind::text, "strategic", 0, 0, {"strategic", "tactical", "units"}, meaning};
+ParamSpec commands_param(const char* meaning, bool combined) {
+  std::vector<std::string> levels = {"strategic", "tactical", "units"};
+  if (combined) levels.insert(levels.begin() + 1, "combined");
+  return {kName, ParamKind::text, "strategic", 0, 0, std::move(levels), meaning};
 }
 
 Commands read_commands(const Params& params, const std::vector<ParamSpec>& declared) {
   const std::string text = params.text(kName, declared);
   return text == "units"      ? Commands::units
+         : text == "combined" ? Commands::combined
          : text == "tactical" ? Commands::tactical
                               : Commands::strategic;
+}
+
+std::vector<HeadSpec> combined_heads(std::span<const char* const> orders) {
+  std::vector<HeadSpec> heads;
+  for (const char* order : orders.subspan(1)) {
+    HeadSpec head;
+    head.name = order;
+    head.size = 2;
+    head.labels = {"no", "yes"};
+    head.meaning = "whether this order is given";
+    head.lenient = true;
+    heads.push_back(std::move(head));
+  }
+  return heads;
+}
+
+std::uint32_t read_combined(const char* game, std::span<const char* const> orders,
+                            std::span<const std::int32_t> action) {
+  std::uint32_t set = 0;
+  for (std::size_t h = 0; h + 1 < orders.size(); ++h) {
+    if (action[h] != 0 && action[h] != 1) {
+      refuse_choice(game, combined_heads(orders)[h], action[h], "expected 0 or 1");
+    }
+    set |= static_cast<std::uint32_t>(action[h]) << (h + 1);
+  }
+  return set;
+}
+
+void legal_combined(std::uint32_t useful, std::size_t orders, std::uint8_t* mask) {
+  for (std::size_t a = 1; a < orders; ++a) {
+    *mask++ = 1;
+    *mask++ = static_cast<std::uint8_t>(useful >> a & 1);
+  }
 }
 
 void refuse_choice(const char* game, const HeadSpec& head, std::int32_t choice, const char* why) {

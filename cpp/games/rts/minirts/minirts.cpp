@@ -46,6 +46,7 @@ std::vector<HeadSpec> heads_of(const rts::MiniRules& rules) {
     return rts::tactical_heads(tactical_game(rules), bought,
                                {"workers", "melee_attackers", "range_attackers", "troops"});
   }
+  if (rules.commands == rts::Commands::combined) return rts::combined_heads(rts::kAllActionNames);
   HeadSpec head;
   head.name = "strategy";
   head.size = rts::kActions;
@@ -83,12 +84,14 @@ GameSpec MiniRts::spec(const Rules& rules) {
 void MiniRts::reset(const Rules& rules, State& s, MatchSeed seed) {
   s.rng = Rng(seed, kStream);
   rts::place_start(rules, s.world, s.rng);
+  s.standing = {};
   s.tables.clear();
 }
 
 void MiniRts::copy(const Rules&, State& to, const State& from) {
   rts::copy_world(to.world, from.world);
   to.rng = from.rng;
+  to.standing = from.standing;
   to.tables.clear();
 }
 
@@ -111,6 +114,15 @@ void MiniRts::act(const Rules& rules, State& s, int seat, std::span<const std::i
     rts::give_tactical_order(game, s.world, order);
     return;
   }
+  if (rules.commands == rts::Commands::combined) {
+    const auto set = static_cast<rts::ActionSet>(
+        rts::read_combined(kName, rts::kAllActionNames, action));
+    if (!acts) return;
+    rts::act_strategy(rules, s.world, seat, set);
+    s.standing[static_cast<std::size_t>(seat)] = {
+        .orders = static_cast<rts::ActionSet>(set & rts::kManoeuvres), .since = s.world.tick};
+    return;
+  }
   const std::int32_t choice = action[0];
   if (choice < 0 || choice >= rts::kActions) {
     throw GameError("minirts: strategy = " + std::to_string(choice) +
@@ -125,6 +137,7 @@ void MiniRts::bot(const Rules& rules, State& s, int seat, int bot) {
                     std::to_string(kBots - 1) + "]");
   }
   if ((to_act(rules, s) >> seat & 1U) == 0) return;
+  s.standing[static_cast<std::size_t>(seat)] = {};
   switch (bot) {
     case kSimple:
       rts::play_simple(rules, s.world, seat);
@@ -143,6 +156,14 @@ void MiniRts::bot(const Rules& rules, State& s, int seat, int bot) {
 
 void MiniRts::advance(const Rules& rules, State& s) {
   if (s.world.over) return;
+  if (rules.repeat_orders > 0) {
+    for (int seat = 0; seat < rts::kMiniSeats; ++seat) {
+      const Standing& last = s.standing[static_cast<std::size_t>(seat)];
+      const std::uint32_t age = s.world.tick - last.since;
+      if (last.orders == 0 || age == 0 || age % rules.repeat_orders != 0) continue;
+      rts::act_strategy(rules, s.world, seat, last.orders);
+    }
+  }
   rts::advance_tick(rules.engine, s.world, rts::own_store(s.world, s.tables));
 }
 
@@ -175,6 +196,10 @@ void MiniRts::legal(const Rules& rules, const State& s, int seat, std::uint8_t* 
     return;
   }
   const rts::ActionSet useful = rts::useful_actions(rules, s.world, seat);
+  if (rules.commands == rts::Commands::combined) {
+    rts::legal_combined(useful, rts::kAllActions, mask);
+    return;
+  }
   for (int a = 0; a < rts::kActions; ++a) mask[a] = static_cast<std::uint8_t>(useful >> a & 1);
 }
 
@@ -183,6 +208,12 @@ std::uint64_t MiniRts::hash(const Rules& rules, const State& s) {
   rts::hash_world(rules.engine, s.world, h);
   Rng rng = s.rng;
   h.add(rng.next());
+  if (rules.repeat_orders > 0) {
+    for (const Standing& last : s.standing) {
+      h.add(last.orders);
+      h.add(last.since);
+    }
+  }
   return h.value();
 }
 

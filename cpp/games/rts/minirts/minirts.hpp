@@ -2,6 +2,7 @@
 // (NIPS 2017) on the RTS engine; docs/games/minirts.md has the rules.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 #include "game/game.hpp"
 #include "games/rts/engine/learned.hpp"
 #include "games/rts/minirts/rules.hpp"
+#include "games/rts/minirts/strategy.hpp"
 
 namespace ludus {
 
@@ -17,9 +19,16 @@ struct MiniRts {
   static constexpr bool kObservesParts = true;
   using Rules = rts::MiniRules;
 
+  // Manoeuvres of a seat's last decision, where they are ordered again by themselves.
+  struct Standing {
+    rts::ActionSet orders = 0;
+    std::uint32_t since = 0;  // tick of the decision
+  };
+
   struct State {
     rts::State world;
-    Rng rng;                    // the start position, then the bot `random`
+    Rng rng;  // the start position, then the bot `random`
+    std::array<Standing, rts::kMiniSeats> standing;
     rts::LearnedTables tables;  // what path searches need not gather again
   };
 
@@ -30,7 +39,8 @@ struct MiniRts {
   static SeatMask to_act(const Rules& rules, const State& s);
   // commands = strategic: one choice, a rts::Action. A choice that the mask forbids is allowed and
   // does nothing but send idle workers to gather, as in the original; a number outside the head
-  // throws GameError. The other levels: engine/tactical_commands.hpp, engine/unit_commands.hpp.
+  // throws GameError. The other levels: engine/decisions.hpp (combined),
+  // engine/tactical_commands.hpp, engine/unit_commands.hpp.
   static void act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action);
   static void bot(const Rules& rules, State& s, int seat, int bot);
   static void advance(const Rules& rules, State& s);

@@ -59,8 +59,13 @@ std::vector<ParamSpec> mini_params() {
           "and bots stay the same"),
       pixels_param(),
       commands_param(
-          "what a decision is: strategic: one of nine orders to the whole side; tactical: a "
-          "purchase or a manoeuvre of a group; units: one order to one unit"),
+          "what a decision is: strategic: one of nine orders to the whole side; combined: any of "
+          "them at once; tactical: a purchase or a manoeuvre of a group; units: one order to one "
+          "unit",
+          true),
+      integer("repeat_orders", "0", 0, 1000,
+              "with combined commands: a decision's manoeuvres are ordered again every so many ticks "
+              "until the next one; 0: once"),
       text("rulebook", "", {},
            "lines key=value that override the built-in rulebook, such as worker.cost=40"),
   };
@@ -78,6 +83,7 @@ MiniRules make_mini_rules(const Params& params) {
   engine.side = static_cast<int>(params.integer("map_size", declared));
   engine.tick_limit = static_cast<std::uint32_t>(params.integer("tick_limit", declared));
   rules.start_money = static_cast<int>(params.integer("start_resource", declared));
+  rules.repeat_orders = static_cast<std::uint32_t>(params.integer("repeat_orders", declared));
   rules.pixels = static_cast<int>(params.integer("pixels", declared));
   rules.fog = params.text("fog", declared) == "on";
   const std::string start = params.text("start_units", declared);

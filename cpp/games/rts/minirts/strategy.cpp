@@ -10,6 +10,7 @@ namespace {
 
 constexpr float kNearResource2 = 6.0F;  // squared distances of the defence
 constexpr float kNearBase2 = 4.0F;
+constexpr float kBeyondSight = 2.0F;  // cells that a troop goes for one that others see
 
 // What a decision looks at, gathered once.
 struct Picture {
@@ -45,6 +46,28 @@ struct Picture {
 
   [[nodiscard]] bool threatened() const { return enemies_seen != 0 || attacker != kNone; }
 };
+
+// The weakest of `enemies` within reach of a troop, the nearest of equals; else the nearest one that
+// is little farther than it sees; or kNone.
+int weakest_in_reach(const EngineRules& engine, const State& state, int slot,
+                     std::uint64_t enemies) {
+  const UnitType& type = engine.type[state.type[slot]];
+  const float sight = static_cast<float>(type.vision) + kBeyondSight;
+  float closest = sight * sight;
+  int found = nearest(state, enemies, state.x[slot], state.y[slot], closest);
+  if (found == kNone) return kNone;
+  const auto reach2 = static_cast<float>(type.attack_range * type.attack_range + 1);
+  for_bits(enemies, [&](int i) {
+    const float d2 = distance2(state.x[i], state.y[i], state.x[slot], state.y[slot]);
+    if (d2 >= reach2) return;
+    if (state.hp[i] < state.hp[found] || closest >= reach2 ||
+        (state.hp[i] == state.hp[found] && d2 < closest)) {
+      found = i;
+      closest = d2;
+    }
+  });
+  return found;
+}
 
 void carry_out(const MiniRules& rules, State& state, int seat, ActionSet actions,
                const Picture& view) {
@@ -121,6 +144,15 @@ void carry_out(const MiniRules& rules, State& state, int seat, ActionSet actions
       if (by_base != kNone) plan.put_all(everyone, attack_order(by_base), true);
       if (view.attacker != kNone) plan.put_all(everyone, attack_order(view.attacker), true);
     }
+    if (wants(kFocusFire)) {
+      const std::uint64_t targets = view.enemies_seen & (enemy(kMelee) | enemy(kRange));
+      for_bits(targets != 0 ? troops : 0, [&](int i) {
+        const bool told = (plan.given >> i & 1) != 0;
+        if ((told ? plan.order[i].cmd : state.cmd[i]) == Cmd::move) return;  // it flees
+        const int target = weakest_in_reach(engine, state, i, targets);
+        if (target != kNone) plan.put(i, attack_order(target));
+      });
+    }
   }
   for_bits(plan.given, [&](int i) { offer_order(engine, state, i, plan.order[i]); });
 }
@@ -128,8 +160,9 @@ void carry_out(const MiniRules& rules, State& state, int seat, ActionSet actions
 }  // namespace
 
 void act_strategy(const MiniRules& rules, State& state, int seat, ActionSet actions) {
-  // Who is seen matters to two of them.
-  if ((actions & (action_bit(kAttackInRange) | action_bit(kDefend))) != 0) {
+  constexpr ActionSet kLooking =
+      action_bit(kAttackInRange) | action_bit(kDefend) | action_bit(kFocusFire);
+  if ((actions & kLooking) != 0) {
     carry_out(rules, state, seat, actions, Picture(rules, state, seat));
   } else {
     carry_out(rules, state, seat, actions, Picture(rules, state, seat, 0));
@@ -151,12 +184,14 @@ ActionSet useful_actions(const MiniRules& rules, const State& state, int seat, s
   bool gatherer = false;
   bool idle_barracks = false;
   bool idle_troop = false;
+  bool troop = false;
   bool free_hand = false;  // somebody who would follow an order to defend
   for_units(engine, state, seat, [&](int i) {
     const bool idle = state.cmd[i] == Cmd::idle;
     const int type = state.type[i];
     gatherer |= type == kWorker && state.cmd[i] == Cmd::gather;
     idle_barracks |= type == kBarracks && idle;
+    troop |= type == kMelee || type == kRange;
     idle_troop |= (type == kMelee || type == kRange) && idle;
     free_hand |= engine.type[type].takes(Cmd::attack) && state.cmd[i] != Cmd::attack;
   });
@@ -178,6 +213,9 @@ ActionSet useful_actions(const MiniRules& rules, const State& state, int seat, s
   close = kNearBase2;
   threat |= nearest(state, view.enemies_seen, state.x[base], state.y[base], close) != kNone;
   can(kDefend, free_hand && (threat || view.attacker != kNone));
+  const std::uint64_t enemy_troops = of_type(engine, state, 1 - seat, kMelee) |
+                                     of_type(engine, state, 1 - seat, kRange);
+  can(kFocusFire, troop && (view.enemies_seen & enemy_troops) != 0);
   return set;
 }
 

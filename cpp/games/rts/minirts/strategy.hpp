@@ -1,5 +1,8 @@
-// The nine strategic actions: a decision of a whole side, turned into orders to its units.
+// The strategic actions: a decision of a whole side, turned into orders to its units. Nine are the
+// original's; one more can be given beside them where several are given at once.
 #pragma once
+
+#include <span>
 
 #include "games/rts/engine/fog.hpp"
 #include "games/rts/minirts/rules.hpp"
@@ -16,26 +19,34 @@ enum Action : std::uint8_t {
   kAttackInRange,
   kHitAndRun,
   kDefend,
-  kActions
+  kActions,
+  kFocusFire = kActions,  // each troop attacks the weakest enemy troop that it reaches
+  kAllActions
 };
-inline constexpr std::array<const char*, kActions> kActionNames = {"start",
-                                                                   "build_worker",
-                                                                   "build_barrack",
-                                                                   "build_melee_troop",
-                                                                   "build_range_troop",
-                                                                   "attack",
-                                                                   "attack_in_range",
-                                                                   "hit_and_run",
-                                                                   "defend"};
+inline constexpr std::array<const char*, kAllActions> kAllActionNames = {"start",
+                                                                         "build_worker",
+                                                                         "build_barrack",
+                                                                         "build_melee_troop",
+                                                                         "build_range_troop",
+                                                                         "attack",
+                                                                         "attack_in_range",
+                                                                         "hit_and_run",
+                                                                         "defend",
+                                                                         "focus_fire"};
+inline constexpr auto kActionNames = std::span(kAllActionNames).first<kActions>();
 
 // A set of actions, bit a = Action(a). Players choose one, the scripted bots several at once.
 using ActionSet = std::uint16_t;
 [[nodiscard]] constexpr ActionSet action_bit(int a) { return static_cast<ActionSet>(1U << a); }
+// What can be ordered again and again without being paid for twice.
+inline constexpr ActionSet kManoeuvres = action_bit(kAttack) | action_bit(kAttackInRange) |
+                                         action_bit(kHitAndRun) | action_bit(kDefend) |
+                                         action_bit(kFocusFire);
 
 // Gives the orders that follow from the chosen actions.
 void act_strategy(const MiniRules& rules, State& state, int seat, ActionSet actions);
 
-// Which of the nine would do anything beyond sending idle workers to gather, judged by what the
+// Which would do anything beyond sending idle workers to gather, judged by what the
 // seat may know: its own side, what it sees, and who hit it.
 [[nodiscard]] ActionSet useful_actions(const MiniRules& rules, const State& state, int seat);
 
