@@ -34,8 +34,8 @@ std::uint64_t world_hash(const M::Rules& rules, const M::State& s) {
   return h.value();
 }
 
-// Two bots play `matches` matches, seat 0 SIMPLE or HIT_AND_RUN in turns; `at(state)` before each of
-// their decisions.
+// Two bots play `matches` matches, seat 0 SIMPLE or HIT_AND_RUN in turns; `at(state)` before each
+// of their decisions.
 template <class F>
 void watch_bots(const M::Rules& rules, std::uint64_t matches, F&& at) {
   M::State s{};
@@ -139,7 +139,9 @@ TEST_CASE("combined orders: focus fire is at the weakest enemy troop in reach") 
       const rts::State& w = s.world;
       const std::uint64_t seen =
           rts::visible_units(rules.engine, w, rts::sight_of(rules.engine, w, seat));
-      const auto troop = [&](int i) { return w.type[i] == rts::kMelee || w.type[i] == rts::kRange; };
+      const auto troop = [&](int i) {
+        return w.type[i] == rts::kMelee || w.type[i] == rts::kRange;
+      };
       rts::for_units(rules.engine, w, seat, [&](int i) {
         if (!troop(i) || before.world.cmd[i] == rts::Cmd::move) return;
         const int range = rules.engine.type[w.type[i]].attack_range;
@@ -162,7 +164,8 @@ TEST_CASE("combined orders: focus fire is at the weakest enemy troop in reach") 
   CHECK(chosen > 50);
 }
 
-TEST_CASE("combined orders: manoeuvres stand until the next decision where they are to be repeated") {
+TEST_CASE(
+    "combined orders: manoeuvres stand until the next decision where they are to be repeated") {
   const M::Rules once = M::make_rules(combined());
   const M::Rules repeating = M::make_rules(combined("5"));
   M::State a{};

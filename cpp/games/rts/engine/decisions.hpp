@@ -18,13 +18,13 @@ namespace ludus::rts {
 // On which level a seat decides.
 enum class Commands : std::uint8_t { strategic, combined, tactical, units };
 
-// The parameter `commands`; `meaning` says what a decision is on each level of the game. `combined`:
-// whether the game has that level.
+// The parameter `commands`; `meaning` says what a decision is on each level of the game.
+// `combined`: whether the game has that level.
 [[nodiscard]] ParamSpec commands_param(const char* meaning, bool combined = false);
 [[nodiscard]] Commands read_commands(const Params& params, const std::vector<ParamSpec>& declared);
 
-// Combined: any of a game's strategic orders at one decision, as its scripted bots give them. A head
-// an order, no or yes; the first order, to do nothing, is left out.
+// Combined: any of a game's strategic orders at one decision, as its scripted bots give them. A
+// head an order, no or yes; the first order, to do nothing, is left out.
 [[nodiscard]] std::vector<HeadSpec> combined_heads(std::span<const char* const> orders);
 // Bit a: the decision says yes to order a. Throws GameError for what is neither no nor yes.
 [[nodiscard]] std::uint32_t read_combined(const char* game, std::span<const char* const> orders,

@@ -115,8 +115,8 @@ void MiniRts::act(const Rules& rules, State& s, int seat, std::span<const std::i
     return;
   }
   if (rules.commands == rts::Commands::combined) {
-    const auto set = static_cast<rts::ActionSet>(
-        rts::read_combined(kName, rts::kAllActionNames, action));
+    const auto set =
+        static_cast<rts::ActionSet>(rts::read_combined(kName, rts::kAllActionNames, action));
     if (!acts) return;
     rts::act_strategy(rules, s.world, seat, set);
     s.standing[static_cast<std::size_t>(seat)] = {

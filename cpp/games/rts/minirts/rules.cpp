@@ -63,9 +63,10 @@ std::vector<ParamSpec> mini_params() {
           "them at once; tactical: a purchase or a manoeuvre of a group; units: one order to one "
           "unit",
           true),
-      integer("repeat_orders", "0", 0, 1000,
-              "with combined commands: a decision's manoeuvres are ordered again every so many ticks "
-              "until the next one; 0: once"),
+      integer(
+          "repeat_orders", "0", 0, 1000,
+          "with combined commands: a decision's manoeuvres are ordered again every so many ticks "
+          "until the next one; 0: once"),
       text("rulebook", "", {},
            "lines key=value that override the built-in rulebook, such as worker.cost=40"),
   };

@@ -28,8 +28,9 @@ struct MiniRules {
   std::array<int, kMiniTypes> start_tries{};
   std::uint32_t first_decision = 3;  // before this tick nobody may act
   bool fog = true;                   // false: observations show the whole map
-  std::uint32_t repeat_orders = 0;   // ticks after which combined manoeuvres are given again; 0: once
-  int pixels = 0;                    // of a cell along one axis in the tensor `pixels`; 0: none
+  std::uint32_t repeat_orders =
+      0;           // ticks after which combined manoeuvres are given again; 0: once
+  int pixels = 0;  // of a cell along one axis in the tensor `pixels`; 0: none
 };
 
 [[nodiscard]] std::vector<ParamSpec> mini_params();

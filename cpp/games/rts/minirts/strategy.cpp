@@ -47,8 +47,8 @@ struct Picture {
   [[nodiscard]] bool threatened() const { return enemies_seen != 0 || attacker != kNone; }
 };
 
-// The weakest of `enemies` within reach of a troop, the nearest of equals; else the nearest one that
-// is little farther than it sees; or kNone.
+// The weakest of `enemies` within reach of a troop, the nearest of equals; else the nearest one
+// that is little farther than it sees; or kNone.
 int weakest_in_reach(const EngineRules& engine, const State& state, int slot,
                      std::uint64_t enemies) {
   const UnitType& type = engine.type[state.type[slot]];
@@ -213,8 +213,8 @@ ActionSet useful_actions(const MiniRules& rules, const State& state, int seat, s
   close = kNearBase2;
   threat |= nearest(state, view.enemies_seen, state.x[base], state.y[base], close) != kNone;
   can(kDefend, free_hand && (threat || view.attacker != kNone));
-  const std::uint64_t enemy_troops = of_type(engine, state, 1 - seat, kMelee) |
-                                     of_type(engine, state, 1 - seat, kRange);
+  const std::uint64_t enemy_troops =
+      of_type(engine, state, 1 - seat, kMelee) | of_type(engine, state, 1 - seat, kRange);
   can(kFocusFire, troop && (view.enemies_seen & enemy_troops) != 0);
   return set;
 }
