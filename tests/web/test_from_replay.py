@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.games import replays
+from ludus.games import replays, spec
 from ludus.native import ReplayError
 from ludus.web.from_replay import FRAMES, recording_of
 from ludus.web.replay_page import to_html
@@ -58,9 +58,8 @@ def test_actions_go_by_the_names_of_the_spec() -> None:
 
 def test_of_several_orders_those_that_were_given_are_named() -> None:
     data = replays.record("minirts", {"commands": "combined"}, seed=5, bots=("uniform", "simple"))
-    orders = ("build_worker", "build_barrack", "build_melee_troop", "build_range_troop", "attack")
-    orders += ("attack_in_range", "hit_and_run", "defend", "focus_fire")
-    texts = Counter()
+    orders = [h.name for h in spec("minirts", {"commands": "combined"}).heads]
+    texts: Counter[int] = Counter()
     for raw, named in zip(replays.decisions(data), recording_of(data).decisions, strict=True):
         if raw.bot < 0:
             given = [o for o, yes in zip(orders, raw.action, strict=True) if yes]
