@@ -131,6 +131,7 @@ check: $(VENV)/installed structure ## lint, format and types of everything
 	@$(if $(CPP_FILES),$(BIN)/clang-format --dry-run --Werror $(CPP_FILES))
 	@$(BIN)/mypy
 	@$(BIN)/python -m tools.gen_docs --check
+	@$(BIN)/python -m tools.results --check
 
 .PHONY: format
 format: $(VENV)/installed ## rewrite sources in the house format
@@ -141,6 +142,7 @@ format: $(VENV)/installed ## rewrite sources in the house format
 .PHONY: docs
 docs: $(VENV)/installed ## the documentation in site/, tables generated from the games' specs
 	@$(BIN)/python -m tools.gen_docs
+	@$(BIN)/python -m tools.results
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site
 	@echo "open site/index.html"
 

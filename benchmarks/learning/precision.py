@@ -1,6 +1,6 @@
 """Does bfloat16 learn what float32 learns? The same preset under both, seed by seed, in turns.
 
-    python benchmarks/learning/precision.py --json benchmarks/results/precision.json
+    python benchmarks/learning/precision.py --json benchmarks/results/data/precision.json
 
 A run's learning curve is the mean return of the matches that ended, by decisions, brought to a common grid.
 Two numbers of it are compared between runs of one seed: the mean of the curve (how fast was it learned) and
