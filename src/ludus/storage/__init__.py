@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ludus.storage.checkpoints import Checkpoint, CheckpointStore, Pointer
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
-from ludus.storage.files import write_atomic
+from ludus.storage.files import read_bounded, write_atomic
 from ludus.storage.jsonl import JsonlWriter, read_jsonl
 from ludus.storage.references import is_reference, load_weights, resolve_weights
 from ludus.storage.rundir import RunDirectory, RunInfo, RunLog, utc_now
@@ -27,6 +27,7 @@ __all__ = [
     "encode_weights",
     "is_reference",
     "load_weights",
+    "read_bounded",
     "read_jsonl",
     "read_weights",
     "resolve_weights",

@@ -22,6 +22,7 @@ from ludus.flow.weights import Weights
 from ludus.storage.errors import CorruptFile, RunNotFound
 from ludus.storage.files import (
     TEMPORARY,
+    read_bounded,
     remove_directory,
     write_atomic,
     write_directory_atomic,
@@ -36,6 +37,7 @@ OPTIMIZER_FILE = "optimizer.safetensors"
 ROLLOUT_FILE = "rollout.safetensors"
 STATE_FILE = "state.json"
 MAX_STATE_BYTES = 64 << 20
+MAX_POINTER_BYTES = 1 << 12
 
 PointerName = Literal["best", "last"]
 
@@ -165,7 +167,7 @@ class CheckpointStore:
         """What ``name`` points at, None if nothing that is still there."""
         path = self.directory / f"{name}.json"
         try:
-            pointer = msgspec.json.decode(path.read_bytes(), type=Pointer)
+            pointer = msgspec.json.decode(read_bounded(path, MAX_POINTER_BYTES), type=Pointer)
         except FileNotFoundError:
             return None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -196,10 +198,8 @@ class CheckpointStore:
         path = folder / STATE_FILE
         if not path.is_file():
             raise CorruptFile(f"{path}: missing; the checkpoint was not written to its end")
-        if path.stat().st_size > MAX_STATE_BYTES:
-            raise CorruptFile(f"{path}: larger than {MAX_STATE_BYTES} bytes")
         try:
-            state = msgspec.json.decode(path.read_bytes(), type=StateFile)
+            state = msgspec.json.decode(read_bounded(path, MAX_STATE_BYTES), type=StateFile)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{path}: {error}") from error
         if state.schema != SCHEMA:

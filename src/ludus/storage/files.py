@@ -1,4 +1,4 @@
-"""Writing so that a whole file is never replaced by half of one.
+"""Reading no more than expected, and writing so that a whole file is never replaced by half of one.
 
 A file appears under its name only by ``rename``, after its bytes and then its directory have been
 fsynced. Whatever fails before (full disk, kill -9) leaves the previous file untouched and at most a
@@ -9,10 +9,29 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
+from ludus.storage.errors import CorruptFile
+
 TEMPORARY = ".tmp"
+
+
+def read_bounded(path: Path, limit: int) -> bytes:
+    """The whole content of ``path``, a regular file of at most ``limit`` bytes.
+
+    Raises ``CorruptFile`` for a longer file and for anything else (a pipe, a device), which is not read, and
+    ``OSError``.
+    """
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe without a writer must not hang
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise CorruptFile(f"{path}: not a regular file")
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise CorruptFile(f"{path}: more than {limit} bytes, expected at most {limit}")
+    return data
 
 
 def fsync_directory(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,11 +82,12 @@ def read_jsonl(path: Path) -> Iterator[Row]:
         return
     decoder = msgspec.json.Decoder(dict[str, object])
     with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                return
+        for number in itertools.count(1):
+            line = file.readline(MAX_LINE_BYTES + 1)
             if len(line) > MAX_LINE_BYTES:
                 raise CorruptFile(f"{path}:{number}: a line of more than {MAX_LINE_BYTES} bytes")
+            if not line.endswith(b"\n"):
+                return
             try:
                 yield decoder.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -14,11 +14,13 @@ import msgspec
 from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import DIGITS, CheckpointStore
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
-from ludus.storage.files import write_atomic
+from ludus.storage.files import read_bounded, write_atomic
 from ludus.storage.jsonl import JsonlWriter, Row
 from ludus.storage.tensors import encode_weights, read_weights
 
 SCHEMA = 1
+MAX_INFO_BYTES = 1 << 20
+MAX_CONFIG_BYTES = 1 << 20
 SUFFIX = ".safetensors"
 
 
@@ -83,12 +85,16 @@ class RunDirectory:
 
     def info(self) -> RunInfo:
         try:
-            info = msgspec.json.decode(self.info_path.read_bytes(), type=RunInfo)
+            info = msgspec.json.decode(read_bounded(self.info_path, MAX_INFO_BYTES), type=RunInfo)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{self.info_path}: {error}") from error
         if info.schema != SCHEMA:
             raise CorruptFile(f"{self.info_path}: schema {info.schema}, this version of ludus reads {SCHEMA}")
         return info
+
+    def config_bytes(self) -> bytes:
+        """Content of ``config.toml``. Raises ``CorruptFile`` for more bytes than a preset may have."""
+        return read_bounded(self.config, MAX_CONFIG_BYTES)
 
     def snapshot_path(self, version: int) -> Path:
         return self.snapshots / f"{version:0{DIGITS}d}{SUFFIX}"

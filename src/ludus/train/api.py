@@ -97,7 +97,7 @@ def resume_run(
     """
     observer = observer or SilentObserver()
     run = RunDirectory.open(run_dir)
-    preset = parse_preset(run.config.read_bytes(), str(run.config)).preset
+    preset = parse_preset(run.config_bytes(), str(run.config)).preset
     run = RunDirectory.open(run_dir, preset.run.keep_checkpoints)
     run.info()
     if more is not None:
@@ -230,7 +230,7 @@ def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
     config = run / "config.toml"
     if not config.is_file():
         return game, {}
-    preset = parse_preset(config.read_bytes(), str(config)).preset
+    preset = parse_preset(RunDirectory(run).config_bytes(), str(config)).preset
     if preset.game.name.endswith(".py"):
         game = preset.game.name
     return game, params_text(preset.game.params)

@@ -18,6 +18,8 @@ import msgspec.inspect as mi
 
 from ludus.algorithms.appo.config import AppoConfig
 from ludus.games import rulebook
+from ludus.storage.errors import StorageError
+from ludus.storage.files import read_bounded
 from ludus.train import schema
 from ludus.train.config import ParamValue, Preset
 from ludus.train.schema import Problem
@@ -98,7 +100,9 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
     path = find_preset(name)
     source = name if Path(name).is_file() else str(path)
     try:
-        raw = path.read_bytes()[: MAX_BYTES + 1]
+        raw = read_bounded(path, MAX_BYTES)
+    except StorageError as error:
+        raise PresetError([f"{error}; this is no preset"]) from None
     except OSError as error:
         raise PresetError([f"{source}: cannot be read ({error.strerror})"]) from None
     return _with_rulebook(parse_preset(raw, source=source, name=path.stem, overrides=overrides), path.parent)

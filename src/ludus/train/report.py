@@ -67,7 +67,7 @@ def report_text(run: RunDirectory, preset: Preset, reason: str) -> str:
     lines += [f"- seed {info.seed}, game {info.game} (spec {info.spec_hash}), started {info.started}"]
     lines += [f"- ludus {info.package_version}; " + ", ".join(f"{k} {v}" for k, v in info.versions.items())]
     lines += ["- " + ", ".join(f"{k}: {v}" for k, v in info.host.items()), ""]
-    lines += ["```toml", run.config.read_text(encoding="utf-8").rstrip(), "```", ""]
+    lines += ["```toml", run.config_bytes().decode().rstrip(), "```", ""]
     return "\n".join(lines)
 
 

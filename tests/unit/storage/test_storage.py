@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -91,10 +90,10 @@ def test_jsonl_names_the_bad_line(tmp_path: Path) -> None:
         list(read_jsonl(path))
 
 
-@given(st.binary(max_size=200))
+@given(data=st.binary(max_size=200))
 @settings(max_examples=200, deadline=None)
-def test_jsonl_reads_any_bytes_or_refuses(data: bytes) -> None:
-    path = Path(f"/tmp/ludus-jsonl-{os.getpid()}")
+def test_jsonl_reads_any_bytes_or_refuses(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.jsonl"
     path.write_bytes(data)
     try:
         rows = list(read_jsonl(path))

@@ -21,14 +21,16 @@ JSON = option("one JSON document on stdout")
 
 def read_replay(name: str) -> bytes:
     """The bytes of a replay file. Raises :class:`UserError`."""
+    from ludus.storage.errors import CorruptFile
+    from ludus.storage.files import read_bounded
+
     path = Path(name)
     if not path.is_file():
         raise UserError(f"{name}: no such replay file")
-    with path.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise UserError(f"{name}: larger than {MAX_BYTES} bytes; this is no replay")
-    return data
+    try:
+        return read_bounded(path, MAX_BYTES)
+    except CorruptFile as error:
+        raise UserError(f"{error}; this is no replay") from None
 
 
 class ReplayInfo(msgspec.Struct, frozen=True):

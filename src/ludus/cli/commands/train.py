@@ -12,6 +12,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
+from ludus.storage.rundir import RunDirectory
 from ludus.train.config import Preset
 from ludus.train.preset_file import Explained, LoadedPreset, explain, load_preset, parse_preset, to_toml
 from ludus.train.preset_game import check_game, effective_params
@@ -94,7 +95,7 @@ class Resume(msgspec.Struct, frozen=True):
             if key.replace("-", "_") not in RESUMABLE:
                 options = ", ".join("--" + p.replace("_", "-") for p in RESUMABLE)
                 raise UserError(f"--{key}: a resumed run keeps its settings; only {options} may change")
-        loaded = parse_preset(config.read_bytes(), str(config), overrides=self.overrides)
+        loaded = parse_preset(RunDirectory(run_dir).config_bytes(), str(config), overrides=self.overrides)
         check_game(loaded)
 
         from ludus.cli.live import make_view
@@ -150,12 +151,13 @@ def tell(result: RunResult, as_json: bool) -> None:
     if result.final:
         against = "" if result.final[0].alone else f" --against {result.final[0].against}"
     console.result(f"  ludus eval {result.run}@best{against} --matches 1000")
+    from ludus.cli.commands.replay import read_replay
     from ludus.games.replays import info
 
     replays = sorted(Path(result.run, "replays").glob("*.ludus"))
     if replays:
         shown = (
-            "info" if info(replays[0].read_bytes()).format == 2 else "to-html"
+            "info" if info(read_replay(str(replays[0]))).format == 2 else "to-html"
         )  # Python games have no page
         console.result(f"  ludus replay {shown} {replays[0]}")
     console.result(f"  ludus resume {result.run} --run.max-minutes {2 * max(1, round(result.minutes))}")

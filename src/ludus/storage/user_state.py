@@ -1,0 +1,84 @@
+"""What belongs to a user and to no run: keys and records, in a folder that nobody else can read or write.
+
+``$LUDUS_STATE_DIR``, else ``$XDG_STATE_HOME/ludus``, else ``~/.local/state/ludus``. The folder has mode 0700
+and its files 0600. Content that others could have written proves nothing, so it is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from ludus.storage.errors import StorageError
+from ludus.storage.files import TEMPORARY, fsync_directory, read_bounded
+
+ENVIRONMENT = "LUDUS_STATE_DIR"
+
+
+def state_folder() -> Path:
+    """The folder's path; it need not exist yet."""
+    named = os.environ.get(ENVIRONMENT, "")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_STATE_HOME", "")
+    return (Path(base) if base else Path.home() / ".local" / "state") / "ludus"
+
+
+def read_private(name: str, limit: int) -> bytes | None:
+    """Content of the file ``name`` (relative to the folder), None where there is none.
+
+    Raises ``StorageError`` for a file of more than ``limit`` bytes, and where the folder or the file belongs
+    to another user or may be written by one.
+    """
+    folder = state_folder()
+    path = folder / name
+    for place in (folder, *reversed([p for p in path.parents if folder in p.parents]), path):
+        try:
+            _check_private(place)
+        except FileNotFoundError:
+            return None
+    return read_bounded(path, limit)
+
+
+def write_private(name: str, data: bytes, *, replace: bool = True) -> bool:
+    """Writes the file ``name`` whole, its folders made where they are missing.
+
+    With ``replace=False`` an existing file stays as it is and False is returned: the first of several
+    processes decides. Raises ``StorageError`` as :func:`read_private` does, and ``OSError``.
+    """
+    folder = state_folder()
+    path = folder / name
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    for place in (folder, *reversed([p for p in path.parents if folder in p.parents])):
+        place.mkdir(mode=0o700, exist_ok=True)
+        _check_private(place)
+    aside = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY}")
+    aside.unlink(missing_ok=True)
+    fd = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        if replace:
+            os.replace(aside, path)
+        else:
+            try:
+                os.link(aside, path)
+            except FileExistsError:
+                return False
+    finally:
+        aside.unlink(missing_ok=True)
+    fsync_directory(path.parent)
+    return True
+
+
+def _check_private(path: Path) -> None:
+    """Raises ``StorageError`` for what another user owns or may write, ``FileNotFoundError``."""
+    about = path.stat()
+    if about.st_uid != os.geteuid() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise StorageError(
+            f"{path}: another user may write it, so it proves nothing; expected mode 0700 (folders) or 0600 "
+            f"(files) and this user as owner: chmod go-rwx {path}"
+        )

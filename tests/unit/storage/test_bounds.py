@@ -1,0 +1,115 @@
+"""No file is read further than a file of its kind may be long."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ludus.storage import (
+    CheckpointStore,
+    CorruptFile,
+    RunDirectory,
+    RunInfo,
+    StorageError,
+    read_jsonl,
+    user_state,
+)
+from ludus.storage.files import read_bounded
+from ludus.train.preset_file import PresetError, load_preset
+
+LONG = 1 << 40  # bytes of a sparse file: reading it whole ends in a MemoryError
+
+
+def sparse(path: Path) -> Path:
+    """A file that says it is a tebibyte long and takes no room."""
+    with path.open("wb") as file:
+        file.truncate(LONG)
+    return path
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDirectory:
+    info = RunInfo(1, "0.1.0", "tic_tac_toe", "0" * 16, 1, "2026-01-01T00:00:00Z", ("ludus", "train"))
+    return RunDirectory.create(tmp_path / "run", "[game]\nname = 'tic_tac_toe'\n", info)
+
+
+READS: dict[str, tuple[str, Callable[[RunDirectory], object]]] = {
+    "run.json": ("run.json", lambda run: run.info()),
+    "config.toml": ("config.toml", lambda run: run.config_bytes()),
+    "best.json": ("checkpoints/best.json", lambda run: run.checkpoints.pointer("best")),
+    "metrics.jsonl": ("metrics.jsonl", lambda run: list(read_jsonl(run.metrics))),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_files_of_a_run_have_a_limit(run: RunDirectory, name: str) -> None:
+    file, read = READS[name]
+    sparse(run.path / file)
+    with pytest.raises(CorruptFile, match=rf"{Path(file).name}.*more than \d+ bytes"):
+        read(run)
+
+
+def test_the_state_of_a_checkpoint_has_a_limit(tmp_path: Path) -> None:
+    folder = tmp_path / "000000001"
+    folder.mkdir()
+    sparse(folder / "state.json")
+    with pytest.raises(CorruptFile, match="more than 67108864 bytes, expected at most 67108864"):
+        CheckpointStore(tmp_path).load_state(1)
+
+
+def test_a_preset_has_a_limit(tmp_path: Path) -> None:
+    with pytest.raises(PresetError, match=r"long\.toml: more than 1048576 bytes"):
+        load_preset(str(sparse(tmp_path / "long.toml")))
+
+
+def test_a_file_of_the_limit_is_read_and_one_byte_more_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"x" * 10)
+    assert read_bounded(path, 10) == b"x" * 10
+    with pytest.raises(CorruptFile, match="more than 9 bytes, expected at most 9"):
+        read_bounded(path, 9)
+
+
+@pytest.mark.timeout(20)
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        with pytest.raises(CorruptFile, match="not a regular file"):
+            read_bounded(path, 10)
+
+
+def test_a_users_state_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "state" / "ludus"
+    monkeypatch.setenv("LUDUS_STATE_DIR", str(folder))
+    assert user_state.read_private("runs/a", 10) is None
+    assert user_state.write_private("runs/a", b"first")
+    assert not user_state.write_private("runs/a", b"second", replace=False)
+    assert user_state.read_private("runs/a", 10) == b"first"
+    assert user_state.write_private("runs/a", b"third")
+    assert user_state.read_private("runs/a", 10) == b"third"
+    assert [p.name for p in (folder / "runs").iterdir()] == ["a"]
+    modes = {p: stat.S_IMODE(p.stat().st_mode) for p in (folder, folder / "runs", folder / "runs" / "a")}
+    assert list(modes.values()) == [0o700, 0o700, 0o600]
+    with pytest.raises(CorruptFile, match="more than 4 bytes"):
+        user_state.read_private("runs/a", 4)
+    for place in modes:
+        place.chmod(modes[place] | stat.S_IWGRP)
+        with pytest.raises(StorageError, match="another user may write it"):
+            user_state.read_private("runs/a", 10)
+        place.chmod(modes[place])
+
+
+def test_where_a_users_state_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LUDUS_STATE_DIR", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", "/state")
+    assert user_state.state_folder() == Path("/state/ludus")
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert user_state.state_folder() == Path("/home/somebody/.local/state/ludus")
+    monkeypatch.setenv("LUDUS_STATE_DIR", "/elsewhere")
+    assert user_state.state_folder() == Path("/elsewhere")
