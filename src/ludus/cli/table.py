@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 DESCRIPTION = (
-    "Raises game-playing policies: fast simulation, reinforcement learning, leagues, search, ratings."
+    "Trains game-playing agents: fast simulation, reinforcement learning, self-play, search, ratings."
 )
 
 

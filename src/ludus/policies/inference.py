@@ -51,7 +51,7 @@ class Inference:
     """
 
     def __init__(self, network: ResidualNetwork, precision: str = "float32", rows: int = 0) -> None:
-        self.device, self.rows = network.device, 0
+        self.device, self.rows = network.device, rows
         shape = (network.height, network.width)
         self.dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
         channels = network.stem.convolution.in_channels
@@ -61,10 +61,10 @@ class Inference:
                 module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
         self._graph = self._compiled(folded, torch.zeros((2, channels, *shape)))
         fuses = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+        self._fused: torch.jit.ScriptModule | None = None
         if rows > 0 and self.device.type == "cpu" and fuses:
             with _fusion():
                 self._fused = self._compiled(folded, torch.zeros((rows, channels, *shape)))
-            self.rows = rows
 
     def _compiled(self, folded: nn.Module, example: Tensor) -> torch.jit.ScriptModule:
         ready = self._ready(example)
@@ -82,7 +82,8 @@ class Inference:
 
     def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         with torch.inference_mode():
-            graph = self._fused if len(planes) == self.rows else self._graph
+            fused = self._fused if len(planes) == self.rows else None
+            graph = self._graph if fused is None else fused
             policy, value = graph(self._ready(planes))
         return policy, value
 

@@ -136,6 +136,8 @@ def _carry_out(
         trainer = Trainer(preset, parts, run, observer, sinks, checkpoint)
     try:
         observer.on_start(run.path, preset, trainer.parts.spec)
+        if note := hardware.device_note(preset.run):
+            observer.on_message(note)
         final = trainer.run()
         state = trainer.state
         trainer.write_report()

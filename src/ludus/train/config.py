@@ -94,6 +94,7 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``target``: the run also ends once the lower bound of the win rate reaches it against every
     opponent of an evaluation; in a game of one seat, that of the mean return (0 = off). Schedules run
     over ``max_steps`` if that is set, else over ``max_minutes``.
+    ``device``: ``auto`` is the processor. ``cuda`` is experimental: it has not been measured on a card.
     """
 
     seed: Natural = 1

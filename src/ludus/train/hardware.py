@@ -32,12 +32,22 @@ def pool_thread_count(preset: Preset) -> int:
 
 
 def device_name(config: RunConfig) -> str:
-    """``cpu`` or ``cuda``. Raises ``ConfigError`` when a GPU is asked for and none is there."""
+    """``cpu`` or ``cuda``; ``auto`` is the processor. Raises ``ConfigError`` when a GPU is asked for and
+    none is there.
+    """
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ConfigError('run.device = "cuda": no GPU that torch can use is there; use "auto" or "cpu"')
-    if config.device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    return config.device
+    return "cpu" if config.device == "auto" else config.device
+
+
+def device_note(config: RunConfig) -> str:
+    """A line about a GPU that ``auto`` leaves alone; empty where there is none or it was not asked."""
+    if config.device == "auto" and torch.cuda.is_available():
+        return (
+            'the GPU of this machine is not used: run.device = "auto" means the processor; '
+            "CUDA is experimental, ask for it with --run.device cuda"
+        )
+    return ""
 
 
 def has_fast_bfloat16() -> bool:
@@ -55,7 +65,7 @@ def precision_name(config: RunConfig, device: str) -> str:
     if config.precision != "auto":
         return config.precision
     if device == "cuda":
-        return "bfloat16" if torch.cuda.is_bf16_supported() else "float32"
+        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
     return "bfloat16" if has_fast_bfloat16() else "float32"
 
 

@@ -427,6 +427,16 @@ def test_a_search_evaluates_policy_and_value_alone() -> None:
     assert names[0] == names[1]
 
 
+@pytest.mark.parametrize("rows", [0, 4])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_an_empty_batch_has_empty_answers(precision: str, rows: int) -> None:
+    network = make_network(PLAIN, SPEC, 3)
+    assert isinstance(network, ResidualNetwork)
+    policy, value = Inference(network, precision, rows)(torch.rand(0, 18, 5, 5))
+    assert policy.shape == (0, 26)
+    assert value.shape == (0,)
+
+
 def test_weights_with_heads_load_and_those_from_before_there_were_heads_too(tmp_path: Path) -> None:
     own = learner(HEADS)
     save_weights(own.weights(), tmp_path / "heads.safetensors")
