@@ -129,8 +129,9 @@ def test_komi_changes_in_the_middle_of_a_match() -> None:
 
 
 def test_scores_and_dead_stones() -> None:
-    # Black has the left, White the right; a black stone stands inside White's area without hope.
-    for scoring, score, dead in (("tromp_taylor", "B+13", ""), ("chinese", "W+7", "J1")):
+    # Black has the left (36 points), White the right (45); a black stone stands inside White's area without
+    # hope. While it lives, the empty points around it are nobody's: 37 points against 14. Komi is 7.
+    for scoring, score, dead in (("tromp_taylor", "B+16", ""), ("chinese", "W+16", "J1")):
         e = engine(scoring=scoring, komi="7")
         for row in range(1, 10):
             for column, colour in (("D", "b"), ("E", "w")):
@@ -140,7 +141,7 @@ def test_scores_and_dead_stones() -> None:
         for stone in ("G2", "G4", "G6", "H2", "H8"):
             ok(e, f"play w {stone}")
         ok(e, "play b J1")
-        del score
+        assert ok(e, "final_score") == score
         assert ok(e, "final_status_list dead") == dead
         assert ok(e, "final_status_list seki") == ""
         assert ("J1" in ok(e, "final_status_list alive").split()) == (dead == "")
