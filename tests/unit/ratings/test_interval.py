@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ludus.ratings import wilson_interval
+from ludus.ratings import mean_interval, wilson_interval
 
 Z95 = 1.959963984540054
 
@@ -49,3 +49,28 @@ def test_nothing_known_without_matches() -> None:
 def test_refuses(wins: int, matches: int, confidence: float) -> None:
     with pytest.raises(ValueError, match="must lie"):
         wilson_interval(wins, matches, confidence)
+
+
+# Student's t, two-sided, by degrees of freedom: a published table (Fisher and Yates 1963, table III).
+T95 = {
+    1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228,
+    11: 2.201, 12: 2.179, 13: 2.160, 15: 2.131, 20: 2.086, 30: 2.042, 60: 2.000, 120: 1.980,
+}  # fmt: skip
+T99 = {15: 2.947, 20: 2.845, 30: 2.750, 60: 2.660}
+
+
+@pytest.mark.parametrize(
+    ("confidence", "freedom", "t"),
+    [(0.95, n, t) for n, t in T95.items()] + [(0.99, n, t) for n, t in T99.items()],
+)
+def test_means_have_students_interval(confidence: float, freedom: int, t: float) -> None:
+    """n values have n - 1 degrees of freedom; the half width is t s / sqrt(n), s over n - 1."""
+    n = freedom + 1
+    values = [float(i * i % 7) for i in range(n)]
+    mean = sum(values) / n
+    deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / freedom)
+    got = mean_interval(values, confidence)
+    assert got.mean == pytest.approx(mean)
+    assert got.deviation == pytest.approx(deviation)
+    for half in (got.high - mean, mean - got.low):
+        assert half * math.sqrt(n) / deviation == pytest.approx(t, abs=1e-3)
