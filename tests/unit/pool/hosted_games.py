@@ -154,4 +154,34 @@ class Duel:
             out[0] = 0
 
 
+class Wages:
+    """Two seats, four ticks. Seat 0 acts at each; seat 1 at the last two alone. Every tick pays 1 and 10."""
+
+    def __init__(self) -> None:
+        self.truncated, self.tick = False, 0
+
+    @property
+    def spec(self) -> GameSpec:
+        return declare("wages", observation=[tensor("tick", (1,))], heads=[HeadSpec("move", 2)], seats=2)
+
+    def reset(self, seed: int) -> None:
+        self.tick = 0
+
+    def to_act(self) -> Sequence[int]:
+        return (0, 1) if self.tick >= 2 else (0,)
+
+    def step(self, actions: Ints) -> bool:
+        self.tick += 1
+        return self.tick == 4
+
+    def rewards(self, out: Floats) -> None:
+        out[...] = 1.0, 10.0
+
+    def outcome(self, out: Floats) -> None:
+        out[...] = 0.0
+
+    def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        out["tick"][...] = self.tick
+
+
 GAME = Walk

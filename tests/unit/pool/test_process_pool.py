@@ -24,6 +24,7 @@ from ludus.pool.process import ProcessPool
 GAMES = Path(__file__).parent / "hosted_games.py"
 WALK = str(GAMES)
 DUEL = "tests.unit.pool.hosted_games:Duel"
+WAGES = "tests.unit.pool.hosted_games:Wages"
 ONE = Lineup((SeatPlan((Controller(policy=0),)),))
 TWO = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(policy=1),))))
 Act = Callable[[StepBatch], None]
@@ -160,6 +161,19 @@ def test_two_seats_take_turns_and_change_places() -> None:
     ends = slab.terminated.reshape(64, 4, 2)
     assert (ends[:, :, 0] == ends[:, :, 1]).all()  # both seats had decided by then
     assert slab.reward.sum() == 0
+
+
+def test_rewards_count_from_a_rows_first_decision_on() -> None:
+    """A match's result counts everything; a row without a decision has nothing to be rewarded for."""
+    with ProcessPool(WAGES, {}, TWO, matches=2, groups=1, workers=0, seed=1) as pool:
+        slab = pool.slab(8)
+        results = play(pool, slab)
+    assert slab.active[:8, 0].tolist() == [1] * 8
+    assert slab.active[:8, 1].tolist() == [0, 0, 1, 1] * 2
+    assert slab.first[:8, 1].tolist() == [0, 0, 1, 0] * 2
+    assert slab.reward[:, 0].tolist() == [1.0] * 8
+    assert slab.reward[:, 1].tolist() == [0.0, 0.0, 10.0, 10.0] * 2
+    assert {r.returns for r in results} == {(4.0, 40.0)}
 
 
 # ---- games that go wrong ---------------------------------------------------------------------------

@@ -114,6 +114,40 @@ def test_every_policy_decides_for_its_own_rows() -> None:
     collector.pool.close()
 
 
+class OpinionatedActor(CountingActor):
+    """Values what it has no memory of at 100."""
+
+    def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
+        return np.float32(100.0) + super().value(obs, memory, first)
+
+
+def test_what_was_cut_off_is_valued_by_the_policy_that_decided_with_its_memory() -> None:
+    """The value of a last observation is 100 and the decisions of the match that was cut off."""
+    lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(policy=1),))))
+    pool = NativePool("tic_tac_toe", {}, lineup, matches=8, groups=2, threads=0, seed=4, truncate_ticks=4)
+    collector = Collector(pool, {0: OpinionatedActor(), 1: CountingActor(1)})
+    slab = Slab(GAME, STEPS, pool.rows)
+    valued = {0: 0, 1: 0}
+    for _ in range(3):
+        collector.collect(slab)
+        for row in range(slab.rows):
+            decided, policy = 0, -1  # since the last end in this slab; a match that began before is left out
+            for t in range(STEPS):
+                if slab.active[t, row]:
+                    decided = 1 if slab.first[t, row] else decided + 1 if decided else 0
+                    policy = int(slab.policy[t, row])
+                if slab.truncated[t, row]:
+                    expected = 100.0 + decided if policy == 0 else 0.0
+                    if decided:
+                        assert slab.final_value[t, row] == expected
+                        valued[policy] += 1
+                    decided = 0
+                else:
+                    assert slab.final_value[t, row] == 0.0
+    assert min(valued.values()) > 10
+    pool.close()
+
+
 def test_state_round_trip_and_refusal() -> None:
     collector, _, _ = play(0, 2, Controller(bot="random"))
     state = collector.state()

@@ -1,0 +1,138 @@
+"""One update of APPO against plain float64 loops: statistics, advantages, clipping, schedules, shuffles."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+
+from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.appo.learner import AppoLearner
+from ludus.flow import Slab
+from ludus.policies.config import PolicyConfig
+from tests.unit.synthetic import act, make_spec, random_slab, tensor
+
+SPEC = make_spec((tensor("counts", "u8", (7,), scale=0.01), tensor("numbers", "f32", (6,))), (4, 1, 3))
+POLICY = PolicyConfig(dense=(16,), hidden=(24,), memory_size=12)
+STEPS, ROWS = 10, 24
+
+
+def make_learner(memory: str = "none", **changes: object) -> AppoLearner:
+    config = msgspec.convert({"minibatches": 1, "micro_batch": 4096, **changes}, AppoConfig)
+    return AppoLearner(config, msgspec.structs.replace(POLICY, memory=memory), SPEC, seed=1)
+
+
+def played(learner: AppoLearner, seed: int) -> Slab:
+    """Every row decides at every step."""
+    slab = random_slab(SPEC, STEPS, ROWS, seed)
+    act(learner.network, slab, seed, learner.version)
+    return slab
+
+
+def test_observation_statistics_are_those_of_every_decision_that_was_learned_from() -> None:
+    learner = make_learner()
+    seen: list[list[float]] = []
+    for seed in range(3):
+        slab = played(learner, seed)
+        learner.update(slab)
+        for t in range(STEPS):
+            for row in range(ROWS):
+                counts = [0.01 * float(x) for x in slab.obs["counts"][t, row]]
+                seen.append(counts + [float(x) for x in slab.obs["numbers"][t, row]])
+    assert learner.network.normaliser is not None
+    count = len(seen)
+    for column, (mean, variance) in enumerate(
+        zip(learner.network.normaliser.mean.tolist(), learner.network.normaliser.variance.tolist())
+    ):
+        values = [row[column] for row in seen]
+        expected = sum(values) / count
+        assert mean == pytest.approx(expected, abs=1e-5)
+        assert variance == pytest.approx(sum((v - expected) ** 2 for v in values) / count, rel=1e-4)
+    assert float(learner.network.normaliser.count) == count
+
+
+def advantages(slab: Slab, discount: float, decay: float) -> np.ndarray:
+    """Generalised advantage estimates of rows that always decide, one number at a time."""
+    out = np.zeros((STEPS, ROWS))
+    for row in range(ROWS):
+        later = 0.0
+        for t in reversed(range(STEPS)):
+            follows = float(slab.value[t + 1, row])
+            if slab.terminated[t, row]:
+                follows, later = 0.0, 0.0
+            elif slab.truncated[t, row]:
+                follows, later = float(slab.final_value[t, row]), 0.0
+            delta = float(slab.reward[t, row]) + discount * follows - float(slab.value[t, row])
+            later = delta + discount * decay * later
+            out[t, row] = later
+    return out
+
+
+@pytest.mark.parametrize("standardised", [True, False])
+def test_policy_loss_is_that_of_advantages_with_mean_0_and_deviation_1(standardised: bool) -> None:
+    learner = make_learner(normalise_advantages=standardised, discount=0.9, gae_lambda=0.8)
+    slab = played(learner, 1)
+    slab.reward[:] = 3.0 + 5.0 * slab.reward
+    shift = np.random.default_rng(2).normal(size=slab.logp.shape).astype(np.float32) * 0.3
+    slab.logp += shift  # the behaviour policy was another one: ratio exp(-shift)
+    advantage = advantages(slab, 0.9, 0.8)
+    if standardised:
+        advantage = (advantage - advantage.mean()) / advantage.std()
+    total = 0.0
+    for a, s in zip(advantage.ravel().tolist(), shift.ravel().tolist()):
+        ratio = math.exp(-s)
+        total -= min(ratio * a, min(max(ratio, 0.8), 1.2) * a)
+    assert learner.update(slab).policy_loss == pytest.approx(total / advantage.size, abs=1e-4)
+
+
+@pytest.mark.parametrize(("bound", "share"), [(0.5, 0.5), (2.0, 1.0), (0.0, 1.0)])
+def test_gradients_longer_than_the_bound_are_cut_to_it(bound: float, share: float) -> None:
+    """Adam's first moment after one step is (1 - beta1) times the gradient. ``bound``: in norms."""
+    norm = make_learner(max_grad_norm=0.0).update(played(make_learner(), 1)).grad_norm
+    learner = make_learner(max_grad_norm=bound * norm)
+    stats = learner.update(played(learner, 1))
+    assert stats.grad_norm == pytest.approx(norm, rel=1e-5)  # what is reported is not cut
+    assert float(learner.adam.first.norm()) == pytest.approx((1.0 - 0.9) * share * norm, rel=1e-4)
+
+
+@pytest.mark.parametrize(("progress", "constant"), [(0.0, 0.1), (0.25, 0.3), (1.0, 0.9)])
+def test_entropy_coefficient_moves_to_its_final_value(progress: float, constant: float) -> None:
+    def gradient(begin: float, end: float) -> np.ndarray:
+        """Of the first minibatch, times 1 - beta1."""
+        learner = make_learner(entropy_coefficient=begin, entropy_coefficient_final=end, max_grad_norm=0.0)
+        with torch.no_grad():  # a uniform policy's entropy has no slope
+            next(learner.network.policy_head.parameters()).mul_(40.0)
+        learner.update(played(learner, 1), progress)
+        return learner.adam.first.numpy().copy()
+
+    falling = gradient(0.1, 0.9)
+    np.testing.assert_allclose(falling, gradient(constant, constant), atol=1e-6)
+    assert np.abs(falling - gradient(0.5, 0.5)).max() > 1e-4
+
+
+@pytest.mark.parametrize("memory", ["none", "gru"])
+def test_every_epoch_of_every_version_is_shuffled_anew(memory: str) -> None:
+    """An epoch's minibatches share out all decisions (rows, with memory), in an order of its own."""
+    learner = make_learner(memory, epochs=2, minibatches=3)
+    name = "_moment_gradient" if memory == "none" else "_row_gradient"
+    original = getattr(learner, name)
+    parts: list[list[int]] = []
+
+    def note(batch: object, index: np.ndarray, *rest: object) -> None:
+        parts.append(index.tolist())
+        original(batch, index, *rest)
+
+    setattr(learner, name, note)
+    for seed in range(3):
+        learner.update(played(learner, seed))
+    assert len(parts) == 3 * 2 * 3
+    epochs = [[n for part in parts[i : i + 3] for n in part] for i in range(0, len(parts), 3)]
+    units = STEPS * ROWS if memory == "none" else ROWS
+    for epoch in epochs:
+        assert sorted(epoch) == list(range(units))
+    assert len({tuple(e) for e in epochs}) == len(epochs)
+    firsts = [set(parts[i]) for i in range(0, len(parts), 3)]
+    assert len({frozenset(f) for f in firsts}) == len(firsts)  # the minibatches differ, not their order alone
