@@ -108,6 +108,12 @@ sanitize: $(VENV)/installed ## C++ tests under address, undefined-behaviour and 
 	@tools/test_cpp.sh asan
 	@tools/test_cpp.sh tsan
 
+.PHONY: test-all
+test-all: $(VENV)/installed ## everything, for a nightly run: make test, test-slow and sanitize, each to its end
+	@failed=; for part in test test-slow sanitize; do \
+		$(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
+	done; [ -z "$$failed" ] || { echo "failed: make$$failed" >&2; exit 1; }
+
 .PHONY: determinism
 determinism: $(VENV)/installed ## the pinned hash of MiniRTS with GCC -O3 and -O0, Clang, and the sanitizers
 	@tools/system_packages.sh clang tsan
