@@ -24,6 +24,7 @@ import msgspec
 
 from ludus.flow.spec import GameSpec
 from ludus.games.adapters import ADAPTERS
+from ludus.games.typed_import import import_typed
 from ludus.native import ParamError
 
 if TYPE_CHECKING:
@@ -120,10 +121,7 @@ def _factory(reference: str) -> Callable[..., PythonGame]:
         module = _load_file(Path(reference))
     else:
         module_name, _, name = reference.partition(":")
-        try:
-            module = importlib.import_module(module_name)
-        except ImportError as error:
-            raise ParamError(f"{reference}: {error}") from error
+        module = import_typed(module_name, reference)
     factory: Callable[..., PythonGame] | None = getattr(module, name, None)
     if not callable(factory):
         hint = f"end the file with {ATTRIBUTE} = MyGame" if name == ATTRIBUTE else "name a class in it"

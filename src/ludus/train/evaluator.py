@@ -187,7 +187,7 @@ def play_matches(
         slab = pool.slab(STEPS)
         while not pool.finished and not (should_stop and should_stop()):
             results += collector.collect(slab).results
-    return sorted(map(_tried, results), key=lambda r: r.match)
+    return sorted((_tried(r, spec.name) for r in results), key=lambda r: r.match)
 
 
 def _check_random_start(ticks: int, spec: GameSpec, *sides: Player) -> None:
@@ -202,11 +202,11 @@ def _check_random_start(ticks: int, spec: GameSpec, *sides: Player) -> None:
             )
 
 
-def _tried(result: MatchResult) -> MatchResult:
+def _tried(result: MatchResult, game: str) -> MatchResult:
     """The replay of a Python game says whether its match comes out the same again."""
     if not result.replay:
         return result
-    return msgspec.structs.replace(result, replay=replays.tried(result.replay))
+    return msgspec.structs.replace(result, replay=replays.tried(result.replay, game))
 
 
 def _bots_only(pool: Pool, should_stop: Callable[[], bool] | None) -> list[MatchResult]:

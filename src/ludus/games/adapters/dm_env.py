@@ -7,7 +7,6 @@ depends on its seed; elsewhere it is made once.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,6 +25,7 @@ from ludus.games.python_game import (
     declared_params,
     typed_params,
 )
+from ludus.games.typed_import import import_typed
 
 
 class DmEnvGame:
@@ -76,10 +76,7 @@ class DmEnvMaker:
         module_name, colon, attribute = name.partition(":")
         if not colon:
             raise ValueError(f"dm_env/{name}: expected dm_env/MODULE:FUNCTION")
-        try:
-            self._create = getattr(importlib.import_module(module_name), attribute, None)
-        except ModuleNotFoundError as error:
-            raise ValueError(f"dm_env/{name}: {error}") from None
+        self._create = getattr(import_typed(module_name, f"dm_env/{name}"), attribute, None)
         if not callable(self._create):
             raise ValueError(f"dm_env/{name}: {module_name} has no {attribute}")
         self.seeded = "seed" in inspect.signature(self._create).parameters

@@ -27,6 +27,7 @@ from ludus.games.python_game import (
     declared_params,
     typed_params,
 )
+from ludus.games.typed_import import import_typed
 
 if TYPE_CHECKING:
     import gymnasium
@@ -123,15 +124,13 @@ class GymnasiumMaker:
     def __init__(self, environment: str, params: Mapping[str, str]) -> None:
         import gymnasium
 
-        self._id = environment
+        module, colon, self._id = environment.rpartition(":")
+        if colon:  # the module registers the environment; Gymnasium's registry has it without the prefix
+            import_typed(module, f"gymnasium/{environment}")
         try:
-            if ":" in environment:
-                gymnasium.make(environment, disable_env_checker=True).close()
-            registered = gymnasium.spec(environment)
+            registered = gymnasium.spec(self._id)
         except gymnasium.error.Error as error:
-            raise ValueError(f"gymnasium/{environment}: {error}{_near(environment)}") from None
-        except ModuleNotFoundError as error:
-            raise ValueError(f"gymnasium/{environment}: {error}") from None
+            raise ValueError(f"gymnasium/{environment}: {error}{_near(self._id, module + colon)}") from None
         self._vectorised = registered.vector_entry_point is not None
         limit = registered.max_episode_steps or 0
         try:
@@ -237,13 +236,13 @@ def _labels(env: gymnasium.Env[Any, Any]) -> tuple[str, ...]:
     return tuple(str(m).lower() for m in meanings()) if callable(meanings) else ()
 
 
-def _near(environment: str) -> str:
+def _near(environment: str, prefix: str) -> str:
     import difflib
 
     import gymnasium
 
     near = difflib.get_close_matches(environment, list(gymnasium.registry), n=1, cutoff=0.6)
-    return f" (did you mean gymnasium/{near[0]}?)" if near else ""
+    return f" (did you mean gymnasium/{prefix}{near[0]}?)" if near else ""
 
 
 def maker(name: str, params: Mapping[str, str]) -> GymnasiumMaker:

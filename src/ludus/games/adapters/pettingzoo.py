@@ -8,7 +8,6 @@ in the length of flat observations: shorter ones are padded, and what is padded 
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +26,7 @@ from ludus.games.python_game import (
     declared_params,
     typed_params,
 )
+from ludus.games.typed_import import import_typed
 
 MASK = "action_mask"
 _API = ParamSpec(
@@ -155,10 +155,7 @@ class PettingZooMaker:
 
     def __init__(self, name: str, params: Mapping[str, str]) -> None:
         module_name = name if "." in name else "pettingzoo." + name.replace("/", ".")
-        try:
-            module = importlib.import_module(module_name)
-        except ModuleNotFoundError as error:
-            raise ValueError(f"pettingzoo/{name}: {error}") from None
+        module = import_typed(module_name, f"pettingzoo/{name}")
         parallel, turns = getattr(module, "parallel_env", None), getattr(module, "env", None)
         if parallel is None and turns is None:
             raise ValueError(f"pettingzoo/{name}: {module_name} has neither parallel_env nor env")

@@ -1,8 +1,9 @@
 """Any game as an environment of Gymnasium: ``gymnasium.make("ludus/minirts-v1", opponent="simple")``.
 
 The environment's agent has one seat; the others are bots of the game, or chance. Legality is in
-``info["action_mask"]``, in the form that ``action_space.sample`` takes; an illegal choice is replaced by the
-first legal one and ``info["illegal"]`` says so (``illegal="raise"`` refuses it instead).
+``info["legal"]``, the whole mask as a policy reads it, and in ``info["action_mask"]``, in the form that
+``action_space.sample`` takes. An illegal choice is replaced by the first legal one and ``info["illegal"]``
+says so (``illegal="raise"`` refuses it instead).
 """
 
 from __future__ import annotations
@@ -20,27 +21,49 @@ from ludus.flow.masks import legal_choices
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.exports.match import make_match, unpack_one
+from ludus.games.exports.picture import Picture, picture
 from ludus.games.exports.spaces import (
     Illegal,
     action_space,
     decision_of,
     mask_of,
     observation_space,
+    possible_of,
     within,
 )
 
 Observation = dict[str, Array]
+RENDER_MODES = ("rgb_array",)
+
+
+def _check_render_mode(mode: str | None) -> str | None:
+    if mode is not None and mode not in RENDER_MODES:
+        raise ValueError(f"render_mode = {mode!r}: expected None or {RENDER_MODES[0]!r}")
+    return mode
 
 
 class LudusEnv(gymnasium.Env[Observation, Any]):
-    """One match at a time, seen from ``seat``. Parameters of the rules are further keyword arguments."""
+    """One match at a time, seen from ``seat``. Parameters of the rules are further keyword arguments.
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own form
+    ``frame_skip``: ticks between two decisions of the seat (0 = the game's default; compiled games alone).
+    ``render_mode="rgb_array"``: ``render()`` returns a picture of the observation.
+    """
+
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 10}  # noqa: RUF012 - Gymnasium's own form
 
     def __init__(
-        self, game: str, *, seat: int = 0, opponent: str = "", illegal: Illegal = "replace", **params: object
+        self,
+        game: str,
+        *,
+        seat: int = 0,
+        opponent: str = "",
+        illegal: Illegal = "replace",
+        render_mode: str | None = None,
+        frame_skip: int = 0,
+        **params: object,
     ) -> None:
-        self._match = make_match(game, params, [seat], opponent)
+        self.render_mode = _check_render_mode(render_mode)
+        self._match = make_match(game, params, [seat], opponent, frame_skip)
         spec = self._match.spec
         if not 0 <= seat < spec.seats:
             raise ValueError(f"seat = {seat}: {spec.name} has seats 0 to {spec.seats - 1}")
@@ -48,7 +71,6 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
         self._space = observation_space(spec)
         self.observation_space = self._space  # type: ignore[assignment]
         self.action_space = action_space(spec)
-        self.render_mode = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -82,12 +104,28 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
             info,
         )
 
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """``bool[choices of all heads]``, as MaskablePPO of sb3-contrib asks for it.
+
+        Of heads that depend on others: what is legal after some choice of those. Raises ``ValueError`` where a
+        head is continuous.
+        """
+        return np.concatenate(possible_of(self.game_spec, self._match.legal(self.seat)))
+
+    def render(self) -> Picture | None:  # type: ignore[override]
+        """``uint8[H, W, 3]`` with ``render_mode="rgb_array"``: what the seat sees now."""
+        if self.render_mode is None:
+            gymnasium.logger.warn('render() without a mode: make the environment with render_mode="rgb_array"')
+            return None
+        return picture(self.game_spec, self._match.observe(self.seat))
+
     def _see(self) -> Observation:
         return within(self._space, self._match.observe(self.seat))
 
     def _info(self) -> dict[str, Any]:
-        mask = mask_of(self.game_spec, self._match.legal(self.seat))
-        return {} if mask is None else {"action_mask": mask}
+        legal = self._match.legal(self.seat)
+        mask = mask_of(self.game_spec, legal)
+        return {"legal": legal} if mask is None else {"legal": legal, "action_mask": mask}
 
     def close(self) -> None:
         self._match.close()
@@ -97,10 +135,15 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
     """``num_envs`` matches of a compiled game on ``threads`` threads, stepped by one call.
 
     A match that ended begins anew in the same step; its last observation is in ``info["final_obs"]``: arrays
-    over all environments that mean something where ``info["_final_obs"]`` is true.
+    over all environments that mean something where ``info["_final_obs"]`` is true. ``render_mode`` and
+    ``frame_skip`` are those of :class:`LudusEnv`; ``render()`` returns a picture for each environment.
     """
 
-    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
+    metadata = {  # noqa: RUF012
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 10,
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
 
     def __init__(
         self,
@@ -110,8 +153,11 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         seat: int = 0,
         opponent: str = "",
         threads: int = 0,
+        render_mode: str | None = None,
+        frame_skip: int = 0,
         **params: object,
     ) -> None:
+        self.render_mode = _check_render_mode(render_mode)
         name, native = registry.find(game)
         self._spec = registry.spec(game, params)
         spec = self._spec
@@ -122,7 +168,8 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
             raise ValueError(f"opponent = {opponent}: {name} has {', '.join(bots)}")
         bot = bots.index(opponent) if opponent else 0
         self._plans = [
-            ([(-1, 0, 1.0, "")] if s == seat else [(bot, -1, 1.0, "")], 0, -1, 0) for s in range(spec.seats)
+            ([(-1, 0, 1.0, "")], frame_skip, -1, 0) if s == seat else ([(bot, -1, 1.0, "")], 0, -1, 0)
+            for s in range(spec.seats)
         ]
         self._native, self._name, self._params = native, name, registry.text_params(params)
         self._threads = threads
@@ -216,7 +263,18 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         return out
 
     def _info(self) -> dict[str, Any]:
-        return {"action_mask": self._slab.mask[self._t].astype(np.int8)}
+        mask = self._slab.mask[self._t]
+        return {"legal": mask.copy(), "action_mask": mask.astype(np.int8)}
+
+    def render(self) -> tuple[Picture, ...] | None:
+        """A picture of what each environment's seat sees, with ``render_mode="rgb_array"``."""
+        if self.render_mode is None:
+            return None
+        seen = self._see()
+        return tuple(
+            picture(self._spec, {name: array[n] for name, array in seen.items()})
+            for n in range(self.num_envs)
+        )
 
     def close(self, **kwargs: Any) -> None:
         if self._pool is not None:

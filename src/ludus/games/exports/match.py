@@ -61,11 +61,23 @@ def make_match(
     params: Mapping[str, object] | None = None,
     seats: Sequence[int] | None = None,
     opponent: str = "",
+    frame_skip: int = 0,
 ) -> Match:
-    """A match of ``game``, every seat the caller's unless told otherwise. Raises ``ParamError``."""
+    """A match of ``game``.
+
+    Args:
+        seats: Seats that the caller plays (default: all).
+        opponent: Who plays the others.
+        frame_skip: Ticks between two decisions of the caller's seats (0 = the game's default). A Python game
+            takes it as its own parameter of that name.
+
+    Raises:
+        ParamError: Unknown game, parameter, value or opponent.
+    """
     if registry.is_python(game):
-        return PythonMatch(game, params or {}, seats, opponent or RANDOM)
-    return NativeMatch(game, params or {}, seats, opponent)
+        given = {**(params or {}), **({"frame_skip": frame_skip} if frame_skip else {})}
+        return PythonMatch(game, given, seats, opponent or RANDOM)
+    return NativeMatch(game, params or {}, seats, opponent, frame_skip)
 
 
 def unpack_one(t: TensorSpec, packed: Array) -> Array:
@@ -85,7 +97,12 @@ class NativeMatch(Match):
     """A compiled game, played by a pool of one slot in the calling thread."""
 
     def __init__(
-        self, game: str, params: Mapping[str, object], seats: Sequence[int] | None, opponent: str
+        self,
+        game: str,
+        params: Mapping[str, object],
+        seats: Sequence[int] | None,
+        opponent: str,
+        frame_skip: int = 0,
     ) -> None:
         self._name, self._native = registry.find(game)
         self._params = registry.text_params(params)
@@ -101,7 +118,9 @@ class NativeMatch(Match):
         self._random = [] if inside else [s for s in range(self.spec.seats) if s not in self._seats]
         mine = {*self._seats, *self._random}
         self._plans = [
-            ([(-1, 0, 1.0, "")] if s in mine else [(bots.index(inside), -1, 1.0, "")], 0, -1, 0)
+            ([(-1, 0, 1.0, "")], frame_skip if s in self._seats else 0, -1, 0)
+            if s in mine
+            else ([(bots.index(inside), -1, 1.0, "")], 0, -1, 0)
             for s in range(self.spec.seats)
         ]
         self._pool: core.PoolHandle | None = None

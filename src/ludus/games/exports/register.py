@@ -1,22 +1,31 @@
-"""Registers every compiled game with Gymnasium. Gymnasium calls it by an entry point when it is imported."""
+"""Registers every compiled game with Gymnasium; ``import ludus.gymnasium`` calls it."""
 
 from __future__ import annotations
+
+import warnings
 
 _HOME = "ludus.games.exports.gymnasium"
 
 
 def register_all() -> list[str]:
-    """``ludus/NAME-vVERSION`` of every game that this installation has; ids that exist stay. Returns all."""
+    """``ludus/NAME-vVERSION`` of every game that this installation has; ids that exist stay. Returns all.
+
+    An installed game whose module cannot be used is left out with a warning.
+    """
     from gymnasium.envs.registration import register, registry
 
-    from ludus.games.registry import find, is_python, list_games, spec
+    from ludus.games.registry import is_python, list_games, spec
+    from ludus.native import ParamError
 
     ids = []
     for name in list_games():
         if is_python(name):
             continue
-        find(name)
-        version = spec(name).version
+        try:
+            version = spec(name).version
+        except ParamError as error:
+            warnings.warn(f"not registered with Gymnasium: {error}", RuntimeWarning, stacklevel=2)
+            continue
         full = f"ludus/{name}-v{version}"
         ids.append(full)
         if full not in registry:

@@ -71,11 +71,24 @@ def mask_of(spec: GameSpec, mask: npt.NDArray[np.uint8]) -> Any:
     """
     if any(h.kind != "discrete" for h in spec.heads):
         return None
-    parts = [possible_choices(spec, mask, k).astype(np.int8) for k in range(len(spec.heads))]
-    for part in parts:
-        if not part.any():  # a head that does not matter now
-            part[0] = 1
+    parts = [part.astype(np.int8) for part in possible_of(spec, mask)]
     return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+def possible_of(spec: GameSpec, mask: npt.NDArray[np.uint8]) -> list[npt.NDArray[np.bool_]]:
+    """``bool[size]`` of each head: choices that are legal, after some choice of the heads it depends on.
+
+    At least one choice of every head is true. Raises ``ValueError`` where a head is continuous.
+    """
+    parts = []
+    for k, head in enumerate(spec.heads):
+        if head.kind != "discrete":
+            raise ValueError(f"{spec.name}: head {head.name} is continuous; it has no mask")
+        part = possible_choices(spec, mask, k)
+        if not part.any():  # a head that does not matter now
+            part[0] = True
+        parts.append(part)
+    return parts
 
 
 def decision_of(
