@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import gymnasium
 import numpy as np
 import pytest
+import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.env_util import make_vec_env
 
@@ -69,7 +69,7 @@ def test_an_environment_that_a_package_of_the_user_registers(package: Path) -> N
 def test_a_module_that_is_not_there_or_that_raises_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("1 / 0\n")
     for name, expected in {
-        "gymnasium/nowhere:Corridor-v0": "gymnasium/nowhere:Corridor-v0: No module named 'nowhere'; searched: ",
+        "gymnasium/nowhere:Corridor-v0": "Corridor-v0: No module named 'nowhere'; searched: ",
         "gymnasium/broken:Corridor-v0": "importing broken failed: ZeroDivisionError",
         "nowhere.games:Nim": "nowhere.games:Nim: No module named 'nowhere'; searched: ",
         "dm_env/nowhere:make": "dm_env/nowhere:make: No module named 'nowhere'",
@@ -87,33 +87,39 @@ def test_our_games_by_their_documented_names(tmp_path: Path) -> None:
         'one = gymnasium.make("ludus/minirts-v1", opponent="simple")\n'
         'many = gymnasium.make_vec("ludus/tic_tac_toe-v1", num_envs=3)\n'
         "print(one.reset(seed=1)[1]['legal'].shape, many.reset(seed=1)[1]['legal'].shape)\n"
-        "print('ludus/go-v1' in ludus.gymnasium.ids)\n",
+        "print('ludus/connect_four-v1' in ludus.gymnasium.ids)\n",
     )
     assert said.splitlines()[0].endswith("(3, 9)")
     assert said.splitlines()[1] == "True"
-    python(tmp_path, 'import gymnasium\ngymnasium.make("ludus.gymnasium:ludus/connect_four-v1").reset(seed=1)\n')
+    python(
+        tmp_path, 'import gymnasium\ngymnasium.make("ludus.gymnasium:ludus/connect_four-v1").reset(seed=1)\n'
+    )
 
 
 def test_stable_baselines3_learns_tic_tac_toe_in_three_lines(tmp_path: Path) -> None:
     said = python(
         tmp_path,
         "from stable_baselines3 import PPO\n"
-        'model = PPO("MultiInputPolicy", "ludus.gymnasium:ludus/tic_tac_toe-v1", n_steps=256, seed=1)\n'
-        "model.learn(5_000)\n"
-        "import numpy as np\n"
-        "print(np.mean([e['r'] for e in model.ep_info_buffer]))\n",
+        'model = PPO("MultiInputPolicy", "ludus.gymnasium:ludus/tic_tac_toe-v1", n_steps=512, n_epochs=6,'
+        " learning_rate=1e-3, seed=1)\n"
+        "from stable_baselines3.common.evaluation import evaluate_policy\n"
+        "print(evaluate_policy(model, model.get_env(), 150)[0])\n"
+        "model.learn(2_500)\n"
+        "print(evaluate_policy(model, model.get_env(), 150)[0])\n",
     )
-    # A uniform player wins no more than it loses against random play, for illegal choices cost nothing.
-    assert float(said.split()[-1]) > 0.4, said
+    before, after = map(float, said.split())
+    assert after > before + 0.25, said
 
 
 def test_masked_training_draws_legal_choices_alone() -> None:
     """MaskablePPO asks ``action_masks()``; heads of MiniRTS depend on each other and have several."""
+    torch.set_num_threads(1)
     kwargs = {"illegal": "raise"}
     envs = make_vec_env("ludus.gymnasium:ludus/tic_tac_toe-v1", n_envs=2, env_kwargs=kwargs)
     MaskablePPO("MultiInputPolicy", envs, n_steps=64, seed=1).learn(256)  # raises at an illegal choice
-    made = LudusEnv("minirts", opponent="simple")
+    made = LudusEnv("minirts", opponent="simple", commands="units")
     _, info = made.reset(seed=1)
+    assert len(made.game_spec.heads) > 1
     masks = made.action_masks()
     assert masks.dtype == np.bool_
     assert masks.shape == (sum(h.size for h in made.game_spec.heads),)
@@ -128,9 +134,12 @@ def test_render_modes() -> None:
         made.reset(seed=1)
         first = made.render()
         assert first is not None
-        assert (first.dtype, first.ndim, first.shape[2]) == (np.uint8, 3, 3)
+        assert first.dtype == np.uint8
+        assert (first.ndim, first.shape[2]) == (3, 3)
         made.step(made.action_space.sample())
-        assert (made.render() != first).any()
+        second = made.render()
+        assert second is not None
+        assert (second != first).any()
     assert LudusEnv("tic_tac_toe", render_mode=None).render_mode is None
     many = LudusVectorEnv("tic_tac_toe", 3, render_mode="rgb_array")
     many.reset(seed=1)
@@ -140,8 +149,6 @@ def test_render_modes() -> None:
     for make in (LudusEnv, LudusVectorEnv):
         with pytest.raises(ValueError, match="render_mode = 'human': expected None or 'rgb_array'"):
             make("tic_tac_toe", render_mode="human")
-    with pytest.warns(UserWarning, match="render_mode='human'"), pytest.raises(ValueError, match="human"):
-        gymnasium.make("ludus.gymnasium:ludus/tic_tac_toe-v1", render_mode="human")
 
 
 def test_the_frame_skip_of_the_seat_is_the_callers() -> None:

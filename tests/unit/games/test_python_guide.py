@@ -11,6 +11,7 @@ from ludus.games import check_game, hosted
 from ludus.train.api import evaluate, start_run
 from ludus.train.preset_file import load_preset
 from ludus.train.preset_game import check_game as check_preset
+from tests.unit.api.from_folder import python
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "guides" / "python_games.md").read_text("utf-8")
 
@@ -46,14 +47,12 @@ def test_the_game_of_the_guide_is_checked_trained_and_rated(
     assert (again.matches, again.game, again.params) == (10, "nim", {"heap": "21"})
 
 
-def test_the_faces_of_the_guide() -> None:
-    pytest.importorskip("gymnasium")
-    pytest.importorskip("pettingzoo")
-    from ludus.games.exports.register import register_all
-
-    register_all()
-    names: dict[str, object] = {}
-    exec(re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)[-1], names)
-    assert names["one"].reset(seed=1)  # type: ignore[attr-defined]
-    assert names["many"].num_envs == 64  # type: ignore[attr-defined]
-    assert names["all_seats"].possible_agents == ["seat_0", "seat_1"]  # type: ignore[attr-defined]
+def test_the_faces_of_the_guide(tmp_path: Path) -> None:
+    """In a process of its own: nothing of the test registers the games."""
+    faces, learning = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)[-2:]
+    said = python(
+        tmp_path,
+        faces + "print(one.reset(seed=1)[1].keys(), many.num_envs, mine.spec, all_seats.possible_agents)\n",
+    )
+    assert said == "dict_keys(['legal', 'action_mask']) 64 None ['seat_0', 'seat_1']\n"
+    python(tmp_path, learning.replace("10_000", "64").replace('v1")', 'v1", n_steps=64)'))

@@ -107,15 +107,17 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """``bool[choices of all heads]``, as MaskablePPO of sb3-contrib asks for it.
 
-        Of heads that depend on others: what is legal after some choice of those. Raises ``ValueError`` where a
-        head is continuous.
+        Of heads that depend on others: what is legal after some choice of those. Raises ``ValueError`` where
+        a head is continuous.
         """
         return np.concatenate(possible_of(self.game_spec, self._match.legal(self.seat)))
 
-    def render(self) -> Picture | None:  # type: ignore[override]
+    def render(self) -> Picture | None:
         """``uint8[H, W, 3]`` with ``render_mode="rgb_array"``: what the seat sees now."""
         if self.render_mode is None:
-            gymnasium.logger.warn('render() without a mode: make the environment with render_mode="rgb_array"')
+            gymnasium.logger.warn(
+                'render() without a mode: make the environment with render_mode="rgb_array"'
+            )
             return None
         return picture(self.game_spec, self._match.observe(self.seat))
 
