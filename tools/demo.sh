@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # From a built environment to a trained MiniRTS player (`make demo`): trains, rates, leaves a replay to watch.
 #
-# LUDUS_DEMO_ARGS adds options to the training (--run.max-minutes 2), LUDUS_DEMO_MATCHES changes the 1,000 matches.
+# LUDUS_DEMO_ARGS adds options to the training (--run.max-minutes 2), LUDUS_DEMO_MATCHES changes the 1,000 final
+# matches.
 set -eu
 cd "$(dirname "$0")/.."
 bin=$(cd "${VENV:-.venv}/bin" && pwd)
@@ -11,18 +12,14 @@ matches=${LUDUS_DEMO_MATCHES:-1000}
 began=$SECONDS
 
 echo
-echo "== 1/3 Training on MiniRTS against SIMPLE, some minutes. Ctrl-C saves; make demo starts over."
+echo "== 1/2 Training on MiniRTS against SIMPLE, some minutes, then $matches matches against SIMPLE, which decides"
+echo "   every 50 ticks like the player does. Ctrl-C saves; make demo starts over."
 # shellcheck disable=SC2086 # options, separated by spaces
-"$ludus" train presets/minirts.toml --run-dir "$run" ${LUDUS_DEMO_ARGS:-}
+"$ludus" train presets/minirts.toml --run-dir "$run" --evaluation.final-matches "$matches" ${LUDUS_DEMO_ARGS:-}
 
 echo
-echo "== 2/3 $matches matches against SIMPLE, which decides every 50 ticks like the player does"
-"$ludus" eval "$run@best" --game minirts --against simple --matches "$matches" \
-  --record "$run/replays/demo" --record-matches 20
-
-echo
-echo "== 3/3 A match to watch"
-replay=$("$bin/python" tools/pick_replay.py "$run"/replays/demo/*.ludus)
+echo "== 2/2 A match to watch"
+replay=$("$bin/python" tools/pick_replay.py "$run"/replays/*.ludus)
 "$ludus" replay to-html "$replay" --out "$run/replay.html"
 
 cat <<EOF

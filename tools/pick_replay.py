@@ -19,9 +19,14 @@ def pick(files: list[Path]) -> Path:
     won = [
         f
         for info, f in infos
-        if any(o > 0 and p.startswith("policy") for o, p in zip(info.outcome, info.players))
+        if any(o > 0 and _learned(player) for o, player in zip(info.outcome, info.players))
     ]
     return won[len(won) // 2] if won else infos[-1][1]
+
+
+def _learned(player: str) -> bool:
+    """Whether the name of a player is that of weights and not of a bot."""
+    return "@" in player or player.startswith(("policy", "version"))
 
 
 if __name__ == "__main__":

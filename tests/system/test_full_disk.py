@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -66,10 +67,12 @@ print("ended:", result.reason)
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def small_disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A file system of one megabyte, or of so many as the test says."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    size = getattr(request, "param", 1)
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}m", "tmpfs", str(disk)]
     try:
         mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
     except OSError:
@@ -112,3 +115,105 @@ def test_files_that_may_not_grow(tmp_path: Path) -> None:
 def test_full_disk(small_disk: Path) -> None:
     run = small_disk / "run"
     check(run, run_until_it_ends(run, "fill"))
+
+
+OFTEN = "[run]\ncheckpoint_every_minutes = 0.00001"  # after every update
+BOT = PRESET.replace("[run]", OFTEN)
+SELF_PLAY = """
+[game]
+name = "tic_tac_toe"
+[algorithm]
+name = "alphazero"
+batch = 32
+round_positions = 60
+reuse = 1.0
+window_games_min = 10
+statistics_batches = 2
+[search]
+visits = 4
+[self_play]
+slots = 8
+[policy]
+blocks = 1
+filters = 8
+value_hidden = 8
+[evaluation]
+matches = 0
+final_matches = 4
+against = ["random"]
+visits = 1
+[run]
+max_steps = 1500
+threads = 1
+precision = "float32"
+""".replace("[run]", OFTEN)
+
+# The disk is full from update 3 to update 6; the process is killed once a checkpoint was written after that.
+FULL_FOR_A_MOMENT = """
+import os, signal, sys
+from pathlib import Path
+from ludus.train.api import start_run
+from ludus.train.observer import SilentObserver
+from ludus.train.preset_file import parse_preset
+
+run, filler = Path(sys.argv[1]), Path(sys.argv[1]).parent / "filler"
+
+class Moment(SilentObserver):
+    updates, freed = 0, False
+    def on_update(self, metrics):
+        self.updates += 1
+        if self.updates == 3:
+            with open(filler, "wb", buffering=0) as file:
+                try:
+                    while True:
+                        file.write(bytes(4096))
+                except OSError:
+                    pass
+        if self.updates == 6:
+            filler.unlink()
+            self.freed = True
+    def on_checkpoint(self, path, version):
+        if self.freed:
+            os.kill(os.getpid(), signal.SIGKILL)
+    def on_message(self, text):
+        print(text, flush=True)
+
+start_run(parse_preset(sys.stdin.buffer.read(), "preset").preset, run, observer=Moment())
+"""
+
+
+@pytest.mark.parametrize("small_disk", [8], indirect=True)
+@pytest.mark.parametrize(
+    ("preset", "refused"),
+    [
+        (BOT, ""),
+        (BOT.replace('name = "random"', 'name = "past"\npast_every = 2\npast_window = 8'), "snapshots/"),
+        (SELF_PLAY, "games/"),
+        (SELF_PLAY.replace("reuse", "gate = true\ngate_matches = 2\ngate_score = 0.0\nreuse"), "snapshots/"),
+    ],
+    ids=["a bot", "past opponents", "self-play", "a gate"],
+)
+def test_a_disk_that_is_full_for_a_moment_costs_nothing(small_disk: Path, preset: str, refused: str) -> None:
+    """The checkpoint after that moment can be gone on with: every file that it refers to is there."""
+    run = small_disk / "run"
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_FOR_A_MOMENT, str(run)],
+        input=preset.encode(),
+        capture_output=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode() + done.stdout.decode()
+    problems = [line for line in done.stdout.decode().splitlines() if line.startswith("problem:")]
+    assert any("No space left on device" in p and "the run goes on" in p for p in problems)
+    if refused:
+        assert any(
+            f"{run}/{refused}" in p and "tried again before the next checkpoint" in p for p in problems
+        )
+        assert any(f"it needs {run}/" in p for p in problems)
+    resumed = subprocess.run(
+        [sys.executable, "-m", "ludus.cli", "resume", str(run)], capture_output=True, timeout=240, check=False
+    )
+    assert resumed.returncode == 0, resumed.stderr.decode()
+    assert b"problem" not in resumed.stdout + resumed.stderr
+    assert b"max_steps = 1500 reached" in resumed.stdout

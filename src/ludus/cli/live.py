@@ -143,7 +143,7 @@ class LineView(SilentView):
         )
 
     def on_evaluation(self, evaluation: EvaluationMetrics) -> None:
-        what = "final matches" if evaluation.final else "evaluation"
+        what = "final matches" if evaluation.final else "play-off" if evaluation.playoff else "evaluation"
         results = "; ".join(
             f"{'mean return' if r.alone else r.against} {interval_text(r)}" for r in evaluation.results
         )

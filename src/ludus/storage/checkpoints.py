@@ -87,6 +87,8 @@ class CheckpointStore:
         if keep < 1:
             raise ValueError(f"keep at least one checkpoint, got keep={keep}")
         self.directory, self.keep = directory, keep
+        #: Versions that stay besides the newest ``keep`` and the one that ``best`` names.
+        self.pinned: frozenset[int] = frozenset()
 
     def path(self, version: int) -> Path:
         return self.directory / f"{version:0{DIGITS}d}"
@@ -221,7 +223,7 @@ class CheckpointStore:
 
     def _prune(self) -> None:
         best = self.pointer("best")
-        kept = self.versions()[-self.keep :] + ([best.version] if best else [])
+        kept = {*self.versions()[-self.keep :], *self.pinned} | ({best.version} if best else set())
         for version in self.versions():
             if version not in kept:
                 with contextlib.suppress(OSError):  # a folder too many is better than an ended run

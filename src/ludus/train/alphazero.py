@@ -27,14 +27,16 @@ from ludus.policies.residual import ResidualNetwork
 from ludus.search import NEVER_RESIGN, Games
 from ludus.search.network import NetworkEvaluator
 from ludus.search.text import Seen
-from ludus.storage import Checkpoint, CorruptFile, RunDirectory, StorageError
+from ludus.storage import Checkpoint, CorruptFile, RunDirectory, RunNotFound, StorageError
 from ludus.storage.games import GameFiles
 from ludus.train.alphazero_parts import (
     SCHEMA,
     AlphaZeroParts,
     AlphaZeroState,
     fitting,
+    last_session,
     make_plays,
+    moved_threshold,
     read_games,
 )
 from ludus.train.base import RunBase, Seeded
@@ -52,9 +54,6 @@ from ludus.train.wiring import network_of as network_of_weights
 
 BLOCK = 1 << 15  # positions that are led to at once
 RESIGN_MEMORY = 2500  # never-resign matches that tell the threshold (ELF OpenGo)
-RESIGN_ENOUGH = 50
-RESIGN_STEP = 0.05  # most that the threshold moves a round
-RESIGN_HIGHEST = -0.5
 POLL_S = 0.01
 
 
@@ -85,6 +84,7 @@ class AlphaZeroTrainer(RunBase):
             self.log.event("started", seed=preset.run.seed)
             parts.learner.publish(None)
             parts.learner.version = 0
+            self._take_in_later()
         else:
             self._resume(checkpoint)
         self._random = np.random.Generator(
@@ -122,20 +122,37 @@ class AlphaZeroTrainer(RunBase):
         self._lowest = np.zeros(0, np.float32) if lowest is None else np.asarray(lowest, np.float32)
         self.state = state
         self.log.rewind(state.log_sizes)
-        window = self.parts.window
-        kept = [(n, read_games(self.files, n, self.parts.spec)) for n in state.chunks]
+        window, missing = self.parts.window, []
+        kept: list[tuple[int, Games]] = []
+        for number in state.chunks:
+            try:
+                kept.append((number, read_games(self.files, number, self.parts.spec)))
+            except RunNotFound:
+                missing.append(self.files.path(number).name)
+        if missing:
+            self._problem(
+                f"{self.files.folder}: {', '.join(missing)} missing; the run goes on without these matches"
+            )
         # All matches count that there ever were, or the window would be cut to its share of itself.
         window.total_games = state.games - sum(len(games) for _, games in kept)
+        state.chunks = []
         for number, games in kept:
             self._take_in(number, games)
-        # Matches that were finished after the checkpoint are as good as any: nothing of them is lost.
-        late = [n for n in self.files.numbers() if n >= state.next_chunk]
-        for number in late:
+        self._take_in_later()
+        self.log.event("resumed", version=checkpoint.version, steps=state.budget.steps, games=state.games)
+
+    def _take_in_later(self) -> None:
+        """Matches that were finished after the checkpoint are as good as any: nothing of them is lost.
+
+        Matches of a session are numbered apart from those of every session that left matches on disk.
+        """
+        state = self.state
+        for number in (n for n in self.files.numbers() if n >= state.next_chunk):
             games = read_games(self.files, number, self.parts.spec)
             self._count(games)
             self._take_in(number, games)
             state.next_chunk = number + 1
-        self.log.event("resumed", version=checkpoint.version, steps=state.budget.steps, games=state.games)
+        state.session = max([state.session, *(last_session(c.games) + 1 for c in self.parts.window.chunks)])
 
     def _playing_network(self) -> ResidualNetwork:
         """The weights that play: the learner's newest, or those that the gate let through last.
@@ -147,7 +164,12 @@ class AlphaZeroTrainer(RunBase):
             return learner.playing
         if self.state.playing == learner.version:
             return acting_copy(learner.playing)
-        weights = self.run_dir.load_snapshot(self.state.playing)
+        try:
+            weights = self.run_dir.load_snapshot(self.state.playing)
+        except RunNotFound as error:
+            self._problem(f"{error}; version {learner.version} plays in place of {self.state.playing}")
+            self.state.playing = learner.version
+            return acting_copy(learner.playing)
         network = network_of_weights(weights, self.parts.spec, f"snapshot {self.state.playing}")
         assert isinstance(network, ResidualNetwork)
         return network.to(self.parts.device)
@@ -234,10 +256,7 @@ class AlphaZeroTrainer(RunBase):
         state = self.state
         number = state.next_chunk
         state.next_chunk += 1
-        try:
-            self.files.write(number, games.columns())
-        except OSError as error:
-            self._problem(f"matches {number} were not written: {error.strerror or error}")
+        self._write_needed(self.files.path(number), lambda: self.files.write(number, games.columns()))
         self._count(games)
         self._take_in(number, games)
 
@@ -257,21 +276,15 @@ class AlphaZeroTrainer(RunBase):
 
     def _take_in(self, number: int, games: Games) -> None:
         parts = self.parts
-        left = parts.window.add(number, games, parts.ends(games) if parts.learns_ends else None)
-        kept = {c.number for c in parts.window.chunks}
-        self.state.chunks = sorted(kept)
-        # Files go only when no checkpoint on disk needs them any more: with the next one that is written.
-        self._left = sorted({*getattr(self, "_left", []), *left})
+        parts.window.add(number, games, parts.ends(games) if parts.learns_ends else None)
+        # Files of chunks that have left go when no checkpoint needs them: with the next one that is written.
+        self.state.chunks = sorted(c.number for c in parts.window.chunks)
 
     def _move_resign(self) -> None:
-        """Towards the value that at most ``resign_errors`` of the winners ever saw, a step at a time."""
         settings = self.preset.self_play
-        if not settings.resign or len(self._lowest) < RESIGN_ENOUGH:
-            return
-        wanted = float(np.quantile(self._lowest, settings.resign_errors))
-        wanted = min(max(wanted, NEVER_RESIGN), RESIGN_HIGHEST)
-        now = self.state.resign_below
-        self.state.resign_below = min(max(wanted, now - RESIGN_STEP), now + RESIGN_STEP)
+        if settings.resign:
+            now = self.state.resign_below
+            self.state.resign_below = moved_threshold(now, self._lowest, settings.resign_errors)
 
     # ---- learning --------------------------------------------------------------------------------
 
@@ -319,10 +332,14 @@ class AlphaZeroTrainer(RunBase):
         return Weights(msgspec.structs.replace(newest.meta, version=version), tensors)
 
     def _snapshot(self, weights: Weights) -> None:
-        try:
-            self.run_dir.save_snapshot(weights)
-        except OSError as error:
-            self._problem(f"weights {weights.meta.version} were not written: {error.strerror or error}")
+        path = self.run_dir.snapshot_path(weights.meta.version)
+        self._write_needed(path, lambda: self.run_dir.save_snapshot(weights))
+
+    def _referred_to(self) -> set[Path]:
+        needed = {self.files.path(n) for n in self.state.chunks}
+        if self.config.gate:
+            needed.add(self.run_dir.snapshot_path(self.state.playing))
+        return needed
 
     def _passes_gate(self, candidate: ResidualNetwork) -> bool:
         state = self.state
@@ -372,11 +389,14 @@ class AlphaZeroTrainer(RunBase):
         return path
 
     def _after_checkpoint(self) -> None:
-        """Removes files of matches that no checkpoint on disk refers to."""
+        """Removes files of matches that no checkpoint refers to which the run could be resumed from.
+
+        Others are kept for their weights alone.
+        """
         store = self.run_dir.checkpoints
         needed: set[int] = set(self.state.chunks)
         playing = {self.state.playing}
-        for version in store.versions():
+        for version in store.versions()[-store.keep :]:
             try:
                 old = msgspec.json.decode(store.load_state(version), type=AlphaZeroState)
             except (StorageError, msgspec.DecodeError):

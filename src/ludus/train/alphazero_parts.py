@@ -22,6 +22,7 @@ from ludus.search import NEVER_RESIGN, Games, SearchError, SelfPlay
 from ludus.search.network import NetworkEvaluator
 from ludus.storage import CorruptFile
 from ludus.storage.games import GameFiles, GamesMeta
+from ludus.train.candidates import Candidate
 from ludus.train.config import Preset
 from ludus.train.errors import ConfigError, RunFailed
 from ludus.train.hardware import device_name, precision_name, thread_count
@@ -31,6 +32,10 @@ from ludus.train.wiring import SEED_NETWORK, SEED_POOL, derive_seed, resolve_spe
 
 SCHEMA = 1
 SESSION_SHIFT = 40  # matches of one process are numbered from session << 40
+SESSIONS = 1 << 12  # numbers stay below 2^52: the core takes them as doubles
+RESIGN_ENOUGH = 50  # matches before the threshold moves
+RESIGN_STEP = 0.05  # most that the threshold moves a round
+RESIGN_HIGHEST = -0.5
 
 
 class AlphaZeroState(msgspec.Struct):
@@ -52,6 +57,7 @@ class AlphaZeroState(msgspec.Struct):
     evaluation_due: bool = False
     best_score: float | None = None
     best_version: int = -1
+    candidates: list[Candidate] = []  # best first
     log_sizes: dict[str, int] = {}
     learner: dict[str, int] = {}
 
@@ -147,9 +153,31 @@ def fitting() -> Iterator[None]:
 def read_games(files: GameFiles, number: int, spec: GameSpec) -> Games:
     """The matches of a file. Raises ``CorruptFile`` or ``RunNotFound``."""
     try:
-        return Games.check(files.read(number), spec.mask_size)
+        games = Games.check(files.read(number), spec.mask_size)
     except ValueError as error:
         raise CorruptFile(f"{files.path(number)}: {error}") from error
+    if last_session(games) >= SESSIONS:
+        raise CorruptFile(f"{files.path(number)}: a match of session {last_session(games)}")
+    return games
+
+
+def last_session(games: Games) -> int:
+    """The newest process that played one of the matches, -1 without any."""
+    return int(games.match.max()) >> SESSION_SHIFT if len(games) else -1
+
+
+def moved_threshold(now: float, lowest: npt.NDArray[np.float32], errors: float) -> float:
+    """The value below which seats give up, moved from ``now`` towards the one that at most ``errors`` of
+    the winners ever saw, a step at a time.
+
+    Args:
+        lowest: ``[M]``, the lowest value that the winner's searches gave in each of the matches in which
+            nobody may give up. ``now`` stands while there are fewer than ``RESIGN_ENOUGH``.
+    """
+    if len(lowest) < RESIGN_ENOUGH:
+        return now
+    wanted = min(max(float(np.quantile(lowest, errors)), NEVER_RESIGN), RESIGN_HIGHEST)
+    return min(max(wanted, now - RESIGN_STEP), now + RESIGN_STEP)
 
 
 def build_alphazero(preset: Preset) -> AlphaZeroParts:

@@ -4,6 +4,7 @@ of evaluations.
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -17,12 +18,13 @@ from typing import Protocol
 import msgspec
 
 from ludus.storage import Pointer, RunDirectory, RunLog, StorageError
+from ludus.train.candidates import Candidate, best_candidates, score_of
 from ludus.train.config import Preset
 from ludus.train.errors import Interrupted, RunFailed
 from ludus.train.evaluation import ALONE, EvalResult
 from ludus.train.evaluator import Player
 from ludus.train.observer import EvaluationMetrics, Observer, UpdateMetrics
-from ludus.train.referee import FINAL, Referee
+from ludus.train.referee import FINAL, PLAYOFF, Referee
 from ludus.train.report import write_report
 from ludus.train.sinks import Sink
 from ludus.train.stopping import Budget, progress, reason_to_stop
@@ -42,6 +44,7 @@ class RunState(Protocol):
     evaluation_due: bool
     best_score: float | None
     best_version: int
+    candidates: list[Candidate]
 
 
 class RunBase(ABC):
@@ -58,6 +61,7 @@ class RunBase(ABC):
         self.reason = ""
         self._interrupted = False
         self._reported_problem = ""
+        self._unwritten: dict[Path, Callable[[], object]] = {}
         self._mark = self._saved_at = time.perf_counter()
 
     # ---- what a kind of run does its own way -----------------------------------------------------
@@ -84,6 +88,10 @@ class RunBase(ABC):
         """Raises ``OSError``."""
 
     @abstractmethod
+    def _referred_to(self) -> set[Path]:
+        """Files outside the checkpoint without which the present state cannot be resumed."""
+
+    @abstractmethod
     def _after_checkpoint(self) -> None:
         """Removes what no checkpoint on disk needs any more."""
 
@@ -101,6 +109,7 @@ class RunBase(ABC):
         Raises ``Interrupted`` after Ctrl-C (the run was saved) and ``RunFailed`` when training cannot go on.
         """
         self._mark = time.perf_counter()
+        self._pin_candidates()
         with self._signals():
             while not (reason := reason_to_stop(self.preset.run, self.state.budget)):
                 self._between_rounds()
@@ -143,12 +152,23 @@ class RunBase(ABC):
             return
         state.evaluations += 1
         state.evaluation_due = False
-        score = self.judged(version, results, number, state.budget, state.best_score)
-        if score is not None:
+        score = score_of(results)
+        # Weights that no checkpoint has (the disk was full) cannot become the best.
+        saved = version in self.run_dir.checkpoints.versions()
+        best = saved and (state.best_score is None or score > state.best_score)
+        if saved:
+            known = state.candidates
+            if not known and state.best_score is not None:  # a checkpoint of before there were candidates
+                known = [Candidate(state.best_version, state.best_score)]
+            state.candidates = best_candidates(known, Candidate(version, score))
+            self._pin_candidates()
+        if best:
             state.best_score, state.best_version = score, version
+            self._point_best(version, score)
+        self._judged(EvaluationMetrics(version, state.budget.steps, score, best, results))
 
     def _final(self) -> tuple[EvalResult, ...]:
-        """The last weights compete for ``best`` once more, then the best play their final matches."""
+        """The last weights are evaluated as well, then the best of a play-off play their final matches."""
         evaluation, state = self.preset.evaluation, self.state
         if evaluation.matches > 0 and self.version > 0:
             state.evaluation_due = True
@@ -156,23 +176,51 @@ class RunBase(ABC):
             self._stop_if_interrupted()
         if evaluation.final_matches == 0:
             return ()
-        try:
-            best, player = self._player(state.best_version if state.best_version >= 0 else self.version)
-        except StorageError as error:
-            self._problem(f"the best weights cannot be read, the last ones are rated instead: {error}")
-            best, player = self._player(None)
-        alone = self.referee.against == (ALONE,)
+        best, player = self._play_off()
         self._say(
-            f"final evaluation of version {best}: {evaluation.final_matches} matches"
-            + ("" if alone else " an opponent")
+            f"final evaluation of version {best}: {evaluation.final_matches} matches{self._an_opponent()}"
         )
         results = self.referee.rate(player, best, FINAL, evaluation.final_matches, record=RECORDED)
         self._stop_if_interrupted()
         assert results is not None
-        self.judged(best, results, FINAL, state.budget, None)
+        score = score_of(results)
+        state.best_version = best
+        self._point_best(best, score)
+        self._judged(EvaluationMetrics(best, state.budget.steps, score, True, results, final=True))
         for problem in self.referee.keep_replays(self.run_dir.replays):
             self._problem(problem)
         return results
+
+    def _play_off(self) -> tuple[int, Seeded]:
+        """The weights that the final matches rate.
+
+        The best of many noisy evaluations is mostly the luckiest. So the candidates meet the same fresh
+        matches, which alone decide; and because the best of several is lucky again, its own final matches are
+        fresh once more.
+        """
+        players: list[tuple[int, Seeded]] = []
+        for candidate in self.state.candidates:
+            try:
+                players.append(self._player(candidate.version))
+            except StorageError as error:
+                self._problem(f"version {candidate.version} cannot be read and is no candidate: {error}")
+        if len(players) < 2:
+            return players[0] if players else self._player(None)
+        matches = math.ceil(self.preset.evaluation.final_matches / 2)
+        named = ", ".join(str(version) for version, _ in players)
+        self._say(f"play-off of versions {named}: {matches} matches each{self._an_opponent()}")
+        scores: list[float] = []
+        for version, player in players:
+            results = self.referee.rate(player, version, PLAYOFF, matches)
+            self._stop_if_interrupted()
+            assert results is not None
+            scores.append(score_of(results))
+            steps = self.state.budget.steps
+            self._tell(EvaluationMetrics(version, steps, scores[-1], False, results, playoff=True))
+        return max(zip(scores, players, strict=True), key=lambda pair: (pair[0], pair[1][0]))[1]
+
+    def _an_opponent(self) -> str:
+        return "" if self.referee.against == (ALONE,) else " an opponent"
 
     def _save(self) -> bool:
         """Writes a checkpoint. A failure is reported and the run goes on; False then."""
@@ -180,6 +228,7 @@ class RunBase(ABC):
             if self._saved_already():
                 return True
             try:
+                self._write_what_was_refused()
                 path = self._write_checkpoint()
             except OSError as error:
                 self._problem(
@@ -193,29 +242,50 @@ class RunBase(ABC):
             self.observer.on_checkpoint(path, self.version)
             return True
 
+    def _write_needed(self, path: Path, write: Callable[[], object]) -> None:
+        """Writes a file that the state refers to. No checkpoint is written while the disk refuses it."""
+        try:
+            write()
+        except OSError as error:
+            self._unwritten[path] = write
+            self._problem(
+                f"{path} was not written ({error.strerror or error}); "
+                "it is tried again before the next checkpoint"
+            )
+        else:
+            self._unwritten.pop(path, None)
+
+    def _write_what_was_refused(self) -> None:
+        """Raises ``OSError`` where a file that a checkpoint would refer to still cannot be written."""
+        needed = self._referred_to()
+        for path, write in list(self._unwritten.items()):
+            if path in needed:
+                try:
+                    write()
+                except OSError as error:
+                    raise OSError(error.errno, f"it needs {path}: {error.strerror or error}") from error
+            del self._unwritten[path]
+
     # ---- telling ---------------------------------------------------------------------------------
 
-    def judged(
-        self,
-        version: int,
-        results: tuple[EvalResult, ...],
-        number: int,
-        budget: Budget,
-        best_score: float | None,
-    ) -> float | None:
-        """Tells an evaluation; its score where it is the best so far, which ``best.json`` then says."""
-        score = sum(r.measure_low for r in results) / len(results)
-        best = best_score is None or score > best_score
-        if best and version in self.run_dir.checkpoints.versions():
-            try:
-                self.run_dir.checkpoints.point("best", Pointer(version, score))
-            except OSError as error:
-                self._problem(f"best.json was not written: {error.strerror or error}")
-        lowest = min(r.measure_low for r in results)
+    def _pin_candidates(self) -> None:
+        self.run_dir.checkpoints.pinned = frozenset(c.version for c in self.state.candidates)
+
+    def _point_best(self, version: int, score: float) -> None:
+        if version not in self.run_dir.checkpoints.versions():
+            return
+        try:
+            self.run_dir.checkpoints.point("best", Pointer(version, score))
+        except OSError as error:
+            self._problem(f"best.json was not written: {error.strerror or error}")
+
+    def _judged(self, evaluation: EvaluationMetrics) -> None:
+        """Tells an evaluation, and whether it reaches the target."""
+        lowest = min(r.measure_low for r in evaluation.results)
+        budget = self.state.budget
         known = budget.best_lower_bound
         budget.best_lower_bound = lowest if known is None else max(known, lowest)
-        self._tell(EvaluationMetrics(version, budget.steps, score, best, results, final=number == FINAL))
-        return score if best else None
+        self._tell(evaluation)
 
     def _record(self, metrics: UpdateMetrics) -> None:
         """One update, to whoever keeps or shows it."""

@@ -60,7 +60,10 @@ class UpdateMetrics(msgspec.Struct, frozen=True):
 
 
 class EvaluationMetrics(msgspec.Struct, frozen=True):
-    """One evaluation: a line of ``metrics.jsonl``."""
+    """One evaluation: a line of ``metrics.jsonl``.
+
+    ``playoff``: of a candidate at the end of the run; whoever does best there plays the ``final`` matches.
+    """
 
     version: int
     steps: int
@@ -70,6 +73,7 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     best: bool
     results: tuple[EvalResult, ...]
     final: bool = False
+    playoff: bool = False
     kind: str = "evaluation"
 
 

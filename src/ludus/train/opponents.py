@@ -107,6 +107,13 @@ class PastWindow(msgspec.Struct):
         rng = np.random.Generator(np.random.Philox(key=seed, counter=[_DRAW_STREAM, version, 0, 0]))
         self.playing = [self.versions[int(i)] for i in rng.integers(0, len(self.versions), config.past_slots)]
 
+    def forget(self, missing: set[int], newest: int) -> None:
+        """Goes on without weights that are lost: the newest that are left play in their place, those of
+        version ``newest`` where none are.
+        """
+        self.versions = [v for v in self.versions if v not in missing] or [newest]
+        self.playing = [self.versions[-1] if v in missing else v for v in self.playing]
+
     def needed(self) -> set[int]:
         """Versions whose weights must stay on disk."""
         return {*self.versions, *self.playing}

@@ -14,6 +14,8 @@ from ludus.train.hardware import pool_thread_count
 from ludus.train.wiring import SEED_EVALUATION, derive_seed
 
 FINAL = 1 << 20  # number of the final evaluation, apart from those inside training
+PLAYOFF = FINAL + 1  # of the matches that decide whose final evaluation it is: the same for all candidates
+NAMES = {FINAL: "final", PLAYOFF: "playoff"}  # in matches.jsonl; evaluations inside training have numbers
 REPLAYS_PER_OPPONENT = 2
 
 
@@ -95,7 +97,7 @@ class Referee:
 def match_row(result: MatchResult, evaluation: int, version: int) -> dict[str, object]:
     """A line of ``matches.jsonl``."""
     return {
-        "evaluation": "final" if evaluation == FINAL else evaluation,
+        "evaluation": NAMES.get(evaluation, evaluation),
         "version": version,
         "match": result.match,
         "seed": result.seed,

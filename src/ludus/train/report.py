@@ -56,8 +56,9 @@ def report_text(run: RunDirectory, preset: Preset, reason: str) -> str:
             "",
             *_result_table(final[-1].results),
             "",
+            *_play_off_table([e for e in evaluations if e.playoff]),
         ]
-    inside = [e for e in evaluations if not e.final]
+    inside = [e for e in evaluations if not e.final and not e.playoff]
     if inside:
         title = "Mean return" if inside[0].results[0].alone else "Win rate"
         lines += [f"## {title} while training", "", *_curve_plot(inside), "", *_curve_table(inside), ""]
@@ -105,6 +106,29 @@ def _result_table(results: Sequence[EvalResult]) -> list[str]:
     return lines
 
 
+def _play_off_table(candidates: Sequence[EvaluationMetrics]) -> list[str]:
+    """How the version of the final matches was chosen; nothing where there was no choice."""
+    if not candidates:
+        return []
+    names = _names(candidates)
+    lines = [
+        "Chosen by a play-off of the versions that did best while training. The final matches are fresh: "
+        "no choice was made by them.",
+        "",
+        "| candidate | matches | " + " | ".join(names) + " |",
+        "|---|---|" + "---|" * len(names),
+    ]
+    for e in candidates:
+        rates = (_interval(r) for r in e.results)
+        lines.append(f"| version {e.version} | {e.results[0].matches} | " + " | ".join(rates) + " |")
+    return [*lines, ""]
+
+
+def _interval(r: EvalResult) -> str:
+    low, high = _measure(r.measure_low, r.alone), _measure(r.measure_high, r.alone)
+    return f"{_measure(r.measure, r.alone)} ({low} to {high})"
+
+
 def _names(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
     return list(dict.fromkeys(r.against for e in evaluations for r in e.results))
 
@@ -116,11 +140,7 @@ def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
         "|---|---|" + "---|" * len(names),
     ]
     for e in thinned(evaluations, CURVE_ROWS):
-        rates = {
-            r.against: f"{_measure(r.measure, r.alone)} "
-            f"({_measure(r.measure_low, r.alone)} to {_measure(r.measure_high, r.alone)})"
-            for r in e.results
-        }
+        rates = {r.against: _interval(r) for r in e.results}
         mark = " *" if e.best else ""
         lines.append(
             f"| {e.steps:,} | {e.version}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"

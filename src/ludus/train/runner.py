@@ -18,7 +18,7 @@ from ludus.algorithms.appo.learner import UpdateStats
 from ludus.flow import Weights
 from ludus.pool import MatchError, PoolError
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.storage import Checkpoint, RunDirectory, StorageError
+from ludus.storage import Checkpoint, RunDirectory, RunNotFound, StorageError
 from ludus.train.async_rounds import AsyncRounds, slabs_needed
 from ludus.train.base import RunBase, Seeded
 from ludus.train.config import OpponentConfig, Preset
@@ -117,23 +117,39 @@ class Trainer(RunBase):
         self.rounds.resume(state.filled)
         self._saved_moment = self.parts.collector.moment
         if state.past is not None:
-            for version in state.past.needed():
-                self.frozen[version] = self.run_dir.load_snapshot(version)
-            self._seat_past()
+            self._load_past()
         self.log.rewind(state.log_sizes)
         self.log.event("resumed", version=checkpoint.version, steps=state.budget.steps)
 
     def _freeze(self, weights: Weights) -> None:
         """Takes weights among the past opponents."""
         assert self.state.past is not None
-        self.frozen[weights.meta.version] = weights
-        try:
-            self.run_dir.save_snapshot(weights)
-        except OSError as error:
-            self._problem(
-                f"snapshot of version {weights.meta.version} was not written: {error.strerror or error}"
-            )
+        version = weights.meta.version
+        self.frozen[version] = weights
+        self._write_needed(self.run_dir.snapshot_path(version), lambda: self.run_dir.save_snapshot(weights))
         self._seat_past()
+
+    def _load_past(self) -> None:
+        """Past opponents of a checkpoint; weights that are lost are left out, with a message."""
+        past = self.state.past
+        assert past is not None
+        missing: set[int] = set()
+        for version in sorted(past.needed()):
+            try:
+                self.frozen[version] = self.run_dir.load_snapshot(version)
+            except RunNotFound as error:
+                missing.add(version)
+                self._problem(f"{error}; past opponents go on without version {version}")
+        if missing:
+            past.forget(missing, self.version)
+        if self.frozen:
+            self._seat_past()
+        else:
+            self._freeze(self.parts.learner.weights())
+
+    def _referred_to(self) -> set[Path]:
+        past = self.state.past
+        return {self.run_dir.snapshot_path(v) for v in past.needed()} if past is not None else set()
 
     def _seat_past(self) -> None:
         """Gives every past slot the weights that it was drawn."""

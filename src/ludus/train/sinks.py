@@ -73,6 +73,8 @@ class TensorBoardSink:
         self._scalars(scalars, metrics.steps)
 
     def evaluation(self, evaluation: EvaluationMetrics) -> None:
+        if evaluation.playoff:  # of several versions at one moment: no point of a curve
+            return
         kind = "final" if evaluation.final else "evaluation"
         scalars = {
             f"{kind}_{result.against}/{name}": float(getattr(result, name))

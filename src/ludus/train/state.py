@@ -8,6 +8,7 @@ import numpy as np
 from ludus.flow import Slab
 from ludus.flow.slab import Array
 from ludus.storage import Checkpoint, CorruptFile
+from ludus.train.candidates import Candidate
 from ludus.train.matches import RolloutSummary
 from ludus.train.opponents import PastWindow
 from ludus.train.stopping import Budget
@@ -34,6 +35,7 @@ class TrainerState(msgspec.Struct):
     mean_return: float | None = None  # running average of the training matches, None before the first
     best_score: float | None = None
     best_version: int = -1
+    candidates: list[Candidate] = []  # best first
     acting_version: int = 0
     filled: RolloutSummary | None = None  # of the slab that waits for the learner
     past: PastWindow | None = None

@@ -25,7 +25,8 @@ def test_without_a_policy_the_longest_is_shown(tmp_path: Path) -> None:
     assert replays.info(pick(recorded).read_bytes()).ticks == longest
 
 
-def test_of_the_won_ones_the_middle_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("player", ["policy:0", "version 12", "runs/demo@best"])
+def test_of_the_won_ones_the_middle_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, player: str) -> None:
     recorded = files(tmp_path, 4)
     told = replays.info(recorded[0].read_bytes())
     won, lost = (1.0, -1.0), (-1.0, 1.0)
@@ -37,7 +38,7 @@ def test_of_the_won_ones_the_middle_one(tmp_path: Path, monkeypatch: pytest.Monk
     def info(data: bytes) -> replays.ReplayInfo:
         ticks, outcome = story[data]
         fields = {name: getattr(told, name) for name in told.__struct_fields__}
-        fields |= {"players": ("policy:0", "simple"), "ticks": ticks, "outcome": outcome}
+        fields |= {"players": (player, "simple"), "ticks": ticks, "outcome": outcome}
         return replays.ReplayInfo(**fields)
 
     monkeypatch.setattr(replays, "info", info)
