@@ -17,6 +17,7 @@ struct Tick {
 
 struct LoggedMatch {
   std::array<int, 3> policy{-1, -1, -1};
+  std::array<int, 3> bot{-1, -1, -1};  // the drawn one, or the handover bot of a policy
   std::vector<Tick> ticks;
   Uneven::State last;
   bool truncated = false;
@@ -36,7 +37,7 @@ struct Moment {  // of one slot
 inline LoggedMatch log_match(const Uneven::Rules& rules, const PoolOptions& o, int slot,
                              std::uint64_t number, std::uint64_t action_seed) {
   LoggedMatch log;
-  std::array<int, 3> bot{}, skip{};
+  std::array<int, 3> skip{};
   std::array<std::uint32_t, 3> handover{};
   for (int seat = 0; seat < 3; ++seat) {
     const auto s = static_cast<std::size_t>(seat);
@@ -52,7 +53,7 @@ inline LoggedMatch log_match(const Uneven::Rules& rules, const PoolOptions& o, i
     }
     handover[s] = rng.below(plan.handover_ticks + 1);
     log.policy[s] = plan.controllers[pick].policy;
-    bot[s] = log.policy[s] >= 0 ? plan.handover_bot : plan.controllers[pick].bot;
+    log.bot[s] = log.policy[s] >= 0 ? plan.handover_bot : plan.controllers[pick].bot;
     skip[s] = plan.frame_skip > 0 ? plan.frame_skip : 2;
   }
   Uneven::State state;
@@ -71,7 +72,7 @@ inline LoggedMatch log_match(const Uneven::Rules& rules, const PoolOptions& o, i
       const auto s = static_cast<std::size_t>(seat);
       if ((may >> seat & 1) == 0 || state.tick % static_cast<std::uint32_t>(skip[s]) != 0) continue;
       if ((tick.active >> seat & 1) == 0) {
-        Uneven::bot(rules, state, seat, bot[s]);
+        Uneven::bot(rules, state, seat, log.bot[s]);
         continue;
       }
       Rng rng({action_seed, number},

@@ -100,6 +100,81 @@ TEST_CASE("pool: rows are told what the naive reference says, for any threads an
   CHECK(first_results.size() > 50);
 }
 
+TEST_CASE("pool: frame skip counts from the start of the match, for each plan by itself") {
+  const Params params = params_of({{"length", "30"}});
+  for (const auto& skips : {std::array{5, 7, 2}, {7, 5, 4}, {5, 5, 3}}) {
+    PoolOptions o = mixed_options();
+    for (std::size_t p = 0; p < 3; ++p) o.lineup.plans[p].frame_skip = skips[p];
+    Pool<Uneven> pool(params, o);
+    TestSlab slab(pool.spec(), 100, pool.layout().rows);
+    const Run run = drive(pool, slab);
+    compare(pool, slab, run, Uneven::make_rules(params), 5);
+  }
+}
+
+namespace {
+
+// Seats 0 and 2 against seat 1.
+struct Paired : Uneven {
+  static GameSpec spec(const Rules& r) {
+    GameSpec s = Uneven::spec(r);
+    s.teams = {0, 1, 0};
+    return s;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("pool: the seats of a team draw the same controller, and the same handover") {
+  PoolOptions o;
+  SeatPlan either = plan({a_policy(0), a_bot(0)}, 1);
+  either.handover_bot = 1;
+  either.handover_ticks = 6;
+  o.lineup.plans = {either, either, either};
+  o.matches = 8;
+  o.schedule = 200;
+  Pool<Paired> pool(params_of({{"length", "30"}}), o);
+  TestSlab slab(pool.spec(), 1000, pool.layout().rows);
+  const Run run = drive(pool, slab);
+  REQUIRE(run.results.size() == 200);
+  const auto policy = [](const RawResult& r, std::size_t seat) {
+    return r.player[seat] != -1 - 0;  // the policy, or its handover bot in its place
+  };
+  int apart = 0;
+  for (const RawResult& r : run.results) {
+    CHECK(policy(r, 0) == policy(r, 2));
+    apart += policy(r, 0) != policy(r, 1) ? 1 : 0;
+  }
+  CHECK(apart > 60);
+  CHECK(apart < 140);
+  // Seat 0 may decide at every tick, seat 2 at ticks 1, 4, 7: its first decision is the first of
+  // those from seat 0's first one on.
+  const Layout& l = pool.layout();
+  int first_decisions = 0;
+  for (int slot = 0; slot < l.slots; ++slot) {
+    std::array<int, 3> first{-1, -1, -1};
+    int match = -1;
+    for (int t = 0; t < slab.view.steps; ++t) {
+      for (const int seat : {0, 2}) {
+        const std::size_t at = slab.view.at(t, l.row_of(slot, seat));
+        if (slab.active[at] == 0) continue;
+        const int number = static_cast<int>(slab.obs[0][4 * at + 3]);
+        if (number != match) {
+          first = {-1, -1, -1};
+          match = number;
+        }
+        if (slab.first[at] == 0) continue;
+        first[static_cast<std::size_t>(seat)] = static_cast<int>(slab.obs[0][4 * at]);
+        if (seat != 2) continue;
+        REQUIRE(first[0] >= 0);
+        CHECK(first[2] == first[0] + (first[0] % 3 == 0 ? 1 : first[0] % 3 == 1 ? 0 : 2));
+        ++first_decisions;
+      }
+    }
+  }
+  CHECK(first_decisions > 30);
+}
+
 TEST_CASE("pool: results add up to the reference") {
   const Params params = params_of({{"length", "30"}});
   PoolOptions o = mixed_options();
@@ -111,6 +186,7 @@ TEST_CASE("pool: results add up to the reference") {
   REQUIRE(run.results.size() == 60);
   CHECK(pool.group_finished(0));
   const Uneven::Rules rules = Uneven::make_rules(params);
+  int handed_over = 0;
   for (std::size_t n = 0; n < 60; ++n) {
     const RawResult& r = run.results[n];
     REQUIRE(r.match == n);
@@ -131,10 +207,14 @@ TEST_CASE("pool: results add up to the reference") {
     for (std::size_t s = 0; s < 3; ++s) {
       CHECK(r.returns[s] == returns[s]);
       CHECK(r.outcome[s] == outcome[s]);
+      // A bot that was drawn; or the handover bot, where the policy's turn never came.
       const bool acted = (decided >> s & 1) != 0;
-      if (acted) CHECK(r.player[s] == log.policy[s]);
+      const bool bot = log.policy[s] < 0 || (!acted && log.bot[s] >= 0);
+      CHECK(r.player[s] == (bot ? -1 - log.bot[s] : log.policy[s]));
+      handed_over += log.policy[s] >= 0 && bot ? 1 : 0;
     }
   }
+  CHECK(handed_over > 3);
   for (int row = 0; row < pool.layout().rows; ++row) {  // the schedule is exhausted: slots idle
     CHECK(slab.active[slab.view.at(300, row)] == 0);
     CHECK(slab.policy[slab.view.at(300, row)] == -1);

@@ -74,19 +74,112 @@ TEST_CASE("pool: a restored pool goes on exactly, on other threads and groups") 
   }
 }
 
-TEST_CASE("pool: a snapshot of another pool is refused with the difference") {
-  PoolOptions o = lively_options();
+namespace {
+
+// Other games whose pools could be mistaken for Uneven's.
+struct Renamed : Uneven {
+  static constexpr const char* kName = "even";
+  static GameSpec spec(const Rules& r) {
+    GameSpec s = Uneven::spec(r);
+    s.name = kName;
+    return s;
+  }
+};
+struct Newer : Uneven {
+  static GameSpec spec(const Rules& r) {
+    GameSpec s = Uneven::spec(r);
+    s.version = 2;
+    return s;
+  }
+};
+struct Larger : Uneven {
+  struct State : Uneven::State {
+    std::uint64_t more = 0;
+  };
+};
+
+template <class G = Uneven>
+std::string refusal(const std::string& snapshot, const PoolOptions& o,
+                    const Params& params = thirty()) {
+  Pool<G> pool(params, o);
+  const std::uint64_t before = pool.slot_hash(0);
+  try {
+    pool.restore(snapshot);
+  } catch (const PoolError& e) {
+    CHECK(pool.slot_hash(0) == before);
+    return e.what();
+  }
+  return "";
+}
+std::string other(const std::string& theirs, const std::string& ours) {
+  return "restore: the snapshot is of a pool with " + theirs + ", this one has " + ours;
+}
+
+}  // namespace
+
+TEST_CASE("pool: a snapshot of another pool is refused, and the difference is named") {
+  const PoolOptions o = lively_options();
   Pool<Uneven> pool(thirty(), o);
   TestSlab slab(pool.spec(), 5, pool.layout().rows);
   drive(pool, slab);
   const std::string bytes = pool.snapshot();
-  o.seed = 9;
-  Pool<Uneven> other(thirty(), o);
-  CHECK_THROWS_WITH_AS(other.restore(bytes),
-                       "restore: the snapshot is of a pool with seed=8, this one has seed=9",
-                       PoolError);
-  Pool<Uneven> longer(Params({{"length", "31"}}), lively_options());
-  CHECK_THROWS_AS(longer.restore(bytes), PoolError);
+  CHECK(refusal(bytes, o) == "");
+  const auto changed = [&](auto&& change) {
+    PoolOptions with = o;
+    change(with);
+    return refusal(bytes, with);
+  };
+  const std::string endless = std::to_string(PoolOptions::kEndless);
+  CHECK(changed([](PoolOptions& p) { p.matches = 11; }) == other("matches=10", "matches=11"));
+  CHECK(changed([](PoolOptions& p) { p.seed = 9; }) == other("seed=8", "seed=9"));
+  CHECK(changed([](PoolOptions& p) { p.schedule = 50; }) ==
+        other("schedule=" + endless, "schedule=50"));
+  CHECK(changed([](PoolOptions& p) { p.autoreset = Autoreset::off; }) ==
+        other("autoreset=0", "autoreset=2"));
+  CHECK(changed([](PoolOptions& p) { p.autoreset = Autoreset::next_step; }) ==
+        other("autoreset=0", "autoreset=1"));
+  CHECK(changed([](PoolOptions& p) { p.truncate_ticks = 40; }) ==
+        other("truncate_ticks=0", "truncate_ticks=40"));
+  CHECK(changed([](PoolOptions& p) { p.record.all = false; }) ==
+        other("record_all=1", "record_all=0"));
+  CHECK(changed([](PoolOptions& p) { p.record.matches = {4}; }) ==
+        other("hash_every=7", "record=4"));
+  CHECK(changed([](PoolOptions& p) { p.record.hash_every = 8; }) ==
+        other("hash_every=7", "hash_every=8"));
+  CHECK(changed([](PoolOptions& p) { p.lineup.rotate = false; }) == other("rotate=1", "rotate=0"));
+  CHECK(changed([](PoolOptions& p) { p.lineup.plans[2].frame_skip = 4; }) ==
+        other("plan2.frame_skip=3", "plan2.frame_skip=4"));
+  CHECK(changed([](PoolOptions& p) { p.lineup.plans[0].handover_bot = 0; }) ==
+        other("plan0.handover_bot=1", "plan0.handover_bot=0"));
+  CHECK(changed([](PoolOptions& p) { p.lineup.plans[1].controllers[0].policy = 0; }) ==
+        other("plan1.policy=1", "plan1.policy=0"));
+  CHECK(changed([](PoolOptions& p) { p.lineup.plans[1].controllers[1].bot = 1; }) ==
+        other("plan1.bot=0", "plan1.bot=1"));
+  CHECK(changed([](PoolOptions& p) { p.lineup.plans[2].controllers.push_back(a_policy(0)); }) ==
+        other("", "plan2.policy=0"));
+  CHECK(refusal(bytes, o, Params({{"length", "31"}})) ==
+        other("params=length:30;", "params=length:31;"));
+  CHECK(refusal<Renamed>(bytes, o) == other("game=uneven", "game=even"));
+  CHECK(refusal<Newer>(bytes, o) == other("version=1", "version=2"));
+  const std::string state = "state_bytes=";
+  CHECK(refusal<Larger>(bytes, o) == other(state + std::to_string(sizeof(Uneven::State)),
+                                           state + std::to_string(sizeof(Larger::State))));
+}
+
+TEST_CASE("pool: a snapshot fits pools that differ in what no match depends on") {
+  const PoolOptions o = lively_options();
+  Pool<Uneven> pool(thirty(), o);
+  TestSlab slab(pool.spec(), 5, pool.layout().rows);
+  drive(pool, slab);
+  const std::string bytes = pool.snapshot();
+  PoolOptions with = o;
+  with.threads = 2;
+  with.groups = 5;
+  with.raise_errors = false;
+  with.lineup.plans[0].handover_ticks = 2;
+  with.lineup.plans[1].controllers[0].weight = 7.0;
+  with.lineup.plans[1].controllers[0].name = "someone";
+  CHECK(refusal(bytes, with) == "");
 }
 
 TEST_CASE("pool: damaged and hostile snapshots are refused and change nothing, or play on safely") {

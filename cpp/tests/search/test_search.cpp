@@ -1,5 +1,4 @@
 // The tree against a slow one written from the formula, its invariants, and what searches find.
-#include <map>
 #include <memory>
 
 #include "games/rts/minirts/minirts.hpp"
@@ -8,140 +7,17 @@
 #include "tests/allocations.hpp"
 #include "tests/doctest.hpp"
 #include "tests/search/searching.hpp"
+#include "tests/search/slow_tree.hpp"
 
 using namespace ludus;
 using namespace ludus::tests;
-
-namespace {
-
-// The same search, node by node on the heap, from the text of the AlphaGo Zero paper with ELF
-// OpenGo's constant; every position is evaluated by HashEvaluator's rule.
-class SlowTree {
- public:
-  SlowTree(const T::Rules& rules, const T::State& state, float c) : rules_(rules), c_(c) {
-    root_ = make(state);
-  }
-  void simulate() { visit(*root_); }
-  struct Child;
-  struct Position {
-    T::State state;
-    bool over = false;
-    int seat = 0;
-    double value = 0.0;  // for `seat`; at an end for whoever decided last
-    int visits = 0;
-    double sum = 0.0;
-    std::map<int, Child> children;
-  };
-  struct Child {
-    float prior = 0.0F;
-    std::unique_ptr<Position> position;
-  };
-  [[nodiscard]] const Position& root() const { return *root_; }
-
- private:
-  std::unique_ptr<Position> make(const T::State& state) {
-    auto p = std::make_unique<Position>();
-    p->state = state;
-    p->over = T::status(rules_, state).over;
-    if (p->over) return p;
-    p->seat = state.to_move;
-    std::array<std::byte, 3> packed{};
-    std::byte* frame = packed.data();
-    T::observe(rules_, state, p->seat, std::span(&frame, 1));
-    WideHash h;
-    h.add(packed.data(), packed.size());
-    std::vector<float> policy(9);
-    const Answer a =
-        HashEvaluator<T>::answer_to(h.value()[0] + static_cast<std::uint64_t>(p->seat), policy);
-    p->value = static_cast<double>(a.value);
-    std::array<std::uint8_t, 9> mask{};
-    T::legal(rules_, state, p->seat, mask.data());
-    float total = 0.0F;
-    for (std::size_t m = 0; m < 9; ++m) total += mask[m] != 0 ? policy[m] : 0.0F;
-    const float scale = 1.0F / total;
-    for (int m = 0; m < 9; ++m) {
-      if (mask[static_cast<std::size_t>(m)] == 0) continue;
-      const float exact = policy[static_cast<std::size_t>(m)] * scale;
-      p->children[m].prior = key_prior(move_key(exact, m));
-    }
-    return p;
-  }
-  // Value of the new leaf for `Position::seat` of p.
-  double visit(Position& p) {
-    ++p.visits;
-    if (p.over || p.visits == 1) {
-      p.sum += p.value;
-      return p.value;
-    }
-    const double mean = p.sum / (p.visits - 1);
-    int best = -1;
-    double best_score = -1e30;
-    for (auto& [move, child] : p.children) {
-      const int n = child.position ? child.position->visits : 0;
-      const double q = n > 0 ? towards(p, *child.position) / n : mean;
-      const double u =
-          static_cast<double>(c_ * child.prior) * std::sqrt(p.visits - 1.0) / (1.0 + n);
-      if (q + u > best_score + 1e-9) {
-        best_score = q + u;
-        best = move;
-      }
-    }
-    Child& chosen = p.children.at(best);
-    if (!chosen.position) {
-      T::State next = p.state;
-      const std::int32_t action = best;
-      T::act(rules_, next, p.seat, std::span(&action, 1));
-      T::advance(rules_, next);
-      chosen.position = make(next);
-      if (chosen.position->over) {
-        std::array<float, 2> out{};
-        T::outcome(rules_, next, out);
-        chosen.position->seat = p.seat;
-        chosen.position->value = static_cast<double>(out[static_cast<std::size_t>(p.seat)]);
-      }
-    }
-    double v = visit(*chosen.position);
-    if (chosen.position->seat != p.seat) v = -v;
-    p.sum += v;
-    return v;
-  }
-  static double towards(const Position& p, const Position& child) {
-    return child.seat == p.seat ? child.sum : -child.sum;
-  }
-
-  const T::Rules& rules_;
-  float c_;
-  std::unique_ptr<Position> root_;
-};
-
-void check_same(const Tree& tree, NodeId id, const SlowTree::Position& p) {
-  const Node& n = tree.node(id);
-  if (p.over) {
-    CHECK(n.state == Node::terminal);
-    return;
-  }
-  const Columns c = tree.columns(n);
-  int found = 0;
-  for (int i = 0; i < n.tried; ++i) {
-    const auto& child = p.children.at(key_move(tree.keys(n)[static_cast<std::size_t>(i)]));
-    REQUIRE(child.position);
-    REQUIRE(c.visits[i] == child.position->visits);
-    check_same(tree, c.child[i], *child.position);
-    ++found;
-  }
-  int expected = 0;
-  for (const auto& [move, child] : p.children) expected += child.position != nullptr;
-  REQUIRE(found == expected);
-}
-
-}  // namespace
 
 TEST_CASE("search: the same tree as a slow search from the formula") {
   for (const int visits : {1, 2, 10, 100, 1000}) {
     Search<T> s = search_of({.visits = visits});
     Rng rng;
     run(s, 0, visits, rng);
-    SlowTree slow(s.rules(), s.state(0), 1.5F);
+    SlowTree slow(s.rules(), s.state(0), s.options());
     for (int i = 0; i < visits; ++i) slow.simulate();
     REQUIRE(s.tree(0).visits() == visits);
     check_same(s.tree(0), s.tree(0).root(), slow.root());
