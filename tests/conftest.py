@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 
 import pytest
+
+from ludus.storage.user_state import ENVIRONMENT
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A state folder of the tests' own, for their subprocesses too: none writes to the user's home."""
+    os.environ[ENVIRONMENT] = tempfile.mkdtemp(prefix="ludus-tests-state-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(os.environ.pop(ENVIRONMENT), ignore_errors=True)
 
 
 def require_program(names: tuple[str, ...], package: str) -> str:

@@ -103,6 +103,10 @@ class Collector:
         out.update({f"memory.{policy}": memory.copy() for policy, memory in self._memory.items()})
         return out
 
+    def begin_at(self, moment: int) -> None:
+        """Counts time steps from ``moment`` on; nothing is remembered for any row."""
+        self.moment = moment
+
     def restore(self, state: Mapping[str, Array]) -> None:
         """Raises ``ValueError`` when the arrays do not fit this pool or these policies."""
         expected = {"moment", "last_policy", *(f"memory.{p}" for p in self._memory)}

@@ -8,6 +8,7 @@ from ludus.storage.files import read_bounded, write_atomic
 from ludus.storage.jsonl import JsonlWriter, read_jsonl
 from ludus.storage.references import is_reference, load_weights, resolve_weights
 from ludus.storage.rundir import RunDirectory, RunInfo, RunLog, utc_now
+from ludus.storage.signing import why_unsigned
 from ludus.storage.tensors import decode_file, encode_tensors, encode_weights, read_weights
 
 __all__ = [
@@ -32,5 +33,6 @@ __all__ = [
     "read_weights",
     "resolve_weights",
     "utc_now",
+    "why_unsigned",
     "write_atomic",
 ]

@@ -2,8 +2,11 @@
 
 ``checkpoints/000001200/`` holds ``weights.safetensors`` (a weights file like any other),
 ``optimizer.safetensors`` (the learner's tensors), ``rollout.safetensors`` (matches and data in
-flight) and ``state.json`` (counters, and size and SHA-256 of the other three). ``best.json`` and
-``last.json`` point at directories.
+flight) and ``state.json`` (counters, size and SHA-256 of the other three, and the signature of it all).
+``best.json`` and ``last.json`` point at directories.
+
+SHA-256 finds damage. Who wrote a checkpoint is for the signature to tell (:mod:`ludus.storage.signing`):
+only what the user's own key signed may be put back into the core's memory.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -28,7 +32,15 @@ from ludus.storage.files import (
     write_directory_atomic,
     write_synced,
 )
-from ludus.storage.tensors import decode_file, encode_tensors, encode_weights, read_weights
+from ludus.storage.signing import NoKey, is_signed, sign
+from ludus.storage.tensors import (
+    MAX_FILE_BYTES,
+    decode_file,
+    decode_tensors,
+    encode_tensors,
+    encode_weights,
+    read_weights,
+)
 
 SCHEMA = 1
 DIGITS = 9
@@ -50,13 +62,15 @@ class FileRecord(msgspec.Struct, frozen=True):
 
 
 class StateFile(msgspec.Struct, frozen=True):
-    """Content of ``state.json``. ``state`` belongs to the caller."""
+    """Content of ``state.json``. ``state`` belongs to the caller. ``signature``: empty for a user without a
+    key."""
 
     schema: int
     version: int
     files: dict[str, FileRecord]
     state_sha256: str
     state: msgspec.Raw
+    signature: str = ""
 
 
 class Pointer(msgspec.Struct, frozen=True):
@@ -68,12 +82,17 @@ class Pointer(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Checkpoint:
-    """``state``: JSON text of whatever the trainer keeps."""
+    """``state``: JSON text of whatever the trainer keeps.
+
+    ``signed``: read from a file that this user's key signed, as this version of this run. Without it nothing
+    of ``rollout`` may reach the core's memory.
+    """
 
     weights: Weights
     optimizer: dict[str, Array]
     rollout: dict[str, Array]
     state: bytes
+    signed: bool = False
 
     @property
     def version(self) -> int:
@@ -81,12 +100,17 @@ class Checkpoint:
 
 
 class CheckpointStore:
-    """The ``checkpoints`` directory of a run. One process writes; any may read."""
+    """The ``checkpoints`` directory of a run. One process writes; any may read.
 
-    def __init__(self, directory: Path, keep: int = 3) -> None:
+    ``identity``: the run's, which signatures bind a checkpoint to. ``unsigned``: why the last checkpoint that
+    was saved has no signature, empty if it has one.
+    """
+
+    def __init__(self, directory: Path, keep: int = 3, identity: Callable[[], str] = str) -> None:
         if keep < 1:
             raise ValueError(f"keep at least one checkpoint, got keep={keep}")
-        self.directory, self.keep = directory, keep
+        self.directory, self.keep, self._identity = directory, keep, identity
+        self.unsigned = ""
         #: Versions that stay besides the newest ``keep`` and the one that ``best`` names.
         self.pinned: frozenset[int] = frozenset()
 
@@ -120,7 +144,7 @@ class CheckpointStore:
                 files[name] = FileRecord(len(data), hashlib.sha256(data).hexdigest())
             digest = hashlib.sha256(checkpoint.state).hexdigest()
             state = StateFile(SCHEMA, checkpoint.version, files, digest, msgspec.Raw(checkpoint.state))
-            write_synced(folder / STATE_FILE, msgspec.json.encode(state))
+            write_synced(folder / STATE_FILE, msgspec.json.encode(self._signed(state)))
 
         write_directory_atomic(target, fill)
         self.point("last", Pointer(checkpoint.version))
@@ -139,12 +163,14 @@ class CheckpointStore:
             record = state.files.get(name)
             if record is None:
                 raise CorruptFile(f"{folder / STATE_FILE}: does not list {name}")
-            _check_file(folder / name, record)
+        for name in (WEIGHTS_FILE, OPTIMIZER_FILE):
+            _check_file(folder / name, state.files[name])
         return Checkpoint(
             weights=read_weights(folder / WEIGHTS_FILE),
             optimizer=decode_file(folder / OPTIMIZER_FILE)[0],
-            rollout=decode_file(folder / ROLLOUT_FILE)[0],
+            rollout=_read_checked(folder / ROLLOUT_FILE, state.files[ROLLOUT_FILE]),
             state=bytes(state.state),
+            signed=is_signed(self._message(state), state.signature),
         )
 
     def load_state(self, version: int) -> bytes:
@@ -210,6 +236,22 @@ class CheckpointStore:
             raise CorruptFile(f"{path}: state does not match its SHA-256")
         return state
 
+    def _signed(self, state: StateFile) -> StateFile:
+        """``state`` with its signature; for a user without a key as it is, and :attr:`unsigned` says why."""
+        self.unsigned = ""
+        try:
+            return msgspec.structs.replace(state, signature=sign(self._message(state)))
+        except NoKey as error:
+            self.unsigned = str(error)
+            return state
+
+    def _message(self, state: StateFile) -> bytes:
+        """What a signature covers: the run, the version, and every byte of the checkpoint by its digest."""
+        files = [[name, record.size, record.sha256] for name, record in sorted(state.files.items())]
+        return msgspec.json.encode(
+            ["ludus checkpoint", state.schema, self._identity(), state.version, files, state.state_sha256]
+        )
+
     def _there(self) -> str:
         return ", ".join(str(v) for v in self.versions()) or "none"
 
@@ -231,14 +273,33 @@ class CheckpointStore:
 
 
 def _check_file(path: Path, record: FileRecord) -> None:
+    """Raises ``CorruptFile`` for a file that is not the one that was written."""
+    _check_size(path, record)
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    _check_digest(path, digest.hexdigest(), record)
+
+
+def _read_checked(path: Path, record: FileRecord) -> dict[str, Array]:
+    """The tensors of the very bytes that were checked: nobody can exchange the file in between."""
+    _check_size(path, record)
+    data = read_bounded(path, record.size)
+    _check_digest(path, hashlib.sha256(data).hexdigest(), record)
+    return decode_tensors(data, str(path))
+
+
+def _check_size(path: Path, record: FileRecord) -> None:
     if not path.is_file():
         raise CorruptFile(f"{path}: missing")
     size = path.stat().st_size
     if size != record.size:
         raise CorruptFile(f"{path}: {size} bytes, state.json says {record.size}")
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    if digest.hexdigest() != record.sha256:
+    if size > MAX_FILE_BYTES:
+        raise CorruptFile(f"{path}: {size} bytes, more than the {MAX_FILE_BYTES} that are read")
+
+
+def _check_digest(path: Path, digest: str, record: FileRecord) -> None:
+    if digest != record.sha256:
         raise CorruptFile(f"{path}: content does not match its SHA-256 in state.json")

@@ -48,9 +48,13 @@ class JsonlWriter:
         return os.fstat(self._fd).st_size
 
     def truncate(self, size: int) -> None:
-        """Back to an earlier size: rows after a checkpoint are written again when a run resumes from it."""
+        """Back to an earlier size: rows after a checkpoint are written again when a run resumes from it.
+
+        A size that no row ends at takes the row it lies in along.
+        """
         if size < self.size():
-            os.ftruncate(self._fd, size)
+            os.ftruncate(self._fd, max(0, size))
+            repair_tail(self.path)
 
     def sync(self) -> None:
         os.fsync(self._fd)

@@ -14,7 +14,7 @@ import msgspec
 from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import DIGITS, CheckpointStore
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
-from ludus.storage.files import read_bounded, write_atomic
+from ludus.storage.files import fsync_directory, read_bounded, write_atomic
 from ludus.storage.jsonl import JsonlWriter, Row
 from ludus.storage.tensors import encode_weights, read_weights
 
@@ -37,6 +37,7 @@ class RunInfo(msgspec.Struct, frozen=True):
     host: dict[str, str] = {}
     versions: dict[str, str] = {}
     signature: str = ""
+    run_id: str = ""  # random; no other run has it
 
 
 class RunDirectory:
@@ -54,7 +55,7 @@ class RunDirectory:
         self.snapshots = path / "snapshots"
         self.replays = path / "replays"
         self.games = path / "games"  # of self-play; made when there are any
-        self.checkpoints = CheckpointStore(path / "checkpoints", keep_checkpoints)
+        self.checkpoints = CheckpointStore(path / "checkpoints", keep_checkpoints, self._identity)
 
     @classmethod
     def create(cls, path: Path, config: str, info: RunInfo, keep_checkpoints: int = 3) -> RunDirectory:
@@ -71,6 +72,7 @@ class RunDirectory:
             raise RunExists(f"{path}: exists already; {hint}") from error
         for folder in (run.checkpoints.directory, run.snapshots, run.replays):
             folder.mkdir()
+        fsync_directory(path.parent)
         write_atomic(run.config, config.encode())
         write_atomic(run.info_path, msgspec.json.format(msgspec.json.encode(info)) + b"\n")
         return run
@@ -82,6 +84,12 @@ class RunDirectory:
         if not run.info_path.is_file() or not run.config.is_file():
             raise RunNotFound(f"{path}: not a run directory (run.json and config.toml are not there)")
         return run
+
+    def _identity(self) -> str:
+        """What tells this run from every other one, for the signatures of its checkpoints."""
+        info = self.info()
+        parts = (info.run_id, info.game, info.spec_hash, info.seed, info.started)
+        return msgspec.json.encode(parts).decode()
 
     def info(self) -> RunInfo:
         try:
@@ -148,18 +156,37 @@ class RunLog:
         except OSError as error:
             self.problem = f"{self._log_path}: {error.strerror or error}"
 
-    def sizes(self) -> dict[str, int]:
-        """Bytes of the files that belong to a checkpoint's moment."""
-        return {"metrics": self._metrics.size(), "matches": self._matches.size()}
+    def sync(self) -> dict[str, int]:
+        """Puts every row onto the disk and gives the bytes of the files that belong to a checkpoint's moment.
 
-    def rewind(self, sizes: dict[str, int]) -> None:
-        """Back to the moment of a checkpoint: what came after it will be done, and written, again."""
-        self._metrics.truncate(sizes.get("metrics", self._metrics.size()))
-        self._matches.truncate(sizes.get("matches", self._matches.size()))
+        After a power cut there are then no fewer rows than the checkpoint records. Raises ``OSError``.
+        """
+        for writer in (self._metrics, self._events, self._matches):
+            writer.sync()
+        fsync_directory(self._metrics.path.parent)
+        return {name: writer.size() for name, writer in self._rewound().items()}
+
+    def rewind(self, sizes: dict[str, int]) -> list[str]:
+        """Back to the moment of a checkpoint: what came after it will be done, and written, again.
+
+        Returns a message for every file that is shorter than it was then: rows were lost.
+        """
+        lost = []
+        for name, writer in self._rewound().items():
+            recorded, found = sizes.get(name, 0), writer.size()
+            if found < recorded:
+                size = f"{found} bytes, the checkpoint recorded {recorded}"
+                lost.append(f"{writer.path}: {size}; the rows between are lost, the run goes on")
+            writer.truncate(sizes.get(name, found))
+        return lost
 
     def close(self) -> None:
         for writer in (self._metrics, self._events, self._matches):
             writer.close()
+
+    def _rewound(self) -> dict[str, JsonlWriter]:
+        """The files that go back to a checkpoint's moment."""
+        return {"metrics": self._metrics, "matches": self._matches}
 
     def _try(self, writer: JsonlWriter, rows: list[Row]) -> None:
         try:

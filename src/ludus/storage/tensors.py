@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
+from safetensors.numpy import load, save
 
 from ludus.flow.slab import Array
 from ludus.flow.weights import Weights, WeightsMeta
@@ -38,6 +38,15 @@ def decode_file(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorruptFile(f"{path}: not a whole safetensors file ({error})") from error
     return tensors, metadata
+
+
+def decode_tensors(data: bytes, name: str) -> dict[str, Array]:
+    """Tensors of a safetensors file's bytes. Raises ``CorruptFile``, which calls them ``name``."""
+    try:
+        tensors: dict[str, Array] = load(data)
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CorruptFile(f"{name}: not a whole safetensors file ({error})") from error
+    return tensors
 
 
 def encode_weights(weights: Weights) -> bytes:

@@ -7,6 +7,7 @@ and its files 0600. Content that others could have written proves nothing, so it
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from pathlib import Path
 
@@ -17,12 +18,15 @@ ENVIRONMENT = "LUDUS_STATE_DIR"
 
 
 def state_folder() -> Path:
-    """The folder's path; it need not exist yet."""
+    """The folder's path; it need not exist yet. Raises ``StorageError`` for a user without a home."""
     named = os.environ.get(ENVIRONMENT, "")
     if named:
         return Path(named)
     base = os.environ.get("XDG_STATE_HOME", "")
-    return (Path(base) if base else Path.home() / ".local" / "state") / "ludus"
+    try:
+        return (Path(base) if base else Path.home() / ".local" / "state") / "ludus"
+    except RuntimeError as error:
+        raise StorageError(f"{error}; expected one, or a folder in ${ENVIRONMENT}") from error
 
 
 def read_private(name: str, limit: int) -> bytes | None:
@@ -53,8 +57,8 @@ def write_private(name: str, data: bytes, *, replace: bool = True) -> bool:
     for place in (folder, *reversed([p for p in path.parents if folder in p.parents])):
         place.mkdir(mode=0o700, exist_ok=True)
         _check_private(place)
-    aside = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY}")
-    aside.unlink(missing_ok=True)
+    # Threads write at once, and so do processes of equal number in containers that share a home.
+    aside = path.with_name(f"{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
     fd = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(fd, "wb") as out:

@@ -121,7 +121,7 @@ class AlphaZeroTrainer(RunBase):
         lowest = checkpoint.rollout.get("lowest_winner")
         self._lowest = np.zeros(0, np.float32) if lowest is None else np.asarray(lowest, np.float32)
         self.state = state
-        self.log.rewind(state.log_sizes)
+        self._rewind_log(state.log_sizes)
         window, missing = self.parts.window, []
         kept: list[tuple[int, Games]] = []
         for number in state.chunks:
@@ -381,7 +381,7 @@ class AlphaZeroTrainer(RunBase):
     def _write_checkpoint(self) -> Path:
         state, learner = self.state, self.parts.learner
         arrays, state.learner = learner.state()
-        state.log_sizes = self.log.sizes()
+        state.log_sizes = self.log.sync()
         rollout: dict[str, Array] = {"lowest_winner": self._lowest}
         checkpoint = Checkpoint(learner.weights(), arrays, rollout, msgspec.json.encode(state))
         path = self.run_dir.checkpoints.save(checkpoint)

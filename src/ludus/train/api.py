@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,6 +78,7 @@ def start_run(preset: Preset, run_dir: Path, *, observer: Observer | None = None
         command=hardware.command(),
         host=hardware.host(),
         versions=hardware.versions(),
+        run_id=secrets.token_hex(16),
     )
     parts = _parts(preset)  # a preset that cannot be put together leaves no directory behind
     try:
@@ -112,13 +114,13 @@ def resume_run(
         observer.on_message("no checkpoint was saved yet: starting from the beginning")
         for path in (run.metrics, run.matches):
             path.unlink(missing_ok=True)
-    return _carry_out(preset, _parts(preset), run, observer, checkpoint)
+    return _carry_out(preset, _parts(preset, checkpoint), run, observer, checkpoint)
 
 
-def _parts(preset: Preset) -> Parts | AlphaZeroParts:
+def _parts(preset: Preset, checkpoint: Checkpoint | None = None) -> Parts | AlphaZeroParts:
     if isinstance(preset.algorithm, AlphaZeroConfig):
         return build_alphazero(preset)
-    return build_parts(preset)
+    return build_parts(preset, checkpoint)
 
 
 def _carry_out(

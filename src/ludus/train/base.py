@@ -321,6 +321,11 @@ class RunBase(ABC):
         except OSError as error:
             self._problem(f"{self.run_dir.report} was not written: {error.strerror or error}")
 
+    def _rewind_log(self, sizes: dict[str, int]) -> None:
+        """Back to the rows of a checkpoint; rows that are not there are reported."""
+        for lost in self.log.rewind(sizes):
+            self._problem(lost)
+
     def _report_log_problem(self) -> None:
         if self.log.problem and self.log.problem != self._reported_problem:
             self._reported_problem = self.log.problem

@@ -18,7 +18,7 @@ from ludus.algorithms.appo.learner import UpdateStats
 from ludus.flow import Weights
 from ludus.pool import MatchError, PoolError
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.storage import Checkpoint, RunDirectory, RunNotFound, StorageError
+from ludus.storage import Checkpoint, RunDirectory, RunNotFound, StorageError, why_unsigned
 from ludus.train.async_rounds import AsyncRounds, slabs_needed
 from ludus.train.base import RunBase, Seeded
 from ludus.train.config import OpponentConfig, Preset
@@ -33,7 +33,7 @@ from ludus.train.opponents import FIRST_PAST, PastWindow, bot_opponents, default
 from ludus.train.referee import Referee
 from ludus.train.rounds import Round, Rounds, RoundTimes
 from ludus.train.sinks import Sink
-from ludus.train.state import TrainerState, decode_state, make_checkpoint, restore_parts
+from ludus.train.state import TrainerState, decode_state, make_checkpoint, restore_parts, times_anew
 from ludus.train.stopping import minutes_left
 from ludus.train.wiring import (
     SEED_PAST,
@@ -47,9 +47,13 @@ from ludus.train.wiring import (
 FAILING_UPDATES = 5  # in which every match failed, until the run is given up
 
 
-def build_parts(preset: Preset) -> Parts:
-    """The parts of a run in the number that its lag mode needs. Raises ``ConfigError``."""
-    return build(preset, slabs_needed(preset.run) if preset.run.lag == "async" else 2)
+def build_parts(preset: Preset, checkpoint: Checkpoint | None = None) -> Parts:
+    """The parts of a run in the number that its lag mode needs, ready for what ``checkpoint`` holds.
+
+    Raises ``ConfigError`` and ``CorruptFile``.
+    """
+    slabs = slabs_needed(preset.run) if preset.run.lag == "async" else 2
+    return build(preset, slabs, times_anew(checkpoint) if checkpoint is not None else 0)
 
 
 class Trainer(RunBase):
@@ -88,6 +92,7 @@ class Trainer(RunBase):
         )
         self._failing = 0  # updates in a row whose matches all failed
         self._saved_moment = 0
+        self._unsigned = ""  # why the last checkpoint has no signature
         with self.rounds.paused():
             if checkpoint is None:
                 self._begin()
@@ -111,6 +116,8 @@ class Trainer(RunBase):
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         state = decode_state(checkpoint.state)
+        if not checkpoint.signed:
+            self._begin_matches_anew(checkpoint, state)
         waiting = self.parts.slabs[0] if state.filled is not None else None
         restore_parts(self.parts, checkpoint, state, waiting)
         self.state = state
@@ -118,8 +125,19 @@ class Trainer(RunBase):
         self._saved_moment = self.parts.collector.moment
         if state.past is not None:
             self._load_past()
-        self.log.rewind(state.log_sizes)
+        self._rewind_log(state.log_sizes)
         self.log.event("resumed", version=checkpoint.version, steps=state.budget.steps)
+
+    def _begin_matches_anew(self, checkpoint: Checkpoint, state: TrainerState) -> None:
+        """Says so, and takes what was in flight out of the counters."""
+        state.anew = times_anew(checkpoint)
+        if state.filled is not None:
+            state.dropped += state.filled.steps
+            state.filled = None
+        self._say(
+            f"matches begin anew (checkpoint of version {checkpoint.version}: {why_unsigned()}); weights, "
+            "optimiser and counters go on"
+        )
 
     def _freeze(self, weights: Weights) -> None:
         """Takes weights among the past opponents."""
@@ -311,12 +329,16 @@ class Trainer(RunBase):
     def _write_checkpoint(self) -> Path:
         state = self.state
         state.filled = self.rounds.summary if self.rounds.filled is not None else None
-        state.log_sizes = self.log.sizes()
+        state.log_sizes = self.log.sync()
         path = self.run_dir.checkpoints.save(make_checkpoint(self.parts, state, self.rounds.filled))
         self._saved_moment = self.parts.collector.moment
         return path
 
     def _after_checkpoint(self) -> None:
+        unsigned = self.run_dir.checkpoints.unsigned
+        if unsigned and not self._unsigned:
+            self._problem(f"checkpoints are not signed: {unsigned}; a resumed run begins its matches anew")
+        self._unsigned = unsigned
         past = self.state.past
         if past is not None:
             self.run_dir.drop_snapshots(self._snapshots_on_disk())

@@ -16,6 +16,7 @@ from ludus.train.wiring import Parts
 
 SCHEMA = 1
 POOL = "pool"
+MAX_MOMENT = 1 << 62
 
 
 class TrainerState(msgspec.Struct):
@@ -39,6 +40,7 @@ class TrainerState(msgspec.Struct):
     acting_version: int = 0
     filled: RolloutSummary | None = None  # of the slab that waits for the learner
     past: PastWindow | None = None
+    anew: int = 0  # how often the run's matches began anew
     log_sizes: dict[str, int] = {}
     learner: dict[str, int] = {}
 
@@ -68,11 +70,26 @@ def decode_state(data: bytes) -> TrainerState:
     return state
 
 
+def times_anew(checkpoint: Checkpoint) -> int:
+    """How often the run's matches have begun anew, this resume counted. Raises ``CorruptFile``.
+
+    Matches that begin anew have a pool with a seed of its own, so that they are not the run's first ones.
+    """
+    return max(0, decode_state(checkpoint.state).anew) + (not checkpoint.signed)
+
+
 def restore_parts(parts: Parts, checkpoint: Checkpoint, state: TrainerState, filled: Slab | None) -> None:
-    """Puts back what :func:`make_checkpoint` took. Raises ``CorruptFile`` where it does not fit."""
+    """Puts back what :func:`make_checkpoint` took. Raises ``CorruptFile`` where it does not fit.
+
+    Of a checkpoint that is not signed the learner alone is put back: bytes of unknown origin must not become
+    memory of the core. Matches, rows' memory and the slab in flight begin anew.
+    """
     where = f"checkpoint of version {checkpoint.version}"
     try:
         parts.learner.load_state(checkpoint.optimizer, state.learner)
+        if not checkpoint.signed:
+            parts.collector.begin_at(_moment(checkpoint))
+            return
         parts.pool.restore(_array(checkpoint, POOL, where).tobytes())
         prefix = "collector."
         parts.collector.restore(
@@ -98,6 +115,17 @@ def _learned_fields(parts: Parts, slab: Slab) -> dict[str, Array]:
     """What a learner reads of a slab: everything but observations that the network has no input for."""
     inputs = {f"obs.{t.name}" for t in parts.learner.network.inputs}
     return {n: a for n, a in slab.fields().items() if n in inputs or not n.startswith("obs.")}
+
+
+def _moment(checkpoint: Checkpoint) -> int:
+    """The time step of an unsigned checkpoint, so that random draws do not repeat; 0 where it is no number of
+    ours.
+    """
+    stored = checkpoint.rollout.get("collector.moment")
+    if stored is None or stored.shape != (1,) or stored.dtype != np.int64:
+        return 0
+    moment = int(stored[0])
+    return moment if 0 <= moment < MAX_MOMENT else 0
 
 
 def _array(checkpoint: Checkpoint, name: str, where: str) -> Array:

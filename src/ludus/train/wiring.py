@@ -74,8 +74,11 @@ def acting_copy(parts: Parts) -> PolicyNetwork:
     return network
 
 
-def build(preset: Preset, slabs: int = 2) -> Parts:
-    """All parts at their beginning. Raises ``ConfigError`` on what cannot be put together."""
+def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Parts:
+    """All parts at their beginning. Raises ``ConfigError`` on what cannot be put together.
+
+    ``anew``: how often the run's matches began anew (:func:`ludus.train.state.times_anew`).
+    """
     torch.set_num_threads(1)  # parallel work is ours: threads that help each other, never OpenMP
     spec, params = resolve_spec(preset)
     lineup = build_lineup(spec, preset)
@@ -122,7 +125,7 @@ def build(preset: Preset, slabs: int = 2) -> Parts:
             matches=preset.pool.matches,
             groups=preset.pool.groups,
             threads=pool_thread_count(preset),
-            seed=derive_seed(run.seed, SEED_POOL),
+            seed=derive_seed(run.seed, SEED_POOL, *([anew] if anew else [])),
             on_error="raise" if preset.pool.on_error == "stop" else "truncate",
             timeout_s=preset.pool.timeout_s,
             inputs=preset.policy.inputs,

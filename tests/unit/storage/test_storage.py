@@ -242,7 +242,7 @@ def test_rewind_takes_back_what_came_after(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path / "run", "", info())
     log = RunLog(run)
     log.metrics({"update": 1})
-    sizes = log.sizes()
+    sizes = log.sync()
     log.metrics({"update": 2})
     log.event("problem", text="x")
     log.rewind(sizes)

@@ -1,0 +1,121 @@
+"""What is left after a power cut, and checkpoints whose bytes have changed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ludus.storage import CheckpointStore, CorruptFile, RunDirectory, RunLog, read_jsonl, write_atomic
+
+from .test_storage import checkpoint, info
+
+
+def test_rewind_never_leaves_half_a_row(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path / "run", "", info())
+    log = RunLog(run)
+    log.metrics({"update": 1})
+    whole = log.sync()["metrics"]
+    log.metrics({"update": 2})
+    assert log.rewind({"metrics": whole + 3}) == []
+    assert list(read_jsonl(run.metrics)) == [{"update": 1}]
+    log.rewind({"metrics": -5})
+    log.close()
+    assert list(read_jsonl(run.metrics)) == []
+
+
+def test_rows_that_a_power_cut_took_are_reported(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path / "run", "", info())
+    log = RunLog(run)
+    log.metrics({"update": 1})
+    first = log.sync()
+    log.metrics({"update": 2})
+    second = log.sync()
+    run.metrics.write_bytes(run.metrics.read_bytes()[: first["metrics"]])
+    (lost,) = log.rewind(second)
+    sizes = f"{first['metrics']} bytes, the checkpoint recorded {second['metrics']};"
+    assert lost.startswith(f"{run.metrics}: {sizes}")
+    log.metrics({"update": 3})
+    log.close()
+    assert list(read_jsonl(run.metrics)) == [{"update": 1}, {"update": 3}]
+
+
+class Disk:
+    """What a power cut would leave: follows fsync of files and folders, and renames, by their paths."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls: list[tuple[str, Path]] = []
+        fsync, replace = os.fsync, os.replace
+
+        def synced(fd: int) -> None:
+            self.calls.append(("fsync", Path(os.readlink(f"/proc/self/fd/{fd}"))))
+            fsync(fd)
+
+        def renamed(source: Path, target: Path) -> None:
+            replace(source, target)
+            self.calls.append(("rename", Path(target)))
+
+        monkeypatch.setattr(os, "fsync", synced)
+        monkeypatch.setattr(os, "replace", renamed)
+
+    def at(self, what: str, path: Path) -> int:
+        """When ``path`` met ``what`` last; fails where it never did."""
+        assert (what, path) in self.calls, f"no {what} of {path}: {self.calls}"
+        return max(i for i, call in enumerate(self.calls) if call == (what, path))
+
+
+def test_a_file_is_on_the_disk_before_and_its_name_after_the_rename(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Disk(monkeypatch)
+    write_atomic(tmp_path / "a", b"x")
+    renamed = disk.at("rename", tmp_path / "a")
+    assert disk.at("fsync", tmp_path / "a.tmp") < renamed < disk.at("fsync", tmp_path)
+
+
+def test_a_checkpoint_is_on_the_disk_before_and_its_name_after_the_rename(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Disk(monkeypatch)
+    store = CheckpointStore(tmp_path)
+    store.save(checkpoint(7))
+    renamed, aside = disk.at("rename", store.path(7)), tmp_path / "000000007.tmp"
+    for name in ("weights.safetensors", "optimizer.safetensors", "rollout.safetensors", "state.json"):
+        assert disk.at("fsync", aside / name) < disk.at("fsync", aside) < renamed
+    pointed = disk.at("rename", tmp_path / "last.json")
+    named = [i for i, call in enumerate(disk.calls) if call == ("fsync", tmp_path)]
+    assert any(renamed < i < pointed for i in named)  # `last` never points at what a power cut takes
+    assert named[-1] > pointed
+
+
+def test_rows_are_on_the_disk_before_their_size_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = RunDirectory.create(tmp_path / "run", "", info())
+    log = RunLog(run)
+    log.metrics({"update": 1})
+    disk = Disk(monkeypatch)
+    log.sync()
+    for path in (run.metrics, run.matches, run.events):
+        assert disk.at("fsync", path) < disk.at("fsync", run.path)
+    log.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["weights.safetensors", "optimizer.safetensors", "rollout.safetensors", "state.json"]
+)
+def test_a_checkpoint_with_other_numbers_is_refused(tmp_path: Path, name: str) -> None:
+    """Files that are whole and of the right size, so that only their SHA-256 shows what happened."""
+    store = CheckpointStore(tmp_path)
+    store.save(checkpoint(1))
+    path = store.path(1) / name
+    data = bytearray(path.read_bytes())
+    if name == "state.json":
+        at = data.index(b'"steps":') + len(b'"steps": ')
+        data[at] = ord("4")
+    else:
+        data[-1] ^= 1  # a bit of the last number
+    path.write_bytes(data)
+    with pytest.raises(CorruptFile, match="SHA-256"):
+        store.load(1)
