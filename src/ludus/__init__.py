@@ -1,10 +1,67 @@
-"""Ludus raises game-playing policies: it simulates games fast, trains, matches and rates policies.
+"""Ludus trains game-playing agents: it simulates games fast, trains policies, plays and rates them.
 
-Importing the package costs numpy and msgspec alone; torch comes with the parts that learn.
+    import ludus
+
+    result = ludus.train("tic_tac_toe", "runs/first")
+    policy = ludus.load_policy("runs/first@best")
+    action = policy.act(observation, mask)
+
+Names are loaded on first use: importing the package loads neither numpy nor torch. The other modules of the
+package may change with any version; the names below do not without a word in the changelog.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from ludus.flow import Controller, Lineup, SeatPlan, Slab
+    from ludus.games import list_games
+    from ludus.games.match import Match
+    from ludus.train.loaded_policy import LoadedPolicy, load_policy
+    from ludus.train.python_api import evaluate, make_pool, resume, search, train
+else:
+    _HOME = {
+        **dict.fromkeys(("Controller", "Lineup", "SeatPlan", "Slab"), "ludus.flow"),
+        "list_games": "ludus.games",
+        "Match": "ludus.games.match",
+        **dict.fromkeys(("LoadedPolicy", "load_policy"), "ludus.train.loaded_policy"),
+        **dict.fromkeys(("evaluate", "make_pool", "resume", "search", "train"), "ludus.train.python_api"),
+    }
+    #: Functions that are called like a package; the package takes the call (:mod:`ludus.flow.public`).
+    _PACKAGES = ("search", "train")
+
+    def function(name: str) -> object:
+        """What ``name`` stands for, also where it is a package's name too."""
+        return getattr(import_module(_HOME[name]), name)
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = import_module(f"ludus.{name}") if name in _PACKAGES else function(name)
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_HOME})
+
+
+__all__ = [
+    "Controller",
+    "Lineup",
+    "LoadedPolicy",
+    "Match",
+    "SeatPlan",
+    "Slab",
+    "__version__",
+    "evaluate",
+    "list_games",
+    "load_policy",
+    "make_pool",
+    "resume",
+    "search",
+    "train",
+]

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from ludus.games.python_game import GameMaker
 
 ENTRY_POINTS = "ludus.games"
+#: Names of the games that come with the package, in a fixed order.
+BUILT_IN: tuple[str, ...] = tuple(core.game_names())
 
 
 class GameRef(NamedTuple):

@@ -1,12 +1,17 @@
 """Search over moves: trees in the core, evaluators here. A searched policy is a policy.
 
-Names are loaded on first use; torch only with :mod:`ludus.search.network`.
+Names are loaded on first use; torch only with :mod:`ludus.search.network`. The package itself is the function
+``ludus.search`` (:func:`ludus.train.python_api.search`).
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ludus.flow.public import make_callable
+
+make_callable(__name__)
 
 if TYPE_CHECKING:
     from ludus.native import SearchError

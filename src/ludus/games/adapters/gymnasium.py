@@ -145,22 +145,23 @@ class GymnasiumMaker:
         env = self._environment()
         try:
             try:
-                self._observation = Observation(env.observation_space)
-                self._actions = Actions(env.action_space)
+                self.observation = Observation(env.observation_space)
+                self.observation_space = env.observation_space
+                self.actions = Actions(env.action_space)
             except UnsupportedSpace as error:
                 raise ValueError(f"gymnasium/{environment}: {error}") from None
             labels = _labels(env)
             _, info = env.reset(seed=0)
-            self._masked = bool(info) and MASK in info and self._actions.discrete
+            self._masked = bool(info) and MASK in info and self.actions.discrete
         finally:
             env.close()
-        heads = self._actions.heads
+        heads = self.actions.heads
         if len(heads) == 1 and len(labels) == heads[0].size:
             heads = [msgspec.structs.replace(heads[0], labels=labels)]
         self.spec = declare(
             f"gymnasium/{environment}",
             title=f"{environment} of Gymnasium",
-            observation=self._observation.tensors,
+            observation=self.observation.tensors,
             heads=heads,
             max_ticks=int(values.get("max_episode_steps", limit) or MAX_TICKS),
             params=declared,
@@ -177,14 +178,14 @@ class GymnasiumMaker:
             raise ValueError(f"gymnasium/{self._id}: cannot be made with {self._kwargs}: {error}") from None
 
     def make(self) -> PythonGame:
-        return GymnasiumGame(self._environment(), self.spec, self._observation, self._actions, self._masked)
+        return GymnasiumGame(self._environment(), self.spec, self.observation, self.actions, self._masked)
 
     def make_vector(self, matches: int) -> VectorGame | None:
         import gymnasium
         from gymnasium.vector import AutoresetMode
 
         one_tensor = len(self.spec.observation) == 1 and self.spec.observation[0].dtype == "f32"
-        if not (self._vectorised and self._vectorise and one_tensor and self._actions.single):
+        if not (self._vectorised and self._vectorise and one_tensor and self.actions.single):
             return None
         try:
             env = gymnasium.make_vec(
@@ -196,7 +197,7 @@ class GymnasiumMaker:
         if env.metadata.get("autoreset_mode") != AutoresetMode.NEXT_STEP or not flat:
             env.close()
             return None
-        return GymnasiumVector(env, self.spec, self._actions)
+        return GymnasiumVector(env, self.spec, self.actions)
 
 
 def _declared(registered: Any, limit: int) -> list[ParamSpec]:

@@ -1,0 +1,129 @@
+"""Observations, masks and actions of an environment as the rows that a policy reads and decides.
+
+A :class:`Face` is the environment's side of it: Gymnasium's own spaces of ``gymnasium/...`` games, and of all
+others the spaces of :mod:`ludus.games.exports.spaces`. Nothing here needs Gymnasium.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ludus.flow import GameSpec, TensorSpec
+from ludus.flow.slab import Array
+from ludus.games.adapters.spaces import continuous
+from ludus.games.exports.match import Decisions
+
+
+class Face(Protocol):
+    """Both directions between an environment's values and rows. ``count``: None for a single environment."""
+
+    def rows(self, observation: Any, needed: Sequence[TensorSpec]) -> tuple[dict[str, Array], int | None]:
+        """``packed[N, ...]`` of each needed tensor, and ``count``. Raises ``ValueError``."""
+        ...
+
+    def actions(self, decisions: Decisions, count: int | None) -> Any:
+        """``int32[N, K]`` as a member of the action space, or a batch of members."""
+        ...
+
+
+class SpecFace:
+    """Dict observations with a tensor's name as key; actions as ``ludus.gymnasium`` has them."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        self.spec = spec
+
+    def rows(self, observation: Any, needed: Sequence[TensorSpec]) -> tuple[dict[str, Array], int | None]:
+        """See :class:`Face`. A single observation may also be packed, as ``ludus.Match.observe`` gives it."""
+        names = ", ".join(t.name for t in needed)
+        if not isinstance(observation, Mapping):
+            found = type(observation).__name__
+            raise ValueError(f"{self.spec.name}: observation is {found}, expected a dict with {names}")
+        out: dict[str, Array] = {}
+        counts: dict[str, int | None] = {}
+        for t in needed:
+            if t.name not in observation:
+                given = ", ".join(map(str, observation)) or "nothing"
+                raise ValueError(
+                    f"{self.spec.name}: observation has {given}; {t.name} is missing, expected {names}"
+                )
+            out[t.name], counts[t.name] = _packed(t, np.asarray(observation[t.name]))
+        if len(set(counts.values())) > 1:
+            said = ", ".join(f"{n}: {c if c is not None else 'one'}" for n, c in counts.items())
+            raise ValueError(f"{self.spec.name}: tensors of different batches ({said})")
+        return out, next(iter(counts.values()))
+
+    def actions(self, decisions: Decisions, count: int | None) -> Any:
+        """See :class:`Face`."""
+        heads = self.spec.heads
+        numbers = continuous(decisions, heads)
+        choices = decisions.astype(np.int64)
+        kinds = {h.kind for h in heads}
+        if kinds == {"continuous"}:
+            return numbers if count is not None else numbers[0]
+        if kinds == {"discrete"}:
+            batch = choices[:, 0] if len(heads) == 1 else choices
+            return batch if count is not None else batch[0]
+        parts = [
+            choices[:, k] if h.kind == "discrete" else numbers[:, k : k + 1] for k, h in enumerate(heads)
+        ]
+        return tuple(parts if count is not None else [part[0] for part in parts])
+
+
+def _packed(t: TensorSpec, values: Array) -> tuple[Array, int | None]:
+    shape = tuple(t.shape)
+    if values.shape == shape:
+        count, rows = None, values[None]
+    elif values.shape[1:] == shape and len(values) > 0:
+        count, rows = len(values), values
+    elif values.shape == t.packed_shape and values.dtype == t.packed_dtype:
+        return np.array(values[None]), None  # writable: torch wants it
+    else:
+        raise ValueError(
+            f"observation {t.name}: shape {values.shape}, expected {shape}, with N in front for a batch"
+        )
+    if t.dtype == "bits":
+        return np.packbits(rows.reshape(len(rows), -1) != 0, axis=1, bitorder="little"), count
+    packed = rows.astype(t.packed_dtype)
+    if t.dtype != "f32" and (packed != rows).any():
+        raise ValueError(f"observation {t.name}: values that {t.packed_dtype} cannot hold")
+    return np.ascontiguousarray(packed), count
+
+
+def mask_rows(spec: GameSpec, mask: Any, count: int | None) -> npt.NDArray[np.uint8]:
+    """``uint8[N, A]`` of what an environment says about legality.
+
+    Args:
+        mask: ``info["legal"]`` (``uint8[A]``, of a batch ``uint8[N, A]``), ``info["action_mask"]`` (the same
+            for one head, else a tuple of one array a head), or None: everything is legal.
+        count: Rows of the batch, None for a single environment.
+
+    Raises:
+        ValueError: A wrong shape, a head without a legal choice, or a tuple where heads depend on others.
+    """
+    rows = 1 if count is None else count
+    if mask is None:
+        return np.ones((rows, spec.mask_size), np.uint8)
+    tied = any(h.depends_on for h in spec.heads)
+    if isinstance(mask, (tuple, list)):
+        if tied:
+            raise ValueError(
+                f"{spec.name}: heads depend on each other, which one mask for each head cannot express; "
+                'pass info["legal"]'
+            )
+        mask = np.concatenate([np.asarray(part) for part in mask], axis=-1)
+    whole = np.asarray(mask)
+    expected = (spec.mask_size,) if count is None else (count, spec.mask_size)
+    if whole.shape != expected:
+        raise ValueError(f"{spec.name}: mask of shape {whole.shape}, expected {expected}")
+    legal: npt.NDArray[np.uint8] = (whole != 0).astype(np.uint8).reshape(rows, spec.mask_size)
+    if not tied:
+        begin = 0
+        for head in spec.heads:
+            if not legal[:, begin : begin + head.size].any(axis=1).all():
+                raise ValueError(f"{spec.name}: the mask allows no choice of head {head.name}")
+            begin += head.size
+    return legal

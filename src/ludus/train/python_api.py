@@ -1,0 +1,211 @@
+"""The functions of ``import ludus`` that start something: train, resume, evaluate, search, make_pool.
+
+References given to them come from the program that calls, so they may name games of the user's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ludus.flow.match import Lineup
+from ludus.search.text import SUFFIX, is_search, parse_search
+from ludus.train.config import ParamValue, Preset
+from ludus.train.errors import ConfigError
+from ludus.train.hardware import run_name
+
+if TYPE_CHECKING:
+    from ludus.games.match import Match
+    from ludus.pool import Pool
+    from ludus.search import Evaluator
+    from ludus.search.player import Found
+    from ludus.train.api import RunResult
+    from ludus.train.evaluation import EvalResult
+    from ludus.train.observer import Observer
+
+Setting = str | int | float | bool | Sequence[str | int | float]
+
+
+def train(
+    preset: str | Path | Preset,
+    run_dir: str | Path | None = None,
+    *,
+    settings: Mapping[str, Setting] | None = None,
+    observer: Observer | None = None,
+) -> RunResult:
+    """Trains as a preset says, in a new run directory, until its budget is used up.
+
+    Args:
+        preset: The name of a shipped preset, a TOML file, or the settings themselves.
+        run_dir: A directory that does not exist yet (default: ``runs/PRESET-DATE-TIME-XXXX``).
+        settings: Settings by dotted path that replace the preset's: ``{"run.max_steps": 100_000}``.
+        observer: Receives progress while the run goes on (default: none).
+
+    Returns:
+        How the run ended, and how its best weights play.
+
+    Raises:
+        PresetError: A wrong preset or setting; ``ConfigError``: settings that do not fit together.
+        RunExists: ``run_dir`` exists; ``RunFailed``, ``Interrupted``: how a run may end early.
+    """
+    from ludus.train.api import start_run
+    from ludus.train.preset_file import load_preset
+    from ludus.train.preset_game import check_game
+
+    if isinstance(preset, Preset):
+        if settings:
+            raise ConfigError(
+                "settings: only with a preset's name or file; replace fields of a Preset instead"
+            )
+        chosen, name = preset, preset.game.name.rpartition("/")[2]
+    else:
+        loaded = load_preset(str(preset), {k: _option(v) for k, v in (settings or {}).items()})
+        check_game(loaded)
+        chosen, name = loaded.preset, loaded.name
+    where = Path(run_dir) if run_dir is not None else Path("runs") / run_name(name)
+    return start_run(chosen, where, observer=observer)
+
+
+def _option(value: Setting) -> str:
+    """A setting as the command line takes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, (str, int, float)) else ",".join(map(str, value))
+
+
+def resume(run_dir: str | Path, *, observer: Observer | None = None) -> RunResult:
+    """Goes on with a run from its newest whole checkpoint.
+
+    Args:
+        run_dir: A run directory.
+        observer: Receives progress while the run goes on (default: none).
+
+    Raises:
+        RunNotFound, CorruptFile: No such run, or none that can be read; else as :func:`train`.
+    """
+    from ludus.train.api import resume_run
+
+    return resume_run(Path(run_dir), observer=observer)
+
+
+def evaluate(
+    player: str,
+    against: str = "",
+    *,
+    game: str = "",
+    params: dict[str, ParamValue] | None = None,
+    matches: int = 400,
+    seed: int = 1,
+    greedy: bool = False,
+    threads: int = 0,
+) -> EvalResult:
+    """Plays ``matches`` whole matches between two players, each from every seat.
+
+    Args:
+        player: A bot, ``random``, ``RUN@best|last|VERSION``, a weights file, any of these weights with
+            ``+search:VISITS``, or ``mcts:VISITS``.
+        against: The same; empty in games of one seat.
+        game: The game; may stay empty where one of the two names weights.
+        params: Parameters of the game (default: the run's).
+        greedy: The likeliest choices of networks instead of drawn ones.
+        threads: Threads or processes that play (0: the calling thread).
+
+    Returns:
+        Win rate with its 95% interval, or the mean return with its own in games of one seat.
+
+    Raises:
+        ConfigError, StorageError: What cannot be played, or is not there.
+    """
+    from ludus.train.api import evaluate as play
+
+    return play(
+        player,
+        against,
+        game=game,
+        params=params,
+        matches=matches,
+        seed=seed,
+        greedy=greedy,
+        threads=threads,
+    )
+
+
+def make_pool(
+    game: str,
+    params: Mapping[str, object] | None,
+    lineup: Lineup,
+    *,
+    matches: int,
+    groups: int = 1,
+    threads: int = 0,
+    seed: int = 0,
+    schedule: int | None = None,
+    on_error: Literal["raise", "truncate"] = "truncate",
+) -> Pool:
+    """A pool that plays ``matches`` matches at once and asks where a learned policy must decide.
+
+    Args:
+        game: A game by name or reference.
+        params: Parameters of its rules.
+        lineup: Who fills each role of a match.
+        matches: Slots.
+        groups: Rows are received and sent in this many groups.
+        threads: Threads of a compiled game, processes of a Python game (0: the calling thread plays).
+        seed: Of all matches.
+        schedule: Number of matches to play in all (default: without end).
+        on_error: What an error of the game does: end its match, or raise.
+
+    Raises:
+        ParamError, PoolError, ValueError: What cannot be put together.
+    """
+    from ludus.pool.factory import make_pool as make
+
+    return make(
+        game,
+        params or {},
+        lineup,
+        matches=matches,
+        groups=groups,
+        threads=threads,
+        seed=seed,
+        schedule=schedule,
+        on_error=on_error,
+    )
+
+
+def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: float = 0.0) -> Found:
+    """Searches the position of a match for the move of the seat that decides now; nothing is played.
+
+    Args:
+        match: A match of a game of two seats in turn, without chance or hidden information.
+        player: ``mcts:VISITS`` (random rollouts) or ``RUN@best+search:VISITS`` (a network's evaluations).
+        seed: Of what the search draws.
+        seconds: Time of the decision (0: by visits alone).
+
+    Returns:
+        Move, value for that seat in [-1, 1], visits of every move, and the line that the search expects.
+
+    Raises:
+        ConfigError: Not a searched player, weights of another game, or a match that is over.
+        ValueError: A game that cannot be searched.
+    """
+    from ludus.games.registry import find
+    from ludus.search.player import SearchPlayer
+
+    if not is_search(player):
+        raise ConfigError(f"{player}: expected mcts:VISITS or WEIGHTS{SUFFIX}:VISITS")
+    if match.over:
+        raise ConfigError(f"{match.game}: the match is over; nobody decides")
+    try:
+        weights, text = parse_search(player)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    evaluator: Evaluator | str = "rollout"
+    if weights:
+        from ludus.train.api import evaluator_of
+
+        evaluator = evaluator_of(weights, match.spec, symmetries=text.symmetries)[0]
+    native = find(match.game).native
+    searcher = SearchPlayer(match.game, match.params, text, evaluator, seed=seed, native=native)
+    return searcher.decide([0], [match.state], seconds=seconds)[0]
