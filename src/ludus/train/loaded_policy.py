@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +25,6 @@ from ludus.train.preset_game import params_text
 from ludus.train.wiring import network_of
 
 GYMNASIUM = "gymnasium/"
-Mask: TypeAlias = npt.ArrayLike | Sequence[npt.ArrayLike] | None
-Action: TypeAlias = "int | np.int64 | Array | tuple[Action, ...] | dict[str, Action]"
 
 
 class LoadedPolicy:
@@ -67,7 +64,7 @@ class LoadedPolicy:
             raise ValueError(f"reset: {len(fresh)} rows, the policy acts for {len(self._first)}")
         self._first |= fresh
 
-    def act(self, observation: object, mask: Mask = None, *, deterministic: bool | None = None) -> Action:
+    def act(self, observation: Any, mask: Any = None, *, deterministic: bool | None = None) -> Any:
         """Decides in the environment's own spaces.
 
         Args:
@@ -103,8 +100,7 @@ class LoadedPolicy:
         self._calls += 1
         self._memory = decision.memory
         self._first = np.zeros(rows, np.bool_)
-        action: Action = self._face.actions(decision.actions, count)
-        return action
+        return self._face.actions(decision.actions, count)
 
 
 def load_policy(
