@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ludus.flow.spec import GameSpec, TensorSpec
-from ludus.games import list_games, rulebook, spec
+from ludus.games import rulebook, spec
+from ludus.games.registry import BUILT_IN
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "games"
 _BLOCK = re.compile(r"(<!-- spec: (\w+)((?: \w+=\S+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -200,7 +201,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; say which pages are out of date")
     check = parser.parse_args().check
     stale = 0
-    for name in list_games():
+    for name in BUILT_IN:
         path = PAGES / f"{name}.md"
         if not path.exists():
             print(f"docs/games/{name}.md: missing; copy docs/games/tic_tac_toe.md", file=sys.stderr)

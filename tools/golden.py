@@ -10,20 +10,22 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ludus.games import list_games, simulate
+from ludus.games import simulate
+from ludus.games.registry import BUILT_IN
 
+CONTEXT, SHOWN = 60, 140  # characters before and from the first that differs
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "golden" / "games"
 
 
 def texts() -> dict[str, str]:
     """File name -> content, for all built-in games."""
-    out = {f"{game}.txt": simulate.playthrough(game, seed=1, moments=8) for game in list_games()}
-    out["signature.txt"] = "".join(f"{game} {simulate.game_signature(game)}\n" for game in list_games())
+    out = {f"{game}.txt": simulate.playthrough(game, seed=1, moments=8) for game in BUILT_IN}
+    out["signature.txt"] = "".join(f"{game} {simulate.game_signature(game)}\n" for game in BUILT_IN)
     return out
 
 
 def differences() -> list[str]:
-    """What the pinned files say otherwise: file, line, both texts."""
+    """What the pinned files say otherwise: file, line, and both texts from shortly before they part."""
     found = []
     for name, text in texts().items():
         path = FOLDER / name
@@ -33,9 +35,20 @@ def differences() -> list[str]:
             now = lines[number] if number < len(lines) else "(nothing)"
             then = pins[number] if number < len(pins) else "(nothing)"
             if now != then:
-                found.append(f"{path}:{number + 1}: pinned {then[:200]!r}, found {now[:200]!r}")
+                found.append(f"{path}:{number + 1}: {parted(then, now)}")
                 break
     return found
+
+
+def parted(pinned: str, found: str) -> str:
+    """Where two lines differ, with what stands around it: lines of states run to thousands of characters."""
+    at = next((i for i, (a, b) in enumerate(zip(pinned, found)) if a != b), min(len(pinned), len(found)))
+
+    def shown(text: str) -> str:
+        begin, end = max(0, at - CONTEXT), at + SHOWN
+        return ("..." if begin else "") + repr(text[begin:end]) + ("..." if end < len(text) else "")
+
+    return f"column {at + 1}: pinned {shown(pinned)}, found {shown(found)}"
 
 
 def main() -> int:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ludus.games.python_game import GameMaker
 
 
+#: First bytes of every replay.
+MAGIC = b"LUDUSREC"
+
+
 class ReplayInfo(msgspec.Struct, frozen=True):
     """What a replay holds, decisions and hashes apart.
 

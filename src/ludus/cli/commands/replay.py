@@ -83,8 +83,23 @@ def _hosted_rows(info: ReplayFacts) -> list[tuple[str, str]]:
     ]
 
 
+def passed_over(name: str) -> str:
+    """Why a file among replays is none: a folder, or a page or video made of one; "" = read it."""
+    path = Path(name)
+    if path.is_dir():
+        return "skipped: a folder"
+    if path.suffix == ".ludus" or not path.is_file():
+        return ""
+    from ludus.games.replays import MAGIC
+
+    with path.open("rb") as file:
+        return "" if file.read(len(MAGIC)) == MAGIC else "skipped: not a replay"
+
+
 class ReplayVerify(msgspec.Struct, frozen=True):
-    """Plays recorded matches again and compares every hash. Exit code 3 if one comes out otherwise."""
+    """Plays recorded matches again and compares every hash. Exit code 3 if one comes out otherwise.
+
+    Files that are no replays (pages, videos) are named and skipped."""
 
     files: Annotated[tuple[str, ...], FILE]
     game: Annotated[str, option("where a game of your own is, for its replays (./my_game.py)", "GAME")] = ""
@@ -94,7 +109,11 @@ class ReplayVerify(msgspec.Struct, frozen=True):
         from ludus.games import replays
 
         rows: list[dict[str, object]] = []
+        skipped: dict[str, str] = {}
         for name in self.files:
+            if why := passed_over(name):
+                skipped[name] = why
+                continue
             data = read_replay(name)
             try:
                 check = replays.verify(data, self.game)
@@ -102,6 +121,10 @@ class ReplayVerify(msgspec.Struct, frozen=True):
             except ValueError as error:  # not a replay, damaged, or of another version of the game
                 row = {"file": name, "same": False, "ticks": 0, "last_same": 0, "difference": str(error)}
                 rows.append(row)
+        for name, why in skipped.items():
+            console.note(f"{name}: {why}")
+        if not rows:
+            raise UserError(f"no replay among {', '.join(self.files)}")
         if self.json:
             console.document(rows[0] if len(rows) == 1 else rows)
         else:

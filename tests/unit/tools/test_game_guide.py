@@ -1,0 +1,36 @@
+"""The code of docs/guides/add_a_game.md."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+GUIDE = (ROOT / "docs" / "guides" / "add_a_game.md").read_text("utf-8")
+
+
+def test_the_state_of_the_guide_has_no_padding(tmp_path: Path, cxx: str) -> None:
+    """Its own ``static_assert`` says so; the compiler checks it."""
+    (state,) = re.findall(r"```cpp\n(.*?)```", GUIDE, re.DOTALL)
+    assert "has_unique_object_representations" in state
+    source = tmp_path / "state.cpp"
+    source.write_text(
+        f'#include <array>\n#include <cstdint>\n#include <type_traits>\n#include "base/rng.hpp"\n'
+        f"namespace ludus {{\n{state}\nstatic_assert(std::is_trivially_copyable_v<State>);\n}}\n"
+    )
+    command = [cxx, "-std=c++20", "-Wall", "-Werror", "-fsyntax-only", f"-I{ROOT / 'cpp'}", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_commands_of_the_guide_use_the_environment() -> None:
+    """``python`` and ``ludus`` without a path are whatever the machine has."""
+    commands = [
+        line
+        for block in GUIDE.split("```")[1::2]
+        for line in block.splitlines()
+        if re.match(r"(\.venv/bin/)?(python|ludus)\b", line)
+    ]
+    assert len(commands) >= 3
+    assert [c for c in commands if not c.startswith(".venv/bin/")] == []
