@@ -1,0 +1,214 @@
+"""How the effect of a preset's setting is seen: each probe makes of a preset something that compares.
+
+Whole runs are made to repeat exactly: one thread, lag ``sync``, and self-play that advances when it is looked
+at instead of while time passes. What they give is compared: metrics without times, matches, weights.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from ludus.games import spec as game_spec
+from ludus.policies.preference import Independent
+from ludus.policies.residual import ResidualNetwork, make_network
+from ludus.pool import Pool
+from ludus.pool.factory import make_pool
+from ludus.search import Batch, Trees
+from ludus.search import network as network_evaluator
+from ludus.search.evaluator import Floats
+from ludus.storage import RunDirectory, read_jsonl
+from ludus.train import alphazero, alphazero_parts, async_rounds, wiring
+from ludus.train.api import start_run
+from ludus.train.config import Preset
+from ludus.train.errors import ConfigError
+from ludus.train.observer import SilentObserver
+from ludus.train.opponents import build_lineup
+from ludus.train.preset_game import params_text
+from ludus.train.self_play import Workers
+from ludus.train.stopping import Budget, progress, reason_to_stop
+
+Probe = Callable[[Preset], object]
+
+TIMED = ("evaluations_per_s", "simulations_per_s", "matches_per_s", "network_share")
+
+
+class Stepped(Workers):
+    """Self-play whose every look at the moves plays one batch: rounds end at the same move always."""
+
+    _on = False
+
+    def start(self) -> None:
+        self._on = True
+
+    def pause(self) -> None:
+        self._on = False
+
+    def moves(self) -> int:
+        if self._on:
+            for worker in self.workers:
+                worker.run(Once())
+        return super().moves()
+
+
+class Once(threading.Event):
+    """Asked twice: goes on, then stops."""
+
+    def is_set(self) -> bool:
+        asked = super().is_set()
+        self.set()
+        return asked
+
+
+class Plain:
+    """A network's answers without a graph of its own, which takes longer to make than these runs to play."""
+
+    def __init__(self, network: ResidualNetwork, precision: str, rows: int = 0) -> None:
+        self.network = network
+
+    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        logits, value = self.network.outputs(planes)
+        return torch.softmax(logits, dim=1), value
+
+
+class Opinions:
+    """Answers of its own for every position: what a search does with them shows in its visits."""
+
+    def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
+        boards = batch.obs["board"][:count].astype(np.int64)
+        mixed = (boards * (31, 17, 7)).sum(axis=1)
+        policy = 1.0 + (mixed[:, None] * (np.arange(9) + 3)) % 5
+        return policy.astype(np.float32), ((mixed % 17 - 8) / 10).astype(np.float32)
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def run(preset: Preset) -> object:
+    """A whole run: everything that it leaves and that does not depend on the clock."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alphazero, "Workers", Stepped)
+        patch.setattr(alphazero, "POLL_S", 0.0)
+        patch.setattr(network_evaluator, "Inference", Plain)
+        path = Path(folder) / "run"
+        result = start_run(preset, path)
+        directory = RunDirectory.open(path)
+        metrics = []
+        for row in read_jsonl(directory.metrics):
+            row.pop("time", None)
+            search = row.get("search")
+            if isinstance(search, dict):
+                row["search"] = {k: v for k, v in search.items() if k not in TIMED}
+            metrics.append(row)
+        weights = directory.checkpoints.load_last()[0].weights.tensors
+        events = [
+            {k: v for k, v in e.items() if k != "time"}
+            for e in read_jsonl(directory.events)
+            if e["event"] == "gate"
+        ]
+        return {
+            "reason": result.reason,
+            "metrics": metrics,
+            "matches": list(read_jsonl(directory.matches)),
+            "weights": digest(b"".join(weights[n].tobytes() for n in sorted(weights))),
+            "gates": events,
+            "replays": [digest(f.read_bytes()) for f in sorted(directory.replays.iterdir())],
+        }
+
+
+def resigning(preset: Preset) -> object:
+    """A whole run whose threshold of giving up moves after few matches, all the way and above 0."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("ENOUGH", 5), ("STEP", 2.0), ("HIGHEST", 1.0)):
+            patch.setattr(alphazero_parts, f"RESIGN_{name}", value)
+        return run(preset)
+
+
+def files(preset: Preset) -> object:
+    """Which checkpoints a run leaves."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run"
+        saved: list[int] = []
+
+        class Watch(SilentObserver):
+            def on_checkpoint(self, path: Path, version: int) -> None:
+                saved.append(version)
+
+        start_run(preset, path, observer=Watch())
+        report = RunDirectory.open(path).report.read_text().splitlines()[0]
+        return len(saved), len(RunDirectory.open(path).checkpoints.versions()), report
+
+
+def pool(preset: Preset) -> object:
+    """What the pool of the learner's matches is made with."""
+    seen: dict[str, object] = {}
+
+    def looking(*args: Any, **kwargs: Any) -> Pool:  # noqa: ANN401
+        seen.update(kwargs, args=args)
+        return make_pool(*args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wiring, "make_pool", looking)
+        parts = wiring.build(preset)
+        parts.close()
+    return seen, parts.threads, parts.slabs[0].active.shape
+
+
+def lineup(preset: Preset) -> object:
+    """Who sits at which seat."""
+    return build_lineup(wiring.resolve_spec(preset)[0], preset)
+
+
+def network(preset: Preset) -> object:
+    """The shapes of a network's tensors, and what it answers to noise with normalisers that have learned."""
+    spec = game_spec(preset.game.name, params_text(preset.game.params))
+    made = make_network(preset.policy, spec, 1, "float32")
+    shapes = {n: tuple(t.shape) for n, t in made.state_dict().items()}
+    random = np.random.default_rng(1)
+    obs = {}
+    for t in made.inputs:
+        raw = random.integers(0, 200, (4, *t.packed_shape))
+        obs[t.name] = torch.from_numpy(raw.astype(t.packed_dtype))
+    with torch.no_grad():
+        step = made.for_acting().step(obs) if made.memory_shape is None else None
+        answer = ""
+        if step is not None and isinstance(step.preference, Independent):
+            answer = digest(step.logits.numpy().tobytes() + step.value.numpy().tobytes())
+    return shapes, answer
+
+
+def spent(preset: Preset) -> object:
+    """How far runs are that have used some, and whether they end."""
+    used = [Budget(steps=s, minutes=m, best_lower_bound=b) for s, m, b in ((150, 0, 0.3), (10, 2, 0.6))]
+    return [(reason_to_stop(preset.run, u), progress(preset.run, u)) for u in used]
+
+
+def parts(preset: Preset) -> object:
+    """How many threads and slabs a run has, and in what numbers its network is; or why it cannot be."""
+    try:
+        made = wiring.build(preset, async_rounds.slabs_needed(preset.run))
+    except ConfigError as error:
+        return str(error)
+    made.close()
+    return made.threads, len(made.slabs), made.acting.precision, str(made.acting.device)
+
+
+def searched(preset: Preset) -> object:
+    """One search of a position in mid-match, as consoles search: a run's own take a leaf at a time."""
+    params = params_text(preset.game.params)
+    trees = Trees(preset.game.name, params, preset.search, evaluator=Opinions(), seed=3)
+    trees.reset(0, 1)
+    trees.play(0, 4)
+    trees.run([0])
+    root = trees.root(0)
+    return root.visits, root.move_visits.tolist(), root.mean.tolist(), trees.simulations

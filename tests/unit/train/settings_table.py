@@ -1,0 +1,323 @@
+"""Every setting of a preset: another value, what shows that it has arrived, and under which others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from . import settings_probes as probes
+from .settings_probes import Probe
+
+BOTS = """
+[game]
+name = "tic_tac_toe"
+[[opponents]]
+name = "random"
+[pool]
+matches = 8
+groups = 2
+threads = 0
+steps = 8
+[policy]
+dense = [8]
+hidden = [8]
+[algorithm]
+minibatches = 2
+micro_batch = 32
+[evaluation]
+every_steps = 0
+matches = 0
+final_matches = 4
+[run]
+max_steps = 130
+threads = 1
+lag = "sync"
+precision = "float32"
+checkpoint_every_minutes = 0
+"""
+
+SELF = """
+[game]
+name = "tic_tac_toe"
+[algorithm]
+name = "alphazero"
+batch = 16
+round_positions = 50
+reuse = 1.0
+window_games_min = 5
+statistics_batches = 2
+learning_rate = 0.05
+[search]
+visits = 8
+[self_play]
+slots = 4
+[policy]
+blocks = 1
+filters = 4
+value_hidden = 4
+[evaluation]
+every_steps = 0
+matches = 0
+final_matches = 2
+against = ["random"]
+visits = 4
+[run]
+max_steps = 130
+threads = 1
+lag = "sync"
+precision = "float32"
+checkpoint_every_minutes = 0
+"""
+
+PREFIXES = {
+    "Preset": "",
+    "GameConfig": "game.",
+    "OpponentConfig": "opponents.0.",
+    "PoolConfig": "pool.",
+    "PolicyConfig": "policy.",
+    "AppoConfig": "algorithm.",
+    "AlphaZeroConfig": "algorithm.",
+    "SearchConfig": "search.",
+    "SelfPlayConfig": "self_play.",
+    "CurriculumConfig": "curriculum.",
+    "EvaluationConfig": "evaluation.",
+    "RunConfig": "run.",
+}
+
+#: Fields that hold another struct, whose own fields stand in the table.
+TABLES = {prefix.split(".")[0] for prefix in PREFIXES.values() if prefix}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """``value``: unlike the base's; ``under``: other settings of both presets that are compared.
+
+    ``text``: what the preset's file has in place of ``value``, for what no option can say.
+    """
+
+    value: str
+    probe: Probe = probes.run
+    under: dict[str, str] = field(default_factory=dict)
+    base: str = ""
+    text: str = ""
+    path: str = ""  # of the value, where the field is a table of others
+
+
+GO = {"game.name": "go", "game.params.size": "5", "policy.ownership": "true", "policy.score": "true"}
+SHORT_GO = GO | {"run.max_steps": "300", "evaluation.final_matches": "2"}
+SOLVED = {"search.solver": "true"}
+ENDGAME = SOLVED | {"search.endgame_plies": "6"}
+GUMBEL = {"search.gumbel_moves": "4"}
+WIDE = {"search.visits": "64"}
+LEAVES = WIDE | {"search.leaves": "4"}
+RESIGN = SOLVED | {"self_play.resign": "true", "self_play.never_resign_share": "0.5"}
+GATE = {"algorithm.gate": "true", "algorithm.gate_matches": "8"}
+LONG = {"run.max_steps": "300"}
+RTS = {
+    "game.name": "minirts",
+    "opponents.0.name": "simple",
+    "policy.inputs": "globals",
+    "evaluation.final_matches": "2",
+    "pool.matches": "4",
+}
+RULES = RTS | {"game.name": "rts", "opponents.0.name": "rush"}
+PAST = {
+    "opponents.0.name": "past",
+    "opponents.0.past_every": "2",
+    "opponents.0.past_slots": "2",
+    "algorithm.learning_rate": "0.05",
+}
+TWO = {"opponents.1.name": "perfect"}
+ASYNC = {"run.lag": "async"}
+PLANES = {"game.name": "minirts", "policy.inputs": "cells", "opponents.0.name": "simple"}
+
+SEARCH = {
+    "visits": Seen("12"),
+    "c_puct": Seen("4.0"),
+    "c_base": Seen("10.0"),
+    "fpu": Seen("loss"),
+    "fpu_reduction": Seen("0.5"),
+    "virtual_loss": Seen("0.0", probes.searched, LEAVES),
+    "leaves": Seen("4", probes.searched, WIDE),
+    "reuse": Seen("false"),
+    "noise_share": Seen("0.9"),
+    "noise_alpha": Seen("0.03"),
+    "gumbel_moves": Seen("4"),
+    "gumbel_scale": Seen("0.0", under=GUMBEL),
+    "gumbel_visit": Seen("500.0", under=GUMBEL),
+    "gumbel_value": Seen("5.0", under=GUMBEL),
+    "forced_playouts": Seen("8.0"),
+    "solver": Seen("true"),
+    "endgame_plies": Seen("6", under=SOLVED),
+    "endgame_nodes": Seen("1", under=ENDGAME),
+    "endgame_root_nodes": Seen("1", under=ENDGAME),
+    "score_share": Seen("0.9", under=SHORT_GO),
+    "cache": Seen("1000"),
+}
+
+SELF_PLAY = {
+    "slots": Seen("8"),
+    "temperature": Seen("0.1"),
+    "temperature_plies": Seen("1"),
+    "temperature_end": Seen("2.0", under={"self_play.temperature_plies": "1"}),
+    "full_share": Seen("0.5", under={"self_play.cheap_visits": "3"}),
+    "cheap_visits": Seen("2", under={"self_play.full_share": "0.5", "self_play.cheap_visits": "5"}),
+    "resign": Seen("false", probes.resigning, RESIGN),
+    "resign_errors": Seen("0.9", probes.resigning, RESIGN),
+    "resign_plies": Seen("9", probes.resigning, RESIGN),
+    "never_resign_share": Seen("1.0", probes.resigning, RESIGN),
+    "random_share": Seen("1.0", under={"self_play.random_plies": "3"}),
+    "random_plies": Seen("3", under={"self_play.random_share": "1.0", "self_play.random_plies": "1"}),
+    "proven_share": Seen("1.0", under=SOLVED),
+}
+
+ALPHAZERO = {
+    "optimizer": Seen("adamw"),
+    "learning_rate": Seen("0.2"),
+    "schedule": Seen("linear"),
+    "rate_steps": Seen("2", under={"algorithm.schedule": "steps"}),
+    "rate_factor": Seen("0.5"),
+    "warmup": Seen("10"),
+    "momentum": Seen("0.1"),
+    "weight_decay": Seen("0.1"),
+    "batch": Seen("8"),
+    "value_coefficient": Seen("0.1"),
+    "value_mix": Seen("1.0"),
+    "ownership_coefficient": Seen("0.0", under=SHORT_GO),
+    "score_coefficient": Seen("1.0", under=SHORT_GO),
+    "max_grad_norm": Seen("0.01"),
+    "ema": Seen("0.9"),
+    "round_positions": Seen("120"),
+    "reuse": Seen("2.0"),
+    "window_games": Seen("10", under=LONG),
+    "window_games_min": Seen("20"),
+    "window_share": Seen("1.0", under=LONG),
+    "even_outcomes": Seen("true"),
+    "symmetries": Seen("false"),
+    "statistics_batches": Seen("5"),
+    "gate": Seen("true"),
+    "gate_matches": Seen("4", under=GATE),
+    "gate_score": Seen("0.05", under=GATE | {"algorithm.gate_score": "1.0"}),
+}
+
+APPO = {
+    "learning_rate": Seen("0.01"),
+    "learning_rate_schedule": Seen("linear"),
+    "adam_betas": Seen("0.5,0.9"),
+    "adam_eps": Seen("0.1"),
+    "discount": Seen("0.5"),
+    "gae_lambda": Seen("0.1"),
+    "vtrace": Seen("false", under={"run.lag": "pipelined"}),
+    "rho_clip": Seen("0.3", under={"run.lag": "pipelined"}),
+    "c_clip": Seen("0.3", under={"run.lag": "pipelined"}),
+    "clip_ratio": Seen("0.001", under={"algorithm.epochs": "4"}),
+    "clip_value": Seen("0.001", under={"algorithm.epochs": "4"}),
+    "value_coefficient": Seen("3.0"),
+    "entropy_coefficient": Seen("0.5"),
+    "entropy_coefficient_final": Seen("0.5"),
+    "max_grad_norm": Seen("0.01"),
+    "epochs": Seen("2"),
+    "minibatches": Seen("1"),
+    "micro_batch": Seen("4"),
+    "normalise_advantages": Seen("false"),
+    "normalise_returns": Seen("false"),
+    "reward_scale": Seen("3.0", under={"algorithm.normalise_returns": "false"}),
+    "reward_clip": Seen("0.1", under={"algorithm.normalise_returns": "false"}),
+}
+
+GAME = {
+    "name": Seen("connect_four"),
+    "params": Seen("seat1", under={"game.name": "connect_four"}, path="game.params.opens"),
+    "randomise": Seen("", under=RULES, text='[game.randomise]\n"units.peasant.hp" = [1, 400]\n'),
+    "frame_skip": Seen("20", under=RTS),
+}
+
+OPPONENT = {
+    "name": Seen("perfect"),
+    "weight": Seen("0.1", under=TWO),
+    "frame_skip": Seen("20", under=RTS),
+    "past_window": Seen("1", under=PAST | LONG),
+    "past_every": Seen("1", under=PAST | LONG),
+    "past_slots": Seen("1", under=PAST),
+}
+
+POOL = {
+    "matches": Seen("12"),
+    "groups": Seen("1", probes.pool),
+    "threads": Seen("1", probes.pool),
+    "timeout_s": Seen("5.0", probes.pool),
+    "on_error": Seen("stop", probes.pool),
+    "steps": Seen("4"),
+}
+
+CURRICULUM_ON = RTS | {"curriculum.bot": "simple"}
+CURRICULUM = {
+    "bot": Seen("simple", under=RTS),
+    "ticks": Seen("10", under=CURRICULUM_ON),
+    "share": Seen("1.0", under=CURRICULUM_ON),
+}
+
+EVALUATION = {
+    "every_steps": Seen("50", under={"evaluation.matches": "4"}),
+    "matches": Seen("4"),
+    "final_matches": Seen("6"),
+    "against": Seen("perfect"),
+    "greedy": Seen("true", under={"evaluation.final_matches": "20"}),
+    "visits": Seen("2", base=SELF),
+}
+
+RUN = {
+    "seed": Seen("2"),
+    "max_steps": Seen("200"),
+    "max_minutes": Seen("1.5", probes.spent),
+    "target": Seen("0.5", probes.spent),
+    "lag": Seen("pipelined"),
+    "max_lag": Seen("0", probes.parts, ASYNC),
+    "over_lag": Seen("drop", probes.parts, ASYNC),
+    "threads": Seen("3", probes.parts),
+    "checkpoint_every_minutes": Seen("0.0000001", probes.files),
+    "keep_checkpoints": Seen("1", probes.files, {"run.checkpoint_every_minutes": "0.0000001"}),
+    "device": Seen("cuda", probes.parts),
+    "precision": Seen("bfloat16", probes.parts),
+}
+
+POLICY = {
+    "inputs": Seen("units", probes.network, {"game.name": "minirts", "policy.inputs": "globals"}),
+    "channels": Seen("8,8", probes.network, PLANES),
+    "strides": Seen("1,1", probes.network, PLANES),
+    "kernels": Seen("5,5", probes.network, PLANES),
+    "convolution": Seen("residual", probes.network, PLANES),
+    "dense": Seen("16", probes.network, RTS),
+    "hidden": Seen("16", probes.network),
+    "activation": Seen("tanh", probes.network),
+    "norm": Seen("none", probes.network),
+    "memory": Seen("gru", probes.network),
+    "memory_size": Seen("16", probes.network, {"policy.memory": "gru"}),
+    "context": Seen("16", probes.network, {"game.name": "minirts", "game.params.commands": "tactical"}),
+    "normalise_observations": Seen("false", probes.network, RTS),
+    "normalise_values": Seen("false", probes.network),
+    "blocks": Seen("2", probes.network, base=SELF),
+    "filters": Seen("8", probes.network, base=SELF),
+    "policy_planes": Seen("3", probes.network, base=SELF),
+    "value_planes": Seen("2", probes.network, base=SELF),
+    "value_hidden": Seen("8", probes.network, base=SELF),
+    "ownership": Seen("false", probes.network, GO, base=SELF),
+    "score": Seen("false", probes.network, GO, base=SELF),
+}
+
+#: Struct -> field -> how its effect is seen.
+TABLE: dict[str, dict[str, Seen]] = {
+    "Preset": {"title": Seen("another", probes.files)},
+    "GameConfig": GAME,
+    "OpponentConfig": OPPONENT,
+    "PoolConfig": POOL,
+    "PolicyConfig": POLICY,
+    "AppoConfig": APPO,
+    "AlphaZeroConfig": ALPHAZERO,
+    "SearchConfig": SEARCH,
+    "SelfPlayConfig": SELF_PLAY,
+    "CurriculumConfig": CURRICULUM,
+    "EvaluationConfig": EVALUATION,
+    "RunConfig": RUN,
+}
+
+SELF_PLAYED = ("AlphaZeroConfig", "SearchConfig", "SelfPlayConfig")
