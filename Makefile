@@ -5,7 +5,7 @@
 #
 # Settings: PYTHON=python3.12 (>= 3.10), VENV=.venv, EXTRAS=train,cli,dev, PYTEST_ARGS="-k pool -x", WORKERS=4 (processes that pytest uses),
 # PEERS_ARGS="--seconds 20 --rows atari-sf" (make bench-peers),
-# PRESETS="debug clang" (make determinism), CPP_PRESET=asan (the build that make test runs the C++ tests of).
+# MUTATE_ARGS="--seed 2 --only ratings" (make mutate), PRESETS="debug clang" (make determinism), CPP_PRESET=asan (the build that make test runs the C++ tests of).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -19,6 +19,7 @@ EXTRAS ?= train,cli,dev
 PYTEST_ARGS ?=
 WORKERS ?= 2
 PEERS_ARGS ?=
+MUTATE_ARGS ?=
 PRESETS ?=
 CPP_PRESET ?= release
 BIN := $(VENV)/bin
@@ -113,6 +114,10 @@ test-all: $(VENV)/installed ## everything, for a nightly run: make test, test-sl
 	@failed=; for part in test test-slow sanitize; do \
 		$(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
 	done; [ -z "$$failed" ] || { echo "failed: make$$failed" >&2; exit 1; }
+
+.PHONY: mutate
+mutate: $(VENV)/installed ## small errors in the Python code, half an hour of them: does a test fail for each?
+	@$(BIN)/python -m tools.mutate $(MUTATE_ARGS)
 
 .PHONY: determinism
 determinism: $(VENV)/installed ## the pinned hash of MiniRTS with GCC -O3 and -O0, Clang, and the sanitizers
