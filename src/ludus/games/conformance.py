@@ -53,8 +53,10 @@ def check_game(
         rows, ns_per_tick = check_python(made, matches, seed)
         return GameReport(made.spec.name, tuple(Finding(*row) for row in rows), ns_per_tick, 0.0, 0)
     game = find(reference)
+    declared = spec(reference, text).max_ticks
+    most = declared + 1 if declared else 0  # one tick past the limit is enough to see it broken
     findings = msgspec.json.decode(
-        game.native.conformance(game.name, text, seed, matches), type=list[Finding]
+        game.native.conformance(game.name, text, seed, matches, most), type=list[Finding]
     )
     findings.append(_check_spec(reference, text))
     findings.append(_check_view(reference, text, seed))

@@ -5,6 +5,7 @@ Each check says what was found, where (seed, tick, seat, field) and what was exp
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,10 +16,12 @@ import numpy as np
 from ludus.flow.masks import legal_choices, possible_choices
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
-from ludus.games.python_game import GameMaker, PythonGame
+from ludus.games.python_game import ENOUGH_TICKS, GameMaker, PythonGame
+from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
 
 T = TypeVar("T")
 MAX_TICKS = 3000  # of one random match
+END_S = 20.0  # of one match that is played on where none was over by then
 SLOW_S = 1.0  # of one step: a pool's time-out would be near
 CHECKS = (
     "spec",
@@ -60,18 +63,19 @@ class Course:
 class Match:
     """Plays one match of random legal decisions and looks at everything."""
 
-    def __init__(self, spec: GameSpec, game: PythonGame, seed: int) -> None:
-        self.spec, self.game, self.seed = spec, game, seed
+    def __init__(self, spec: GameSpec, game: PythonGame, seed: int, keep: bool = True) -> None:
+        """``keep``: remember every moment, to compare courses."""
+        self.spec, self.game, self.seed, self.keep = spec, game, seed, keep
         self.rng = np.random.default_rng(seed)
         self.course = Course()
 
     def where(self, more: str = "") -> str:
         return f"seed {self.seed}, tick {self.course.ticks}{more}"
 
-    def play(self, ticks: int) -> Course:
-        """The whole match, or as many ticks of it."""
+    def play(self, ticks: int, seconds: float = math.inf) -> Course:
+        """The whole match, or as many ticks of it, or as far as ``seconds`` of the game's own time go."""
         self._call("reset", lambda: self.game.reset(self.seed))
-        while not self.course.over and self.course.ticks < ticks:
+        while not self.course.over and self.course.ticks < ticks and self.course.seconds < seconds:
             self._tick()
         return self.course
 
@@ -119,7 +123,8 @@ class Match:
         shown += rewards.tobytes()
         if not isinstance(over, (bool, np.bool_)):
             raise Broken("ends", f"step() returned {over!r} ({self.where()}), expected True or False")
-        course.moments.append(bytes(shown))
+        if self.keep:
+            course.moments.append(bytes(shown))
         if over:
             self._end()
 
@@ -248,9 +253,8 @@ def check_python(maker: GameMaker, matches: int, seed: int) -> tuple[list[tuple[
         if ticks > 20 * MAX_TICKS:
             break
     if first is not None and not failed:
-        most = maker.spec.max_ticks
-        if not ended and most < MAX_TICKS:
-            failed["ends"] = f"no match was over after {MAX_TICKS} ticks; the spec says at most {most}"
+        if not ended:
+            run("ends", lambda: _check_end(maker.spec, game, seed))
         again = run("reset_forgets", _player(maker, game, seed))
         _compare(first, again, "reset_forgets", "after other matches on the same object", failed)
         other = run("deterministic", maker.make)
@@ -267,6 +271,21 @@ def check_python(maker: GameMaker, matches: int, seed: int) -> tuple[list[tuple[
     if close is not None:
         run("plays", close)
     return _findings(failed), 1e9 * seconds / max(1, ticks)
+
+
+def _check_end(spec: GameSpec, game: PythonGame, seed: int) -> None:
+    """One match as far as it may go: evaluations count whole matches and wait for their ends."""
+    declared = 0 < spec.max_ticks < UNBOUNDED_TICKS
+    limit = spec.max_ticks if declared else ENOUGH_TICKS
+    course = Match(spec, game, seed, keep=False).play(limit, END_S)
+    if course.over or (declared and course.ticks < limit):
+        return
+    says = f"the spec says at most {limit}" if declared else "the spec declares no max_ticks"
+    raise Broken(
+        "ends",
+        f"a match of random decisions (seed {seed}) was not over after {course.ticks} ticks; {says}. "
+        "Evaluations need matches that end: truncate them (max_episode_steps of Gymnasium)",
+    )
 
 
 def _player(maker: GameMaker, game: PythonGame, seed: int) -> Callable[[], Course]:

@@ -28,7 +28,9 @@ from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
-MAX_TICKS = 1 << 30
+MAX_TICKS = 1 << 30  # of a match in a game that declares no limit
+#: What evaluations and ``ludus games check`` allow a match of such a game, so that they end.
+ENOUGH_TICKS = 20_000
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from ludus.games import spec
 from ludus.games.match import Match
 from ludus.gtp.players import BotPlayer, Candidate, Choice, Player
 from ludus.search.text import is_search
-from ludus.storage.references import is_reference
+from ludus.storage.references import is_reference, refuse_run
 from ludus.train.errors import ConfigError
 
 
@@ -23,6 +23,7 @@ def resolve_player(text: str, params: Mapping[str, str], *, seed: int = 1, greed
         from ludus.gtp.searched import SearchedPlayer
 
         return SearchedPlayer(text, params, seed, greedy)
+    refuse_run(text)
     if not is_reference(text):
         from ludus.train.schema import did_you_mean
 

@@ -15,6 +15,35 @@ def is_reference(text: str) -> bool:
     return "@" in text or text.endswith(".safetensors") or Path(text).is_file()
 
 
+def is_run(text: str) -> bool:
+    """Whether ``text`` is the directory of a run."""
+    return bool(text) and (Path(text) / "run.json").is_file()
+
+
+def refuse_run(text: str) -> None:
+    """Raises ``RunNotFound`` for a player's name that lacks its ``@best``."""
+    if is_run(text):
+        raise RunNotFound(
+            f"{text}: is a run, not a player (did you mean {text}@best?); also RUN@last, RUN@VERSION"
+        )
+
+
+def run_of(path: Path) -> RunDirectory | None:
+    """The run that a weights file lies in, or None."""
+    folders = path.resolve().parents
+    if len(folders) < 3 or not is_run(str(folders[2])):
+        return None
+    return RunDirectory(folders[2])
+
+
+def name_of(path: Path, version: int) -> str:
+    """What results, replays and ``matches.jsonl`` call weights: ``RUN@VERSION``, RUN being the run's folder
+    without the folders above it; the path of weights outside a run.
+    """
+    run = run_of(path)
+    return str(path) if run is None else run.reference(version)
+
+
 def resolve_weights(text: str) -> Path:
     """The weights file that ``text`` names. Raises ``RunNotFound`` with what there is instead."""
     folder, at, reference = text.rpartition("@")

@@ -1,7 +1,7 @@
 """The run directory: one run, all of it, in files that anything can read.
 
 config.toml  run.json  metrics.jsonl  events.jsonl  matches.jsonl  log.txt
-checkpoints/  snapshots/  replays/  report.md
+checkpoints/  snapshots/  replays/  report.md  report.svg  results.jsonl
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ class RunDirectory:
         self.matches = path / "matches.jsonl"
         self.log = path / "log.txt"
         self.report = path / "report.md"
+        self.curve = path / "report.svg"  # the plot that report.md shows
+        self.results = path / "results.jsonl"  # of evaluations after training
         self.snapshots = path / "snapshots"
         self.replays = path / "replays"
         self.games = path / "games"  # of self-play; made when there are any
@@ -103,6 +105,18 @@ class RunDirectory:
     def config_bytes(self) -> bytes:
         """Content of ``config.toml``. Raises ``CorruptFile`` for more bytes than a preset may have."""
         return read_bounded(self.config, MAX_CONFIG_BYTES)
+
+    def reference(self, version: int) -> str:
+        """``RUN@VERSION``: what weights of this run are called wherever a result is kept."""
+        return f"{self.path.resolve().name}@{version}"
+
+    def add_result(self, row: Row) -> None:
+        """Appends a line to ``results.jsonl``. Raises ``OSError``."""
+        writer = JsonlWriter(self.results)
+        try:
+            writer.append({"time": utc_now(), **row})
+        finally:
+            writer.close()
 
     def snapshot_path(self, version: int) -> Path:
         return self.snapshots / f"{version:0{DIGITS}d}{SUFFIX}"

@@ -76,7 +76,7 @@ class AlphaZeroTrainer(RunBase):
         self.referee = Referee(
             preset, parts.spec, parts.params, self._against(), self.log, lambda: self._interrupted
         )
-        self.judge = Judge(preset, parts)
+        self.judge = Judge(preset, parts, run.reference)
         self._lowest: npt.NDArray[np.float32] = np.zeros(0, np.float32)
         self._saved_games = -1
         self._lag: dict[int, int] = {}

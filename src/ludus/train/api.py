@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,16 @@ from ludus.rollouts.network_actor import NetworkActor
 from ludus.rollouts.scripted import ScriptedActor, is_bot_file, load_bot
 from ludus.search.planner import is_plan
 from ludus.search.text import SUFFIX, Seen, is_search, parse_search
-from ludus.storage import Checkpoint, RunDirectory, RunInfo, is_reference, resolve_weights, utc_now
+from ludus.storage import (
+    Checkpoint,
+    RunDirectory,
+    RunInfo,
+    is_reference,
+    name_of,
+    refuse_run,
+    resolve_weights,
+    utc_now,
+)
 from ludus.train import hardware
 from ludus.train.alphazero import AlphaZeroTrainer
 from ludus.train.alphazero_parts import AlphaZeroParts, build_alphazero
@@ -79,6 +88,7 @@ def start_run(preset: Preset, run_dir: Path, *, observer: Observer | None = None
         host=hardware.host(),
         versions=hardware.versions(),
         run_id=secrets.token_hex(16),
+        signature=hardware.signature_of(preset.game.name),
     )
     parts = _parts(preset)  # a preset that cannot be put together leaves no directory behind
     try:
@@ -189,7 +199,9 @@ def resolve_player(
     except WeightsError as error:
         raise ConfigError(str(error)) from error
     skip = frame_skip or weights.meta.frame_skip
-    return Player(text, actor=NetworkActor(network, seed, weights.meta.version, greedy), frame_skip=skip)
+    version = weights.meta.version
+    actor = NetworkActor(network, seed, version, greedy)
+    return Player(name_of(path, version), actor=actor, frame_skip=skip)
 
 
 def _searched(text: str, spec: GameSpec, params: dict[str, str], seed: int, greedy: bool) -> Player:
@@ -202,7 +214,8 @@ def _searched(text: str, spec: GameSpec, params: dict[str, str], seed: int, gree
     if greedy:
         how = msgspec.structs.replace(how, plies=0)
     evaluator, version = evaluator_of(weights, spec, symmetries=how.symmetries)
-    return search_player(text, spec, params, how, evaluator, seed, version)
+    name = name_of(resolve_weights(weights), version) + text.removeprefix(weights)
+    return search_player(name, spec, params, how, evaluator, seed, version)
 
 
 def evaluator_of(
@@ -226,6 +239,7 @@ def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
     """The game, and the parameters of its rules, that weights were trained on; None for a bot's name."""
     if is_search(text):
         text = text.rpartition(SUFFIX)[0]
+    refuse_run(text)
     if not text or is_bot_file(text) or not is_reference(text):
         return None
     path = resolve_weights(text)
@@ -254,15 +268,19 @@ def evaluate(
     threads: int = 0,
     record: int = 0,
     random_start: int = 0,
+    max_ticks: int = 0,
     keep: Callable[[MatchResult], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    finished: Callable[[Sequence[MatchResult]], None] | None = None,
 ) -> EvalResult:
     """``player`` against ``against`` over ``matches`` whole matches, seats in turn; :func:`resolve_player`.
 
     In a game of one seat ``against`` stays empty: the player's return is what counts.
     ``game`` may stay empty where one of the two names weights of a run; its parameters are then the
     run's unless ``params`` says otherwise. Frame skips of 0 are the player's own, or the game's default.
-    The first ``record`` matches have a replay; ``keep`` is given every match. ``random_start``: see
-    :func:`ludus.train.evaluator.play_matches`.
+    The first ``record`` matches have a replay; ``keep`` is given every match. ``random_start``,
+    ``max_ticks``, ``finished``: see :func:`ludus.train.evaluator.play_matches`. After ``should_stop`` the
+    result counts the matches that were over by then and says ``interrupted``.
     """
     if matches < 1:
         raise ConfigError(f"matches = {matches}: expected at least 1")
@@ -307,6 +325,9 @@ def evaluate(
         threads=threads,
         record=record,
         random_start=random_start,
+        max_ticks=max_ticks,
+        should_stop=should_stop,
+        finished=finished,
     )
     if keep is not None:
         for match in played:

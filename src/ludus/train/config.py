@@ -77,7 +77,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Matches of their own, inside training. ``against`` empty = every bot among the opponents.
 
     ``against`` may also name searches (``mcts:400``). ``visits``: what AlphaZero's weights search with in
-    these matches; 0 = as in self-play, 1 = the network alone.
+    these matches; 0 = as in self-play, 1 = the network alone. ``max_ticks``: matches that are longer end the
+    run with an error; 0 = what the game declares, 20,000 where it declares no limit.
     """
 
     every_steps: Natural = 500_000
@@ -86,6 +87,7 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     against: tuple[str, ...] = ()
     greedy: bool = False
     visits: Natural = 0
+    max_ticks: Natural = 0
 
 
 class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

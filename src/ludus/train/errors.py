@@ -13,6 +13,18 @@ class RunFailed(Exception):
     """Training cannot go on (a learner that left the finite numbers, a game that keeps failing)."""
 
 
+class EndlessMatch(RunFailed):
+    """Matches of an evaluation are longer than they may be."""
+
+    def __init__(self, game: str, max_ticks: int, left: int, matches: int) -> None:
+        super().__init__(
+            f"{game}: matches are longer than {max_ticks:,} ticks ({matches - left} of {matches} were over), "
+            "so this evaluation might never end; raise the limit with --max-ticks N (ludus eval, rate) or "
+            "--evaluation.max-ticks N (ludus train, resume), or truncate the matches (max_episode_steps of "
+            "Gymnasium)"
+        )
+
+
 class Interrupted(Exception):
     """Ctrl-C: the run was saved and can be resumed from ``run``."""
 

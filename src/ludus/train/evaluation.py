@@ -43,6 +43,7 @@ class EvalResult(msgspec.Struct, frozen=True):
     return_low: float = 0.0  # interval of the mean return
     return_high: float = 0.0
     return_deviation: float = 0.0  # of single matches
+    interrupted: bool = False  # only matches that were over by then count, short ones more often
 
     @property
     def decided(self) -> bool:

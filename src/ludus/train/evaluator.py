@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
 from ludus.flow import Controller, GameSpec, MatchResult, SeatPlan
 from ludus.games import replays
+from ludus.games.python_game import ENOUGH_TICKS
+from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
 from ludus.policies.distribution import Heads
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
@@ -19,7 +21,7 @@ from ludus.rollouts.network_actor import RandomActor
 from ludus.search import Evaluator, SearchText, parse_search
 from ludus.search.planner import is_plan, parse_plan
 from ludus.search.text import is_search
-from ludus.train.errors import ConfigError
+from ludus.train.errors import ConfigError, EndlessMatch
 from ludus.train.evaluation import ALONE, EvalResult, summarise
 from ludus.train.opponents import lineup_of
 from ludus.train.schema import did_you_mean
@@ -31,6 +33,7 @@ PLAYERS = (
 )
 SLOTS = 128
 STEPS = 16
+SEARCH_STEPS = 1  # of a slab where somebody searches: an interruption is noticed after one move a match
 
 
 @dataclass(slots=True)
@@ -136,7 +139,9 @@ def play_matches(
     threads: int = 0,
     record: int = 0,
     random_start: int = 0,
+    max_ticks: int = 0,
     should_stop: Callable[[], bool] | None = None,
+    finished: Callable[[Sequence[MatchResult]], None] | None = None,
 ) -> list[MatchResult]:
     """Results of exactly ``matches`` matches, in the order of their numbers (fewer after ``should_stop``).
 
@@ -146,8 +151,12 @@ def play_matches(
 
     With ``random_start`` above 0 the game's bot ``random`` plays for a seat during its first k ticks, k drawn
     from 0..``random_start`` for each match and seat, so that players who know one line by heart meet others.
+    ``finished`` is called time and again with the matches that have just ended, if any.
+
+    ``max_ticks`` bounds a match (0: what the game declares, else ``ENOUGH_TICKS``).
+
     Raises ``ConfigError`` where the game has no such bot or a bot of the core plays, which decides from the
-    first tick.
+    first tick, and ``EndlessMatch`` when matches outlast ``max_ticks``.
     """
     if random_start:
         _check_random_start(random_start, spec, player, against)
@@ -165,6 +174,7 @@ def play_matches(
     lineup = lineup_of(spec, first, plan(against) if spec.seats > 1 else first)
     turns = math.lcm(2, len(spec.turns))
     slots = -(-min(SLOTS, matches) // turns) * turns  # match m plays turn m, whatever the slots
+    searches = any(side.search is not None for side in sides)
     with closing(
         make_pool(
             spec.name,
@@ -176,18 +186,64 @@ def play_matches(
             seed=seed,
             schedule=matches,
             record=range(min(record, matches)),
-            states=any(side.search is not None for side in sides),
+            states=searches,
         )
     ) as pool:
-        results: list[MatchResult] = []
+        course = _Course(spec, pool, matches, max_ticks or limit_of(spec), sides, should_stop, finished)
         actors = {p: side.search(pool) if side.search else side.actor for p, side in enumerate(sides)}
         if not actors:
-            return sorted(_bots_only(pool, should_stop), key=lambda r: r.match)
+            return _bots_only(pool, course)
         collector = Collector(pool, {p: actor for p, actor in actors.items() if actor is not None})
-        slab = pool.slab(STEPS)
-        while not pool.finished and not (should_stop and should_stop()):
-            results += collector.collect(slab).results
-    return sorted((_tried(r, spec.name) for r in results), key=lambda r: r.match)
+        slab = pool.slab(SEARCH_STEPS if searches else STEPS)
+        while course.goes_on():
+            course.add(collector.collect(slab).results)
+    return course.in_order()
+
+
+def limit_of(spec: GameSpec) -> int:
+    """Most ticks of a match: the game's own limit, else ``ENOUGH_TICKS``."""
+    return spec.max_ticks if 0 < spec.max_ticks < UNBOUNDED_TICKS else ENOUGH_TICKS
+
+
+@dataclass(slots=True)
+class _Course:
+    """The results of an evaluation while it is played."""
+
+    spec: GameSpec
+    pool: Pool
+    matches: int
+    max_ticks: int
+    sides: Sequence[Player]
+    should_stop: Callable[[], bool] | None
+    finished: Callable[[Sequence[MatchResult]], None] | None
+    results: list[MatchResult] = field(default_factory=list)
+    since: int = 0  # ticks of the pool when the last match ended
+
+    def goes_on(self) -> bool:
+        return not self.pool.finished and not (self.should_stop and self.should_stop())
+
+    def add(self, ended: Sequence[MatchResult]) -> None:
+        """Raises ``EndlessMatch`` when the matches under way have outlasted the limit."""
+        self._keep(ended)
+        left = self.matches - len(self.results)
+        under_way = min(left, self.pool.matches)
+        # All ticks since the last end are of matches that are still under way, at most one a slot.
+        if under_way and self.pool.stats().ticks - self.since > under_way * self.max_ticks:
+            raise EndlessMatch(self.spec.name, self.max_ticks, left, self.matches)
+
+    def _keep(self, ended: Sequence[MatchResult]) -> None:
+        if ended:
+            names = {f"policy:{p}": side.name for p, side in enumerate(self.sides)}
+            ended = [
+                msgspec.structs.replace(r, players=tuple(names.get(n, n) for n in r.players)) for r in ended
+            ]
+            self.results += ended
+            self.since = self.pool.stats().ticks
+        if self.finished is not None:
+            self.finished(ended)
+
+    def in_order(self) -> list[MatchResult]:
+        return sorted((_tried(r, self.spec.name) for r in self.results), key=lambda r: r.match)
 
 
 def _check_random_start(ticks: int, spec: GameSpec, *sides: Player) -> None:
@@ -209,14 +265,12 @@ def _tried(result: MatchResult, game: str) -> MatchResult:
     return msgspec.structs.replace(result, replay=replays.tried(result.replay, game))
 
 
-def _bots_only(pool: Pool, should_stop: Callable[[], bool] | None) -> list[MatchResult]:
+def _bots_only(pool: Pool, course: _Course) -> list[MatchResult]:
     """Bots play inside the core; the caller only collects what came of it."""
-    results: list[MatchResult] = []
     while True:
-        for group in range(pool.groups):
-            results += pool.recv(group).results
-        if pool.finished or (should_stop and should_stop()):
-            return results
+        course.add([r for group in range(pool.groups) for r in pool.recv(group).results])
+        if not course.goes_on():
+            return course.in_order()
         for group in range(pool.groups):
             pool.send(group)
 
@@ -232,7 +286,9 @@ def play_evaluation(
     threads: int = 0,
     record: int = 0,
     random_start: int = 0,
+    max_ticks: int = 0,
     should_stop: Callable[[], bool] | None = None,
+    finished: Callable[[Sequence[MatchResult]], None] | None = None,
 ) -> tuple[EvalResult, list[MatchResult]]:
     """:func:`play_matches` with its counts and interval."""
     results = play_matches(
@@ -245,9 +301,13 @@ def play_evaluation(
         threads=threads,
         record=record,
         random_start=random_start,
+        max_ticks=max_ticks,
         should_stop=should_stop,
+        finished=finished,
     )
     summary = summarise(
         results, player=player.name, against=against.name, game=spec.name, seed=seed, params=params
     )
+    if len(results) < matches:
+        summary = msgspec.structs.replace(summary, interrupted=True)
     return summary, results

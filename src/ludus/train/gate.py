@@ -34,14 +34,15 @@ class GateResult(msgspec.Struct, frozen=True):
 class Judge:
     """For one run: its game, its search, and what its evaluations ask for."""
 
-    def __init__(self, preset: Preset, parts: AlphaZeroParts) -> None:
-        self._preset, self._parts = preset, parts
+    def __init__(self, preset: Preset, parts: AlphaZeroParts, name_of: Callable[[int], str]) -> None:
+        """``name_of``: what weights of a version are called."""
+        self._preset, self._parts, self._name_of = preset, parts, name_of
 
     def player(self, network: ResidualNetwork, seed: int, version: int) -> Player:
         """A player with these weights as evaluations want it: so many visits, no noise."""
         evaluation, search = self._preset.evaluation, self._preset.search
         visits = evaluation.visits or search.visits
-        name = f"version {version}"
+        name = self._name_of(version)
         if visits == 1:
             return Player(name, actor=NetworkActor(network, seed, version, evaluation.greedy))
         config = msgspec.structs.replace(

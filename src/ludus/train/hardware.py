@@ -10,6 +10,8 @@ from importlib import metadata
 
 import torch
 
+from ludus.games.registry import is_python
+from ludus.games.simulate import game_signature
 from ludus.train.config import Preset, RunConfig
 from ludus.train.errors import ConfigError
 
@@ -77,11 +79,27 @@ def versions() -> dict[str, str]:
     return out
 
 
+def signature_of(game: str) -> str:
+    """The number of ``ludus signature`` for a compiled game; empty for games in Python, which have none."""
+    return "" if is_python(game) else game_signature(game)
+
+
+def processor() -> str:
+    """The processor's name, as the system gives it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            names = (line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+            return next(names, "") or platform.processor()
+    except OSError:
+        return platform.processor()
+
+
 def host() -> dict[str, str]:
     """What a report needs to be understood."""
     return {
         "system": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),
+        "processor": processor(),
         "processors": str(os.cpu_count() or 0),
     }
 

@@ -60,6 +60,7 @@ class Referee:
                 seed=seed,
                 threads=pool_thread_count(preset),
                 record=record,
+                max_ticks=preset.evaluation.max_ticks,
                 should_stop=self.should_stop,
             )
             if self.should_stop():

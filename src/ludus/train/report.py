@@ -33,7 +33,10 @@ def read_metrics(run: RunDirectory) -> tuple[list[UpdateMetrics], list[Evaluatio
 
 
 def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
-    """Writes ``report.md``; a file that cannot be written leaves the older one."""
+    """Writes ``report.md`` and ``report.svg``; a file that cannot be written leaves the older one."""
+    inside = [e for e in read_metrics(run)[1] if not e.final]
+    if inside:
+        write_atomic(run.curve, curve_plot(inside).encode())
     write_atomic(run.report, report_text(run, preset, reason).encode())
 
 
@@ -61,7 +64,8 @@ def report_text(run: RunDirectory, preset: Preset, reason: str) -> str:
     inside = [e for e in evaluations if not e.final and not e.playoff]
     if inside:
         title = "Mean return" if inside[0].results[0].alone else "Win rate"
-        lines += [f"## {title} while training", "", *_curve_plot(inside), "", *_curve_table(inside), ""]
+        plot = f"![{title} over steps]({run.curve.name})"
+        lines += [f"## {title} while training", "", plot, "", *_curve_table(inside), ""]
     if updates:
         lines += ["## Learning", "", *_learning_table(updates), ""]
     lines += ["## How to get it again", "", "```", " ".join(info.command), "```", ""]
@@ -148,8 +152,8 @@ def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
     return [*lines, "", "\\* the best so far, by the mean lower bound of its intervals"]
 
 
-def _curve_plot(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
-    """Win rates (or returns) over steps as inline SVG: a line for each opponent, its interval as a band."""
+def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
+    """Win rates (or returns) over steps as an SVG file: a line for each opponent, its interval as a band."""
     alone = evaluations[0].results[0].alone
     lowest, highest = 0.0, 1.0
     if alone:
@@ -187,7 +191,7 @@ def _curve_plot(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
     out.append(
         f'<text x="{PLOT_WIDTH - 10}" y="{PLOT_HEIGHT - 4}" text-anchor="end">{top:,} steps</text></svg>'
     )
-    return ["".join(out)]
+    return "".join(out) + "\n"
 
 
 def _search_table(updates: Sequence[UpdateMetrics]) -> list[str]:

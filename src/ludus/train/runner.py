@@ -317,7 +317,7 @@ class Trainer(RunBase):
 
         def made(seed: int) -> Player:
             own = NetworkActor(actor.network, seed, actor.version, greedy)
-            return Player(f"version {actor.version}", actor=own, frame_skip=skip)
+            return Player(self.run_dir.reference(actor.version), actor=own, frame_skip=skip)
 
         return actor.version, made
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from ludus.flow import MatchResult
 from ludus.ratings import elo, nash_average
 from ludus.search.text import SUFFIX
 from ludus.storage import RunDirectory
@@ -42,6 +43,7 @@ class Tournament(msgspec.Struct, frozen=True):
     points: tuple[tuple[float, ...], ...]
     matches: tuple[tuple[int, ...], ...]
     seed: int
+    interrupted: bool = False  # pairs that had not met by then count as equal
 
 
 def expand(player: str, versions: int) -> list[str]:
@@ -59,6 +61,13 @@ def expand(player: str, versions: int) -> list[str]:
     return [f"{folder}@{version}{search}{rest}" for version in kept]
 
 
+def pairings(players: Sequence[str], versions: int, neighbours: int = 0) -> int:
+    """How many pairs of ``players`` meet; arguments as in :func:`tournament`."""
+    count = sum(len(expand(player, versions)) for player in players)
+    apart = neighbours or count
+    return sum(min(apart, count - 1 - i) for i in range(count))
+
+
 def tournament(
     players: Sequence[str],
     *,
@@ -72,13 +81,18 @@ def tournament(
     greedy: bool = False,
     threads: int = 0,
     random_start: int = 0,
+    max_ticks: int = 0,
+    should_stop: Callable[[], bool] | None = None,
+    finished: Callable[[Sequence[MatchResult]], None] | None = None,
     told: Callable[[EvalResult], None] | None = None,
 ) -> Tournament:
     """Every pair of ``players`` meets ``matches`` times, seats in turn; with ``neighbours`` above 0 only
     those that stand at most so far apart in the list (ELF OpenGo's self-play Elo: 1). ``random_start``: see
     :func:`ludus.train.evaluator.play_matches`.
 
-    ``told`` is given every pairing's result. Raises ``ConfigError`` and what :func:`evaluate` raises.
+    ``told`` is given every pairing's result; ``max_ticks`` and ``finished``: see
+    :func:`ludus.train.evaluator.play_matches`. After ``should_stop`` the table has what was played.
+    Raises ``ConfigError`` and what :func:`evaluate` raises.
     """
     everyone = [name for player in players for name in expand(player, versions)]
     if len(everyone) < 2:
@@ -88,10 +102,13 @@ def tournament(
         raise ConfigError(f"{twice}: named twice")
     count = len(everyone)
     points, met = np.zeros((count, count)), np.zeros((count, count), np.int64)
-    played = ""
+    played, names, interrupted = "", list(everyone), False
     for i in range(count):
         for j in range(i + 1, count):
             if 0 < neighbours < j - i:
+                continue
+            if interrupted or (should_stop and should_stop()):
+                interrupted = True
                 continue
             result = evaluate(
                 everyone[i],
@@ -104,7 +121,12 @@ def tournament(
                 greedy=greedy,
                 threads=threads,
                 random_start=random_start,
+                max_ticks=max_ticks,
+                should_stop=should_stop,
+                finished=finished,
             )
+            interrupted = result.interrupted
+            names[i], names[j] = result.player, result.against
             if result.errors:
                 raise ConfigError(f"{everyone[i]} against {everyone[j]}: {result.errors} matches failed")
             played = result.game
@@ -113,6 +135,8 @@ def tournament(
             met[i, j] = met[j, i] = result.matches
             if told is not None:
                 told(result)
+    if len(set(names)) < count:  # runs in several folders have one name
+        names = list(everyone)
     ratings, nash = elo(points, met), nash_average(points, met)
     standings = tuple(
         Standing(
@@ -124,7 +148,7 @@ def tournament(
             nash_share=float(nash.share[i]),
             nash_rating=float(nash.rating[i]),
         )
-        for i, name in enumerate(everyone)
+        for i, name in enumerate(names)
     )
     return Tournament(
         played,
@@ -132,4 +156,5 @@ def tournament(
         tuple(tuple(float(x) for x in row) for row in points),
         tuple(tuple(int(x) for x in row) for row in met),
         seed,
+        interrupted,
     )

@@ -38,12 +38,12 @@ def last_weights(run: Path) -> Path:
 def test_run_leaves_everything_and_repeats(tmp_path: Path, lag: str) -> None:
     preset = small_preset(run__lag=lag)
     recorder = Recorder()
-    result = start_run(preset, tmp_path / "a", observer=recorder)
-    start_run(preset, tmp_path / "b")
+    result = start_run(preset, tmp_path / "a" / "run", observer=recorder)
+    start_run(preset, tmp_path / "b" / "run")
 
     assert result.reason == "max_steps = 1600 reached"
     assert result.steps >= 1600
-    run = RunDirectory.open(tmp_path / "a")
+    run = RunDirectory.open(tmp_path / "a" / "run")
     names = {p.name for p in run.path.iterdir()}
     assert names >= {
         "config.toml", "run.json", "metrics.jsonl", "events.jsonl", "matches.jsonl", "log.txt", "checkpoints",
@@ -62,14 +62,15 @@ def test_run_leaves_everything_and_repeats(tmp_path: Path, lag: str) -> None:
     text = run.report.read_text()
     assert "Final matches" in text
     assert "seed 1" in text
-    assert "<svg" in text
+    assert "(report.svg)" in text
+    assert run.curve.read_text().startswith("<svg")
     replays = list(run.replays.glob("final-random-*.replay.ludus"))
     assert replays
     players = replay_info(replays[0].read_bytes()).players
-    assert any(p.startswith("version ") for p in players), players  # whoever watches it is told who learned
+    assert run.reference(result.best_version) in players, players  # whoever watches it is told who learned
 
-    assert reproducible_rows(run.metrics) == reproducible_rows(tmp_path / "b" / "metrics.jsonl")
-    assert same_weights(last_weights(run.path), last_weights(tmp_path / "b"))
+    assert reproducible_rows(run.metrics) == reproducible_rows(tmp_path / "b" / "run" / "metrics.jsonl")
+    assert same_weights(last_weights(run.path), last_weights(tmp_path / "b" / "run"))
 
 
 def test_threads_do_not_change_the_result(tmp_path: Path) -> None:
@@ -105,6 +106,7 @@ start_run(preset, Path({run!r}), observer=KillAt({update}))
 
 def start_and_kill(preset: Preset, run: Path, update: int) -> None:
     """A process of its own that is killed (SIGKILL) at ``update``."""
+    run.parent.mkdir()
     config = run.parent / "killed.toml"
     config.write_text(to_toml(preset))
     root = Path(__file__).parents[3]
@@ -131,21 +133,21 @@ def test_resume_after_kill_is_bit_equal(tmp_path: Path, lag: str, memory: str, o
     if opponent == "past":
         overrides |= {"opponents__0__past_every": 3}
     preset = small_preset(**overrides)
-    start_run(preset, tmp_path / "whole")
+    start_run(preset, tmp_path / "whole" / "run")
 
-    start_and_kill(preset, tmp_path / "killed", update=7)
+    start_and_kill(preset, tmp_path / "killed" / "run", update=7)
     recorder = Recorder()
-    resume_run(tmp_path / "killed", observer=recorder)
+    resume_run(tmp_path / "killed" / "run", observer=recorder)
     assert any("resuming from version" in m for m in recorder.messages)
     assert 0 < recorder.updates[0].update <= 7
 
-    assert reproducible_rows(tmp_path / "killed" / "metrics.jsonl") == reproducible_rows(
-        tmp_path / "whole" / "metrics.jsonl"
+    assert reproducible_rows(tmp_path / "killed" / "run" / "metrics.jsonl") == reproducible_rows(
+        tmp_path / "whole" / "run" / "metrics.jsonl"
     )
-    assert same_weights(last_weights(tmp_path / "killed"), last_weights(tmp_path / "whole"))
-    whole = list(read_jsonl(tmp_path / "whole" / "matches.jsonl"))
-    assert list(read_jsonl(tmp_path / "killed" / "matches.jsonl")) == whole
-    events = [e["event"] for e in read_jsonl(tmp_path / "killed" / "events.jsonl")]
+    assert same_weights(last_weights(tmp_path / "killed" / "run"), last_weights(tmp_path / "whole" / "run"))
+    whole = list(read_jsonl(tmp_path / "whole" / "run" / "matches.jsonl"))
+    assert list(read_jsonl(tmp_path / "killed" / "run" / "matches.jsonl")) == whole
+    events = [e["event"] for e in read_jsonl(tmp_path / "killed" / "run" / "events.jsonl")]
     assert events[0] == "started"
     assert "resumed" in events
     assert events[-1] == "finished"

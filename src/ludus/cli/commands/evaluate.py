@@ -9,11 +9,12 @@ import msgspec
 
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
-from ludus.cli.errors import DONE, CommandError
+from ludus.cli.errors import DONE, INTERRUPTED, CommandError
 from ludus.cli.params import game_spec, read_params
 
 if TYPE_CHECKING:
     from ludus.flow.match import MatchResult
+    from ludus.train.evaluation import EvalResult
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
@@ -26,7 +27,10 @@ class Eval(msgspec.Struct, frozen=True):
     A player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION, a weights file or a bot in Python.
     Weights with +search:VISITS behind them search; mcts:VISITS searches with random matches
     (mcts:400,c_puct=1.2,seconds=2); plan:8x100,opponent=BOT plans against a known bot where seats decide at
-    the same time. A draw counts as not won; rates are in 0..1."""
+    the same time. A draw counts as not won; rates are in 0..1.
+
+    Ctrl-C ends it with the matches that are over (exit code 130). The result is also added to
+    RUN/results.jsonl of the weights that played."""
 
     player: Annotated[str, positional("who is rated")]
     against: Annotated[str, option("who sits at the other seats (none in a game of one seat)", "PLAYER")] = ""
@@ -41,6 +45,9 @@ class Eval(msgspec.Struct, frozen=True):
     random_start: Annotated[
         Natural, option("most ticks at the beginning that random plays at a seat, drawn a match", "N")
     ] = 0
+    max_ticks: Annotated[
+        Natural, option("most ticks of a match (default: what the game declares, else 20,000)", "N")
+    ] = 0
     record: Annotated[str, option("keep replays of the first matches in this folder", "DIR")] = ""
     record_matches: Annotated[Count, option("how many replays --record keeps", "N")] = 10
     json: Annotated[bool, option("one JSON document on stdout")] = False
@@ -49,6 +56,8 @@ class Eval(msgspec.Struct, frozen=True):
         params = read_params(self.param, self.game)
         if self.game:
             game_spec(self.game, params)
+        from ludus.cli import results
+        from ludus.cli.progress import Progress
         from ludus.games.replays import info
         from ludus.train.api import evaluate
 
@@ -63,61 +72,85 @@ class Eval(msgspec.Struct, frozen=True):
                 replays.append(str(path))
                 unlike.extend([result.match] * (info(result.replay).reproduced == "no"))
 
-        result = evaluate(
-            self.player,
-            self.against,
-            game=self.game,
-            params=params or None,
-            matches=self.matches,
-            seed=self.seed,
-            frame_skip=self.frame_skip,
-            against_frame_skip=self.against_frame_skip,
-            greedy=self.greedy,
-            threads=self.threads,
-            random_start=self.random_start,
-            record=self.record_matches if self.record else 0,
-            keep=keep,
-        )
+        with Progress(self.matches) as progress:
+            result = evaluate(
+                self.player,
+                self.against,
+                game=self.game,
+                params=params or None,
+                matches=self.matches,
+                seed=self.seed,
+                frame_skip=self.frame_skip,
+                against_frame_skip=self.against_frame_skip,
+                greedy=self.greedy,
+                threads=self.threads,
+                random_start=self.random_start,
+                max_ticks=self.max_ticks,
+                record=self.record_matches if self.record else 0,
+                keep=keep,
+                should_stop=progress.should_stop,
+                finished=progress.add,
+            )
+        if result.interrupted and not result.matches:
+            console.note("interrupted before a match was over")
+            return INTERRUPTED
         if self.json:
-            console.document({**msgspec.to_builtins(result), "replays": replays})
-            return self._done(result.errors)
-        kept = [("replays", f"{len(replays)} in {self.record}")] if replays else []
-        if unlike:
-            kept += [("not the same again", f"{len(unlike)} of them: the game depends on more than its seed")]
-        if result.alone:
-            console.result(
-                f"{result.player} at {result.game}: mean return {result.mean_return:.2f} over "
-                f"{result.matches} matches ({100 * result.confidence:.0f}% interval "
-                f"{result.return_low:.2f} to {result.return_high:.2f})"
-            )
-            low, high = 100 * result.ci_low, 100 * result.ci_high
-            won = f"{console.percent(result.win_rate)} (interval {low:.1f} to {high:.1f})"
-            rows = [
-                *([("won", won)] if result.decided else []),
-                ("deviation", f"{result.return_deviation:.2f} of single matches"),
-                ("mean length", f"{result.mean_ticks:.0f} ticks"),
-                *kept,
-            ]
-            console.result(console.table(rows, indent="  "))
+            console.document({**document(result), "replays": replays})
         else:
-            low, high = 100 * result.ci_low, 100 * result.ci_high
-            console.result(
-                f"{result.player} against {result.against} at {result.game}: won "
-                f"{console.percent(result.win_rate)} of {result.matches} matches "
-                f"({100 * result.confidence:.0f}% interval {low:.1f} to {high:.1f})"
-            )
-            seats = ", ".join(f"seat {i} {console.percent(r)}" for i, r in enumerate(result.win_rate_by_seat))
-            rows = [
-                ("won, drawn, lost", f"{result.wins}, {result.draws}, {result.losses}"),
-                ("won by seat", seats),
-                ("mean length", f"{result.mean_ticks:.0f} ticks"),
-                *kept,
-            ]
-            console.result(console.table(rows, indent="  "))
-        return self._done(result.errors)
-
-    @staticmethod
-    def _done(errors: int) -> int:
-        if errors:
-            raise CommandError(f"{errors} matches ended by an error of the game and are not counted")
+            rows = [("replays", f"{len(replays)} in {self.record}")] if replays else []
+            if unlike:
+                rows += [
+                    ("not the same again", f"{len(unlike)} of them: the game depends on more than its seed")
+                ]
+            show(result, rows)
+        results.keep("eval", (self.player, self.against), result)
+        if result.interrupted:
+            over = result.matches + result.errors
+            console.note(f"interrupted: {over} of {self.matches} matches were over, short ones first")
+            return INTERRUPTED
+        if result.errors:
+            raise CommandError(f"{result.errors} matches ended by an error of the game and are not counted")
         return DONE
+
+
+def document(result: EvalResult) -> dict[str, object]:
+    """The result for programs. Where one seat plays and nothing is won, there are no rates of wins."""
+    out: dict[str, object] = msgspec.to_builtins(result)
+    if result.alone and not result.decided:
+        for key in ("win_rate", "ci_low", "ci_high", "wins", "draws", "losses", "score", "win_rate_by_seat"):
+            del out[key]
+    return out
+
+
+def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
+    """The result for people; ``kept``: rows of what was written."""
+    if result.alone:
+        console.result(
+            f"{result.player} at {result.game}: mean return {result.mean_return:.2f} over "
+            f"{result.matches} matches ({100 * result.confidence:.0f}% interval "
+            f"{result.return_low:.2f} to {result.return_high:.2f})"
+        )
+        low, high = 100 * result.ci_low, 100 * result.ci_high
+        won = f"{console.percent(result.win_rate)} (interval {low:.1f} to {high:.1f})"
+        rows = [
+            *([("won", won)] if result.decided else []),
+            ("deviation", f"{result.return_deviation:.2f} of single matches"),
+            ("mean length", f"{result.mean_ticks:.0f} ticks"),
+            *kept,
+        ]
+        console.result(console.table(rows, indent="  "))
+    else:
+        low, high = 100 * result.ci_low, 100 * result.ci_high
+        console.result(
+            f"{result.player} against {result.against} at {result.game}: won "
+            f"{console.percent(result.win_rate)} of {result.matches} matches "
+            f"({100 * result.confidence:.0f}% interval {low:.1f} to {high:.1f})"
+        )
+        seats = ", ".join(f"seat {i} {console.percent(r)}" for i, r in enumerate(result.win_rate_by_seat))
+        rows = [
+            ("won, drawn, lost", f"{result.wins}, {result.draws}, {result.losses}"),
+            ("won by seat", seats),
+            ("mean length", f"{result.mean_ticks:.0f} ticks"),
+            *kept,
+        ]
+        console.result(console.table(rows, indent="  "))

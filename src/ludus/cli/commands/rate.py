@@ -8,11 +8,12 @@ import msgspec
 
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
-from ludus.cli.errors import DONE
+from ludus.cli.errors import DONE, INTERRUPTED
 from ludus.cli.params import game_spec, read_params
 
 if TYPE_CHECKING:
     from ludus.train.evaluation import EvalResult
+    from ludus.train.tournament import Tournament
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
@@ -24,7 +25,10 @@ class Rate(msgspec.Struct, frozen=True):
 
     A player is what it is for ludus eval; RUN@all (RUN@all+search:100) stands for the versions that a run
     kept (run.keep_checkpoints), spread evenly. With --neighbours 1 only consecutive ones meet: that is
-    self-play Elo, cheap, and known to flatter."""
+    self-play Elo, cheap, and known to flatter.
+
+    Ctrl-C ends it with the matches that are over (exit code 130). The table is also added to
+    RUN/results.jsonl of the weights that played."""
 
     players: Annotated[tuple[str, ...], positional("who is rated")]
     game: Annotated[str, option("which game (default: the one the weights were trained on)", "GAME")] = ""
@@ -39,37 +43,63 @@ class Rate(msgspec.Struct, frozen=True):
     random_start: Annotated[
         Natural, option("most ticks at the beginning that random plays at a seat, drawn a match", "N")
     ] = 0
+    max_ticks: Annotated[
+        Natural, option("most ticks of a match (default: what the game declares, else 20,000)", "N")
+    ] = 0
     json: Annotated[bool, option("one JSON document on stdout")] = False
 
     def run(self) -> int:
         params = read_params(self.param, self.game)
         if self.game:
             game_spec(self.game, params)
-        from ludus.train.tournament import tournament
+        from ludus.cli import results
+        from ludus.cli.progress import Progress
+        from ludus.train.tournament import pairings, tournament
 
         def told(result: EvalResult) -> None:
+            progress.clear()
             console.note(
                 f"{result.player} against {result.against}: {result.wins} won, {result.draws} drawn, "
                 f"{result.losses} lost"
             )
 
-        table = tournament(
-            self.players,
-            game=self.game,
-            params=params or None,
-            matches=self.matches,
-            versions=self.versions,
-            neighbours=self.neighbours,
-            seed=self.seed,
-            frame_skip=self.frame_skip,
-            greedy=self.greedy,
-            threads=self.threads,
-            random_start=self.random_start,
-            told=told,
-        )
+        total = self.matches * pairings(self.players, self.versions, self.neighbours)
+        with Progress(total) as progress:
+            table = tournament(
+                self.players,
+                game=self.game,
+                params=params or None,
+                matches=self.matches,
+                versions=self.versions,
+                neighbours=self.neighbours,
+                seed=self.seed,
+                frame_skip=self.frame_skip,
+                greedy=self.greedy,
+                threads=self.threads,
+                random_start=self.random_start,
+                max_ticks=self.max_ticks,
+                should_stop=progress.should_stop,
+                finished=progress.add,
+                told=told,
+            )
+        if table.interrupted and not any(map(any, table.matches)):
+            console.note("interrupted before a match was over")
+            return INTERRUPTED
         if self.json:
             console.document(table)
-            return DONE
+        else:
+            self._show(table)
+        results.keep("rate", self.players, table)
+        if table.interrupted:
+            console.note(
+                f"interrupted: {progress.over} of {total} matches were over; pairs that did not meet count "
+                "as equal"
+            )
+            return INTERRUPTED
+        return DONE
+
+    @staticmethod
+    def _show(table: Tournament) -> None:
         ordered = sorted(table.standings, key=lambda s: -s.elo)
         rows = [
             (
@@ -85,4 +115,3 @@ class Rate(msgspec.Struct, frozen=True):
         ]
         head = ("player", "Elo", "95% +-", "against Nash", "share of it", "score", "matches")
         console.result(console.table(rows, head))
-        return DONE

@@ -30,6 +30,7 @@ RESUMABLE = (
     "run.checkpoint_every_minutes",
     "run.keep_checkpoints",
     "evaluation.final_matches",
+    "evaluation.max_ticks",
 )
 
 

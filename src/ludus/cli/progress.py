@@ -1,0 +1,80 @@
+"""Matches that are played by a command: how far it is, and an orderly end on Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from ludus.cli import console
+from ludus.cli.console import duration
+
+if TYPE_CHECKING:
+    from ludus.flow.match import MatchResult
+
+REDRAW_S = 0.5  # on a terminal
+LINE_EVERY_S = 10.0  # elsewhere
+
+
+class Progress:
+    """Shows on stderr how many of ``total`` matches are over: one line that is redrawn on a terminal, a line
+    every ten seconds elsewhere. As a context manager it takes SIGINT and SIGTERM: the first sets
+    :attr:`stopped`, a second Ctrl-C raises ``KeyboardInterrupt``.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.total, self.over, self.stopped = total, 0, False
+        self.begun = self.shown = time.monotonic()
+        self._live = sys.stderr.isatty()
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Progress:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {s: signal.signal(s, self._stop) for s in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+        self.clear()
+
+    def should_stop(self) -> bool:
+        return self.stopped
+
+    def add(self, ended: Sequence[MatchResult]) -> None:
+        """These matches are over; without any it only shows that time passes."""
+        self.over += len(ended)
+        now = time.monotonic()
+        if now - self.shown < (REDRAW_S if self._live else LINE_EVERY_S):
+            return
+        self.shown = now
+        if self._live:
+            sys.stderr.write(f"\r{self.line(now)}\x1b[K")
+            sys.stderr.flush()
+        else:
+            console.note(self.line(now))
+
+    def line(self, now: float) -> str:
+        """``120 of 400 matches, 0:12 min, about 0:28 min left``."""
+        minutes = (now - self.begun) / 60.0
+        text = f"{self.over:,} of {self.total:,} matches, {duration(minutes)}"
+        if not self.over:
+            return text
+        return f"{text}, about {duration(minutes * (self.total - self.over) / self.over)} left"
+
+    def clear(self) -> None:
+        """Takes the redrawn line away, for text that stays."""
+        if self._live:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self.stopped and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.stopped = True
+        self.clear()
+        console.note("ending with the matches that are over; Ctrl-C again ends at once")

@@ -1,0 +1,34 @@
+"""``results.jsonl``: what commands found out about the weights of a run, kept in the run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+import msgspec
+
+from ludus import __version__
+from ludus.cli import console
+
+
+def keep(kind: str, players: Iterable[str], result: msgspec.Struct) -> None:
+    """Appends ``result`` to the file of every run whose weights played. Other players have none.
+
+    A run that cannot be written to is named on stderr: the result itself has been shown.
+    """
+    from ludus.search.text import SUFFIX
+    from ludus.storage import StorageError, is_reference, resolve_weights, run_of
+
+    row = {"kind": kind, "ludus": __version__, "command": sys.argv, **msgspec.to_builtins(result)}
+    kept = set()
+    for player in players:
+        weights = player.partition(SUFFIX)[0].replace("@all", "@last")
+        if not weights or weights.endswith(".py") or not is_reference(weights):
+            continue
+        try:
+            run = run_of(resolve_weights(weights))
+            if run is not None and run.path not in kept:
+                kept.add(run.path)
+                run.add_result(row)
+        except (OSError, StorageError) as error:
+            console.note(f"the result was not added to the run of {player}: {error}")
