@@ -225,8 +225,20 @@ inline void bind_trees(nb::module_& m) {
           },
           nb::sig("def report(self, slot: int) -> tuple[int, int, float, typing.Any, typing.Any, "
                   "typing.Any, typing.Any, typing.Any]"))
+      .def("restrict",
+           [](H& h, int slot, int seat, const nb::bytes& barred, int depth) {
+             h.inner->restrict(slot, seat,
+                               {static_cast<const std::uint8_t*>(barred.data()), barred.size()},
+                               depth);
+           })
       .def("line",
-           [](H& h, int slot, int move, int most) { return h.inner->line(slot, move, most); })
+           [](H& h, int slot, int move, int most) {
+             std::vector<std::tuple<int, int>> out;
+             for (const LineMove& m : h.inner->line(slot, move, most)) {
+               out.emplace_back(m.move, m.visits);
+             }
+             return out;
+           })
       .def("over", [](H& h, int slot) { return h.inner->over(slot); })
       .def("outcome", [](H& h, int slot) { return h.inner->outcome(slot); })
       .def("consistent", [](H& h, int slot) { return h.inner->consistent(slot); })

@@ -36,6 +36,11 @@ struct RootReport {
   std::vector<float> prior, mean, policy;  // policy: as a target to learn
 };
 
+// A move of a continuation, and how often it was tried there.
+struct LineMove {
+  std::int32_t move = 0, visits = 0;
+};
+
 class AnySearch {
  public:
   virtual ~AnySearch() = default;
@@ -48,6 +53,8 @@ class AnySearch {
   [[nodiscard]] virtual std::span<const std::byte> state(int slot) const = 0;
   virtual void begin(int slot, int visits, bool noise, std::uint64_t seed) = 0;
   virtual void stop(int slot) = 0;
+  // Search::restrict. Throws SearchError for a seat, a depth or a length that the game has not.
+  virtual void restrict(int slot, int seat, std::span<const std::uint8_t> barred, int depth) = 0;
   [[nodiscard]] virtual bool done(int slot) const = 0;
   // Simulates every begun slot in turn until each has its leaves in the batch (or is done, or, with
   // an instant evaluator, has had `rounds` simulations). Number of leaves that wait.
@@ -57,7 +64,7 @@ class AnySearch {
   [[nodiscard]] virtual int choose(int slot, float temperature) = 0;
   [[nodiscard]] virtual RootReport report(int slot) const = 0;
   // The most visited moves from `move` on (-1: from the root).
-  [[nodiscard]] virtual std::vector<std::int32_t> line(int slot, int move, int most) const = 0;
+  [[nodiscard]] virtual std::vector<LineMove> line(int slot, int move, int most) const = 0;
   [[nodiscard]] virtual bool over(int slot) const = 0;
   [[nodiscard]] virtual std::vector<float> outcome(int slot) const = 0;
   [[nodiscard]] virtual bool consistent(int slot) const = 0;

@@ -144,6 +144,20 @@ class Search {
     if (s.tree.root() != 0) prepare(s);
   }
   void stop(int slot) { at(slot).visits = 0; }
+
+  // Moves that searches of the slot leave out: `seat` plays no move of `barred` (a byte a move) at
+  // a depth below `depth`; the root's own moves are at depth 0. Where nothing else is legal, moves
+  // stay. Depth 0 lifts the restriction. A change empties the tree.
+  void restrict(int slot, int seat, std::span<const std::uint8_t> barred, int depth) {
+    Slot& s = at(slot);
+    Restriction& r = s.restricted[static_cast<std::size_t>(seat)];
+    if (depth == 0 && r.depth == 0) return;
+    if (depth == r.depth && std::ranges::equal(r.barred, barred)) return;
+    r.depth = depth;
+    r.barred.assign(barred.begin(), barred.end());
+    s.tree.clear();
+  }
+
   [[nodiscard]] bool done(int slot) const {
     const Slot& s = at(slot);
     return s.tree.under_way() == 0 && !s.waiting &&
@@ -216,11 +230,16 @@ class Search {
   }
 
  private:
+  struct Restriction {
+    std::vector<std::uint8_t> barred;  // a byte a move
+    int depth = 0;
+  };
   struct Slot {
     explicit Slot(std::size_t bytes) : tree(bytes) {}
     State state{};
     Tree tree;
     Root root;
+    std::array<Restriction, 2> restricted;  // a seat
     Rng* rng = nullptr;
     int visits = 0;
     bool noise = false, prepared = false, waiting = false, full = false;
@@ -252,7 +271,7 @@ class Search {
 
   Simulated plant(int slot, Slot& s) {
     const int who = std::countr_zero(G::to_act(rules_, work_));
-    G::legal(rules_, work_, who, mask_.data());
+    legal_at(s, who, 0);
     const NodeId id = s.tree.add(0, 0, who, mask_);
     if (id == 0) throw SearchError("search: no memory for a root");
     const Simulated done = evaluate(slot, s, id, who);
@@ -260,8 +279,22 @@ class Search {
     return done;
   }
 
+  // What `who` may play at `work_`, `depth` moves below the root, into `mask_`.
+  void legal_at(const Slot& s, int who, int depth) {
+    G::legal(rules_, work_, who, mask_.data());
+    const Restriction& r = s.restricted[static_cast<std::size_t>(who)];
+    if (depth >= r.depth) return;
+    bool any = false;
+    for (std::size_t i = 0; i < mask_.size() && !any; ++i) any = mask_[i] != 0 && r.barred[i] == 0;
+    if (!any) return;
+    for (std::size_t i = 0; i < mask_.size(); ++i) {
+      if (r.barred[i] != 0) mask_[i] = 0;
+    }
+  }
+
   Simulated descend(int slot, Slot& s) {
     Tree& tree = s.tree;
+    int depth = 0;
     NodeId id = tree.root();
     std::int32_t visits = tree.visits();
     float mean = tree.value();
@@ -279,7 +312,8 @@ class Search {
       G::act(rules_, work_, n.seat, std::span(&move, 1));
       advance(work_);
       const NodeId child = c.child[place];
-      if (child == 0) return reach(slot, s, id, place);
+      ++depth;
+      if (child == 0) return reach(slot, s, id, place, depth);
       const Node& below = tree.node(child);
       if (below.state == Node::terminal) {
         tree.back_up(child, below.value);
@@ -322,7 +356,7 @@ class Search {
   }
 
   // A position that the tree does not have yet.
-  Simulated reach(int slot, Slot& s, NodeId parent, int place) {
+  Simulated reach(int slot, Slot& s, NodeId parent, int place, int depth) {
     const int mover = s.tree.node(parent).seat;
     NodeId id = 0;
     const bool of_root = parent == s.tree.root() && options_.endgame_root_nodes > 0;
@@ -338,7 +372,7 @@ class Search {
       }
     } else {
       const int who = std::countr_zero(G::to_act(rules_, work_));
-      G::legal(rules_, work_, who, mask_.data());
+      legal_at(s, who, depth);
       id = s.tree.add(parent, place, who, mask_);
       if (id != 0) return evaluate(slot, s, id, who);
     }

@@ -112,6 +112,20 @@ class SearchOf final : public AnySearch {
     check(slot);
     search_.stop(slot);
   }
+  void restrict(int slot, int seat, std::span<const std::uint8_t> barred, int depth) override {
+    idle(slot);
+    if (seat < 0 || seat > 1 || depth < 0) {
+      throw SearchError("search: seat " + std::to_string(seat) + " and depth " +
+                        std::to_string(depth) + ", expected seat 0 or 1 and a depth of at least 0");
+    }
+    if (depth > 0 && barred.size() != search_.spec().mask_bytes()) {
+      throw SearchError("search: " + std::to_string(barred.size()) +
+                        " bytes of barred moves, expected " +
+                        std::to_string(search_.spec().mask_bytes()));
+    }
+    active_[static_cast<std::size_t>(slot)] = 0;
+    search_.restrict(slot, seat, barred, depth);
+  }
   [[nodiscard]] bool done(int slot) const override {
     check(slot);
     return search_.done(slot);
@@ -177,9 +191,9 @@ class SearchOf final : public AnySearch {
     }
     return r;
   }
-  [[nodiscard]] std::vector<std::int32_t> line(int slot, int move, int most) const override {
+  [[nodiscard]] std::vector<LineMove> line(int slot, int move, int most) const override {
     check(slot);
-    std::vector<std::int32_t> out;
+    std::vector<LineMove> out;
     const Tree& tree = search_.tree(slot);
     NodeId id = tree.root();
     while (id != 0 && static_cast<int>(out.size()) < most && tree.node(id).state == Node::open) {
@@ -195,7 +209,7 @@ class SearchOf final : public AnySearch {
         }
       }
       if (best < 0) break;
-      out.push_back(key_move(tree.keys(n)[static_cast<std::size_t>(best)]));
+      out.push_back({key_move(tree.keys(n)[static_cast<std::size_t>(best)]), c.visits[best]});
       id = c.child[best];
     }
     return out;

@@ -40,6 +40,7 @@ _KNOWN = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command line and gives its exit code (see :mod:`ludus.cli.errors`)."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _one_thread_an_operation()
     try:
         code = dispatch(words)
         sys.stdout.flush()
@@ -53,6 +54,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return errors.DONE
     except Exception as error:
         return _explain(error)
+
+
+def _one_thread_an_operation() -> None:
+    """Every command computes in threads of its own; threads inside one operation would take their processors
+    away. Libraries read these when they are loaded, so nothing is loaded for it.
+    """
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 
 def dispatch(words: list[str]) -> int:

@@ -2,20 +2,54 @@
 
 from __future__ import annotations
 
+import io
+import os
 import queue
 import threading
-from typing import IO
+from typing import IO, Protocol
 
 from ludus.gtp.engine import Engine
 from ludus.gtp.protocol import MAX_LINE, answer
 
 
-def run(engine: Engine, lines: IO[bytes], out: IO[str], *, ponder: bool = False) -> None:
+class Lines(Protocol):
+    """What lines are read from."""
+
+    def readline(self, size: int, /) -> bytes: ...
+
+
+class _Descriptor:
+    """Lines of a file descriptor, without the lock of Python's buffers: a thread that still waits for a line
+    when the program ends would hold it, and the interpreter would abort."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor, self._held = descriptor, b""
+
+    def readline(self, size: int, /) -> bytes:
+        while b"\n" not in self._held[:size] and len(self._held) < size:
+            chunk = os.read(self._descriptor, 1 << 16)
+            if not chunk:
+                break
+            self._held += chunk
+        end = self._held.find(b"\n", 0, size) + 1 or size
+        line, self._held = self._held[:end], self._held[end:]
+        return line
+
+
+def _lines_of(stream: IO[bytes]) -> Lines:
+    try:
+        return _Descriptor(stream.fileno())
+    except (OSError, io.UnsupportedOperation):  # bytes in memory
+        return stream
+
+
+def run(engine: Engine, stream: IO[bytes], out: IO[str], *, ponder: bool = False) -> None:
     """Answers until ``quit`` or the end of the input. ``ponder``: the player thinks while nothing is asked.
 
     A thread of its own reads, so that a command which goes on answering ends when the next line comes. What
     is no UTF-8 is read as if it were Latin-1; lines beyond ``MAX_LINE`` bytes are refused whole.
     """
+    lines = _lines_of(stream)
     waiting: queue.Queue[bytes | None] = queue.Queue(maxsize=4096)
 
     def read() -> None:

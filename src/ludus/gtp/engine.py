@@ -10,14 +10,28 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeGuard
 
 from ludus import __version__
 from ludus.games import go, sgf
 from ludus.games.go import BLACK, WHITE
+from ludus.games.match import Match
+from ludus.gtp import rules
+from ludus.gtp.analysis import Options, kata_line, leela_line, raw_lines, read_options
 from ludus.gtp.clock import Clock
-from ludus.gtp.players import RESIGN, Candidate, Player
+from ludus.gtp.players import (
+    RESIGN,
+    Analyst,
+    Candidate,
+    Choice,
+    Expected,
+    Player,
+    Reader,
+    Report,
+)
 from ludus.gtp.protocol import GtpError, answer, read_command
 from ludus.gtp.session import MAX_MOVES, Session
+from ludus.gtp.words import colour, integer, need, number
 
 Handler = Callable[["Engine", Sequence[str]], str]
 
@@ -51,6 +65,8 @@ class Engine:
         self.clock = Clock()
         self.done = False
         self._chosen = 0  # moves of the match after the player's last one
+        self._own: set[int] = set()  # seats that the player has moved for
+        self._resigned: int | None = None  # the seat that has given up
         player.prepare(self.session.base)
 
     # --- the loop ------------------------------------------------------------
@@ -63,7 +79,7 @@ class Engine:
         text = ""
         for part in self.stream(line):
             text += part
-            if part.startswith("info "):
+            if part.startswith("info ") and not GENMOVES.intersection(line.split()):
                 return text + "\n"
         return text
 
@@ -87,17 +103,49 @@ class Engine:
             self.log(f"internal error in {command.name}: {error!r}")
             yield answer(command.number, f"internal error: {type(error).__name__}", failed=True)
 
+    # --- the record ------------------------------------------------------------
+
+    def forget_players(self) -> None:
+        """Another match: nobody has moved or resigned in it."""
+        self._chosen, self._own, self._resigned = 0, set(), None
+
+    def undo(self) -> None:
+        """Takes back a resignation, else the last move."""
+        if self._resigned is not None:
+            self._resigned = None
+            return
+        self.session.undo()
+
+    def facts(self) -> dict[str, str]:
+        """Properties of the root of an SGF record: rules, players, the result of an ended match."""
+        own = f"Ludus {self.player.name}"
+        names = {seat: own if seat in self._own else "Opponent" for seat in (BLACK, WHITE)}
+        facts = {"AP": f"ludus:{__version__}", "RU": rules.name_of(self.session.base)}
+        facts |= {"PB": names[BLACK], "PW": names[WHITE]}
+        if self._resigned is not None:
+            facts["RE"] = "W+R" if self._resigned == BLACK else "B+R"
+        elif self.session.match.over:
+            facts["RE"] = go.score_text(self.session.score())
+        return facts
+
     # --- asking the player ------------------------------------------------------------
 
     def choose(self, seat: int, *, keep: bool) -> int:
         """The player's move for a seat, played if ``keep``."""
         session = self.session
-        if session.match.tick >= MAX_MOVES:
-            raise GtpError(f"the match has reached {MAX_MOVES} moves")
+        self._check_length()
         match = session.turn_of(seat)
         started = time.monotonic()
         choice = self.player.choose(match, self.clock.seconds(seat, session.size**2, len(session.moves)))
-        took = time.monotonic() - started
+        return self._settle(seat, match, choice, time.monotonic() - started, keep=keep)
+
+    def _check_length(self) -> None:
+        if self.session.match.tick >= MAX_MOVES:
+            raise GtpError(f"the match has reached {MAX_MOVES} moves")
+
+    def _settle(self, seat: int, match: Match, choice: Choice, took: float, *, keep: bool) -> int:
+        """What becomes of a choice that took so many seconds: the move, played if ``keep``."""
+        session = self.session
         self.clock.spent(seat, took)
         move = choice.move
         if move != RESIGN and not go.is_legal(session.match, seat, move):
@@ -105,7 +153,10 @@ class Engine:
             move, match = session.size**2, session.turn_of(seat)
         if choice.value is not None and self.resign > 0 and choice.value < -self.resign:
             move = RESIGN
-        self._report(move, took, choice.value, choice.candidates)
+        self._log_choice(move, took, choice.value, choice.candidates)
+        if keep:
+            self._own.add(seat)
+            self._resigned = seat if move == RESIGN else None
         if keep and move != RESIGN:
             session.play(seat, move, match if match.tick > session.match.tick else None)
             self._chosen = len(session.moves)
@@ -115,20 +166,24 @@ class Engine:
         """Thinks about the opponent's choice after a move of the player's own, ``seconds`` a step; a search
         keeps what lies below the answer. Ends where there is nothing to think about, or nothing left.
         """
-        session = self.session
+        session, player = self.session, self.player
         if self._chosen == 0 or self._chosen != len(session.moves) or session.match.over:
+            return
+        if not _is_analyst(player):
             return
         try:
             visits = -1
-            for candidates in self.player.analyse(session.turn_of(session.to_move), seconds) or ():
-                before, visits = visits, sum(c.visits for c in candidates)
+            for report in player.analyse(session.turn_of(session.to_move), seconds):
+                before, visits = visits, report.visits
                 if visits == before:
                     return
                 yield
         except FAULTS as error:
             self.log(f"internal error while pondering: {error!r}")
 
-    def _report(self, move: int, took: float, value: float | None, candidates: Sequence[Candidate]) -> None:
+    def _log_choice(
+        self, move: int, took: float, value: float | None, candidates: Sequence[Candidate]
+    ) -> None:
         size = self.session.size
         text = "resign" if move == RESIGN else go.vertex(move, size)
         if value is not None:
@@ -140,77 +195,57 @@ class Engine:
         self.log(f"{self.player.name}: {text}  {took:.2f} s")
 
     def _analysis(self, number: str, name: str, arguments: Sequence[str]) -> Iterator[str]:
-        words = list(arguments)
-        seat = self.session.to_move
-        if words and _colour(words[0]) is not None:
-            seat = colour(words.pop(0))
-        interval = 0.0
-        for word in words:  # a number, "interval N", and restrictions that are not kept
-            if word.isascii() and word.isdigit():
-                interval = int(word[:9]) / 100
-        genmove = "genmove" in name
-        match = self.session.turn_of(seat)
-        reports = self.player.analyse(match, min(max(interval, 0.05), 3600.0))
-        if reports is None:
-            raise GtpError(f"{self.player.name} cannot analyse")
-        yield f"={number}\n"
-        if genmove:
-            move = self.choose(seat, keep=True)
-            yield f"play {'resign' if move == RESIGN else go.vertex(move, self.session.size)}\n\n"
+        session = self.session
+        options = read_options(arguments, session.to_move, session.size)
+        player = self.player
+        if not _is_analyst(player):
+            raise GtpError(f"{player.name} cannot analyse")
+        match = session.turn_of(options.seat)
+        kata = name.startswith("kata")
+        if "genmove" in name:
+            yield f"={number}\n"
+            yield from self._reported_move(player, match, options, kata)
             return
-        for candidates in reports:
-            yield _info_line(candidates, self.session.size, kata=name.startswith("kata"))
+        reports = player.analyse(match, options.pace, options.restrictions)
+        yield f"={number}\n"
+        for report in reports:
+            yield self._line(player, match, report, options, kata)
+
+    def _reported_move(self, player: Analyst, match: Match, options: Options, kata: bool) -> Iterator[str]:
+        """The reports of a choice about every interval (none with an interval of 0 but the last), then it."""
+        session, seat = self.session, options.seat
+        self._check_length()
+        limit = self.clock.seconds(seat, session.size**2, len(session.moves))
+        started = time.monotonic()
+        interval = options.pace if options.interval > 0 else math.inf
+        for report in player.deliberate(match, limit, interval, options.restrictions):
+            yield self._line(player, match, report, options, kata)
+        move = self._settle(seat, match, player.decide(match), time.monotonic() - started, keep=True)
+        yield f"play {'resign' if move == RESIGN else go.vertex(move, session.size)}\n\n"
+
+    def _line(self, player: Analyst, match: Match, report: Report, options: Options, kata: bool) -> str:
+        if not kata:
+            return leela_line(report, options, self.session.size)
+
+        def after(moves: Sequence[int]) -> Sequence[Expected]:
+            played = [match.clone() for _ in moves]
+            for one, move in zip(played, moves, strict=True):
+                one.play(move)
+            return player.expect(played)
+
+        (root,) = player.expect([match])
+        return kata_line(report, options, self.session.size, root, after)
 
 
-def _info_line(candidates: Sequence[Candidate], size: int, *, kata: bool) -> str:
-    infos = []
-    for order, c in enumerate(candidates):
-        win = (c.value + 1) / 2
-        rate, prior = (
-            (f"{win:.6g}", f"{c.prior:.6g}") if kata else (f"{win * 10000:.0f}", f"{c.prior * 10000:.0f}")
-        )
-        line = " ".join(go.vertex(m, size) for m in (c.line or (c.move,)))
-        infos.append(
-            f"info move {go.vertex(c.move, size)} visits {c.visits} winrate {rate} prior {prior} "
-            f"lcb {rate} order {order} pv {line}"
-        )
-    return " ".join(infos) + "\n"
+def _is_analyst(player: Player) -> TypeGuard[Analyst]:
+    return hasattr(player, "analyse")
+
+
+def _is_reader(player: Player) -> TypeGuard[Reader]:
+    return getattr(player, "read", None) is not None
 
 
 # --- arguments ------------------------------------------------------------
-
-
-def _colour(text: str) -> int | None:
-    return {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}.get(text.lower())
-
-
-def colour(text: str) -> int:
-    seat = _colour(text)
-    if seat is None:
-        raise GtpError("syntax error: expected a colour, b or w")
-    return seat
-
-
-def integer(text: str, low: int, high: int, what: str) -> int:
-    digits = text.removeprefix("-")
-    if digits.isascii() and digits.isdigit() and len(digits) <= 9 and low <= int(text) <= high:
-        return int(text)
-    raise GtpError(f"syntax error: expected {what} from {low} to {high}")
-
-
-def number(text: str, what: str) -> float:
-    try:
-        value = float(text) if text.isascii() and "_" not in text and len(text) <= 40 else math.nan
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise GtpError(f"syntax error: expected {what}")
-    return value
-
-
-def need(arguments: Sequence[str], count: int, form: str) -> None:
-    if len(arguments) < count:
-        raise GtpError(f"syntax error: expected {form}")
 
 
 def vertex(engine: Engine, text: str) -> int:
@@ -240,6 +275,7 @@ def _boardsize(engine: Engine, arguments: Sequence[str]) -> str:
     if not sgf.MIN_SIZE <= size <= sgf.MAX_SIZE or (fixed is not None and size != int(fixed)):
         raise GtpError("unacceptable size")
     engine.session.resize(size)
+    engine.forget_players()
     _prepare(engine)
     return ""
 
@@ -253,6 +289,7 @@ def _prepare(engine: Engine) -> None:
 
 def _clear_board(engine: Engine, arguments: Sequence[str]) -> str:
     engine.session.clear()
+    engine.forget_players()
     engine.clock.left = {}
     _prepare(engine)
     return ""
@@ -284,7 +321,7 @@ def _reg_genmove(engine: Engine, arguments: Sequence[str]) -> str:
 
 
 def _undo(engine: Engine, arguments: Sequence[str]) -> str:
-    engine.session.undo()
+    engine.undo()
     return ""
 
 
@@ -411,12 +448,13 @@ def _loadsgf(engine: Engine, arguments: Sequence[str]) -> str:
     if fixed is not None and made.size != int(fixed):
         raise GtpError(f"cannot load file: a board of {made.size} lines, and this player plays on {fixed}")
     engine.session.load(made)
+    engine.forget_players()
     _prepare(engine)
-    return ""
+    return "black" if engine.session.to_move == BLACK else "white"
 
 
 def _printsgf(engine: Engine, arguments: Sequence[str]) -> str:
-    text = sgf.write(sgf.tree(engine.session.record(), {"AP": f"ludus:{__version__}"})).rstrip()
+    text = sgf.write(sgf.tree(engine.session.record(), engine.facts())).rstrip()
     if not arguments:
         return text
     try:
@@ -424,6 +462,32 @@ def _printsgf(engine: Engine, arguments: Sequence[str]) -> str:
     except (OSError, ValueError) as error:
         raise GtpError(f"cannot write file: {error}") from None
     return ""
+
+
+def _get_rules(engine: Engine, arguments: Sequence[str]) -> str:
+    return rules.to_json(engine.session.base)
+
+
+def _set_rules(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 1, "kata-set-rules RULES")
+    engine.session.set_rules(rules.from_text(" ".join(arguments), engine.session.base))
+    _prepare(engine)
+    return ""
+
+
+def _raw_nn(engine: Engine, arguments: Sequence[str]) -> str:
+    need(arguments, 1, "kata-raw-nn SYMMETRY")
+    player, session = engine.player, engine.session
+    if not _is_reader(player):
+        raise GtpError(f"{player.name} has no network")
+    every = arguments[0].lower() == "all"
+    symmetries = range(8) if every else [integer(arguments[0], 0, 7, "a symmetry (or all)")]
+    match = session.turn_of(session.to_move)
+    try:
+        read = [(k, player.read(match, k)) for k in symmetries]
+    except ValueError as error:
+        raise GtpError(str(error)) from None
+    return "\n".join(raw_lines(raw, k, session.to_move, session.size) for k, raw in read)
 
 
 def _showboard(engine: Engine, arguments: Sequence[str]) -> str:
@@ -484,9 +548,13 @@ COMMANDS: Mapping[str, Handler] = {
     "loadsgf": _loadsgf,
     "printsgf": _printsgf,
     "showboard": _showboard,
+    "kata-get-rules": _get_rules,
+    "kata-set-rules": _set_rules,
+    "kata-raw-nn": _raw_nn,
     "is_legal": _is_legal,
     "all_legal": _all_legal,
 }
+GENMOVES = frozenset({"lz-genmove_analyze", "kata-genmove_analyze"})
 STREAMS: tuple[str, ...] = ("lz-analyze", "lz-genmove_analyze", "kata-analyze", "kata-genmove_analyze")
 
 __all__ = ["COMMANDS", "STREAMS", "Engine"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -13,13 +13,18 @@ RESIGN = -1
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What a player thinks of a move. ``value`` in [-1, 1] and ``prior`` in [0, 1] are the mover's."""
+    """What a player thinks of a move. ``value`` in [-1, 1] and ``prior`` in [0, 1] are the mover's.
+
+    ``line`` is the most visited continuation, the move included; ``line_visits`` the visits of each of its
+    moves.
+    """
 
     move: int
     visits: int
     value: float
     prior: float
     line: tuple[int, ...] = ()
+    line_visits: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,49 @@ class Choice:
     move: int
     value: float | None = None
     candidates: tuple[Candidate, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """Moves that ``seat`` does not play fewer than ``depth`` moves below the position that is searched."""
+
+    seat: int
+    barred: tuple[int, ...]
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A search so far: every legal move, the most visited first. ``value`` is the mover's, in [-1, 1]."""
+
+    visits: int
+    value: float
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How a position is expected to end, seen by Black.
+
+    Args:
+        lead: Black's points less White's and komi.
+        deviation: One standard deviation of ``lead``, in points.
+        ownership: A point of the board, row by row: +1 Black's .. -1 White's.
+    """
+
+    lead: float
+    deviation: float
+    ownership: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RawNetwork:
+    """What a network says of one position. ``policy``: a probability for each point and the pass;
+    ``value`` in [-1, 1] is the mover's; ``expected`` is None where the network has no such heads."""
+
+    policy: tuple[float, ...]
+    value: float
+    expected: Expected | None
 
 
 class Player(Protocol):
@@ -49,8 +97,43 @@ class Player(Protocol):
         """
         ...
 
-    def analyse(self, match: Match, seconds: float) -> Iterator[tuple[Candidate, ...]] | None:
-        """What it thinks, best first, about every ``seconds``; None if it cannot say. Ends when told to."""
+
+class Analyst(Player, Protocol):
+    """A player that searches, and says what it found."""
+
+    def analyse(
+        self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
+    ) -> Iterator[Report]:
+        """A report about every ``interval`` seconds, until the caller stops asking."""
+        ...
+
+    def deliberate(
+        self,
+        match: Match,
+        seconds: float | None,
+        interval: float,
+        restrictions: Sequence[Restriction] = (),
+    ) -> Iterator[Report]:
+        """What :meth:`Player.choose` does, with a report about every ``interval`` seconds and at its end."""
+        ...
+
+    def decide(self, match: Match) -> Choice:
+        """The choice after :meth:`deliberate` has ended."""
+        ...
+
+    def expect(self, matches: Sequence[Match]) -> list[Expected]:
+        """How positions are expected to end."""
+        ...
+
+
+class Reader(Player, Protocol):
+    """A player with a network."""
+
+    def read(self, match: Match, symmetry: int) -> RawNetwork:
+        """What the network says of the position under one of the eight symmetries of the board.
+
+        Raises ``ValueError`` where the network does not know the symmetry.
+        """
         ...
 
 
@@ -70,7 +153,3 @@ class BotPlayer:
         match.bot(seat, self.name)
         match.advance()
         return Choice(int(match.view()["last"]))
-
-    def analyse(self, match: Match, seconds: float) -> Iterator[tuple[Candidate, ...]] | None:
-        """It does not think."""
-        return None

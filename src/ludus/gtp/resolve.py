@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from ludus.games import spec
 from ludus.games.match import Match
-from ludus.gtp.players import BotPlayer, Candidate, Choice, Player
+from ludus.gtp.expectation import NetworkReader
+from ludus.gtp.players import BotPlayer, Choice, Player, RawNetwork
 from ludus.search.text import is_search
 from ludus.storage.references import is_reference, refuse_run
 from ludus.train.errors import ConfigError
@@ -39,6 +40,7 @@ class NetworkPlayer:
     """A trained policy without search: it draws its move, or takes the likeliest with ``greedy``."""
 
     def __init__(self, text: str, params: Mapping[str, str], seed: int, greedy: bool) -> None:
+        from ludus.rollouts.network_actor import NetworkActor
         from ludus.train.api import game_of_player, resolve_player
 
         trained = game_of_player(text)
@@ -50,7 +52,9 @@ class NetworkPlayer:
         player = resolve_player(text, spec("go", {**params, **self.needs}), seed=seed, greedy=greedy)
         if player.actor is None or player.actor.memory_shape is not None:
             raise ConfigError(f"{text}: a policy with memory cannot be taken back and set up by GTP")
+        assert isinstance(player.actor, NetworkActor)
         self._actor, self._step = player.actor, 0
+        self._reader = NetworkReader(player.actor.network)
 
     def prepare(self, params: Mapping[str, str]) -> None:
         """Its size is in ``needs``; komi it does not see."""
@@ -65,6 +69,6 @@ class NetworkPlayer:
         decision = self._actor.act(obs, mask, None, np.ones(1, np.uint8), self._step, rows)
         return Choice(int(decision.actions[0, 0]), float(decision.value[0]))
 
-    def analyse(self, match: Match, seconds: float) -> Iterator[tuple[Candidate, ...]] | None:
-        """It gives one move and no variations."""
-        return None
+    def read(self, match: Match, symmetry: int) -> RawNetwork:
+        """See :class:`~ludus.gtp.players.Reader`."""
+        return self._reader.read(match, symmetry)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from ludus.games import registry
+from ludus.games import go, registry
 from ludus.games.match import Match
-from ludus.gtp.players import Candidate, Choice
+from ludus.gtp.expectation import NetworkReader, by_playouts
+from ludus.gtp.players import Candidate, Choice, Expected, RawNetwork, Report, Restriction
 from ludus.search import RootStatistics, SearchText, Trees, parse_search
 from ludus.search.evaluator import Evaluator
 from ludus.train.errors import ConfigError
@@ -31,6 +33,7 @@ class SearchedPlayer:
         self._weights = weights
         self.needs: Mapping[str, str] = {}
         self._evaluator: Evaluator | str = "rollout"
+        self._reader: NetworkReader | None = None
         if weights:
             self._load(weights, params)
         self._trees: Trees | None = None
@@ -44,9 +47,10 @@ class SearchedPlayer:
             raise ConfigError(f"{weights}: weights of {trained[0] if trained else 'no game'}; GTP plays go")
         kept = {k: v for k, v in trained[1].items() if k in ("size", "features", "resignation")}
         self.needs = {"size": spec("go").params[0].default_value, **kept}
-        self._evaluator, _ = evaluator_of(
+        evaluator, _ = evaluator_of(
             weights, spec("go", {**params, **self.needs}), symmetries=self._how.symmetries
         )
+        self._evaluator, self._reader = evaluator, NetworkReader(evaluator.network)
 
     def prepare(self, params: Mapping[str, str]) -> None:
         """New trees under these parameters."""
@@ -69,47 +73,101 @@ class SearchedPlayer:
 
     def choose(self, match: Match, seconds: float | None) -> Choice:
         """See :class:`ludus.gtp.players.Player`."""
-        trees = self._at(match)
+        for _ in self.deliberate(match, seconds, math.inf):
+            pass
+        return self.decide(match)
+
+    def deliberate(
+        self,
+        match: Match,
+        seconds: float | None,
+        interval: float,
+        restrictions: Sequence[Restriction] = (),
+    ) -> Iterator[Report]:
+        """See :class:`ludus.gtp.players.Analyst`."""
+        trees = self._at(match, restrictions)
         limit = min((s for s in (seconds, self._how.seconds) if s), default=0.0)
         self._moves += 1
-        trees.run([0], visits=self._how.search.visits, seconds=limit, seed=self._seed + self._moves)
+        visits, seed = self._how.search.visits, self._seed + self._moves
+        # Gumbel's halving counts from nothing: in pieces it would never end.
+        whole = math.isinf(interval) or self._how.search.gumbel_moves > 0
+        end = time.monotonic() + limit if limit else math.inf
+        while True:
+            left = end - time.monotonic()
+            piece = left if whole else min(interval, left)
+            trees.run([0], visits=visits, seconds=0.0 if math.isinf(piece) else max(piece, 1e-6), seed=seed)
+            yield self._report(trees)
+            if whole or trees.root(0).visits >= visits or time.monotonic() >= end or self._settled(trees):
+                return
+
+    def _settled(self, trees: Trees) -> bool:
+        """Whether another visit is refused: the root is proven, or the tree's memory is full."""
+        before = trees.root(0).visits
+        trees.run([0], visits=before + 1)
+        return trees.root(0).visits == before
+
+    def decide(self, match: Match) -> Choice:
+        """See :class:`ludus.gtp.players.Analyst`."""
+        assert self._trees is not None
+        trees = self._trees
         early = match.tick < self._how.plies
         move = trees.choose(0, self._how.temperature if early else 0.0)
-        return Choice(move, trees.root(0).value, self._candidates(trees))
+        report = self._report(trees)
+        return Choice(move, report.value, tuple(c for c in report.candidates if c.visits > 0))
 
-    def analyse(self, match: Match, seconds: float) -> Iterator[tuple[Candidate, ...]]:
-        """See :class:`ludus.gtp.players.Player`."""
-        trees = self._at(match)
+    def analyse(
+        self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
+    ) -> Iterator[Report]:
+        """See :class:`ludus.gtp.players.Analyst`."""
+        trees = self._at(match, restrictions)
         most = trees.config.visits
         while True:
-            before, end = trees.root(0).visits, time.monotonic() + seconds
+            before, end = trees.root(0).visits, time.monotonic() + interval
             if before < most:
-                trees.run([0], visits=most, seconds=seconds)
+                trees.run([0], visits=most, seconds=interval)
             if trees.root(0).visits == before:  # nothing is left to find out; the pace stays
                 time.sleep(max(0.0, end - time.monotonic()))
-            yield self._candidates(trees)
+            yield self._report(trees)
 
-    def _at(self, match: Match) -> Trees:
+    def expect(self, matches: Sequence[Match]) -> list[Expected]:
+        """See :class:`ludus.gtp.players.Analyst`: the network's heads, else random continuations."""
+        if self._reader is not None and self._reader.expects:
+            return self._reader.expect(matches)
+        return by_playouts(matches)
+
+    @property
+    def read(self) -> Callable[[Match, int], RawNetwork] | None:
+        """See :class:`ludus.gtp.players.Reader`; None without a network."""
+        return None if self._reader is None else self._reader.read
+
+    def _at(self, match: Match, restrictions: Sequence[Restriction] = ()) -> Trees:
         if self._trees is None:
             self.prepare(match.params)
         assert self._trees is not None
         self._trees.set_state(0, match.state)
+        by_seat = {r.seat: r for r in restrictions}
+        for seat in (go.BLACK, go.WHITE):
+            own = by_seat.get(seat)
+            self._trees.restrict(0, seat, own.barred if own else (), own.depth if own else 0)
         return self._trees
 
-    def _candidates(self, trees: Trees) -> tuple[Candidate, ...]:
-        """Moves that were visited, the most visited first."""
+    def _report(self, trees: Trees) -> Report:
         root: RootStatistics = trees.root(0)
         order = sorted(
             range(len(root.moves)), key=lambda i: (-int(root.move_visits[i]), -float(root.mean[i]))
         )
-        return tuple(
-            Candidate(
-                int(root.moves[i]),
-                int(root.move_visits[i]),
-                float(root.mean[i]),
-                float(root.prior[i]),
-                tuple(trees.line(0, int(root.moves[i]))),
+        candidates = []
+        for i in order:
+            move, visits = int(root.moves[i]), int(root.move_visits[i])
+            line = trees.line_visits(0, move) if visits else []
+            candidates.append(
+                Candidate(
+                    move,
+                    visits,
+                    float(root.mean[i]) if visits else root.value,
+                    float(root.prior[i]),
+                    tuple(m for m, _ in line),
+                    tuple(v for _, v in line),
+                )
             )
-            for i in order
-            if root.move_visits[i] > 0
-        )
+        return Report(root.visits, root.value, tuple(candidates))

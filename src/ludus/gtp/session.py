@@ -12,7 +12,13 @@ from ludus.gtp.protocol import GtpError
 #: Controllers end matches themselves: this only bounds what is kept.
 MAX_MOVES = 1024
 PLAYOUTS = 128  # for stones of which the rules alone do not say whether they live
-DEFAULTS = {"size": "19", "komi": "7.5", "scoring": "chinese"}
+DEFAULTS = {
+    "size": "19",
+    "komi": "7.5",
+    "scoring": "chinese",
+    "ko": "positional",
+    "suicide": "forbidden",
+}
 
 
 class Session:
@@ -76,18 +82,36 @@ class Session:
 
     def set_komi(self, komi: float) -> None:
         """The match goes on under another komi. Raises :class:`GtpError` unless it is a multiple of 0.5."""
-        before = self.base["komi"]
-        moves = self.moves
-        self.base["komi"] = f"{komi:g}" if abs(komi) < 1000 else str(komi)
+        text = f"{komi:g}" if abs(komi) < 1000 else str(komi)
         try:
-            self._start()
+            self._change({"komi": text})
         except ParamError as error:
-            self.base["komi"] = before
-            self._start()
             raise GtpError(f"unacceptable komi: {error}") from None
-        finally:
-            for seat, point in moves:
-                self.play(seat, point)
+
+    def set_rules(self, rules: Mapping[str, str]) -> None:
+        """The match goes on under other rules. Raises ``GtpError`` where they forbid a move of it."""
+        try:
+            self._change(rules)
+        except ParamError as error:
+            raise GtpError(f"unacceptable rules: {error}") from None
+        except GtpError:
+            raise GtpError("unacceptable rules: they forbid a move that was played") from None
+
+    def _change(self, params: Mapping[str, str]) -> None:
+        """Plays the moves again under other parameters. Raises what forbids it; nothing is changed then."""
+        before, moves = dict(self.base), self.moves
+        self.base.update(params)
+        try:
+            self._replay(moves)
+        except (ParamError, GtpError):
+            self.base = before
+            self._replay(moves)
+            raise
+
+    def _replay(self, moves: Sequence[tuple[int, int]]) -> None:
+        self._start()
+        for seat, point in moves:
+            self.play(seat, point)
 
     def setup(self, black: Sequence[int], white: Sequence[int] = (), first: str = "") -> None:
         """Stones on an empty board. Raises ``GtpError``; the board is empty then."""

@@ -141,7 +141,26 @@ class Trees:
 
     def line(self, slot: int, move: int = -1, most: int = 16) -> list[int]:
         """The most visited continuation from ``move`` on (-1: from the root), ``move`` included."""
-        return list(self._core.line(slot, move, most))
+        return [m for m, _ in self._core.line(slot, move, most)]
+
+    def line_visits(self, slot: int, move: int = -1, most: int = 16) -> list[tuple[int, int]]:
+        """:meth:`line`, each move with its visits."""
+        return [(m, visits) for m, visits in self._core.line(slot, move, most)]
+
+    def restrict(self, slot: int, seat: int, barred: Sequence[int], depth: int) -> None:
+        """Searches of the slot leave out moves.
+
+        Args:
+            seat: Whose moves.
+            barred: Move numbers. Where nothing else is legal, they stay.
+            depth: The restriction holds fewer than so many moves below the root; 0 lifts it.
+
+        A change empties the tree. Raises ``SearchError``.
+        """
+        mask = bytearray(self.spec.mask_size)
+        for move in barred:
+            mask[move] = 1
+        self._core.restrict(slot, seat, bytes(mask), depth)
 
     def consistent(self, slot: int) -> bool:
         """Whether the visits of the slot's tree add up; walks all of it."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import itertools
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from ludus.games.match import Match
 from ludus.gtp import console
 from ludus.gtp.clock import Clock
 from ludus.gtp.engine import COMMANDS, STREAMS, Engine
-from ludus.gtp.players import RESIGN, BotPlayer, Candidate, Choice
+from ludus.gtp.players import RESIGN, BotPlayer, Candidate, Choice, Expected, Report, Restriction
 
 
 def engine(bot: str = "random", **params: str) -> Engine:
@@ -160,6 +161,8 @@ def test_records_go_out_and_come_back(tmp_path: Path) -> None:
     ok(other, f"loadsgf {path} 2")
     assert len(other.session.moves) == 1
     assert ask(other, f"loadsgf {tmp_path}/none", f"loadsgf {tmp_path}")[0].startswith("? cannot load file")
+    assert ok(other, f"loadsgf {path}") == "black"
+    assert ok(other, f"loadsgf {path} 1") == "white"
     path.write_text("(;SZ[9];B[aa];W[aa])")
     assert ask(other, f"loadsgf {path}") == ["? cannot load file: illegal move"]
     assert other.session.size == 9
@@ -183,14 +186,34 @@ class Thinker:
         self.seconds.append(seconds)
         return Choice(self.move, self.value, (Candidate(self.move, 10, self.value, 0.5, (self.move,)),))
 
-    def analyse(self, match: Match, seconds: float) -> Iterator[tuple[Candidate, ...]] | None:
-        def reports() -> Iterator[tuple[Candidate, ...]]:
-            visits = 0
-            while True:
-                visits += 100
-                yield (Candidate(40, visits, 0.2, 0.25, (40, 41)), Candidate(0, 3, -1.0, 0.0))
+    def analyse(
+        self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
+    ) -> Iterator[Report]:
+        self.restrictions = tuple(restrictions)
+        for visits in itertools.count(100, 100):
+            yield report(visits)
 
-        return reports()
+    def deliberate(
+        self,
+        match: Match,
+        seconds: float | None,
+        interval: float,
+        restrictions: Sequence[Restriction] = (),
+    ) -> Iterator[Report]:
+        self.seconds.append(seconds)
+        yield from (report(visits) for visits in (100, 200))
+
+    def decide(self, match: Match) -> Choice:
+        return Choice(self.move, self.value)
+
+    def expect(self, matches: Sequence[Match]) -> list[Expected]:
+        return [Expected(3.5 - m.tick, 2.0, (0.5,) * 81) for m in matches]
+
+
+def report(visits: int) -> Report:
+    """Two moves with visits, two without."""
+    tried = Candidate(40, visits, 0.2, 0.25, (40, 41), (visits, visits // 2)), Candidate(0, 3, -1.0, 0.0)
+    return Report(visits + 4, 0.1, (*tried, Candidate(7, 0, 0.1, 0.05), Candidate(8, 0, 0.1, 0.4)))
 
 
 def test_resignation_illegal_choices_and_fixed_size() -> None:
@@ -214,13 +237,16 @@ def test_analysis_goes_on_until_the_next_line() -> None:
     console.run(Engine(Thinker(40, 0.0)), lines, out)
     answers = out.getvalue().split("\n\n")
     assert answers[0].startswith(
-        "=1\ninfo move E5 visits 100 winrate 6000 prior 2500 lcb 6000 order 0 pv E5 F5 info move A9"
+        "=1\ninfo move E5 visits 100 winrate 6000 prior 2500 lcb 3551 order 0 pv E5 F5 info move A9"
     )
-    assert answers[1].startswith("=2\ninfo move E5 visits 100 winrate 0.6 prior 0.25 ")
+    assert answers[1].startswith("=2\ninfo move E5 visits 100 utility 0.2 winrate 0.6 scoreMean ")
     assert answers[2:5] == ["= Ludus", "? line too long", "=5"]
     assert ask(engine(), "lz-analyze") == ["? random cannot analyse"]
     genmove = Engine(Thinker(40, 0.0)).handle("9 lz-genmove_analyze b 10")
-    assert genmove == "=9\nplay E5\n\n"
+    first, second, play = genmove.split("\n")[1:4]
+    assert first.startswith("info move E5 visits 100 ")
+    assert second.startswith("info move E5 visits 200 ")
+    assert play == "play E5"
 
 
 class Waits(io.BytesIO):
@@ -242,13 +268,12 @@ def test_the_player_ponders_after_its_own_move_until_the_next_line() -> None:
     looks: list[int] = []  # moves on the board at every look
 
     class Ponderer(Thinker):
-        def analyse(self, match: Match, seconds: float) -> Iterator[tuple[Candidate, ...]] | None:
-            def reports() -> Iterator[tuple[Candidate, ...]]:
-                for report in super(Ponderer, self).analyse(match, seconds) or ():
-                    looks.append(match.tick)
-                    yield report
-
-            return reports()
+        def analyse(
+            self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
+        ) -> Iterator[Report]:
+            for said in super().analyse(match, interval):
+                looks.append(match.tick)
+                yield said
 
     player = Ponderer(40, 0.0)
     out = io.StringIO()
@@ -262,7 +287,9 @@ def test_the_player_ponders_after_its_own_move_until_the_next_line() -> None:
     said: list[str] = []
 
     class Faulty(Thinker):
-        def analyse(self, match: Match, seconds: float) -> Iterator[tuple[Candidate, ...]] | None:
+        def analyse(
+            self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
+        ) -> Iterator[Report]:
             raise ValueError("no")
 
     broken = Engine(Faulty(40, 0.0), log=said.append)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from ludus.cli.errors import DONE
 from ludus.cli.params import game_spec, read_params
 
 Natural = Annotated[int, msgspec.Meta(ge=0)]
+MAX_SEED = 2**31 - 1
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -30,7 +32,7 @@ class Gtp(msgspec.Struct, frozen=True):
     resign: Annotated[Share, option("give up where the value is below minus this; 0 = never", "VALUE")] = 0.0
     greedy: Annotated[bool, option("a network plays its likeliest move instead of drawing one")] = False
     ponder: Annotated[bool, option("a player that searches thinks on the opponent's time too")] = False
-    seed: Annotated[Natural, option("of what the player draws", "N")] = 1
+    seed: Annotated[Natural, option("of what the player draws; 0 = drawn anew", "N")] = 0
     quiet: Annotated[bool, option("nothing on stderr")] = False
 
     def run(self) -> int:
@@ -47,7 +49,9 @@ class Gtp(msgspec.Struct, frozen=True):
                 print(text, file=sys.stderr, flush=True)
 
         text = {name: str(value) for name, value in params.items()}
-        player = resolve_player(self.player, text, seed=self.seed, greedy=self.greedy)
-        engine = Engine(player, text, seed=self.seed, resign=self.resign, log=log)
+        seed = self.seed or secrets.randbelow(MAX_SEED) + 1
+        player = resolve_player(self.player, text, seed=seed, greedy=self.greedy)
+        log(f"{player.name}: seed {seed}")
+        engine = Engine(player, text, seed=seed, resign=self.resign, log=log)
         console.run(engine, sys.stdin.buffer, sys.stdout, ponder=self.ponder)
         return DONE

@@ -1,0 +1,93 @@
+"""How positions of Go are expected to end: by random continuations, or by a network's heads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ludus.games import go
+from ludus.games.match import Match
+from ludus.gtp.players import Expected, RawNetwork
+
+if TYPE_CHECKING:
+    from ludus.policies.network import PolicyNetwork
+
+PLAYOUTS = 128
+
+
+def by_playouts(matches: Sequence[Match]) -> list[Expected]:
+    """From random continuations of each position."""
+    found = []
+    for match in matches:
+        ownership = go.ownership(match, PLAYOUTS)
+        lead = sum(ownership) + _without_stones(match)
+        found.append(Expected(lead, _deviation(ownership), tuple(ownership)))
+    return found
+
+
+def _without_stones(match: Match) -> float:
+    """Black's points on an empty board: komi and the bonus for handicap stones, negative."""
+    return go.margin(match, [p for p, c in enumerate(match.view()["cells"]) if c >= 0])
+
+
+def _deviation(ownership: Sequence[float]) -> float:
+    """Of the area, as if points ended independently of each other, which understates it."""
+    return math.sqrt(sum(1.0 - min(x * x, 1.0) for x in ownership))
+
+
+class NetworkReader:
+    """Reads a network at single positions."""
+
+    def __init__(self, network: PolicyNetwork) -> None:
+        from ludus.policies.residual import ResidualNetwork
+        from ludus.policies.symmetry import Symmetries
+
+        self._network = network
+        self._tower = network if isinstance(network, ResidualNetwork) else None
+        self._symmetries = Symmetries(network.spec) if self._tower is not None else None
+
+    @property
+    def expects(self) -> bool:
+        """Whether the network has heads for ownership and score."""
+        tower = self._tower
+        return tower is not None and tower.ownership_plane is not None and tower.score_head is not None
+
+    def read(self, match: Match, symmetry: int = 0) -> RawNetwork:
+        """See :class:`ludus.gtp.players.Reader`."""
+        import torch
+
+        (seat,) = match.to_act
+        obs = {name: torch.from_numpy(array[None].copy()) for name, array in match.observe(seat).items()}
+        legal = torch.from_numpy(match.legal(seat)[None].copy()) != 0
+        count = 1 if self._symmetries is None else self._symmetries.count
+        if not 0 <= symmetry < count:
+            raise ValueError(f"this network is read under symmetry 0{f' to {count - 1}' * (count > 1)} alone")
+        expected = None
+        with torch.no_grad():
+            if self._tower is None or self._symmetries is None:
+                step = self._network.step(obs)
+                logits, value = step.logits, float(step.value[0])
+            else:
+                outputs = self._tower.learned(self._symmetries.planes(self._tower.boards(obs), symmetry))
+                logits, value = (
+                    self._symmetries.from_turned(outputs.logits, symmetry),
+                    float(outputs.value[0]),
+                )
+                if outputs.ownership is not None and outputs.score is not None:
+                    sign = 1.0 if seat == go.BLACK else -1.0
+                    cells = torch.cat([(outputs.ownership / 2).tanh(), torch.zeros(1, 1)], dim=1)
+                    owned = self._symmetries.from_turned(cells, symmetry)[0, :-1]
+                    ownership = tuple(sign * float(x) for x in owned)
+                    lead = sign * float(outputs.score[0])
+                    expected = Expected(lead, _deviation(ownership), ownership)
+            policy = torch.softmax(logits.masked_fill(~legal, -torch.inf), dim=1)[0]
+        return RawNetwork(tuple(float(p) for p in policy[: match.spec.heads[0].size]), value, expected)
+
+    def expect(self, matches: Sequence[Match]) -> list[Expected]:
+        """Of positions, by the heads; by playouts at the end of a match, where nobody is to move."""
+        found = []
+        for match in matches:
+            said = self.read(match).expected if match.to_act else None
+            found.append(said if said is not None else by_playouts([match])[0])
+        return found

@@ -1,0 +1,95 @@
+"""Rules of Go as KataGo names them, and as the parameters of the game ``go``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from ludus.gtp.protocol import GtpError
+
+KO = {"POSITIONAL": "positional", "SITUATIONAL": "situational", "SIMPLE": "simple", "NONE": "none"}
+MAX_TEXT = 4096
+
+#: Names of rule sets that KataGo knows and that count area, as parameters.
+NAMED: Mapping[str, Mapping[str, str]] = {
+    "tromp-taylor": {"ko": "positional", "suicide": "allowed", "scoring": "tromp_taylor"},
+    "chinese": {"ko": "simple", "suicide": "forbidden", "scoring": "chinese"},
+    "chinese-ogs": {"ko": "positional", "suicide": "forbidden", "scoring": "chinese"},
+    "chinese-kgs": {"ko": "positional", "suicide": "forbidden", "scoring": "chinese"},
+    "new-zealand": {"ko": "situational", "suicide": "allowed", "scoring": "tromp_taylor"},
+}
+OTHERS = ("japanese", "korean", "aga", "aga-button", "bga", "french", "stone-scoring", "ancient-area")
+#: What the rules here cannot be otherwise. Keys and values of KataGo's JSON.
+FIXED: Mapping[str, object] = {"scoring": "AREA", "tax": "NONE", "hasButton": False}
+
+
+def to_json(params: Mapping[str, str]) -> str:
+    """The answer of ``kata-get-rules``."""
+    chinese = params["scoring"] == "chinese"
+    rules = {
+        "friendlyPassOk": chinese,
+        "hasButton": False,
+        "ko": next(name for name, ours in KO.items() if ours == params["ko"]),
+        "scoring": "AREA",
+        "suicide": params["suicide"] == "allowed",
+        "tax": "NONE",
+        "whiteHandicapBonus": "N" if chinese else "0",
+    }
+    return json.dumps(rules, separators=(",", ":"))
+
+
+def from_text(text: str, params: Mapping[str, str]) -> dict[str, str]:
+    """Parameters for the argument of ``kata-set-rules``: a name, or JSON in which what is missing stays.
+
+    Raises ``GtpError`` on what is unknown or cannot be played here.
+    """
+    word = text.strip().lower()
+    if word in NAMED:
+        return dict(NAMED[word])
+    if not word.startswith("{"):
+        known = f"expected {', '.join(NAMED)} or JSON"
+        raise GtpError(f"rules {word[:40]}: {'not played here; ' if word in OTHERS else ''}{known}")
+    if len(text) > MAX_TEXT:
+        raise GtpError(f"rules: more than {MAX_TEXT} characters")
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        raise GtpError("rules: not valid JSON") from None
+    if not isinstance(given, dict):
+        raise GtpError("rules: expected a JSON object")
+    return _from_keys(given, json.loads(to_json(params)))
+
+
+def _from_keys(given: Mapping[str, object], now: Mapping[str, object]) -> dict[str, str]:
+    unknown = [key for key in given if key not in now]
+    if unknown:
+        raise GtpError(f"rules: unknown key {str(unknown[0])[:40]}, expected one of {', '.join(now)}")
+    rules = {**now, **given}
+    for key, value in FIXED.items():
+        if rules[key] != value:
+            found, played = json.dumps(rules[key])[:40], json.dumps(value)
+            raise GtpError(f"rules: {key} {found}: only {played} is played here")
+    ko, suicide, bonus = rules["ko"], rules["suicide"], rules["whiteHandicapBonus"]
+    if not isinstance(ko, str) or ko not in KO:
+        raise GtpError(f"rules: ko {json.dumps(ko)[:40]}: expected one of {', '.join(KO)}")
+    if not isinstance(suicide, bool):
+        raise GtpError("rules: suicide: expected true or false")
+    # Dead stones and the bonus go together here: both are the Chinese count's.
+    if "whiteHandicapBonus" not in given and "friendlyPassOk" in given:
+        bonus = "N" if given["friendlyPassOk"] else "0"
+    if bonus not in ("0", "N"):
+        raise GtpError(f'rules: whiteHandicapBonus {json.dumps(bonus)[:40]}: expected "0" or "N"')
+    return {
+        "ko": KO[ko],
+        "suicide": "allowed" if suicide else "forbidden",
+        "scoring": "chinese" if bonus == "N" else "tromp_taylor",
+    }
+
+
+def name_of(params: Mapping[str, str]) -> str:
+    """The name of a rule set for SGF's ``RU``; its JSON where it has none."""
+    own = {key: params[key] for key in ("ko", "suicide", "scoring")}
+    for name, rules in NAMED.items():
+        if own == rules:
+            return {"tromp-taylor": "Tromp-Taylor", "new-zealand": "NZ"}.get(name, "Chinese")
+    return to_json(params)

@@ -1,0 +1,122 @@
+"""Networks behind the engine: what they say of a position, and how many threads they take."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ludus.games import go, spec
+from ludus.games.match import Match
+from ludus.gtp.analysis import raw_lines
+from ludus.gtp.expectation import NetworkReader, by_playouts
+from ludus.policies.config import PolicyConfig
+from ludus.policies.residual import ResidualNetwork
+from ludus.policies.symmetry import Symmetries
+
+SIZE = 5
+PARAMS = {"size": str(SIZE), "komi": "0.5"}
+
+
+@pytest.fixture(scope="module")
+def reader() -> NetworkReader:
+    config = PolicyConfig(blocks=1, filters=8, ownership=True, score=True)
+    network = ResidualNetwork(config, spec("go", PARAMS), seed=3)
+    with torch.no_grad():  # heads that say something
+        for head in (network.policy_head, network.value_head, network.score_head, network.ownership_plane):
+            assert head is not None
+            head.weight.mul_(20.0)
+    return NetworkReader(network)
+
+
+def position(*moves: str) -> Match:
+    match = Match("go", PARAMS)
+    for move in moves:
+        match.play(go.point_of(move, SIZE) or 0)
+    return match
+
+
+def test_a_policy_is_over_legal_moves_and_the_expectation_is_blacks(reader: NetworkReader) -> None:
+    black, white = position("c3", "b2"), position("c3", "b2", "pass")
+    raw = reader.read(black)
+    assert sum(raw.policy) == pytest.approx(1.0, abs=1e-4)
+    assert raw.policy[go.point_of("c3", SIZE) or 0] == 0.0
+    assert -1.0 <= raw.value <= 1.0
+    assert raw.expected is not None
+    assert len(raw.expected.ownership) == SIZE * SIZE
+    # The heads speak for the mover: for White's turn the network's own numbers change their sign.
+    outputs = reader._network.learned(  # type: ignore[operator]
+        reader._network.boards(  # type: ignore[operator]
+            {n: torch.from_numpy(a[None].copy()) for n, a in white.observe(go.WHITE).items()}
+        )
+    )
+    expected = reader.read(white).expected
+    assert expected is not None
+    assert expected.lead == pytest.approx(-float(outputs.score[0].detach()), abs=1e-4)
+    share = torch.sigmoid(outputs.ownership[0]).detach().numpy()
+    np.testing.assert_allclose(expected.ownership, 1.0 - 2.0 * share, atol=1e-5)
+
+
+def test_a_turned_board_is_read_as_it_stands(reader: NetworkReader) -> None:
+    # Reading under symmetry k is reading the turned position, with the answer turned back.
+    symmetries = Symmetries(spec("go", PARAMS))
+    for k in range(8):
+        turn = symmetries.choice[k]
+        turned = Match("go", PARAMS)
+        for move in ("a2", "d3", "e5"):
+            turned.play(int(turn[go.point_of(move, SIZE) or 0]))
+        here, there = reader.read(position("a2", "d3", "e5"), k), reader.read(turned, 0)
+        back = np.array(there.policy)[turn]
+        np.testing.assert_allclose(here.policy, back, atol=1e-5)
+        assert here.expected is not None
+        assert there.expected is not None
+        owned = np.array([*there.expected.ownership, 0.0])[turn][:-1]
+        np.testing.assert_allclose(here.expected.ownership, owned, atol=1e-5)
+    with pytest.raises(ValueError, match="symmetry 0 to 7"):
+        reader.read(position(), 8)
+
+
+def test_raw_lines_are_whites(reader: NetworkReader) -> None:
+    match = position("c3")
+    raw = reader.read(match)
+    lines = raw_lines(raw, 2, go.WHITE, SIZE).split("\n")
+    assert lines[0] == "symmetry 2"
+    assert float(lines[1].split()[1]) == pytest.approx((raw.value + 1) / 2, abs=1e-6)
+    assert lines[7] == "policy"
+    assert all(len(line.split()) == SIZE for line in lines[8 : 8 + SIZE])
+    assert lines[13].startswith("policyPass ")
+    assert lines[14] == "whiteOwnership"
+    assert raw.expected is not None
+    assert float(lines[15].split()[0]) == pytest.approx(-raw.expected.ownership[0], abs=1e-6)
+
+
+def test_komi_and_handicap_count_in_playouts() -> None:
+    (low,) = by_playouts([Match("go", {"size": "5", "komi": "0.5"})])
+    (high,) = by_playouts([Match("go", {"size": "5", "komi": "10.5"})])
+    assert low.lead - high.lead == pytest.approx(10.0)
+    stones = {"size": "7", "komi": "0.5", "handicap": "3"}
+    (chinese,) = by_playouts([Match("go", {**stones, "scoring": "chinese"})])
+    (tromp,) = by_playouts([Match("go", {**stones, "scoring": "tromp_taylor"})])
+    assert tromp.lead - chinese.lead == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("command", ["gtp", "eval", "anything"])
+def test_every_command_computes_with_one_thread_an_operation(command: str, tmp_path: Path) -> None:
+    code = (
+        "import sys; from ludus.cli.__main__ import main; main([sys.argv[1], '--help'])\n"
+        "import torch; print(torch.get_num_threads())"
+    )
+    environment = {"PATH": "/usr/bin:/bin"}  # no OMP_NUM_THREADS from outside
+    done = subprocess.run(
+        [sys.executable, "-c", code, command],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env=environment,
+    )
+    assert done.stdout.rstrip().endswith("\n1") or done.stdout.strip() == "1"
