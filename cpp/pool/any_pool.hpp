@@ -235,8 +235,9 @@ class AnyPool : protected ShardWork {
     return out.finish();
   }
 
-  // Back to a snapshot of a pool made with the same arguments (threads and groups apart): attach
-  // slabs again, then receive. Throws PoolError and changes nothing when the bytes do not fit.
+  // Back to a snapshot, which the caller trusts (snapshot.hpp), of a pool made with the same
+  // arguments (threads, groups apart): attach, receive. Throws PoolError, changing nothing, if it
+  // does not fit.
   void restore(std::string_view data) {
     for (int g = 0; g < options_.groups; ++g) idle_group(g, "restore");
     SnapshotReader in(data);

@@ -156,7 +156,7 @@ class MatchPlayer {
     }
   }
 
-  // Refuses what no pool could have written, so that restoring never indexes out of bounds.
+  // Refuses what no pool could have written: the pool's own indices. The state is not looked at.
   void check_control(const MatchControl& c, int index, const SnapshotReader& in) const {
     const auto slots = static_cast<std::uint64_t>(layout_.slots);
     bool good = c.phase <= Phase::idle && c.reset_asked <= 1 && c.recording <= 1 && c.unused == 0;

@@ -1,6 +1,7 @@
-// Bytes of a pool's snapshot. A reader trusts nothing but the checksum's arithmetic: every length
-// is checked before it is used. The checksum finds damage; it does not tell who wrote the bytes.
-//
+// Bytes of a pool's snapshot. Checked: magic, format, checksum, every length, the pool's text
+// (game, parameters, sizes), every control. NOT checked: the states of games, which are copied as
+// they are. The caller guarantees that this user's pool wrote them: a checksum finds damage, not
+// forgery.
 //   "LUDUSPOL" u32 format, u32 0, text of the pool it fits, settings, slots, Hash64 of all before
 #pragma once
 

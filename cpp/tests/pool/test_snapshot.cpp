@@ -182,7 +182,9 @@ TEST_CASE("pool: a snapshot fits pools that differ in what no match depends on")
   CHECK(refusal(bytes, with) == "");
 }
 
-TEST_CASE("pool: damaged and hostile snapshots are refused and change nothing, or play on safely") {
+// Of a game whose state leads nowhere: the states of games in general are copied unchecked, and the
+// caller answers for them.
+TEST_CASE("pool: damaged snapshots are refused and change nothing; forged controls lead nowhere") {
   PoolOptions o = lively_options();
   o.threads = 0;
   Pool<Uneven> pool(thirty(), o);
@@ -199,7 +201,7 @@ TEST_CASE("pool: damaged and hostile snapshots are refused and change nothing, o
     const std::size_t at = rng.below(static_cast<std::uint32_t>(bad.size()));
     bad[at] = static_cast<char>(bad[at] ^ static_cast<char>(1U << rng.below(8)));
     CHECK_THROWS_AS(pool.restore(bad), PoolError);
-    put_checksum(bad);  // somebody forges one: the contents themselves must be checked
+    put_checksum(bad);  // somebody forges one: what is the pool's own must be checked
     Pool<Uneven> victim(thirty(), o);
     TestSlab scratch(victim.spec(), 3, victim.layout().rows);
     try {
@@ -211,7 +213,7 @@ TEST_CASE("pool: damaged and hostile snapshots are refused and change nothing, o
     if (i % 10 == 0) drive(victim, scratch);  // sanitizers see what it does
   }
   CHECK(refused > 300);
-  CHECK(accepted > 0);  // bits of a game's state are the game's own business
+  CHECK(accepted > 0);  // no bit of a game's state is checked
   pool.restore(bytes);
   drive(pool, slab);
 }

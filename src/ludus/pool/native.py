@@ -275,8 +275,8 @@ class NativePool:
         """Back to a snapshot of a pool made with the same arguments, threads and groups apart.
 
         Attach slabs again afterwards: the present moment is written at t = 0. Raises ``ValueError``, changing
-        nothing, for bytes that are damaged or of another pool. The checksum finds damage, not forgery: take
-        snapshots from your own checkpoints only.
+        nothing, for bytes that are damaged or of another pool. States of games are copied unchecked: the
+        caller guarantees that a pool of this user wrote the bytes (:mod:`ludus.storage.signing`).
         """
         self._core.restore(data)
 
