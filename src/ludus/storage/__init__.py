@@ -1,22 +1,58 @@
-"""Runs on disk: directories, checkpoints, metrics, weights. Files only, no torch."""
+"""Runs on disk: directories, checkpoints, metrics, weights. Files only, no torch.
+
+Names are loaded on first use: commands that read a preset load no numpy.
+"""
 
 from __future__ import annotations
 
-from ludus.storage.checkpoints import Checkpoint, CheckpointStore, Pointer
-from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
-from ludus.storage.files import read_bounded, write_atomic
-from ludus.storage.jsonl import JsonlWriter, read_jsonl
-from ludus.storage.references import (
-    is_reference,
-    load_weights,
-    name_of,
-    refuse_run,
-    resolve_weights,
-    run_of,
-)
-from ludus.storage.rundir import RunDirectory, RunInfo, RunLog, utc_now
-from ludus.storage.signing import why_unsigned
-from ludus.storage.tensors import decode_file, encode_tensors, encode_weights, read_weights
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ludus.storage.checkpoints import Checkpoint, CheckpointStore, Pointer
+    from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
+    from ludus.storage.files import read_bounded, write_atomic
+    from ludus.storage.jsonl import JsonlWriter, read_jsonl
+    from ludus.storage.lock import RunBusy
+    from ludus.storage.references import (
+        is_reference,
+        load_weights,
+        name_of,
+        refuse_run,
+        resolve_weights,
+        run_of,
+    )
+    from ludus.storage.rundir import RunDirectory, RunInfo, RunLog, RunStatus, utc_now
+    from ludus.storage.signing import why_unsigned
+    from ludus.storage.tensors import decode_file, encode_tensors, encode_weights, read_weights
+else:
+    _NAMES = {
+        "checkpoints": ("Checkpoint", "CheckpointStore", "Pointer"),
+        "errors": ("CorruptFile", "RunExists", "RunNotFound", "StorageError"),
+        "files": ("read_bounded", "write_atomic"),
+        "jsonl": ("JsonlWriter", "read_jsonl"),
+        "lock": ("RunBusy",),
+        "references": (
+            "is_reference",
+            "load_weights",
+            "name_of",
+            "refuse_run",
+            "resolve_weights",
+            "run_of",
+        ),
+        "rundir": ("RunDirectory", "RunInfo", "RunLog", "RunStatus", "utc_now"),
+        "signing": ("why_unsigned",),
+        "tensors": ("decode_file", "encode_tensors", "encode_weights", "read_weights"),
+    }
+    _HOME = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+
 
 __all__ = [
     "Checkpoint",
@@ -24,11 +60,13 @@ __all__ = [
     "CorruptFile",
     "JsonlWriter",
     "Pointer",
+    "RunBusy",
     "RunDirectory",
     "RunExists",
     "RunInfo",
     "RunLog",
     "RunNotFound",
+    "RunStatus",
     "StorageError",
     "decode_file",
     "encode_tensors",

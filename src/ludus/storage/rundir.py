@@ -1,13 +1,15 @@
 """The run directory: one run, all of it, in files that anything can read.
 
 config.toml  run.json  metrics.jsonl  events.jsonl  matches.jsonl  log.txt
-checkpoints/  snapshots/  replays/  report.md  report.svg  results.jsonl
+checkpoints/  snapshots/  replays/  report.md  report.svg  results.jsonl  changes.jsonl  lock
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -15,7 +17,8 @@ from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import DIGITS, CheckpointStore
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
 from ludus.storage.files import fsync_directory, read_bounded, write_atomic
-from ludus.storage.jsonl import JsonlWriter, Row
+from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
+from ludus.storage.lock import Holder, RunLock, is_locked, read_holder, this_process
 from ludus.storage.tensors import encode_weights, read_weights
 
 SCHEMA = 1
@@ -40,6 +43,26 @@ class RunInfo(msgspec.Struct, frozen=True):
     run_id: str = ""  # random; no other run has it
 
 
+RunState = Literal["running", "finished", "interrupted", "failed", "lost"]
+
+#: What an event makes of a run that nobody trains: a start that no end follows was killed.
+_AFTER: dict[str, RunState] = {
+    "started": "lost",
+    "resumed": "lost",
+    "finished": "finished",
+    "interrupted": "interrupted",
+    "failed": "failed",
+}
+
+
+class RunStatus(msgspec.Struct, frozen=True):
+    """``lost``: the process that trained the run ended without a word (kill -9, power cut). ``holder``: the
+    process that trains the run, or trained it last; None where that is not known."""
+
+    state: RunState
+    holder: Holder | None
+
+
 class RunDirectory:
     """Paths and files of one run. :meth:`create` makes a new one, :meth:`open` finds an existing one."""
 
@@ -51,6 +74,8 @@ class RunDirectory:
         self.events = path / "events.jsonl"
         self.matches = path / "matches.jsonl"
         self.log = path / "log.txt"
+        self.changes = path / "changes.jsonl"  # of settings, when the run was resumed
+        self.lock_path = path / "lock"
         self.report = path / "report.md"
         self.curve = path / "report.svg"  # the plot that report.md shows
         self.results = path / "results.jsonl"  # of evaluations after training
@@ -66,12 +91,7 @@ class RunDirectory:
         try:
             path.mkdir(parents=True)
         except FileExistsError as error:
-            hint = (
-                f"go on with it: ludus resume {path}"
-                if run.info_path.exists()
-                else "choose another directory"
-            )
-            raise RunExists(f"{path}: exists already; {hint}") from error
+            raise RunExists(f"{path}: exists already; {run.hint()}") from error
         for folder in (run.checkpoints.directory, run.snapshots, run.replays):
             folder.mkdir()
         fsync_directory(path.parent)
@@ -86,6 +106,30 @@ class RunDirectory:
         if not run.info_path.is_file() or not run.config.is_file():
             raise RunNotFound(f"{path}: not a run directory (run.json and config.toml are not there)")
         return run
+
+    def hint(self) -> str:
+        """What can be done about a directory that is there already."""
+        if not self.info_path.is_file():
+            return "choose another directory"
+        status = self.status()
+        if status.state == "running":
+            return f"{status.holder or 'another process'} trains it; choose another directory"
+        return f"to go on with it: ludus resume {self.path}"
+
+    def lock(self) -> RunLock:
+        """Makes this process the one that writes the run. Raises ``RunBusy`` and ``OSError``."""
+        return RunLock(self.lock_path, this_process(utc_now()))
+
+    def status(self) -> RunStatus:
+        """Whether a process trains the run, and how the last one ended."""
+        state: RunState = "lost"
+        if is_locked(self.lock_path):
+            state = "running"
+        else:
+            with contextlib.suppress(CorruptFile):  # what the events before a damaged one say
+                for row in read_jsonl(self.events):
+                    state = _AFTER.get(str(row.get("event")), state)
+        return RunStatus(state, read_holder(self.lock_path))
 
     def _identity(self) -> str:
         """What tells this run from every other one, for the signatures of its checkpoints."""

@@ -32,8 +32,9 @@ from ludus.storage import (
 from ludus.train import hardware
 from ludus.train.alphazero import AlphaZeroTrainer
 from ludus.train.alphazero_parts import AlphaZeroParts, build_alphazero
+from ludus.train.changes import in_words, record_change, run_settings
 from ludus.train.config import ParamValue, Preset, RunConfig
-from ludus.train.errors import ConfigError
+from ludus.train.errors import ConfigError, Interrupted
 from ludus.train.evaluation import ALONE, EvalResult
 from ludus.train.evaluator import (
     Player,
@@ -48,6 +49,7 @@ from ludus.train.preset_file import parse_preset, to_toml
 from ludus.train.preset_game import params_text
 from ludus.train.runner import Trainer, build_parts
 from ludus.train.sinks import default_sinks
+from ludus.train.stopping import more_budget
 from ludus.train.wiring import Parts, derive_seed, network_of, resolve_spec
 
 if TYPE_CHECKING:
@@ -57,7 +59,11 @@ RUN_SCHEMA = 1
 
 
 class RunResult(msgspec.Struct, frozen=True):
-    """How a run ended. ``best_version``: the weights that ``RUN@best`` gives; ``final``: how they play."""
+    """How a run ended.
+
+    ``best_version``: the weights that ``RUN@best`` gives; ``final``: how they play; ``more``: settings under
+    which a resume trains on.
+    """
 
     run: str
     reason: str
@@ -68,6 +74,7 @@ class RunResult(msgspec.Struct, frozen=True):
     minutes: float
     final: tuple[EvalResult, ...]
     report: str
+    more: dict[str, str]
 
 
 def start_run(preset: Preset, run_dir: Path, *, observer: Observer | None = None) -> RunResult:
@@ -93,10 +100,12 @@ def start_run(preset: Preset, run_dir: Path, *, observer: Observer | None = None
     parts = _parts(preset)  # a preset that cannot be put together leaves no directory behind
     try:
         run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
+        lock = run.lock()
     except BaseException:
         parts.close()
         raise
-    return _carry_out(preset, parts, run, observer or SilentObserver(), None)
+    with lock:
+        return _carry_out(preset, parts, run, observer or SilentObserver(), None)
 
 
 def resume_run(
@@ -104,27 +113,45 @@ def resume_run(
 ) -> RunResult:
     """Goes on with the newest whole checkpoint of ``run_dir``, or from the beginning if there is none.
 
-    ``more`` may change the budget of the preset. Raises ``RunNotFound``, ``CorruptFile`` and what
-    :func:`start_run` raises.
+    ``more`` may change what :data:`ludus.train.changes.RESUMABLE` names, the budget above all; later resumes
+    keep it. Raises ``RunNotFound``, ``RunBusy`` (another process trains
+    the run), ``CorruptFile`` and what :func:`start_run` raises.
     """
     observer = observer or SilentObserver()
     run = RunDirectory.open(run_dir)
-    preset = parse_preset(run.config_bytes(), str(run.config)).preset
-    run = RunDirectory.open(run_dir, preset.run.keep_checkpoints)
     run.info()
+    before = preset = run_settings(run).preset
     if more is not None:
         preset = more(preset)
-    checkpoint: Checkpoint | None = None
+    run = RunDirectory.open(run_dir, preset.run.keep_checkpoints)
+    status = run.status()
+    with run.lock():
+        if status.state == "lost" and status.holder is not None:
+            observer.on_message(f"the run was lost: {status.holder} ended without a word")
+        checkpoint = _newest(run, observer)
+        parts = _parts(preset, checkpoint)
+        try:
+            change = record_change(run, before, preset, hardware.command())
+        except BaseException:
+            parts.close()
+            raise
+        if change is not None:
+            observer.on_message(f"changed from now on: {in_words(change)}")
+        return _carry_out(preset, parts, run, observer, checkpoint)
+
+
+def _newest(run: RunDirectory, observer: Observer) -> Checkpoint | None:
+    """The newest whole checkpoint; None, and no rows, where there was never one."""
     if run.checkpoints.versions():
         checkpoint, problems = run.checkpoints.load_last()
         for problem in problems:
             observer.on_message(f"problem: {problem}; an older checkpoint is used")
         observer.on_message(f"resuming from version {checkpoint.version}")
-    else:
-        observer.on_message("no checkpoint was saved yet: starting from the beginning")
-        for path in (run.metrics, run.matches):
-            path.unlink(missing_ok=True)
-    return _carry_out(preset, _parts(preset, checkpoint), run, observer, checkpoint)
+        return checkpoint
+    observer.on_message("no checkpoint was saved yet: starting from the beginning")
+    for path in (run.metrics, run.matches):
+        path.unlink(missing_ok=True)
+    return None
 
 
 def _parts(preset: Preset, checkpoint: Checkpoint | None = None) -> Parts | AlphaZeroParts:
@@ -163,7 +190,12 @@ def _carry_out(
             minutes=state.budget.minutes,
             final=final,
             report=str(run.report),
+            more=more_budget(preset.run, state.budget),
         )
+    except Exception as error:
+        if not isinstance(error, Interrupted):
+            trainer.log.event("failed", text=str(error))
+        raise
     finally:
         trainer.close()
 

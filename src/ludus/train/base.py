@@ -19,6 +19,7 @@ import msgspec
 
 from ludus.storage import Pointer, RunDirectory, RunLog, StorageError
 from ludus.train.candidates import Candidate, best_candidates, score_of
+from ludus.train.changes import options
 from ludus.train.config import Preset
 from ludus.train.errors import Interrupted, RunFailed
 from ludus.train.evaluation import ALONE, EvalResult
@@ -27,7 +28,7 @@ from ludus.train.observer import EvaluationMetrics, Observer, UpdateMetrics
 from ludus.train.referee import FINAL, PLAYOFF, Referee
 from ludus.train.report import write_report
 from ludus.train.sinks import Sink
-from ludus.train.stopping import Budget, progress, reason_to_stop
+from ludus.train.stopping import Budget, more_budget, progress, reason_to_stop
 
 RECORDED = 32  # matches of a final evaluation that keep a replay
 
@@ -111,6 +112,11 @@ class RunBase(ABC):
         self._mark = time.perf_counter()
         self._pin_candidates()
         with self._signals():
+            if used_up := reason_to_stop(self.preset.run, self.state.budget):
+                more = options(more_budget(self.preset.run, self.state.budget))
+                self._say(
+                    f"nothing is left to train: {used_up}; more: ludus resume {self.run_dir.path} {more}"
+                )
             while not (reason := reason_to_stop(self.preset.run, self.state.budget)):
                 self._between_rounds()
                 self._round()

@@ -9,6 +9,7 @@ import msgspec
 
 from ludus.storage import RunDirectory, read_jsonl
 from ludus.storage.files import write_atomic
+from ludus.train.changes import in_words, read_changes
 from ludus.train.config import Preset
 from ludus.train.evaluation import EvalResult
 from ludus.train.observer import EvaluationMetrics, UpdateMetrics
@@ -71,7 +72,9 @@ def report_text(run: RunDirectory, preset: Preset, reason: str) -> str:
     lines += ["## How to get it again", "", "```", " ".join(info.command), "```", ""]
     lines += [f"- seed {info.seed}, game {info.game} (spec {info.spec_hash}), started {info.started}"]
     lines += [f"- ludus {info.package_version}; " + ", ".join(f"{k} {v}" for k, v in info.versions.items())]
-    lines += ["- " + ", ".join(f"{k}: {v}" for k, v in info.host.items()), ""]
+    lines += ["- " + ", ".join(f"{k}: {v}" for k, v in info.host.items())]
+    lines += [f"- changed when it was resumed, {c.time}: {in_words(c)}" for c in read_changes(run)]
+    lines += [""]
     lines += ["```toml", run.config_bytes().decode().rstrip(), "```", ""]
     return "\n".join(lines)
 

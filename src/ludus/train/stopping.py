@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from ludus.train.config import RunConfig
+
+MAX_RAISED = 0.999  # a win rate above it is as good as reached
 
 
 class Budget(msgspec.Struct):
@@ -36,6 +40,24 @@ def reason_to_stop(config: RunConfig, used: Budget) -> str:
     if config.target != 0 and best is not None and best >= config.target:
         return f"target = {config.target:g} reached (lower bound {best:.3f})"
     return ""
+
+
+def more_budget(config: RunConfig, used: Budget) -> dict[str, str]:
+    """Settings under which a run that is over goes on: every budget that is used up, about doubled.
+
+    A target is raised halfway from the lower bound that was reached to a win rate of 1; beyond that, which
+    only returns are, by a tenth.
+    """
+    more: dict[str, str] = {}
+    if config.max_steps > 0 and used.steps >= config.max_steps:
+        more["run.max_steps"] = str(2 * used.steps)
+    if config.max_minutes > 0 and used.minutes >= config.max_minutes:
+        more["run.max_minutes"] = str(2 * max(1, math.ceil(used.minutes)))
+    best = used.best_lower_bound
+    if config.target != 0 and best is not None and best >= config.target:
+        higher = (best + 1.0) / 2 if best < MAX_RAISED else best + max(1.0, 0.1 * abs(best))
+        more["run.target"] = f"{higher:.6g}"
+    return more
 
 
 def minutes_left(config: RunConfig, used: Budget, steps_per_s: float) -> float | None:

@@ -12,9 +12,9 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
-from ludus.storage.rundir import RunDirectory
+from ludus.train.changes import RESUMABLE, options, run_settings
 from ludus.train.config import Preset
-from ludus.train.preset_file import Explained, LoadedPreset, explain, load_preset, parse_preset, to_toml
+from ludus.train.preset_file import Explained, LoadedPreset, explain, load_preset, to_toml
 from ludus.train.preset_game import check_game, effective_params
 
 if TYPE_CHECKING:
@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 
 JSON = option("one JSON document on stdout when the run has ended")
 QUIET = option("show no progress")
-#: What a resumed run may be given anew; anything else would make it another run.
-RESUMABLE = (
-    "run.max_steps",
-    "run.max_minutes",
-    "run.target",
-    "run.checkpoint_every_minutes",
-    "run.keep_checkpoints",
-    "evaluation.final_matches",
-    "evaluation.max_ticks",
-)
 
 
 class Train(msgspec.Struct, frozen=True):
@@ -60,13 +50,10 @@ class Train(msgspec.Struct, frozen=True):
             print_explained(loaded, params=params, as_json=self.json)
             return DONE
         run_dir = Path(self.run_dir) if self.run_dir else Path("runs") / run_name(loaded.name)
+        from ludus.storage.rundir import RunDirectory
+
         if run_dir.exists() or run_dir.is_symlink():
-            hint = (
-                f"to go on with it: ludus resume {run_dir}"
-                if (run_dir / "run.json").is_file()
-                else "choose another directory"
-            )
-            raise UserError(f"--run-dir {run_dir}: exists already; {hint}")
+            raise UserError(f"--run-dir {run_dir}: exists already; {RunDirectory(run_dir).hint()}")
 
         from ludus.cli.live import make_view
         from ludus.train.api import start_run
@@ -80,7 +67,8 @@ class Train(msgspec.Struct, frozen=True):
 class Resume(msgspec.Struct, frozen=True):
     """Goes on with a run from its newest whole checkpoint.
 
-    A new budget may be given: --run.max-minutes 30, --run.max-steps 5e6, --run.target 0.7."""
+    A new budget may be given, which later resumes keep: --run.max-minutes 30, --run.max-steps 5e6,
+    --run.target 0.7; so may --run.threads 8. RUN/changes.jsonl records it."""
 
     directory: Annotated[str, positional("a run directory", "RUN")]
     quiet: Annotated[bool, QUIET] = False
@@ -96,7 +84,9 @@ class Resume(msgspec.Struct, frozen=True):
             if key.replace("-", "_") not in RESUMABLE:
                 options = ", ".join("--" + p.replace("_", "-") for p in RESUMABLE)
                 raise UserError(f"--{key}: a resumed run keeps its settings; only {options} may change")
-        loaded = parse_preset(RunDirectory(run_dir).config_bytes(), str(config), overrides=self.overrides)
+        from ludus.storage.rundir import RunDirectory
+
+        loaded = run_settings(RunDirectory(run_dir), self.overrides)
         check_game(loaded)
 
         from ludus.cli.live import make_view
@@ -161,4 +151,4 @@ def tell(result: RunResult, as_json: bool) -> None:
             "info" if info(read_replay(str(replays[0]))).format == 2 else "to-html"
         )  # Python games have no page
         console.result(f"  ludus replay {shown} {replays[0]}")
-    console.result(f"  ludus resume {result.run} --run.max-minutes {2 * max(1, round(result.minutes))}")
+    console.result(f"  ludus resume {result.run} {options(result.more)}")

@@ -1,0 +1,129 @@
+"""A run's lock: one process at a time writes into a run directory, and readers see whether one does.
+
+``flock`` on ``RUN/lock``. The kernel lets go of it when the process ends, however it ends, and no process
+that the holder starts inherits it. The file also names the process that holds it, or held it last.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import socket
+import stat
+import time
+from pathlib import Path
+
+import msgspec
+
+from ludus.storage.errors import CorruptFile, StorageError
+from ludus.storage.files import read_bounded
+
+MAX_BYTES = 4096
+WAIT_S = 0.5  # a reader holds the lock for a moment to see whether anybody else does
+POLL_S = 0.02
+_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
+
+
+class RunBusy(StorageError):
+    """Another process writes into the run directory."""
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """The process that holds a run's lock, or held it last. ``since``: UTC, ISO 8601."""
+
+    pid: int
+    host: str
+    since: str
+
+    def __str__(self) -> str:
+        host = "".join(c for c in self.host if c.isprintable())[:100]
+        return f"process {self.pid} on {host} since {self.since[:40]}"
+
+
+class RunLock:
+    """A lock that is held until :meth:`release` or the end of the process."""
+
+    def __init__(self, path: Path, holder: Holder) -> None:
+        """Takes the lock in the name of ``holder``. Raises ``RunBusy``, ``CorruptFile`` and ``OSError``.
+
+        On a file system that knows no locks nothing is locked.
+        """
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            self._fd = os.open(path, flags, 0o644)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise CorruptFile(f"{path}: a link, expected a regular file; remove it") from error
+            raise
+        try:
+            if not stat.S_ISREG(os.fstat(self._fd).st_mode):
+                raise CorruptFile(f"{path}: not a regular file; remove it")
+            self._take(path)
+            with contextlib.suppress(OSError):  # a full disk: the lock holds without its name
+                os.ftruncate(self._fd, 0)
+                os.pwrite(self._fd, msgspec.json.encode(holder), 0)
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def _take(self, path: Path) -> None:
+        deadline = time.monotonic() + WAIT_S
+        while not _try_lock(self._fd, fcntl.LOCK_EX):
+            if time.monotonic() > deadline:
+                held = read_holder(path) or "another process"
+                raise RunBusy(
+                    f"{path.parent}: {held} trains this run; two would write each update twice. "
+                    "Stop that one (Ctrl-C or kill) before this run is resumed"
+                )
+            time.sleep(POLL_S)
+
+    def release(self) -> None:
+        """Lets go of the lock. Idempotent."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> RunLock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def this_process(since: str) -> Holder:
+    """The holder that this process is."""
+    return Holder(os.getpid(), socket.gethostname(), since)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process holds the lock at this moment."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        return not _try_lock(fd, fcntl.LOCK_SH)
+    finally:
+        os.close(fd)
+
+
+def read_holder(path: Path) -> Holder | None:
+    """The process that the file names; None where it names none."""
+    try:
+        return msgspec.json.decode(read_bounded(path, MAX_BYTES), type=Holder)
+    except (OSError, StorageError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _try_lock(fd: int, kind: int) -> bool:
+    """False where another process holds it; True without a lock where the file system knows none."""
+    try:
+        fcntl.flock(fd, kind | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _HELD:
+            return False
+        if error.errno not in (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL):
+            raise
+    return True

@@ -1,0 +1,108 @@
+"""What a resumed run was given anew: kept in the run directory, in force from then on.
+
+``config.toml`` stays as the run was started. Each resume with other settings appends a line to
+``changes.jsonl``, and the settings of the run are ``config.toml`` with all of these lines.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ludus.storage.errors import CorruptFile
+from ludus.storage.files import fsync_directory
+from ludus.storage.jsonl import JsonlWriter, read_jsonl
+from ludus.train.config import Preset
+from ludus.train.preset_file import LoadedPreset, leaves, option_of, parse_preset
+
+if TYPE_CHECKING:
+    from ludus.storage.rundir import RunDirectory
+
+#: What a resumed run may be given anew; anything else would make it another run.
+RESUMABLE = (
+    "run.max_steps",
+    "run.max_minutes",
+    "run.target",
+    "run.checkpoint_every_minutes",
+    "run.keep_checkpoints",
+    "run.threads",
+    "evaluation.final_matches",
+    "evaluation.max_ticks",
+)
+MAX_CHANGES = 10_000
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A line of ``changes.jsonl``: settings by their path, each with its value before and after."""
+
+    time: str
+    command: tuple[str, ...]
+    settings: dict[str, tuple[int | float, int | float]]
+
+
+def read_changes(run: RunDirectory) -> list[Change]:
+    """What was changed, in its order. Raises ``CorruptFile``."""
+    changes: list[Change] = []
+    for row in read_jsonl(run.changes):
+        if len(changes) == MAX_CHANGES:
+            raise CorruptFile(f"{run.changes}: more than {MAX_CHANGES} lines")
+        try:
+            change = msgspec.convert(row, Change)
+        except msgspec.ValidationError as error:
+            raise CorruptFile(f"{run.changes}: line {len(changes) + 1}: {error}") from error
+        for path in change.settings:
+            if path not in RESUMABLE:
+                raise CorruptFile(f"{run.changes}: {path[:100]!r}: expected one of {', '.join(RESUMABLE)}")
+        changes.append(change)
+    return changes
+
+
+def run_settings(run: RunDirectory, overrides: Mapping[str, str] | None = None) -> LoadedPreset:
+    """The settings of a run as they are now, with ``overrides`` (option -> text) on top.
+
+    Raises ``PresetError`` and ``CorruptFile``.
+    """
+    now: dict[str, str] = {}
+    for change in read_changes(run):
+        now |= {path: repr(after) for path, (_, after) in change.settings.items()}
+    given = {key.replace("-", "_"): text for key, text in (overrides or {}).items()}
+    return parse_preset(run.config_bytes(), str(run.config), overrides=now | given)
+
+
+def record_change(
+    run: RunDirectory, before: Preset, after: Preset, command: tuple[str, ...]
+) -> Change | None:
+    """Keeps in what ``after`` differs from ``before``, on the disk; None where nothing was changed.
+
+    ``command``: the one that changed it. Raises ``OSError``.
+    """
+    old, new = dict(leaves(before)), dict(leaves(after))
+    settings = {path: (old[path], new[path]) for path in RESUMABLE if old[path] != new[path]}
+    if not settings:
+        return None
+    row: dict[str, object] = {
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "command": command,
+        "settings": settings,
+    }
+    writer = JsonlWriter(run.changes)
+    try:
+        writer.append(row)
+        writer.sync()
+    finally:
+        writer.close()
+    fsync_directory(run.path)
+    return msgspec.convert(row, Change)
+
+
+def in_words(change: Change) -> str:
+    """``run.max_steps 1600 -> 2400``, several with commas between."""
+    return ", ".join(f"{path} {old:g} -> {new:g}" for path, (old, new) in change.settings.items())
+
+
+def options(settings: Mapping[str, str]) -> str:
+    """Settings as a command line takes them: ``--run.max-steps 2400``."""
+    return " ".join(f"{option_of(path)} {value}" for path, value in settings.items())
