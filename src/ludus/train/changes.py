@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -79,12 +78,14 @@ def record_change(
 
     ``command``: the one that changed it. Raises ``OSError``.
     """
+    from ludus.storage.rundir import utc_now
+
     old, new = dict(leaves(before)), dict(leaves(after))
     settings = {path: (old[path], new[path]) for path in RESUMABLE if old[path] != new[path]}
     if not settings:
         return None
     row: dict[str, object] = {
-        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "time": utc_now(),
         "command": command,
         "settings": settings,
     }
