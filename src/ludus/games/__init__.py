@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from ludus.games.conformance import Finding, GameReport, check_game
+from ludus.games.conformance import Finding, GameReport, SeatShare, check_game
 from ludus.games.registry import GameRef, find, list_games, spec, text_params
 
-__all__ = ["Finding", "GameRef", "GameReport", "check_game", "find", "list_games", "spec", "text_params"]
+__all__ = [
+    "Finding",
+    "GameRef",
+    "GameReport",
+    "SeatShare",
+    "check_game",
+    "find",
+    "list_games",
+    "spec",
+    "text_params",
+]

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from ludus.games import replays
 from ludus.games.registry import find, is_python, maker, spec, text_params
 
 
@@ -24,10 +25,19 @@ class Finding(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
+class SeatShare(msgspec.Struct, frozen=True):
+    """Matches of one bot at both seats of a game: how many each seat won, and how many nobody did."""
+
+    bot: str
+    won: tuple[int, int]
+    drawn: int
+
+
 class GameReport(msgspec.Struct, frozen=True):
     """All checks of one game. ``ns_per_tick`` is one core, bots (or random actions) in every seat.
 
     Games written in Python observe and decide at every tick of it, and have no state to measure.
+    ``seats`` has every bot of a compiled game of two seats.
     """
 
     game: str
@@ -35,16 +45,22 @@ class GameReport(msgspec.Struct, frozen=True):
     ns_per_tick: float
     clone_ns: float
     state_bytes: int
+    seats: tuple[SeatShare, ...] = ()
 
     @property
     def passed(self) -> bool:
         return all(f.passed for f in self.findings)
 
 
+#: Ticks after which the matches of a bot against itself are enough.
+_SEAT_TICKS = 1_000_000
+
+
 def check_game(
     reference: str, params: Mapping[str, object] | None = None, *, matches: int = 20, seed: int = 1
 ) -> GameReport:
-    """Runs every check over ``matches`` matches. Raises ``ParamError`` on an unknown game or parameter."""
+    """Runs every check over ``matches`` matches, and counts those of equal bots by seat over
+    ten times as many. Raises ``ParamError`` on an unknown game or parameter."""
     text = text_params(params or {})
     if is_python(reference):
         from ludus.games.python_conformance import check_python
@@ -69,7 +85,32 @@ def check_game(
         ns_per_tick=float(bench["ns_per_tick"]),
         clone_ns=float(bench["clone_ns"]),
         state_bytes=int(bench["state_bytes"]),
+        seats=_seat_shares(reference, text, 10 * matches, seed),
     )
+
+
+def _seat_shares(reference: str, params: Mapping[str, str], matches: int, seed: int) -> tuple[SeatShare, ...]:
+    """Each bot against itself, for ``matches`` matches or a million ticks."""
+    game, declared = find(reference), spec(reference, params)
+    if declared.seats != 2:
+        return ()
+    shares = []
+    for bot in declared.bots:
+        won, drawn, ticks = [0, 0], 0, 0
+        for match in range(matches):
+            data = game.native.replay_record(
+                game.name, params, seed, match, [bot.name], [declared.default_frame_skip]
+            )
+            info = replays.info(data)
+            ticks += info.ticks
+            if info.outcome[0] == info.outcome[1]:
+                drawn += 1
+            else:
+                won[int(info.outcome[1] > info.outcome[0])] += 1
+            if ticks >= _SEAT_TICKS:
+                break
+        shares.append(SeatShare(bot.name, (won[0], won[1]), drawn))
+    return tuple(shares)
 
 
 def _bot(reference: str, params: Mapping[str, str]) -> str:

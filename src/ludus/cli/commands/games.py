@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -11,6 +12,10 @@ from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, CheckError
 from ludus.flow.spec import GameSpec, ParamSpec, TensorSpec
+
+if TYPE_CHECKING:
+    from ludus.games import SeatShare
+    from ludus.ratings import Interval
 
 JSON = option("one JSON document on stdout")
 
@@ -65,6 +70,8 @@ class GamesShow(msgspec.Struct, frozen=True):
 class GamesCheck(msgspec.Struct, frozen=True):
     """Whether a game keeps the contract: determinism, cloning, masks, ranges, refusals, ends, replays.
 
+    Bots of a game of two seats also play themselves: the share of seat 0 shows whether the seats are equal.
+
     A rulebook (a .toml file) is checked first: every mistake is named with what was expected and the
     nearest valid name. Exit code 3 if something is wrong."""
 
@@ -90,12 +97,19 @@ class GamesCheck(msgspec.Struct, frozen=True):
         spec = game_spec(game, params)
         report = check_game(game, params, matches=self.matches, seed=self.seed)
         if self.json:
-            console.document({**msgspec.to_builtins(report), "passed": report.passed})
+            document = {**msgspec.to_builtins(report), "passed": report.passed}
+            document["seats"] = [
+                {**msgspec.to_builtins(s), "first_seat": msgspec.to_builtins(first_seat(s))}
+                for s in report.seats
+            ]
+            console.document(document)
         else:
             if rulebook.is_path(self.game):
                 console.result(describe_rulebook(str(params["rulebook"]), spec))
             rows = [("ok" if f.passed else "FAILED", f.check, f.detail) for f in report.findings]
             console.result(console.table(rows))
+            if any(sum(s.won) for s in report.seats):
+                console.result(describe_seats(report.seats))
             if not report.state_bytes:
                 rate = 1e9 / report.ns_per_tick if report.ns_per_tick else 0.0
                 console.result(f"{report.game}: {rate:,.0f} ticks/s on one core, random play, observing")
@@ -124,6 +138,31 @@ class GamesSchema(msgspec.Struct, frozen=True):
 
         console.document(rulebook.schema())
         return DONE
+
+
+def first_seat(share: SeatShare) -> Interval:
+    """The share of the decided matches that the first of two seats won."""
+    from ludus.ratings import wilson_interval
+
+    return wilson_interval(share.won[0], sum(share.won))
+
+
+def describe_seats(shares: Sequence[SeatShare]) -> str:
+    """What each bot's matches against itself say about the seats, a line a bot that decides any."""
+    rows = []
+    for share in shares:
+        if not sum(share.won):
+            continue
+        i = first_seat(share)
+        rows.append(
+            (
+                share.bot,
+                f"seat 0 won {100 * i.rate:.1f}% of {sum(share.won)}",
+                f"(95% interval {100 * i.low:.1f} to {100 * i.high:.1f})",
+                f"{share.drawn} drawn" if share.drawn else "",
+            )
+        )
+    return "\n".join(["equal bots by seat", console.table(rows, indent="  ")])
 
 
 def describe_rulebook(text: str, spec: GameSpec) -> str:
