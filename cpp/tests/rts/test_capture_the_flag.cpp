@@ -65,7 +65,7 @@ TEST_CASE("capture_the_flag: recorded matches of the original agree at every tic
 TEST_CASE("capture_the_flag: pinned behaviour over 100,000 ticks") {
   CHECK(digest<G>("elf", {{kSimple, kSimple}, 50}) == 0x201dac2271e8d1ULL);
   CHECK(digest<G>("elf", {{kRandom, kSimple}, 10}) == 0x4b74fc517196d40aULL);
-  CHECK(digest<G>("clean", {{kSimple, kRandom}, 20}) == 0xc853b4ecfd3816e8ULL);
+  CHECK(digest<G>("clean", {{kSimple, kRandom}, 20}) == 0x942afae840ac3170ULL);
 }
 
 TEST_CASE("capture_the_flag: playing allocates nothing") {

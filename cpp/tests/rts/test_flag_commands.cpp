@@ -163,7 +163,7 @@ struct Naive {
     static constexpr int kFar[] = {2, 4, 8};
     const int n = place - 1;
     const int far = place == 0 ? 0 : kFar[n / 8];
-    const bool mirror = rules.clean && seat == 1;
+    const bool mirror = rules.mirrored(s, seat);
     const float x = mirror ? 19 - s.x[slot] : s.x[slot];
     const float to = static_cast<float>(rts::cell_coord(x) + far * kX[n & 7]);
     return {mirror ? 19 - to : to,

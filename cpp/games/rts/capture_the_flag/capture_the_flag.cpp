@@ -5,6 +5,7 @@
 #include "games/rts/capture_the_flag/tactical_orders.hpp"
 #include "games/rts/capture_the_flag/unit_orders.hpp"
 #include "games/rts/engine/hash.hpp"
+#include "games/rts/engine/lots.hpp"
 #include "games/rts/engine/tick.hpp"
 #include "games/rts/engine/view.hpp"
 
@@ -50,7 +51,7 @@ GameSpec CaptureTheFlag::spec(const Rules& rules) {
   GameSpec spec;
   spec.name = kName;
   spec.title = "Capture the Flag";
-  spec.version = 1;
+  spec.version = rts::rules_version(rules.engine);
   spec.seats = rts::kFlagSeats;
   spec.default_frame_skip = kFrameSkip;
   spec.max_ticks = static_cast<int>(rules.engine.tick_limit) + 1;
@@ -122,12 +123,13 @@ void CaptureTheFlag::bot(const Rules& rules, State& s, int seat, int bot) {
 void CaptureTheFlag::advance(const Rules& rules, State& s) {
   if (s.world.over) return;
   const int before = s.world.money[0] - s.world.money[1];
+  rts::deal_lots(rules.engine, s.world, s.rng);
   rts::advance_tick(rules.engine, s.world, s.learned.store());
   rts::deal_flag_rows(rules, s.world, s.rng);
   const int points = s.world.money[0] - s.world.money[1] - before;
   const float x = flag_column(rules, s.world, s.flag_x);
   s.earned = points != 0 ? rules.point_reward * static_cast<float>(points)
-                         : rules.carry_reward * (s.flag_x - x);
+                         : rules.carry_reward * (s.world.turned ? x - s.flag_x : s.flag_x - x);
   s.flag_x = x;
 }
 

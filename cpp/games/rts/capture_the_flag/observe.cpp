@@ -36,22 +36,24 @@ struct Scene {
         seat(who),
         flag(find_flag(r, s)),
         seen(known_units(r, s, who, flag)),
-        mirrored(r.mirrored(who)) {
+        mirrored(r.mirrored(s, who)) {
     for_bits(seen, [&](int i) {
       const int owner = r.engine.owner_of(i);
       if (CtfRules::athlete(s.type[i])) athletes[owner == seat ? 0 : 1] |= std::uint64_t{1} << i;
     });
-    base_x = {column(seat == 0 ? 1.0F : 18.0F), column(seat == 0 ? 18.0F : 1.0F)};
+    base_x = {column(base_column(s, seat)), column(base_column(s, 1 - seat))};
     base_y = {9.5F, 9.5F};
   }
   [[nodiscard]] bool own(int i) const { return rules.engine.owner_of(i) == seat; }
-  [[nodiscard]] float column(float x) const { return rules.column(seat, x); }
+  [[nodiscard]] float column(float x) const { return rules.column(state, seat, x); }
   [[nodiscard]] float x(int i) const { return column(state.x[i]); }
   [[nodiscard]] float y(int i) const { return state.y[i]; }
+  // In "clean" seat 1 sees itself as seat 0 does.
+  [[nodiscard]] bool own_first() const { return rules.clean && seat == 1; }
   // Visible units in the order of their ids as the seat sees them: in "clean" its own come first.
   template <class F>
   void in_order(F&& f) const {
-    if (mirrored) {
+    if (own_first()) {
       for_bits(seen, [&](int i) {
         if (rules.engine.owner_of(i) == 1) f(i);
       });
@@ -64,7 +66,7 @@ struct Scene {
   }
   [[nodiscard]] int owner_as_seen(int i) const {
     const int owner = rules.engine.owner_of(i);
-    return mirrored && owner != kFlagOwner ? 1 - owner : owner;
+    return own_first() && owner != kFlagOwner ? 1 - owner : owner;
   }
 };
 

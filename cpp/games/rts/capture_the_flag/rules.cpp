@@ -1,6 +1,7 @@
 #include "games/rts/capture_the_flag/rules.hpp"
 
 #include "games/rts/capture_the_flag/builtin_rulebook.hpp"
+#include "games/rts/engine/lots.hpp"
 #include "games/rts/engine/pixels.hpp"
 #include "games/rts/engine/rulebook.hpp"
 #include "games/rts/engine/units.hpp"
@@ -104,12 +105,13 @@ CtfRules make_ctf_rules(const Params& params) {
 void place_ctf_start(const CtfRules& rules, State& state, Rng& rng) {
   const EngineRules& engine = rules.engine;
   clear_state(engine, state);
+  draw_turn(engine, state, rng);
   const auto put = [&](int owner, int type, float x, float y) {
     add_unit(engine, state, owner, type, x, y, kBuiltTick);
   };
   put(kFlagOwner, kFlag, 9.5F, 9.5F);
-  put(0, kFlagBase, 1.0F, 9.5F);
-  put(1, kFlagBase, 18.0F, 9.5F);
+  put(0, kFlagBase, base_column(state, 0), 9.5F);
+  put(1, kFlagBase, base_column(state, 1), 9.5F);
   // Five columns at the own edge; the rows leave two in the middle free.
   std::array<int, kAthletes> row{};
   for (int seat = 0; seat < kFlagSeats; ++seat) {
@@ -118,7 +120,8 @@ void place_ctf_start(const CtfRules& rules, State& state, Rng& rng) {
         row[i] = static_cast<int>(rng.below(2)) * (kTenths + 1);
         row[i] += static_cast<int>(rng.below(kTenths - 1));
       }
-      const int column = seat == 0 ? i : (rules.clean ? engine.side - 1 - i : 15 + i);
+      const bool left = (seat == 0) != state.turned;
+      const int column = left ? i : (rules.clean ? engine.side - 1 - i : 15 + i);
       const bool changed = seat == 0 && rules.handicapped;
       put(seat, changed ? kHandicapped : kAthlete, static_cast<float>(column),
           static_cast<float>(row[i]));

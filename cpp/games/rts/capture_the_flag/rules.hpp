@@ -36,10 +36,12 @@ struct CtfRules {
 
   [[nodiscard]] static bool athlete(int type) { return type == kAthlete || type == kHandicapped; }
   // Whether the seat sees the field in a mirror, its own side on the left.
-  [[nodiscard]] bool mirrored(int seat) const { return clean && seat == 1; }
+  [[nodiscard]] bool mirrored(const State& state, int seat) const {
+    return clean && (seat == 1) != state.turned;
+  }
   // A column of the field as the seat sees it; and back.
-  [[nodiscard]] float column(int seat, float x) const {
-    return mirrored(seat) ? static_cast<float>(engine.side - 1) - x : x;
+  [[nodiscard]] float column(const State& state, int seat, float x) const {
+    return mirrored(state, seat) ? static_cast<float>(engine.side - 1) - x : x;
   }
 };
 
@@ -70,6 +72,11 @@ struct FlagLearned {
 
 // Throws ParamError.
 [[nodiscard]] CtfRules make_ctf_rules(const Params& params);
+
+// The column in which the seat's base stands: at the left edge, or at the right one.
+[[nodiscard]] inline float base_column(const State& state, int seat) {
+  return (seat == 0) != state.turned ? 1.0F : 18.0F;
+}
 
 // Fills `state` with a fresh match at tick 0.
 void place_ctf_start(const CtfRules& rules, State& state, Rng& rng);

@@ -187,7 +187,7 @@ struct Side {
  private:
   [[nodiscard]] Point middle(int sector) const {
     const Point p = middle_of_sector(rules.engine, sector);
-    return {rules.column(seat, p.x), p.y};
+    return {rules.column(state, seat, p.x), p.y};
   }
 };
 
@@ -284,7 +284,7 @@ void order_athletes(const CtfRules& rules, State& state, int seat,
     at = action[kSector];
     if (at < 0 || at >= kSectors) refuse(kSector, at, "expected an integer in [0, 15]");
   }
-  Plan plan(state, rules.mirrored(seat));
+  Plan plan(state, rules.mirrored(state, seat));
   side.plan(plan, m, units, at);
   const std::uint64_t taken = side.taken(plan);
   if (taken == 0) {

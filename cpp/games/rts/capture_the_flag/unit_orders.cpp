@@ -75,9 +75,10 @@ struct Choices {
 
   // The order to go to a place; false: off the field, or somebody visible stands there.
   [[nodiscard]] bool find_place(int slot, int place, Order& out) const {
-    const Cell from{cell_coord(rules.column(seat, state.x[slot])), cell_coord(state.y[slot])};
+    const Cell from{cell_coord(rules.column(state, seat, state.x[slot])),
+                    cell_coord(state.y[slot])};
     const Cell seen = cell_of_place(from, place);
-    const float x = rules.column(seat, static_cast<float>(seen.x));
+    const float x = rules.column(state, seat, static_cast<float>(seen.x));
     const Cell cell{static_cast<int>(x), seen.y};
     if (!inside(rules.engine, seen.x, seen.y)) return false;
     out = move_order(x, static_cast<float>(seen.y));

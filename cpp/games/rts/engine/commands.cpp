@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "games/rts/engine/lots.hpp"
 #include "games/rts/engine/path.hpp"
 #include "games/rts/engine/units.hpp"
 
@@ -48,10 +49,15 @@ struct Run {
     shorten(dx, dy, state.speed[slot]);
     if (can_pass(rules, state, x + dx, y + dy, slot)) {
       queue.push(Effect::step, slot, kNone, 0, x + dx, y + dy);
-    } else if (can_pass(rules, state, x - dy, y + dx, slot)) {  // a quarter turn
-      queue.push(Effect::step, slot, kNone, 0, x - dy, y + dx);
-    } else if (can_pass(rules, state, x + dy, y - dx, slot)) {  // or the other way
-      queue.push(Effect::step, slot, kNone, 0, x + dy, y - dx);
+      return before;
+    }
+    const float left = leftward(rules, state);
+    const float ax = left * dy;
+    const float ay = left * dx;
+    if (can_pass(rules, state, x - ax, y + ay, slot)) {  // a quarter turn
+      queue.push(Effect::step, slot, kNone, 0, x - ax, y + ay);
+    } else if (can_pass(rules, state, x + ax, y - ay, slot)) {  // or the other way
+      queue.push(Effect::step, slot, kNone, 0, x + ax, y - ay);
     } else {
       ++state.failed[now & 31];
     }
@@ -108,8 +114,9 @@ struct Run {
 
   // The first free offset around (x, y), or -1.
   [[nodiscard]] int free_nearby(float x, float y) const {
+    const float left = leftward(rules, state);
     for (int i = 0; i < kNearby; ++i) {
-      if (can_pass(rules, state, x + kNearbyX[i], y + kNearbyY[i], -1)) return i;
+      if (can_pass(rules, state, x + left * kNearbyX[i], y + kNearbyY[i], -1)) return i;
     }
     return -1;
   }
@@ -139,7 +146,8 @@ struct Run {
     }
     const int i = free_nearby(x, y);
     if (i < 0) return false;
-    queue.push(Effect::create, slot, what, cost, x + kNearbyX[i], y + kNearbyY[i]);
+    const float left = leftward(rules, state);
+    queue.push(Effect::create, slot, what, cost, x + left * kNearbyX[i], y + kNearbyY[i]);
     return true;
   }
 
@@ -250,6 +258,19 @@ Reviving run_revivals(Run& run, int now) {
   return out;
 }
 
+// By lot, owner 0's commands come before owner 1's, each in their order.
+void keep_order(const EngineRules& rules, State& state, const std::uint8_t* next, int size) {
+  const int others = rules.quirks.seat_order ? 0 : rules.first_slot[1];  // slots from here on
+  int n = 0;
+  for (int i = 0; i < size; ++i) {
+    if (next[i] < others) state.run_order[n++] = next[i];
+  }
+  state.running_first = static_cast<std::uint8_t>(n);
+  for (int i = 0; i < size; ++i) {
+    if (next[i] >= others) state.run_order[n++] = next[i];
+  }
+}
+
 }  // namespace
 
 void run_commands(const EngineRules& rules, State& state, const LearnedStore& store,
@@ -292,13 +313,19 @@ void run_commands(const EngineRules& rules, State& state, const LearnedStore& st
   }
 
   // Orders of this tick, by unit id.
-  for_bits(state.fresh, [&](int slot) { run.one(slot, now); });
+  const std::uint64_t late = late_slots(rules, state);
+  for (const std::uint64_t seat : {state.fresh & ~late, state.fresh & late}) {
+    for_bits(seat, [&](int slot) { run.one(slot, now); });
+  }
 
   // Older commands, most recently issued first. The order is kept from tick to tick; it is only
   // rebuilt when something was added.
   const std::uint64_t skip = state.fresh | struck | reviving.bases;
   bool finished = false;
-  for (int i = 0; i < state.running; ++i) {
+  // By lot, owner 1's come first when owner 0 is late.
+  const int begin = (late & 1) != 0 ? state.running_first : 0;
+  for (int k = 0; k < state.running; ++k) {
+    const int i = begin + k < state.running ? begin + k : begin + k - state.running;
     const int slot = state.run_order[i];
     if ((skip >> slot & 1) == 0) run.one(slot, now);
     finished |= state.cmd[slot] == Cmd::idle;
@@ -324,7 +351,7 @@ void run_commands(const EngineRules& rules, State& state, const LearnedStore& st
     if (state.cmd[struck_order[i]] != Cmd::idle) next[n++] = struck_order[i];
   }
   for (; old < state.running; ++old) keep(state.run_order[old]);
-  for (int i = 0; i < n; ++i) state.run_order[i] = next[i];
+  keep_order(rules, state, next, n);
   for (int i = n; i < state.running; ++i) state.run_order[i] = 0;
   state.running = static_cast<std::uint8_t>(n);
   state.fresh = 0;

@@ -7,6 +7,8 @@ namespace ludus::rts {
 
 // Runs every due command of this tick, in the original's order: counter-attacks that wait since the
 // last tick, then orders of this tick by unit id, then older commands, most recently issued first.
+// Where lots decide instead of the order of seats, the orders of one seat and then the other's, and
+// likewise the older commands.
 void run_commands(const EngineRules& rules, State& state, const LearnedStore& store,
                   EffectQueue& queue);
 

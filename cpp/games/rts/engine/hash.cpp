@@ -32,6 +32,10 @@ void hash_world(const EngineRules& rules, const State& w, Hash64& h) {
         (w.congested ? 1U : 0U));
   for (const std::int32_t money : w.money) h.add(static_cast<std::uint64_t>(money));
   h.add(w.next_id);
+  if (!rules.quirks.seat_order) {
+    h.add(w.lots);
+    h.add(w.turned ? 1U : 0U);
+  }
   for (int owner = 0; owner < kMaxOwners; ++owner) {
     h.add(w.units[owner]);
     for_units(rules, w, owner, [&](int i) {

@@ -78,6 +78,7 @@ struct Quirks {
   bool lost_flags = true;        // a flag that finds its place taken is gone, fetching goes on
   bool lost_revivals = true;     // a base that is told to revive twice at once revives one
   bool stubborn_towers = true;   // what cannot move keeps a target that has gone out of range
+  bool seat_order = true;        // seat 0 comes before seat 1, left before right; else by lot
 };
 
 // The ruleset "clean": none of them.
@@ -93,7 +94,8 @@ struct Quirks {
           .baseless_play = false,
           .lost_flags = false,
           .lost_revivals = false,
-          .stubborn_towers = false};
+          .stubborn_towers = false,
+          .seat_order = false};
 }
 
 // A flag that is carried home for a point. It belongs to an owner of its own.
@@ -208,6 +210,7 @@ struct State {
   std::uint64_t fresh = 0;      // slots whose order was given in this tick and has not run yet
   std::uint64_t irregular = 0;  // slots outside the rectangle of the original's spatial hash
   std::uint64_t carrying = 0;   // slots that have the flag
+  std::uint64_t lots = 0;       // two for each of 32 ticks (engine/lots.hpp)
   std::array<std::int32_t, kMaxOwners> money{};
   std::uint16_t next_id = 0;  // running number of the next unit
   std::int8_t winner = -1;
@@ -215,6 +218,7 @@ struct State {
   std::array<std::uint8_t, kMaxOwners> units{};  // alive, by owner
   std::array<std::uint8_t, kMaxOwners> bases{};  // of vital types
   std::uint8_t running = 0;                      // entries of run_order
+  std::uint8_t running_first = 0;                // of these, at its front, owner 0's; by lot only
   std::uint8_t bullets = 0;
   std::uint8_t counters = 0;
   std::uint8_t path_head = 0, path_size = 0;  // ring of path entries, oldest first
@@ -223,6 +227,7 @@ struct State {
   std::uint8_t revivals = 0;
   std::uint8_t flag_rows = 0;  // entries of flag_row that are left
   bool flag_falls = false;     // a flag appears at (flag_x, flag_y) in this tick
+  bool turned = false;         // the seats have changed places (engine/lots.hpp)
   float flag_x = 0.0F, flag_y = 0.0F;
 
   // Who stands in which strip of half a cell, across and down, a bit a slot (map.hpp); the first

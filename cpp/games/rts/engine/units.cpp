@@ -130,11 +130,14 @@ void remove_units(const EngineRules& rules, State& state, std::uint64_t gone) {
     if (state.cmd[i] == Cmd::gather) state.source[i] = to[state.source[i]];
   }
   int n = 0;
+  int first = 0;
   for (int i = 0; i < state.running; ++i) {
     const std::uint8_t slot = to[state.run_order[i]];
     if (slot != kNone) state.run_order[n++] = slot;
+    if (i + 1 == state.running_first) first = n;
   }
   state.running = static_cast<std::uint8_t>(n);
+  state.running_first = static_cast<std::uint8_t>(first);
   for (int i = 0; i < state.bullets; ++i) {
     state.bullet_shooter[i] = to[state.bullet_shooter[i]];
     state.bullet_target[i] = to[state.bullet_target[i]];

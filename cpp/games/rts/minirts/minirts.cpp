@@ -4,6 +4,7 @@
 
 #include "base/hash.hpp"
 #include "games/rts/engine/hash.hpp"
+#include "games/rts/engine/lots.hpp"
 #include "games/rts/engine/tactical_commands.hpp"
 #include "games/rts/engine/tick.hpp"
 #include "games/rts/engine/view.hpp"
@@ -64,7 +65,7 @@ GameSpec MiniRts::spec(const Rules& rules) {
   GameSpec spec;
   spec.name = kName;
   spec.title = "MiniRTS";
-  spec.version = 1;
+  spec.version = rts::rules_version(rules.engine);
   spec.seats = rts::kMiniSeats;
   spec.default_frame_skip = kFrameSkip;
   spec.max_ticks = static_cast<int>(rules.engine.tick_limit) + 1;
@@ -84,6 +85,7 @@ GameSpec MiniRts::spec(const Rules& rules) {
 void MiniRts::reset(const Rules& rules, State& s, MatchSeed seed) {
   s.rng = Rng(seed, kStream);
   rts::place_start(rules, s.world, s.rng);
+  rts::draw_turn(rules.engine, s.world, s.rng);
   s.standing = {};
   s.tables.clear();
 }
@@ -164,6 +166,7 @@ void MiniRts::advance(const Rules& rules, State& s) {
       rts::act_strategy(rules, s.world, seat, last.orders);
     }
   }
+  rts::deal_lots(rules.engine, s.world, s.rng);
   rts::advance_tick(rules.engine, s.world, rts::own_store(s.world, s.tables));
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/hash.hpp"
 #include "games/rts/engine/hash.hpp"
+#include "games/rts/engine/lots.hpp"
 #include "games/rts/engine/pixels.hpp"
 #include "games/rts/engine/tick.hpp"
 #include "games/rts/engine/view.hpp"
@@ -161,7 +162,7 @@ GameSpec Rts::spec(const Rules& rules) {
   GameSpec spec;
   spec.name = kName;
   spec.title = book.title;
-  spec.version = 1;
+  spec.version = rts::rules_version(book.engine());
   spec.seats = kHomes;
   spec.default_frame_skip = book.frame_skip;
   spec.max_ticks = static_cast<int>(book.engine().tick_limit) + 1;
@@ -190,6 +191,7 @@ void Rts::reset(const Rules& rules, State& s, MatchSeed seed) {
   s.rng = Rng(seed, kStream);
   s.earned.fill(0.0F);
   rts::place_start(rules.book, s.numbers, s.world, s.rng);
+  rts::draw_turn(s.numbers.engine, s.world, s.rng);
   s.tables.clear();
 }
 
@@ -251,6 +253,7 @@ void Rts::advance(const Rules& rules, State& s) {
   if (s.world.over) return;
   const rts::EngineRules& engine = s.numbers.engine;
   const rts::BookRewards& r = s.numbers.rewards;
+  rts::deal_lots(engine, s.world, s.rng);
   if (s.numbers.waves != 0) rts::send_waves(s.numbers, s.world);
   if (r.shaped()) {
     const Ledger before(s.world);

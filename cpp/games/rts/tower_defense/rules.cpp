@@ -91,6 +91,7 @@ TdRules make_td_rules(const Params& params) {
   rules.notice2 = range;
   if (params.text("ruleset", declared) == "clean") {
     engine.quirks = clean_quirks();
+    engine.quirks.seat_order = true;  // the seats play different games
     rules.notice2 = range * range;
     rules.first_decision = 0;
   }
