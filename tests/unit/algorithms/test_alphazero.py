@@ -9,16 +9,17 @@ import numpy.typing as npt
 import pytest
 import torch
 
+from ludus.algorithms.alphazero import learner as learner_module
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
-from ludus.algorithms.alphazero.loss import alphazero_loss, masked_log_probs
+from ludus.algorithms.alphazero.loss import Loss, alphazero_loss, masked_log_probs
 from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.alphazero.window import Window
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
 from ludus.native import core
 from ludus.policies.config import PolicyConfig
-from ludus.policies.residual import ResidualNetwork
+from ludus.policies.residual import Learned, ResidualNetwork
 from ludus.ratings.sprt import sprt
 from ludus.search import Games, SearchConfig, SelfPlay, SelfPlayConfig
 
@@ -215,3 +216,62 @@ def test_sprt_decides_and_errs_as_rarely_as_it_says() -> None:
         assert right >= 180
     with pytest.raises(ValueError, match="sprt"):
         sprt(1, 1, 0.6, 0.5)
+
+
+def test_weights_that_play_are_the_running_average() -> None:
+    """Of the learner's vectors after each minibatch, its memory growing with their number."""
+    config = AlphaZeroConfig(batch=32, schedule="constant", learning_rate=0.1, symmetries=False, ema=0.75)
+    learner = AlphaZeroLearner(config, SMALL, game_spec(GAME), seed=1)
+    data = positions(32)
+    expected = learner.parameters.vector.double().numpy().copy()
+    for minibatches in range(1, 8):
+        learner.learn(data, 0.0)
+        keep = min(0.75, 1.0 - 1.0 / (1.0 + minibatches))
+        expected = keep * expected + (1.0 - keep) * learner.parameters.vector.double().numpy()
+    network = learner.publish(None)
+    played = np.concatenate([p.detach().numpy().ravel() for p in network.parameters()])
+    np.testing.assert_allclose(played, expected, rtol=1e-4, atol=1e-6)
+    assert np.abs(played - learner.parameters.vector.numpy()).max() > 1e-3
+    weights = learner.weights().tensors
+    first = next(iter(dict(network.named_parameters())))
+    np.testing.assert_array_equal(weights[first], dict(network.named_parameters())[first].detach().numpy())
+    learner.close()
+
+
+@pytest.mark.parametrize("turn", range(8))
+def test_policy_and_legality_turn_with_the_board(turn: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Positions with one own stone, whose cell is the target and the only legal move: it stays there."""
+    learner = AlphaZeroLearner(AlphaZeroConfig(batch=18), SMALL, game_spec(GAME), seed=1)
+    cells = np.arange(18) % 9
+    board = np.zeros((18, 3), np.uint8)
+    one = np.eye(9, dtype=np.float32)[cells]
+    for i, cell in enumerate(cells):
+        board[i] = np.frombuffer((1 << int(cell)).to_bytes(3, "little"), np.uint8)
+    data = Positions({"board": board}, one.astype(np.uint8), one, np.zeros(18, np.float32))
+    seen: dict[str, torch.Tensor] = {}
+    network, loss, log_probs = learner._replicas[0], alphazero_loss, masked_log_probs
+    learned = network.learned
+
+    def looking(planes: torch.Tensor) -> Learned:
+        seen["planes"] = planes
+        return learned(planes)
+
+    def legal(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        seen["mask"] = mask
+        return log_probs(logits, mask)
+
+    def taught(logs: torch.Tensor, value: torch.Tensor, policy: torch.Tensor, *more: object) -> Loss:
+        seen["policy"] = policy
+        return loss(logs, value, policy, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(network, "learned", looking)
+    monkeypatch.setattr(learner_module, "masked_log_probs", legal)
+    monkeypatch.setattr(learner_module, "alphazero_loss", taught)
+    learner._part(0, data, [turn, (turn + 3) % 8], 1.0)
+    # The plane of own stones is the one that holds a stone a position.
+    (own,) = (p for p in seen["planes"].flatten(2).unbind(1) if p.sum() == 18)
+    torch.testing.assert_close(own.float(), seen["policy"])
+    torch.testing.assert_close(own.float(), seen["mask"].float())
+    moved = (seen["policy"].argmax(dim=1).numpy() != cells).sum()
+    assert moved > 0  # one of the halves is turned
+    learner.close()
