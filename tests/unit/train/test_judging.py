@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ludus.flow import MatchResult
-from ludus.search import SearchText
+from ludus.search import SearchConfig, SearchText
 from ludus.search.player import SearchPlayer
 from ludus.search.trees import Trees
 from ludus.storage import read_jsonl
@@ -70,6 +70,23 @@ def test_a_judged_player_searches_without_noise(monkeypatch: pytest.MonkeyPatch)
     assert {(t.search.noise_share, t.search.forced_playouts, t.search.gumbel_moves) for t in texts} == {
         (0.0, 0.0, 0)
     }
+
+
+def test_only_self_play_has_noise() -> None:
+    """A searched player decides alike whatever noise its search is set to."""
+
+    def found(share: float) -> list[tuple[list[float], list[int]]]:
+        text = SearchText(search=SearchConfig(visits=16, noise_share=share), plies=0)
+        player = SearchPlayer("tic_tac_toe", {}, text, seed=3)
+        player.trees.reset(0, 1)
+        out = []
+        for _ in range(3):
+            (decided,) = player.decide([0])
+            out.append((decided.root.prior.tolist(), decided.root.move_visits.tolist()))
+            player.play(0, decided.move)
+        return out
+
+    assert found(1.0) == found(0.0)
 
 
 def test_a_judged_player_considers_all_moves() -> None:
