@@ -65,7 +65,13 @@ ReplaceContinueWithBreak NumberReplacer ZeroIterationForLoop
 #: The closest tests, by the longest prefix of the module's path. Cheap ones first: one failure ends a run.
 TESTS: dict[str, tuple[str, ...]] = {
     "algorithms": ("algorithms/test_update.py", "algorithms/test_appo.py"),
+    "algorithms/alphazero/config": ("train/test_defaults.py", "algorithms/test_alphazero.py"),
     "algorithms/alphazero": ("algorithms/test_alphazero.py", "algorithms/test_ends.py"),
+    "algorithms/appo/config": (
+        "train/test_defaults.py",
+        "algorithms/test_update.py",
+        "algorithms/test_appo.py",
+    ),
     "algorithms/returns": ("algorithms/test_returns.py",),
     "pool": ("pool/test_process_pool.py",),
     "pool/factory": ("train/test_parts.py", "train/test_levels.py"),
@@ -73,11 +79,13 @@ TESTS: dict[str, tuple[str, ...]] = {
     "pool/tapes": ("pool/test_tapes.py",),
     "ratings": ("ratings",),
     "rollouts": ("rollouts", "train/test_levels.py"),
-    "rollouts/search_actor": ("search/test_hosted.py", "search/test_planner.py"),
+    "rollouts/search_actor": ("rollouts/test_search_actor.py", "search/test_planner.py"),
     "search": ("search/test_hosted.py", "search/test_trees.py"),
+    "search/config": ("train/test_defaults.py", "search/test_hosted.py", "search/test_trees.py"),
     "search/planner": ("search/test_planner.py",),
     "search/self_play": ("search/test_hosted.py", "train/test_alphazero.py"),
     "storage": ("storage", "train/test_lost_files.py"),
+    "storage/games": ("train/test_lost_files.py", "train/test_alphazero.py"),
     "train": (
         "train/test_parts.py",
         "train/test_one_seat.py",
@@ -90,6 +98,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "train/bench": ("train/test_bench.py",),
     "train/bench_search": ("train/test_bench_search.py",),
     "train/candidates": ("train/test_best.py",),
+    "train/config": ("train/test_defaults.py", "train/test_preset_file.py", "train/test_parts.py"),
     "train/curriculum": ("train/test_parts.py",),
     "train/evaluation": ("train/test_parts.py", "train/test_one_seat.py"),
     "train/gate": ("train/test_alphazero.py",),
