@@ -65,6 +65,7 @@ def test_every_listed_name_is_there_whatever_was_imported_before(first: str, tmp
 
 def test_settings_are_those_of_the_command_line(tmp_path: Path) -> None:
     """Numbers, lists and truth values by path; a wrong one is refused in the same words."""
+    from ludus.train import python_api
     from ludus.train.preset_file import PresetError
 
     with pytest.raises(PresetError, match=r"unknown key algorithm.clip_ratoi .did you mean clip_ratio"):
@@ -84,6 +85,7 @@ def test_settings_are_those_of_the_command_line(tmp_path: Path) -> None:
     assert "hidden = [8, 8]" in written
     assert "dense = []" in written
     assert "normalise_values = false" in written
+    assert [python_api._option(v) for v in (True, [8, 4], 1e-3, "gru")] == ["true", "8,4", "0.001", "gru"]
 
 
 def test_search_refuses_what_it_cannot_do() -> None:
