@@ -49,7 +49,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LISTED = ROOT / "tools" / "mutation_survivors.toml"
 OVERLAY = ROOT / "build" / "mutate"
 PACKAGES = ("algorithms", "rollouts", "search", "train", "storage", "ratings", "pool")
-KINDS = ("equivalent", "text", "speed")
+KINDS = ("equivalent", "text", "speed", "limit")
 
 #: One likely slip for each operator. Cosmic Ray has all pairs, most of which no person would write.
 SLIPS = """
@@ -83,7 +83,11 @@ TESTS: dict[str, tuple[str, ...]] = {
     "search": ("search/test_hosted.py", "search/test_trees.py"),
     "search/config": ("train/test_defaults.py", "search/test_hosted.py", "search/test_trees.py"),
     "search/planner": ("search/test_planner.py",),
-    "search/self_play": ("search/test_hosted.py", "train/test_alphazero.py"),
+    "search/self_play": (
+        "search/test_trees.py::test_self_play_is_recorded_whole_and_bad_records_are_refused",
+        "search/test_hosted.py",
+        "train/test_alphazero.py",
+    ),
     "storage": ("storage", "train/test_lost_files.py"),
     "storage/games": ("train/test_lost_files.py", "train/test_alphazero.py"),
     "train": (

@@ -91,6 +91,8 @@ def test_nash_average_of_results() -> None:
 def test_refusals() -> None:
     with pytest.raises(ValueError, match="square"):
         elo([[0.0, 1.0]], [[0.0, 1.0]])
+    with pytest.raises(ValueError, match="square"):
+        elo(np.zeros((0, 0)), np.zeros((0, 0)))
     with pytest.raises(ValueError, match="add up"):
         elo([[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]])
     with pytest.raises(ValueError, match="antisymmetric"):

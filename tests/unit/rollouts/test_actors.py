@@ -6,6 +6,7 @@ import numpy as np
 
 from ludus.games import spec
 from ludus.policies.config import PolicyConfig
+from ludus.policies.continuous import MixedHeads
 from ludus.policies.distribution import Heads
 from ludus.policies.network import PolicyNetwork
 from ludus.rollouts.network_actor import NetworkActor, RandomActor
@@ -57,3 +58,18 @@ def test_random_is_uniform_over_what_is_legal() -> None:
     assert set(np.flatnonzero(counts)) == {0, 2, 5, 8}
     assert np.abs(counts[[0, 2, 5, 8]] - 5000).max() < 300
     assert np.allclose(drawn.logp, -np.log(4))
+
+
+def test_random_choices_have_the_probability_of_what_is_legal() -> None:
+    """1 / n of each head's n legal choices; a bounded number has none; a head with one choice is sure."""
+    actor = RandomActor(MixedHeads((2, 3, 2), ((), (), ()), (True, False, False), (True, False, False)), 3)
+    mask = np.array([[1, 1, 1, 0, 0, 1, 0], [1, 1, 0, 1, 1, 1, 1], [1, 1, 0, 0, 0, 0, 1]], np.uint8)
+    mask = np.tile(mask, (200, 1))
+    rows = np.arange(600, dtype=np.int32)
+    drawn = actor.act({}, mask, None, np.zeros(600, np.uint8), 0, rows)
+    assert np.allclose(drawn.logp.reshape(200, 3), [0.0, -np.log(4), 0.0], atol=1e-6)
+    chosen = drawn.actions.reshape(200, 3, 3)
+    assert set(chosen[:, 0, 1].tolist()) == {0}
+    assert set(chosen[:, 1, 1].tolist()) == {1, 2}
+    assert set(chosen[:, 1, 2].tolist()) == {0, 1}
+    assert set(chosen[:, 2, 2].tolist()) == {1}

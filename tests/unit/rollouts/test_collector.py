@@ -70,6 +70,8 @@ def test_decisions_are_written_where_they_belong() -> None:
     assert (slab.version[active] == 3).all()
     assert (slab.version[~active] == -1).all()
     assert (slab.logp[active] < 0).all()
+    assert (slab.logp[~active] == 0).all()
+    assert (slab.value[slab.active == 0] == 0).all()
     for t, row in zip(*np.nonzero(active), strict=True):
         assert slab.mask[t, row, slab.actions[t, row, 0]] == 1
     assert collector.moment == 3 * STEPS
@@ -124,27 +126,26 @@ class OpinionatedActor(CountingActor):
 def test_what_was_cut_off_is_valued_by_the_policy_that_decided_with_its_memory() -> None:
     """The value of a last observation is 100 and the decisions of the match that was cut off."""
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(policy=1),))))
-    pool = NativePool("tic_tac_toe", {}, lineup, matches=8, groups=2, threads=0, seed=4, truncate_ticks=4)
+    pool = NativePool("tic_tac_toe", {}, lineup, matches=8, groups=2, threads=0, seed=4, truncate_ticks=5)
     collector = Collector(pool, {0: OpinionatedActor(), 1: CountingActor(1)})
     slab = Slab(GAME, STEPS, pool.rows)
-    valued = {0: 0, 1: 0}
-    for _ in range(3):
+    valued: dict[int, set[int]] = {0: set(), 1: set()}  # policy -> steps at whose end a match was cut off
+    decided, policy = [0] * slab.rows, [-1] * slab.rows  # of the match in play, over all slabs
+    for _ in range(5):
         collector.collect(slab)
-        for row in range(slab.rows):
-            decided, policy = 0, -1  # since the last end in this slab; a match that began before is left out
-            for t in range(STEPS):
+        for t in range(STEPS):
+            for row in range(slab.rows):
                 if slab.active[t, row]:
-                    decided = 1 if slab.first[t, row] else decided + 1 if decided else 0
-                    policy = int(slab.policy[t, row])
+                    decided[row] = 1 if slab.first[t, row] else decided[row] + 1
+                    policy[row] = int(slab.policy[t, row])
                 if slab.truncated[t, row]:
-                    expected = 100.0 + decided if policy == 0 else 0.0
-                    if decided:
-                        assert slab.final_value[t, row] == expected
-                        valued[policy] += 1
-                    decided = 0
+                    assert slab.final_value[t, row] == (100.0 + decided[row] if policy[row] == 0 else 0.0)
+                    valued[policy[row]].add(t)
                 else:
                     assert slab.final_value[t, row] == 0.0
-    assert min(valued.values()) > 10
+    assert 0 in valued[0]
+    assert STEPS - 1 in valued[0]
+    assert len(valued[1]) > 3
     pool.close()
 
 

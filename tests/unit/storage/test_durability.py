@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ludus.storage import CheckpointStore, CorruptFile, RunDirectory, RunLog, read_jsonl, write_atomic
+from ludus.storage.games import GameFiles, GamesMeta
+from ludus.storage.user_state import ENVIRONMENT, write_private
 
 from .test_storage import checkpoint, info
 
@@ -120,3 +123,40 @@ def test_a_checkpoint_with_other_numbers_is_refused(tmp_path: Path, name: str) -
     path.write_bytes(data)
     with pytest.raises(CorruptFile, match="SHA-256"):
         store.load(1)
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_a_users_own_file_is_on_the_disk_under_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replace: bool
+) -> None:
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "state"))
+    disk = Disk(monkeypatch)
+    assert write_private("key", b"x" * 32, replace=replace)
+    folder = tmp_path / "state"
+    synced = [path for what, path in disk.calls if what == "fsync"]
+    assert [p.name.partition(".")[0] for p in synced] == ["key", "state"]
+    assert disk.calls[-1] == ("fsync", folder)
+    assert [p.name for p in folder.iterdir()] == ["key"]
+
+
+def test_a_store_makes_the_folders_that_it_needs(tmp_path: Path) -> None:
+    store = CheckpointStore(tmp_path / "some" / "run")
+    store.save(checkpoint(3))
+    assert store.versions() == [3]
+
+
+def test_writing_keeps_no_file_open(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for number in range(20):
+        write_atomic(tmp_path / "file", bytes([number]))
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_dropped_matches_leave_no_file(tmp_path: Path) -> None:
+    files = GameFiles(tmp_path / "games", GamesMeta("tic_tac_toe", "", {}, 1))
+    for number in (1, 2, 3):
+        files.write(number, {"plies": np.array([number], np.int32)})
+    files.drop([1, 3])
+    files.drop([1])  # gone already
+    assert files.numbers() == [2]
+    assert [p.name for p in files.folder.iterdir()] == [files.path(2).name]
