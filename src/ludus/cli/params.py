@@ -32,6 +32,16 @@ def read_params(given: Iterable[str], game: str = "") -> dict[str, ParamValue]:
     return out
 
 
+def typed(game: str) -> str:
+    """``game`` as it stands on the command line, which makes its code loadable: :func:`ludus.games.typed`.
+
+    Only for the value of an argument or option, never for a name that a file gave.
+    """
+    from ludus.games import typed as mark
+
+    return mark(game)
+
+
 def game_spec(game: str, params: Mapping[str, ParamValue] | None = None) -> GameSpec:
     """The spec of a game under ``params``. Raises :class:`UserError` with every mistake."""
     from ludus.games import spec

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ludus.games.conformance import Finding, GameReport, SeatShare, check_game
+from ludus.games.names import typed
 from ludus.games.registry import GameRef, find, list_games, spec, text_params
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "list_games",
     "spec",
     "text_params",
+    "typed",
 ]

@@ -7,12 +7,14 @@
   ``ludus.games``.
 
 A game's parameters are the arguments of that class that have a plain default. Loading a file runs its
-code: references are only ever taken from the user's own preset or command line.
+code: :mod:`ludus.games.registry`, the only caller, lets references through that :mod:`ludus.games.names`
+admits.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping
@@ -24,6 +26,7 @@ import msgspec
 
 from ludus.flow.spec import GameSpec
 from ludus.games.adapters import ADAPTERS
+from ludus.games.names import is_typed, loaded, typed
 from ludus.games.typed_import import import_typed
 from ludus.native import ParamError
 
@@ -44,10 +47,28 @@ def is_hosted(reference: str) -> bool:
     return reference in _loaded or reference.endswith(".py") or (":" in reference and "/" not in reference)
 
 
+def placed(reference: str, folder: Path) -> str:
+    """``reference`` with the path in it made absolute: from ``folder`` if it exists there, else from the
+    current folder. A reference without a path, and a path that leads nowhere, stay as they are.
+    """
+    head, slash, rest = reference.partition("/")
+    prefix = f"{head}/" if slash and head in ADAPTERS else ""
+    path = rest if prefix else reference
+    if prefix:
+        names_path = head == "vizdoom" and rest.endswith(".cfg")
+    else:
+        names_path = bool(slash) or reference.endswith((".py", *importlib.machinery.EXTENSION_SUFFIXES))
+    if not names_path:
+        return reference
+    found = next((p for p in (folder / path, Path(path)) if p.exists()), None)
+    return reference if found is None else prefix + str(found.resolve())
+
+
 def resolved(reference: str) -> str:
     """The reference by which another process finds the game: names of loaded files become their paths."""
     reference = _loaded.get(reference, reference)
-    return str(Path(reference).resolve()) if reference.endswith(".py") else reference
+    found = str(Path(reference).resolve()) if reference.endswith(".py") else reference
+    return typed(found) if is_typed(reference) else found
 
 
 def hosted_maker(reference: str, params: Mapping[str, str]) -> GameMaker:
@@ -72,9 +93,12 @@ def _adapted(family: str, name: str, params: Mapping[str, str]) -> GameMaker:
     module, extra, _ = ADAPTERS[family]
     try:
         maker: Callable[[str, Mapping[str, str]], GameMaker] = importlib.import_module(module).maker
-        return maker(name, params)
+        made = maker(name, params)
     except ModuleNotFoundError as error:
         raise ParamError(f"{family}/{name}: {error}; install it: pip install 'ludus[{extra}]'") from error
+    if made.spec.name != f"{family}/{name}":
+        _loaded[loaded(made.spec.name)] = f"{family}/{name}"
+    return made
 
 
 class _OwnGame:
@@ -100,7 +124,7 @@ class _OwnGame:
                 f"{reference}: {type(game).__name__} has no {missing[0]}(); needed: {', '.join(_NEEDED)}"
             )
         self.spec = msgspec.structs.replace(spec, params=spec.params or tuple(declared))
-        _loaded[self.spec.name] = reference  # by which others find it: pools and replays have its name
+        _loaded[loaded(self.spec.name)] = reference  # pools and replays have the name alone
 
     def make(self) -> PythonGame:
         try:

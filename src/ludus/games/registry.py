@@ -3,14 +3,14 @@
 A game is named in presets and on command lines by a reference:
 
 - ``minirts``: a built-in game, or one of an installed package that declares the entry point
-  ``my_game = "my_package.my_module"`` in the group ``ludus.games``;
+  ``my_game = "my_package.my_module"`` in the group ``ludus.games``: letters, digits, ``_`` and ``-``;
 - ``gymnasium/CartPole-v1``, ``./my_game.py`` and the other references of :mod:`ludus.games.hosted`: games
   written in Python, played by processes of their own;
 - ``./path/to/my_game`` or ``path/to/my_game.cpython-311-x86_64-linux-gnu.so``: a compiled module
   (or a folder that holds one, also in its ``build/``), written with ``LUDUS_GAME_MODULE``.
 
-Loading a compiled module runs its code: a reference with a path is only ever taken from the user's
-own preset or command line. The names in replays are never paths: the decoder refuses other characters.
+Loading a module runs its code, so every function here first asks :mod:`ludus.games.names` whether the
+reference may: names that were read from a file reach built-in and installed games only.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ludus.flow.spec import GameSpec, decode_spec
 from ludus.games.hosted import hosted_maker, is_hosted, resolved
+from ludus.games.names import UnknownGame, admit, is_installed_name, loaded, shown
 from ludus.native import NativeGames, ParamError, core
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ _loaded: dict[str, NativeGames] = {}
 def _entry_points() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points  # slow to load, and built-in games do not need it
 
-    return {e.name: e for e in entry_points(group=ENTRY_POINTS)}
+    return {e.name: e for e in entry_points(group=ENTRY_POINTS) if is_installed_name(e.name)}
 
 
 def list_games() -> list[str]:
@@ -63,13 +64,13 @@ def list_games() -> list[str]:
 def find(reference: str) -> GameRef:
     """The game that ``reference`` names.
 
-    Raises ``ParamError`` (a ``ValueError``): unknown name (with the nearest one), no such module, or a
-    module that holds no game.
+    Raises ``ParamError`` (a ``ValueError``): unknown name (with the nearest one), no such module, a module
+    that holds no game, or a reference that no person gave (:mod:`ludus.games.names`).
     """
     if is_python(reference):
-        raise ParamError(f"{reference} is written in Python; this works with compiled games alone")
+        raise ParamError(f"{shown(reference)} is written in Python; this works with compiled games alone")
     if "/" in reference or reference.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):
-        return load(Path(reference))
+        return _load(Path(reference))
     if reference in core.game_names():
         return GameRef(reference, cast(NativeGames, core))
     if reference in _loaded:
@@ -80,7 +81,10 @@ def find(reference: str) -> GameRef:
 
         near = difflib.get_close_matches(reference, list_games(), n=1, cutoff=0.4)
         hint = f"did you mean {near[0]}?" if near else "valid: " + ", ".join(list_games())
-        raise ParamError(f"unknown game {reference!r} ({hint}); ludus games list shows all")
+        raise UnknownGame(
+            f"unknown game {reference!r} ({hint}); ludus games list shows all, and --game takes the path of "
+            "a game of your own"
+        )
     try:
         native = cast(NativeGames, importlib.import_module(entry.value))
         names = native.game_names()
@@ -93,7 +97,7 @@ def find(reference: str) -> GameRef:
     return GameRef(reference, native)
 
 
-def load(path: Path) -> GameRef:
+def _load(path: Path) -> GameRef:
     """Loads a compiled game module by path and gives its first game. Raises ``ParamError``."""
     file = _extension_file(path)
     name = file.name.split(".")[0]
@@ -119,13 +123,15 @@ def load(path: Path) -> GameRef:
     if clash:
         raise ParamError(f"{file}: {clash[0]} is the name of a built-in game")
     for game in names:
-        _loaded[game] = native
+        _loaded[loaded(game)] = native
     return GameRef(names[0], native)
 
 
 def _extension_file(path: Path) -> Path:
     suffixes = tuple(importlib.machinery.EXTENSION_SUFFIXES)
     if path.is_file():
+        if not path.name.endswith(suffixes):
+            raise ParamError(f"{path}: not a compiled game module; expected a file *{suffixes[0]}")
         return path
     if not path.is_dir():
         raise ParamError(f"{path}: no such file or folder; expected a compiled game module")
@@ -156,7 +162,11 @@ def spec(reference: str, params: Mapping[str, object] | None = None) -> GameSpec
 
 
 def is_python(reference: str) -> bool:
-    """Whether a game is written in Python: such games are played by processes, not by the core's threads."""
+    """Whether a game is written in Python: such games are played by processes, not by the core's threads.
+
+    Raises ``ParamError`` for a reference that may not be loaded.
+    """
+    admit(reference)
     if is_hosted(reference):
         return True
     if "/" in reference or reference in core.game_names() or reference in _loaded:
@@ -166,7 +176,8 @@ def is_python(reference: str) -> bool:
 
 
 def python_reference(reference: str) -> str:
-    """What names a Python game in another process too."""
+    """What names a Python game in another process too. Raises ``ParamError``."""
+    admit(reference)
     return resolved(reference if is_hosted(reference) else _entry_points()[reference].value)
 
 

@@ -7,12 +7,12 @@ played again here, by :mod:`ludus.games.tape`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
+from ludus.games import names
 from ludus.games.registry import find, is_python, maker, text_params
 from ludus.native import ReplayError, core
 
@@ -107,31 +107,37 @@ def decisions(data: bytes) -> list[ReplayDecision]:
 def verify(data: bytes, game: str = "") -> ReplayCheck:
     """Plays the match again and compares every recorded hash and the outcome.
 
-    ``game`` is the reference of a Python game that this process has not loaded: a replay only has its name,
-    and never decides which code is run.
+    ``game`` is the reference of a game that this process has not loaded: a replay only has its name, and
+    never decides which code is run. Raises ``ReplayError`` for what is no replay of that game and
+    ``UnknownGame`` for a game that is not here or has to be named.
     """
     about = info(data)
     if about.format == 1:
+        load_game(about, game)
         return msgspec.json.decode(find(about.game).native.replay_verify(data), type=ReplayCheck)
     return _verify_hosted(data, about, _maker_of(about, game))
 
 
-#: Names that are looked up without being told: games that are loaded or declared by an installed package,
-#: and families whose code is what is installed.
-_WORD = re.compile(r"[A-Za-z0-9_]+")
-_ADAPTED = re.compile(r"(openspiel|atari|gymnasium|vizdoom)/[A-Za-z0-9_][A-Za-z0-9_/-]*")
+def load_game(about: ReplayInfo, game: str) -> None:
+    """Loads the compiled game of a replay by the reference that a person gave; empty = nothing to load.
+
+    Raises ``ReplayError`` where it is another game, ``ParamError`` where there is none.
+    """
+    if game and (found := find(game).name) != about.game:
+        raise ReplayError(f"replay: recorded for {names.shown(about.game)}, not {found}")
 
 
 def _maker_of(about: ReplayInfo, game: str) -> GameMaker:
     if game:
         made = maker(game, about.params)
         if made.spec.name != about.game:
-            raise ReplayError(f"replay: recorded for {about.game}, not {made.spec.name}")
-    elif _ADAPTED.fullmatch(about.game) or (_WORD.fullmatch(about.game) and is_python(about.game)):
+            raise ReplayError(f"replay: recorded for {names.shown(about.game)}, not {made.spec.name}")
+    elif names.may_load(about.game) and is_python(about.game):
         made = maker(about.game, about.params)
     else:
-        raise ReplayError(
-            f"replay: of {about.game}, a game that is not loaded; say which with --game REFERENCE"
+        raise names.UnknownGame(
+            f"replay: of {names.shown(about.game)}, a game that is neither built in nor installed; "
+            "say which with --game REFERENCE"
         )
     spec = made.spec
     if about.version != spec.version:

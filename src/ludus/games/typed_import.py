@@ -1,7 +1,7 @@
 """Imports modules that a user named, as ``my_package.my_module:MyGame`` or ``gymnasium/my_package:MyEnv-v0``.
 
-Importing runs code. Callers pass names from the user's own command line, preset or program, never names
-read from a file that came from elsewhere.
+Importing runs code: :mod:`ludus.games.names` has admitted the reference before. The current folder may be
+anybody's, a run's for example, so it is searched only for a reference that a person gave.
 """
 
 from __future__ import annotations
@@ -11,26 +11,30 @@ import os
 import sys
 from types import ModuleType
 
+from ludus.games.names import is_typed
 from ludus.native import ParamError
 
 
 def import_typed(module: str, reference: str) -> ModuleType:
-    """The module, searched for in the current folder first, as ``python -m`` does.
+    """The module, installed or, where a person gave ``reference``, in the current folder.
 
     Args:
         module: Its dotted name.
-        reference: What the user wrote; an error begins with it.
+        reference: The game's whole reference; an error begins with it.
 
     Raises:
         ParamError: No such module, or its code raised.
     """
-    _search_here()
+    here = is_typed(reference)
+    if here:
+        _search_here()
     if not all(part.isidentifier() for part in module.split(".")):
         raise ParamError(f"{reference}: {module!r} is not the name of a module")
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        searched = f"; searched: {os.getcwd()} and the installed packages"
+        places = f"{os.getcwd()} and the installed packages" if here else "the installed packages"
+        searched = f"; searched: {places}"
         where = searched if error.name and (module + ".").startswith(error.name + ".") else ""
         raise ParamError(f"{reference}: {error}{where}") from error
     except Exception as error:
@@ -40,9 +44,9 @@ def import_typed(module: str, reference: str) -> ModuleType:
 
 
 def _search_here() -> None:
-    """Puts the current folder on the path, unless Python was started to leave it out (``-P``)."""
+    """Puts the current folder at the end of the path, unless Python was started to leave it out (``-P``)."""
     if getattr(sys.flags, "safe_path", False):
         return
     here = os.getcwd()
     if "" not in sys.path and here not in sys.path:
-        sys.path.insert(0, here)
+        sys.path.append(here)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ludus.games import spec
 from ludus.games.match import Match
+from ludus.games.names import shown
 from ludus.gtp.expectation import NetworkReader
 from ludus.gtp.players import BotPlayer, Choice, Player, RawNetwork
 from ludus.search.text import is_search
@@ -45,7 +46,8 @@ class NetworkPlayer:
 
         trained = game_of_player(text)
         if trained is None or trained[0] != "go":
-            raise ConfigError(f"{text}: weights of {trained[0] if trained else 'no game'}; GTP plays go")
+            game = shown(trained[0]) if trained else "no game"
+            raise ConfigError(f"{text}: weights of {game}; GTP plays go")
         kept = {k: v for k, v in trained[1].items() if k in ("size", "features", "resignation")}
         self.needs: Mapping[str, str] = {"size": spec("go").params[0].default_value, **kept}
         self.name = text

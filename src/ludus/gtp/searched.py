@@ -10,6 +10,7 @@ import msgspec
 
 from ludus.games import go, registry
 from ludus.games.match import Match
+from ludus.games.names import shown
 from ludus.gtp.expectation import NetworkReader, by_playouts
 from ludus.gtp.players import Candidate, Choice, Expected, RawNetwork, Report, Restriction
 from ludus.search import RootStatistics, SearchText, Trees, parse_search
@@ -44,7 +45,8 @@ class SearchedPlayer:
 
         trained = game_of_player(weights)
         if trained is None or trained[0] != "go":
-            raise ConfigError(f"{weights}: weights of {trained[0] if trained else 'no game'}; GTP plays go")
+            game = shown(trained[0]) if trained else "no game"
+            raise ConfigError(f"{weights}: weights of {game}; GTP plays go")
         kept = {k: v for k, v in trained[1].items() if k in ("size", "features", "resignation")}
         self.needs = {"size": spec("go").params[0].default_value, **kept}
         evaluator, _ = evaluator_of(

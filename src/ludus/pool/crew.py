@@ -27,7 +27,11 @@ MAX_LOSSES = 3  # of one worker in a row without a step in between
 # What a process does to itself: one that was ended from outside while it made its games is not started again.
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 
-_RUN = "import sys; from ludus.pool.worker import main; sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))"
+# The current folder is on a worker's path only where it is on the parent's: it may be anybody's run.
+_RUN = (
+    "import sys; sys.path[:] = [p for p in sys.path if p]; from ludus.pool.worker import main; "
+    "sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))"
+)
 _QUIET = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 

@@ -24,6 +24,7 @@ from ludus.flow import GameSpec, Lineup, MatchResult, PoolStats, Slab, StepBatch
 from ludus.flow.masks import legal_choices
 from ludus.flow.slab import Array
 from ludus.games import registry
+from ludus.games.names import is_typed
 from ludus.games.seeding import match_seed
 from ludus.pool.cells import (
     BEFORE,
@@ -175,6 +176,7 @@ class ProcessPool:
         spans = [share(g.slots.start, g.slots.stop, workers, number) for g in self._groups]
         return Start(
             reference=self._game,
+            typed=is_typed(self._game),
             params=self._params,
             spec=self._spec,
             lineup=self._lineup,

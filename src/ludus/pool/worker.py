@@ -28,6 +28,7 @@ class Start(msgspec.Struct):
     """The first message. Descriptors with it: control segment, own bell, then every group's bell."""
 
     reference: str
+    typed: bool  # by a person; see ludus.games.names
     params: dict[str, str]
     spec: GameSpec  # as the parent knows it; the game made here must declare the same
     lineup: Lineup
@@ -98,6 +99,7 @@ class Worker:
     """Owns the shards of one worker process."""
 
     def __init__(self, channel: socket.socket, start: Start, descriptors: list[int]) -> None:
+        from ludus.games.names import loaded, typed
         from ludus.games.registry import maker
         from ludus.pool.cells import Cells
         from ludus.pool.shard import Plan, make_shard
@@ -114,7 +116,8 @@ class Worker:
         n = start.bell_descriptors
         bells = [Bell(descriptors[1 + n * i : 1 + n * (i + 1)]) for i in range(groups + 1)]
         self.bell, self.group_bells = bells[0], bells[1:]
-        made = maker(start.reference, start.params)
+        admitted = typed if start.typed else loaded  # by the parent, which has made the game
+        made = maker(admitted(start.reference), start.params)
         if made.spec.spec_hash != start.spec.spec_hash:
             raise ValueError(
                 f"{start.reference} declares spec {made.spec.spec_hash} in the worker and "

@@ -13,7 +13,10 @@ import torch
 from ludus import __version__
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.flow import GameSpec, MatchResult
+from ludus.games import list_games
 from ludus.games import spec as game_spec
+from ludus.games.hosted import is_hosted
+from ludus.games.names import may_load, shown
 from ludus.policies.weights import WeightsError, load_weights
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.rollouts.scripted import ScriptedActor, is_bot_file, load_bot
@@ -23,6 +26,7 @@ from ludus.storage import (
     Checkpoint,
     RunDirectory,
     RunInfo,
+    StorageError,
     is_reference,
     name_of,
     refuse_run,
@@ -33,7 +37,7 @@ from ludus.train import hardware
 from ludus.train.alphazero import AlphaZeroTrainer
 from ludus.train.alphazero_parts import AlphaZeroParts, build_alphazero
 from ludus.train.changes import in_words, record_change, run_settings
-from ludus.train.config import ParamValue, Preset, RunConfig
+from ludus.train.config import GameConfig, ParamValue, Preset, RunConfig
 from ludus.train.errors import ConfigError, Interrupted
 from ludus.train.evaluation import ALONE, EvalResult
 from ludus.train.evaluator import (
@@ -47,6 +51,7 @@ from ludus.train.evaluator import (
 from ludus.train.observer import Observer, SilentObserver
 from ludus.train.preset_file import parse_preset, to_toml
 from ludus.train.preset_game import params_text
+from ludus.train.run_game import remember, resumed_game
 from ludus.train.runner import Trainer, build_parts
 from ludus.train.sinks import default_sinks
 from ludus.train.stopping import more_budget
@@ -104,23 +109,34 @@ def start_run(preset: Preset, run_dir: Path, *, observer: Observer | None = None
     except BaseException:
         parts.close()
         raise
+    observer = observer or SilentObserver()
     with lock:
-        return _carry_out(preset, parts, run, observer or SilentObserver(), None)
+        _remember(run_dir, preset.game, preset, observer)
+        return _carry_out(preset, parts, run, observer, None)
 
 
 def resume_run(
-    run_dir: Path, *, observer: Observer | None = None, more: Callable[[Preset], Preset] | None = None
+    run_dir: Path,
+    *,
+    observer: Observer | None = None,
+    more: Callable[[Preset], Preset] | None = None,
+    game: str = "",
 ) -> RunResult:
     """Goes on with the newest whole checkpoint of ``run_dir``, or from the beginning if there is none.
 
     ``more`` may change what :data:`ludus.train.changes.RESUMABLE` names, the budget above all; later resumes
-    keep it. Raises ``RunNotFound``, ``RunBusy`` (another process trains
-    the run), ``CorruptFile`` and what :func:`start_run` raises.
+    keep it. ``game`` names the code of a game that is neither built in nor installed, where this user has not
+    started the run here (:mod:`ludus.train.run_game`).
+
+    Raises ``RunNotFound``, ``RunBusy`` (another process trains the run), ``CorruptFile`` and what
+    :func:`start_run` raises.
     """
     observer = observer or SilentObserver()
     run = RunDirectory.open(run_dir)
-    run.info()
-    before = preset = run_settings(run).preset
+    preset = run_settings(run).preset
+    _same_game(run, preset, game)
+    configured, preset = preset.game, resumed_game(run_dir, preset, game)
+    before = preset
     if more is not None:
         preset = more(preset)
     run = RunDirectory.open(run_dir, preset.run.keep_checkpoints)
@@ -137,6 +153,7 @@ def resume_run(
             raise
         if change is not None:
             observer.on_message(f"changed from now on: {in_words(change)}")
+        _remember(run_dir, configured, preset, observer)
         return _carry_out(preset, parts, run, observer, checkpoint)
 
 
@@ -152,6 +169,29 @@ def _newest(run: RunDirectory, observer: Observer) -> Checkpoint | None:
     for path in (run.metrics, run.matches):
         path.unlink(missing_ok=True)
     return None
+
+
+def _same_game(run: RunDirectory, preset: Preset, game: str) -> None:
+    """Raises ``ConfigError`` where ``game`` declares what the game of the run did not."""
+    started = run.info()
+    if not game:
+        return
+    spec, _ = resolve_spec(resumed_game(run.path, preset, game))
+    if spec.spec_hash != started.spec_hash:
+        raise ConfigError(
+            f"--game {game}: {spec.name} has spec {spec.spec_hash}; the run was started with "
+            f"{shown(started.game)}, spec {shown(started.spec_hash)}"
+        )
+
+
+def _remember(run_dir: Path, configured: GameConfig, preset: Preset, observer: Observer) -> None:
+    try:
+        remember(run_dir, configured, preset.game.name)
+    except (OSError, StorageError) as error:
+        observer.on_message(
+            f"problem: {error}; this run could not be recorded as yours, so resuming it will need "
+            f"--game {preset.game.name}"
+        )
 
 
 def _parts(preset: Preset, checkpoint: Checkpoint | None = None) -> Parts | AlphaZeroParts:
@@ -268,22 +308,37 @@ def evaluator_of(
 
 
 def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
-    """The game, and the parameters of its rules, that weights were trained on; None for a bot's name."""
+    """The game, and the parameters of its rules, that weights were trained on; None for a bot's name.
+
+    Both are what files say: the name loads built-in and installed games only.
+    """
     if is_search(text):
         text = text.rpartition(SUFFIX)[0]
     refuse_run(text)
     if not text or is_bot_file(text) or not is_reference(text):
         return None
     path = resolve_weights(text)
-    game = load_weights(path).meta.game
+    try:
+        game = load_weights(path).meta.game
+    except WeightsError as error:
+        raise ConfigError(str(error)) from error
     run = path.parent.parent.parent
     config = run / "config.toml"
     if not config.is_file():
         return game, {}
     preset = parse_preset(RunDirectory(run).config_bytes(), str(config)).preset
-    if preset.game.name.endswith(".py"):
-        game = preset.game.name
     return game, params_text(preset.game.params)
+
+
+def _installed_game(player: str, name: str) -> str:
+    """``name``, which weights gave. Raises ``ConfigError`` where a person has to name the game's code."""
+    if may_load(name) and (name in list_games() or is_hosted(name)):
+        return name
+    raise ConfigError(
+        f"{player}: weights of {shown(name)}, which is neither a built-in nor an installed game; if you "
+        "trust its code, name it yourself: --game ./my_game.py (or MODULE:NAME, or the path of a compiled "
+        "game)"
+    )
 
 
 def evaluate(
@@ -308,9 +363,9 @@ def evaluate(
     """``player`` against ``against`` over ``matches`` whole matches, seats in turn; :func:`resolve_player`.
 
     In a game of one seat ``against`` stays empty: the player's return is what counts.
-    ``game`` may stay empty where one of the two names weights of a run; its parameters are then the
-    run's unless ``params`` says otherwise. Frame skips of 0 are the player's own, or the game's default.
-    The first ``record`` matches have a replay; ``keep`` is given every match. ``random_start``,
+    ``game`` may stay empty where one of the two names weights of a built-in or installed game; its parameters
+    are then the run's unless ``params`` says otherwise. Frame skips of 0 are the player's own, or the game's
+    default. The first ``record`` matches have a replay; ``keep`` is given every match. ``random_start``,
     ``max_ticks``, ``finished``: see :func:`ludus.train.evaluator.play_matches`. After ``should_stop`` the
     result counts the matches that were over by then and says ``interrupted``.
     """
@@ -320,13 +375,14 @@ def evaluate(
     text_params = params_text(params or {})
     trained_on = game_of_player(player) or (game_of_player(against) if against else None)
     if trained_on is not None:
-        if game and game_spec(game, text_params).name != game_spec(trained_on[0], trained_on[1]).name:
-            raise ConfigError(
-                f"{player} against {against}: weights of {trained_on[0]}, the game asked for is {game}"
-            )
-        game = trained_on[0]
         if params is None:
             text_params = trained_on[1]
+        if not game:
+            game = _installed_game(player, trained_on[0])
+        elif game_spec(game, text_params).name != trained_on[0]:
+            raise ConfigError(
+                f"{player} against {against}: weights of {shown(trained_on[0])}, the game asked for is {game}"
+            )
     if not game:
         raise ConfigError(f"{player} against {against}: say which game (two bots do not tell)")
     spec = game_spec(game, text_params)

@@ -22,7 +22,8 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 class GameConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which game under which rules. ``params`` are checked against the game's own declaration.
 
-    ``params.rulebook`` may be the path of a TOML file, from here or from the preset's folder.
+    ``name`` may be the path of a game, from the preset's folder or from here. ``params.rulebook`` may be the
+    path of a TOML file, from here or from the preset's folder.
     ``randomise``: a key of the rulebook -> [low, high]; every match draws the number anew. Both are
     resolved as the preset is loaded: a run's configuration holds the lines themselves in ``params``.
     """

@@ -17,7 +17,8 @@ import msgspec
 import msgspec.inspect as mi
 
 from ludus.algorithms.appo.config import AppoConfig
-from ludus.games import rulebook
+from ludus.games import rulebook, typed
+from ludus.games.hosted import placed
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
 from ludus.train import schema
@@ -93,9 +94,10 @@ def find_preset(name: str) -> Path:
 
 
 def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> LoadedPreset:
-    """Reads and checks a preset. ``overrides``: dotted path -> text, as options give them.
+    """Reads and checks a preset that a person named.
 
-    Raises :class:`PresetError` with every mistake that was found.
+    ``overrides``: dotted path -> text, as options give them. The game that the preset names may load its code
+    (:mod:`ludus.games.names`). Raises :class:`PresetError` with every mistake that was found.
     """
     path = find_preset(name)
     source = name if Path(name).is_file() else str(path)
@@ -105,7 +107,20 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
         raise PresetError([f"{error}; this is no preset"]) from None
     except OSError as error:
         raise PresetError([f"{source}: cannot be read ({error.strerror})"]) from None
-    return _with_rulebook(parse_preset(raw, source=source, name=path.stem, overrides=overrides), path.parent)
+    loaded = parse_preset(raw, source=source, name=path.stem, overrides=overrides)
+    return _with_game(_with_rulebook(loaded, path.parent), path.parent)
+
+
+def _with_game(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
+    """The preset with its game's path made absolute, so that the run resumes from any folder.
+
+    Whoever names a preset names its game: unlike a run's ``config.toml``, it may load that code.
+    """
+    game = loaded.preset.game
+    from_preset = loaded.origins.get("game.name") == "preset"
+    name = typed(placed(game.name, folder if from_preset else Path()))
+    resolved = msgspec.structs.replace(game, name=name)
+    return msgspec.structs.replace(loaded, preset=msgspec.structs.replace(loaded.preset, game=resolved))
 
 
 def _with_rulebook(loaded: LoadedPreset, folder: Path) -> LoadedPreset:

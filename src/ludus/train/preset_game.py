@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games import list_games, spec, text_params
-from ludus.games.registry import is_python
+from ludus.games.hosted import is_hosted
+from ludus.games.names import is_installed_name
 from ludus.search.text import SUFFIX, is_search, parse_search
 from ludus.train import schema
 from ludus.train.config import ParamValue, Preset
@@ -22,7 +23,7 @@ def find_game(reference: str) -> GameSpec:
     try:
         return spec(reference)
     except ValueError as error:  # no such game, a module that cannot be loaded, or one that holds no game
-        if "/" in reference or is_python(reference) or reference in list_games():
+        if not is_installed_name(reference) or is_hosted(reference) or reference in list_games():
             raise PresetError([str(error)]) from error
         near = schema.did_you_mean(reference, list_games(), "games")
         raise PresetError([f"unknown game {reference}{near}; see: ludus games list"]) from None

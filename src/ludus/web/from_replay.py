@@ -14,28 +14,30 @@ TICKS_PER_S = {"map": 50.0, "turns": 1.0}  # what speed 1 is (ELF draws a tick i
 PACE = {"pommerman": 6.0}  # of games that are neither, in ticks a second
 
 
-def recording_of(replay: bytes, every_ticks: int = 0) -> Recording:
+def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recording:
     """Plays ``replay`` again and looks at it every ``every_ticks`` (0: as often as suits its length).
 
+    ``game``: the reference of a compiled game that is neither built in nor installed, from a person.
     Raises ``ReplayError`` (a ``ValueError``) when the bytes are no replay or do not fit the rules,
     ``ParamError`` (a ``ValueError``) when its game is not installed.
     """
     info = replays.info(replay)
+    replays.load_game(info, game)
     find(info.game)  # a game that is not there is said before anything else
-    game = spec(info.game, info.params)
+    declared = spec(info.game, info.params)
     every = every_ticks or max(1, -(-info.ticks // FRAMES))
     views = replays.frames(replay, every)
     return Recording(
         game=info.game,
-        title=f"{game.title}: {_sides(info.players, game)}",
+        title=f"{game.title}: {_sides(info.players, declared)}",
         kind=_kind(info.game, views[0]),
         seats=info.players,
         views=views,
         outcome=info.outcome if info.over else (),
         truncated=not info.over,
-        decisions=tuple(_named(d, game) for d in replays.decisions(replay)),
+        decisions=tuple(_named(d, declared) for d in replays.decisions(replay)),
         facts=_facts(info),
-        ticks_per_s=PACE.get(info.game, TICKS_PER_S["turns" if game.turn_based else "map"]),
+        ticks_per_s=PACE.get(info.game, TICKS_PER_S["turns" if declared.turn_based else "map"]),
     )
 
 

@@ -43,12 +43,13 @@ _IMPORT = re.compile(r"^import\s[^;]*?;[ \t]*\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|const|class)\b)", re.MULTILINE)
 
 
-def to_html(replay: bytes, every_ticks: int = 0) -> str:
+def to_html(replay: bytes, every_ticks: int = 0, game: str = "") -> str:
     """The page of a ``.ludus`` file. ``every_ticks`` between two looks at the match; 0 suits its length.
+    ``game``: the reference of a compiled game that is neither built in nor installed, from a person.
 
     Raises ``ReplayError`` or ``ParamError`` (both a ``ValueError``): no replay, other rules, no such game.
     """
-    return render(recording_of(replay, every_ticks))
+    return render(recording_of(replay, every_ticks, game))
 
 
 def render(recording: Recording) -> str:

@@ -61,13 +61,17 @@ class VideoError(ValueError):
     """A match that cannot be drawn, or settings outside their range."""
 
 
-def to_video(replay: bytes, out: Path, *, width: int = 720, speed: float = 4.0, seat: int = -1) -> int:
+def to_video(
+    replay: bytes, out: Path, *, width: int = 720, speed: float = 4.0, seat: int = -1, game: str = ""
+) -> int:
     """Writes the match of ``replay`` to ``out`` and returns the number of frames.
 
     ``width`` in pixels, ``speed`` in times the game's own (50 ticks a second), ``seat`` whose fog is shown
-    (-1: none). The file appears when it is whole. Raises ``VideoError`` for games without a map, settings
-    out of range and missing libraries, ``ReplayError`` for bytes that are no replay, ``OSError`` for a full
-    disk.
+    (-1: none), ``game`` as in :func:`ludus.web.replay_page.to_html`. The file appears when it is whole.
+
+    Raises ``VideoError`` for games without a map, settings out of range and missing libraries,
+    ``ReplayError`` for bytes that are no replay, ``ParamError`` for a game that is not there, ``OSError`` for
+    a full disk.
     """
     if not WIDTHS[0] <= width <= WIDTHS[1]:
         raise VideoError(f"width {width}: expected {WIDTHS[0]} to {WIDTHS[1]} pixels")
@@ -77,7 +81,7 @@ def to_video(replay: bytes, out: Path, *, width: int = 720, speed: float = 4.0, 
     info = replays.info(replay)
     if not -1 <= seat < len(info.players):
         raise VideoError(f"seat {seat}: expected -1 (no fog) to {len(info.players) - 1}")
-    probe = recording_of(replay, max(1, info.ticks))
+    probe = recording_of(replay, max(1, info.ticks), game)
     if probe.kind != "rts":
         raise VideoError(f"{info.game} has no map to draw; ludus replay to-html shows it")
     # A frame shows a whole tick, so a slow video repeats frames and a fast one leaves ticks out.
@@ -87,7 +91,7 @@ def to_video(replay: bytes, out: Path, *, width: int = 720, speed: float = 4.0, 
     if info.ticks // every * repeat > MOST_FRAMES:
         least = info.ticks * FPS / probe.ticks_per_s / MOST_FRAMES
         raise VideoError(f"speed {speed:g}: more than {MOST_FRAMES} frames; speed {least:.2g} would do")
-    recording = recording_of(replay, every)
+    recording = recording_of(replay, every, game)
     painter = _Painter(recording, libraries[1:], width, seat)
     aside = out.with_name(f".{out.name}.{os.getpid()}.part")
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,7 @@ from ludus.algorithms.alphazero.window import Window
 from ludus.flow import GameSpec, Weights
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
+from ludus.games.names import typed
 from ludus.games.searchable import searchable
 from ludus.native import core
 from ludus.policies.config import PolicyConfig
@@ -151,7 +152,7 @@ def test_what_cannot_be_counted_is_refused() -> None:
             wrong.counted,
         )
     ends = Ends.empty(1, 0)
-    for name in ("tic_tac_toe", "tests.unit.pool.hosted_games:Duel"):
+    for name in ("tic_tac_toe", typed("tests.unit.pool.hosted_games:Duel")):
         reference, module = searchable(name)
         with pytest.raises(SearchError, match="does not count who owns what"):
             module.read_ends(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ludus.games import check_game, spec
+from ludus.games.names import typed
 from ludus.games.registry import maker
 from ludus.native import ParamError, core
 
@@ -19,8 +20,8 @@ HERE = {
     "gymnasium/Taxi-v4": "gymnasium",
     "gymnasium/Pendulum-v1": "gymnasium",
     "gymnasium/Blackjack-v1": "gymnasium",
-    f"pettingzoo/{ENVS}": "pettingzoo",
-    f"dm_env/{ENVS}:Countdown": "dm_env",
+    typed(f"pettingzoo/{ENVS}"): "pettingzoo",
+    typed(f"dm_env/{ENVS}:Countdown"): "dm_env",
     "atari/Pong": "ale_py",
     "openspiel/connect_four": "pyspiel",
     "openspiel/kuhn_poker": "pyspiel",
@@ -252,7 +253,7 @@ def test_what_is_not_there_is_named(game: str, message: str) -> None:
         ).split(":")[0]
     )
     with pytest.raises(ParamError, match=message):
-        spec(game)
+        spec(typed(game))
 
 
 def test_an_environment_that_lacks_a_library_says_how_to_get_it(
@@ -275,7 +276,7 @@ def test_an_environment_that_lacks_a_library_says_how_to_get_it(
 
 
 def test_the_check_finds_what_is_wrong() -> None:
-    game = "tests/unit/pool/hosted_games.py"
+    game = typed("tests/unit/pool/hosted_games.py")
     expected = {
         "nan": ("observations_in_range", "tensor numbers: holds values that are not finite"),
         "shape": ("plays", "observe() raised ValueError"),

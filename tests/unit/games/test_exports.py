@@ -18,10 +18,12 @@ from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, see
 from ludus.games.exports.gymnasium import LudusEnv, LudusVectorEnv  # noqa: E402
 from ludus.games.exports.pettingzoo import env, parallel_env  # noqa: E402
 from ludus.games.exports.register import register_all  # noqa: E402
+from ludus.games.names import typed  # noqa: E402
 
+DUEL = typed("tests.unit.pool.hosted_games:Duel")
 GAMES = str(Path(__file__).parent.parent / "pool" / "hosted_games.py")
 NATIVE = ("tic_tac_toe", "minirts", "connect_four")
-PYTHON = ("gymnasium/CartPole-v1", "gymnasium/Pendulum-v1", "tests.unit.pool.hosted_games:Duel")
+PYTHON = ("gymnasium/CartPole-v1", "gymnasium/Pendulum-v1", DUEL)
 
 
 @pytest.mark.parametrize("game", [*NATIVE, *PYTHON])
@@ -34,7 +36,7 @@ def test_gymnasiums_own_check(game: str) -> None:
     made.close()
 
 
-@pytest.mark.parametrize("game", [*NATIVE, "tests.unit.pool.hosted_games:Duel"])
+@pytest.mark.parametrize("game", [*NATIVE, DUEL])
 def test_pettingzoos_own_checks(game: str) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ludus.games import check_game, hosted
+from ludus.games.names import typed
 from ludus.train.api import evaluate, start_run
 from ludus.train.preset_file import load_preset
 from ludus.train.preset_game import check_game as check_preset
@@ -24,7 +25,7 @@ def test_the_game_of_the_guide_is_checked_trained_and_rated(
     python = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     Path("nim.py").write_text(python[0])
     Path("nim.toml").write_text(re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[0])
-    report = check_game("./nim.py", {"heap": 9}, matches=10)
+    report = check_game(typed("./nim.py"), {"heap": 9}, matches=10)
     assert not [f for f in report.findings if not f.passed]
 
     options = {

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ludus.games import find, list_games, spec, text_params
+from ludus.games.names import typed
 from ludus.native import ParamError, core
 
 
@@ -48,21 +49,21 @@ def test_what_is_wrong_is_named_with_the_nearest_valid_name(
     game: str, params: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ParamError) as error:
-        spec(game, params)
+        spec(typed(game), params)
     assert message in str(error.value)
     assert isinstance(error.value, ValueError)
 
 
 def test_a_folder_without_a_module_says_how_to_build_one(tmp_path: Path) -> None:
     with pytest.raises(ParamError, match="build it: cmake -S"):
-        find(str(tmp_path))
+        find(typed(str(tmp_path)))
 
 
 def test_a_file_that_is_no_module_is_refused(tmp_path: Path) -> None:
     bad = tmp_path / "bad.so"
     bad.write_bytes(b"not a library")
     with pytest.raises(ParamError, match=r"bad\.so"):
-        find(str(bad))
+        find(typed(str(bad)))
 
 
 def test_parameters_become_text() -> None:

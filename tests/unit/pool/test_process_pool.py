@@ -16,15 +16,16 @@ import numpy as np
 import pytest
 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab, StepBatch
+from ludus.games.names import typed
 from ludus.games.seeding import match_seed
 from ludus.native import ParamError
 from ludus.pool import MatchError, PoolError
 from ludus.pool.process import ProcessPool
 
 GAMES = Path(__file__).parent / "hosted_games.py"
-WALK = str(GAMES)
-DUEL = "tests.unit.pool.hosted_games:Duel"
-WAGES = "tests.unit.pool.hosted_games:Wages"
+WALK = typed(str(GAMES))
+DUEL = typed("tests.unit.pool.hosted_games:Duel")
+WAGES = typed("tests.unit.pool.hosted_games:Wages")
 ONE = Lineup((SeatPlan((Controller(policy=0),)),))
 TWO = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(policy=1),))))
 Act = Callable[[StepBatch], None]

@@ -10,14 +10,15 @@ import pytest
 from ludus.cli.__main__ import main
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab, StepBatch
 from ludus.games import replays
+from ludus.games.names import UnknownGame, typed
 from ludus.games.registry import maker
 from ludus.games.seeding import match_seed
 from ludus.games.tape import Tape
 from ludus.native import ReplayError, core
 from ludus.pool.process import ProcessPool
 
-WALK = str(Path(__file__).parent / "hosted_games.py")
-DUEL = "tests.unit.pool.hosted_games:Duel"
+WALK = typed(str(Path(__file__).parent / "hosted_games.py"))
+DUEL = typed("tests.unit.pool.hosted_games:Duel")
 ONE = Lineup((SeatPlan((Controller(policy=0, name="walker"),)),))
 TWO = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(policy=1, name="b"),))))
 
@@ -164,8 +165,8 @@ def test_a_replay_never_decides_which_code_is_run() -> None:
             reproduced=0,
         )
 
-    for game in ("tests.unit.pool.hosted_games:Duel", "gymnasium/os:system", "pettingzoo/antigravity"):
-        with pytest.raises(ReplayError, match="say which with --game"):
+    for game in ("tests.unit.pool.hosted_games:Walk", "gymnasium/os:system", "pettingzoo/antigravity"):
+        with pytest.raises(UnknownGame, match="say which with --game"):
             replays.verify(named(game))
     with pytest.raises(ReplayError, match="recorded for walk, not duel"):
         replays.verify(named("walk"), DUEL)

@@ -10,6 +10,7 @@ import pytest
 
 from ludus.flow import GameSpec
 from ludus.games import spec as game_spec
+from ludus.games.names import typed
 from ludus.games.registry import maker
 from ludus.games.searchable import HostedGames, searchable
 from ludus.native import GameError, ParamError, SearchableGames, core
@@ -210,7 +211,7 @@ def test_self_play_gives_the_same_matches_and_their_positions_are_found_again() 
         ("openspiel/kuhn_poker", "hidden information"),
         ("openspiel/backgammon", "chance"),
         ("openspiel/goofspiel", "at the same time"),
-        ("tests.unit.pool.hosted_games:Duel", r"Duel has no clone\(\)"),
+        (typed("tests.unit.pool.hosted_games:Duel"), r"Duel has no clone\(\)"),
     ],
 )
 def test_games_that_cannot_be_searched_are_refused(game: str, why: str) -> None:

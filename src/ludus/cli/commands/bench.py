@@ -11,7 +11,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
-from ludus.cli.params import check_bot, game_spec, read_params
+from ludus.cli.params import check_bot, game_spec, read_params, typed
 
 if TYPE_CHECKING:
     from ludus.flow.spec import GameSpec
@@ -46,7 +46,7 @@ class BenchSim(msgspec.Struct, frozen=True):
         from ludus.games.simulate import bench_sim
 
         params = read_params(self.param, self.game)
-        spec = game_spec(self.game, params)
+        spec = game_spec(typed(self.game), params)
         bots = self._bots(spec)
         threads = self.threads or usable_processors()
         skip = [self.frame_skip] if self.frame_skip else []

@@ -10,7 +10,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, INTERRUPTED, CommandError
-from ludus.cli.params import game_spec, read_params
+from ludus.cli.params import game_spec, read_params, typed
 
 if TYPE_CHECKING:
     from ludus.flow.match import MatchResult
@@ -55,7 +55,7 @@ class Eval(msgspec.Struct, frozen=True):
     def run(self) -> int:
         params = read_params(self.param, self.game)
         if self.game:
-            game_spec(self.game, params)
+            game_spec(typed(self.game), params)
         from ludus.cli import results
         from ludus.cli.progress import Progress
         from ludus.games.replays import info

@@ -57,9 +57,9 @@ class GamesShow(msgspec.Struct, frozen=True):
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
-        from ludus.cli.params import game_spec, read_params
+        from ludus.cli.params import game_spec, read_params, typed
 
-        spec = game_spec(self.game, read_params(self.param, self.game))
+        spec = game_spec(typed(self.game), read_params(self.param, self.game))
         if self.json:
             console.document({**msgspec.to_builtins(spec), "spec_hash": spec.spec_hash})
         else:
@@ -84,7 +84,7 @@ class GamesCheck(msgspec.Struct, frozen=True):
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
-        from ludus.cli.params import game_spec, read_params
+        from ludus.cli.params import game_spec, read_params, typed
         from ludus.games import check_game, rulebook
 
         game, params = self.game, read_params(self.param, self.game)
@@ -94,7 +94,7 @@ class GamesCheck(msgspec.Struct, frozen=True):
             except ValueError as error:
                 raise CheckError(str(error)) from None
             game = rulebook.GAME
-        spec = game_spec(game, params)
+        spec = game_spec(typed(game), params)
         report = check_game(game, params, matches=self.matches, seed=self.seed)
         if self.json:
             document = {**msgspec.to_builtins(report), "passed": report.passed}

@@ -9,7 +9,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, INTERRUPTED
-from ludus.cli.params import game_spec, read_params
+from ludus.cli.params import game_spec, read_params, typed
 
 if TYPE_CHECKING:
     from ludus.train.evaluation import EvalResult
@@ -51,7 +51,7 @@ class Rate(msgspec.Struct, frozen=True):
     def run(self) -> int:
         params = read_params(self.param, self.game)
         if self.game:
-            game_spec(self.game, params)
+            game_spec(typed(self.game), params)
         from ludus.cli import results
         from ludus.cli.progress import Progress
         from ludus.train.tournament import pairings, tournament

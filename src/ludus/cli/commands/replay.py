@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 64 << 20
 FILE = positional("a recorded match (.ludus)", "FILE")
 JSON = option("one JSON document on stdout")
+GAME = option("the code of a game that is neither built in nor installed (./my_game.py)", "GAME")
 
 
 def read_replay(name: str) -> bytes:
@@ -97,30 +98,35 @@ def passed_over(name: str) -> str:
 
 
 class ReplayVerify(msgspec.Struct, frozen=True):
-    """Plays recorded matches again and compares every hash. Exit code 3 if one comes out otherwise.
+    """Plays recorded matches again and compares every hash. Exit code 3 if one comes out otherwise, 2 if all
+    that is wrong is that a game is not there.
 
     Files that are no replays (pages, videos) are named and skipped."""
 
     files: Annotated[tuple[str, ...], FILE]
-    game: Annotated[str, option("where a game of your own is, for its replays (./my_game.py)", "GAME")] = ""
+    game: Annotated[str, GAME] = ""
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        from ludus.cli.params import typed
         from ludus.games import replays
+        from ludus.games.names import UnknownGame
 
         rows: list[dict[str, object]] = []
         skipped: dict[str, str] = {}
+        unknown = 0  # of games that are not here, or that --game has to name
         for name in self.files:
             if why := passed_over(name):
                 skipped[name] = why
                 continue
             data = read_replay(name)
             try:
-                check = replays.verify(data, self.game)
+                check = replays.verify(data, typed(self.game))
                 rows.append({"file": name, **msgspec.to_builtins(check)})
-            except ValueError as error:  # not a replay, damaged, or of another version of the game
+            except ValueError as error:  # not a replay, damaged, of another version, or of no game here
                 row = {"file": name, "same": False, "ticks": 0, "last_same": 0, "difference": str(error)}
                 rows.append(row)
+                unknown += isinstance(error, UnknownGame)
         for name, why in skipped.items():
             console.note(f"{name}: {why}")
         if not rows:
@@ -132,6 +138,10 @@ class ReplayVerify(msgspec.Struct, frozen=True):
                 good = f"plays out the same, {row['ticks']} ticks"
                 console.result(f"{row['file']}: {good if row['same'] else row['difference']}")
         wrong = [str(row["file"]) for row in rows if not row["same"]]
+        if unknown and unknown == len(wrong):
+            raise UserError(
+                f"{unknown} of {len(rows)} replays are of games that are not loaded; see --game GAME"
+            )
         if wrong:
             raise CheckError(f"{len(wrong)} of {len(rows)} replays do not verify: {', '.join(wrong)}")
         return DONE
@@ -142,9 +152,11 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
 
     file: Annotated[str, FILE]
     out: Annotated[str, option("where to write (default: beside the replay, .html)", "FILE")] = ""
+    game: Annotated[str, GAME] = ""
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        from ludus.cli.params import typed
         from ludus.web.replay_page import to_html
 
         data = read_replay(self.file)
@@ -152,7 +164,7 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
         if out.resolve() == Path(self.file).resolve():
             raise UserError(f"{out}: would overwrite the replay; choose another name with --out")
         try:
-            page = to_html(data)
+            page = to_html(data, game=typed(self.game))
         except ValueError as error:
             raise UserError(f"{self.file}: {error}") from None
         write_whole(out, page.encode())
@@ -168,12 +180,14 @@ class ReplayToVideo(msgspec.Struct, frozen=True):
 
     file: Annotated[str, FILE]
     out: Annotated[str, option("where to write (default: beside the replay, .mp4)", "FILE")] = ""
+    game: Annotated[str, GAME] = ""
     width: Annotated[int, option("pixels across")] = 720
     speed: Annotated[float, option("times the game's own speed of 50 ticks a second")] = 4.0
     seat: Annotated[int, option("whose fog of war is shown; -1: the whole map")] = -1
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        from ludus.cli.params import typed
         from ludus.web.video import FPS, to_video
 
         data = read_replay(self.file)
@@ -181,7 +195,9 @@ class ReplayToVideo(msgspec.Struct, frozen=True):
         if out.resolve() == Path(self.file).resolve():
             raise UserError(f"{out}: would overwrite the replay; choose another name with --out")
         try:
-            frames = to_video(data, out, width=self.width, speed=self.speed, seat=self.seat)
+            frames = to_video(
+                data, out, width=self.width, speed=self.speed, seat=self.seat, game=typed(self.game)
+            )
         except ValueError as error:
             raise UserError(f"{self.file}: {error}") from None
         except OSError as error:

@@ -9,7 +9,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE
-from ludus.cli.params import game_spec, read_params
+from ludus.cli.params import game_spec, read_params, typed
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 16)]
 Natural = Annotated[int, msgspec.Meta(ge=0, le=1 << 16)]
@@ -34,7 +34,7 @@ class Bench(msgspec.Struct, frozen=True):
 
     def run(self) -> int:
         params = read_params(self.param)
-        game_spec(self.game, params)
+        game_spec(typed(self.game), params)
         from ludus.games import text_params
         from ludus.train.bench_search import bench_search
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,10 +13,12 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
+from ludus.games.names import is_installed_name
 from ludus.train.changes import RESUMABLE, options, run_settings
 from ludus.train.config import Preset
 from ludus.train.preset_file import Explained, LoadedPreset, explain, load_preset, to_toml
 from ludus.train.preset_game import check_game, effective_params
+from ludus.train.run_game import resumed_game
 
 if TYPE_CHECKING:
     from ludus.train.api import RunResult
@@ -60,7 +63,7 @@ class Train(msgspec.Struct, frozen=True):
 
         with make_view(self.quiet) as view:
             result = start_run(loaded.preset, run_dir, observer=view)
-        tell(result, self.json)
+        tell(result, loaded.preset.game.name, self.json)
         return DONE
 
 
@@ -68,9 +71,11 @@ class Resume(msgspec.Struct, frozen=True):
     """Goes on with a run from its newest whole checkpoint.
 
     A new budget may be given, which later resumes keep: --run.max-minutes 30, --run.max-steps 5e6,
-    --run.target 0.7; so may --run.threads 8. RUN/changes.jsonl records it."""
+    --run.target 0.7; so may --run.threads 8. RUN/changes.jsonl records it. The code of a game that is neither
+    built in nor installed is loaded if you started the run here, or named by --game."""
 
     directory: Annotated[str, positional("a run directory", "RUN")]
+    game: Annotated[str, option("the code of the run's game, where the run is not your own", "GAME")] = ""
     quiet: Annotated[bool, QUIET] = False
     json: Annotated[bool, JSON] = False
     overrides: dict[str, str] = {}
@@ -87,6 +92,8 @@ class Resume(msgspec.Struct, frozen=True):
         from ludus.storage.rundir import RunDirectory
 
         loaded = run_settings(RunDirectory(run_dir), self.overrides)
+        preset = resumed_game(run_dir, loaded.preset, self.game)
+        loaded = msgspec.structs.replace(loaded, preset=preset)
         check_game(loaded)
 
         from ludus.cli.live import make_view
@@ -96,8 +103,10 @@ class Resume(msgspec.Struct, frozen=True):
             return loaded.preset
 
         with make_view(self.quiet) as view:
-            result = resume_run(run_dir, observer=view, more=changed if self.overrides else None)
-        tell(result, self.json)
+            result = resume_run(
+                run_dir, observer=view, more=changed if self.overrides else None, game=self.game
+            )
+        tell(result, loaded.preset.game.name, self.json)
         return DONE
 
 
@@ -118,8 +127,8 @@ def print_explained(loaded: LoadedPreset, params: dict[str, str | int | float | 
         console.result(to_toml(whole.preset, {s.path: s.origin for s in settings}).rstrip())
 
 
-def tell(result: RunResult, as_json: bool) -> None:
-    """How the run ended, and what to do next."""
+def tell(result: RunResult, game: str, as_json: bool) -> None:
+    """How the run ended, and what to do next. ``game``: the reference by which its game was loaded."""
     if as_json:
         console.document(result)
         return
@@ -141,7 +150,8 @@ def tell(result: RunResult, as_json: bool) -> None:
     against = " --against random"
     if result.final:
         against = "" if result.final[0].alone else f" --against {result.final[0].against}"
-    console.result(f"  ludus eval {result.run}@best{against} --matches 1000")
+    named = "" if is_installed_name(game) else f" --game {shlex.quote(game)}"
+    console.result(f"  ludus eval {result.run}@best{against}{named} --matches 1000")
     from ludus.cli.commands.replay import read_replay
     from ludus.games.replays import info
 

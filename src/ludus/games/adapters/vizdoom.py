@@ -173,7 +173,7 @@ class VizdoomMaker:
             heads = [HeadSpec(b, 2, labels=("off", "on")) for b in buttons]
         tics = self.match_tics if self.players > 1 else game.get_episode_timeout() or 1 << 30
         self.spec: GameSpec = declare(
-            f"vizdoom/{name}",
+            f"vizdoom/./{self._config.name}" if name.endswith(".cfg") else f"vizdoom/{name}",
             title=f"{self._config.stem} of ViZDoom",
             observation=seen,
             heads=heads,
