@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
+from ludus.games import typed
 from ludus.games.exports.values import Face, SpecFace, mask_rows
 from ludus.games.match import ParamError
 from ludus.games.registry import BUILT_IN, maker
@@ -134,7 +135,7 @@ def load_policy(
         network = build_policy(weights, "cpu")
     except WeightsError as error:
         raise ConfigError(str(error)) from error
-    face = _face(reference, weights, game, params)
+    face = _face(reference, weights, typed(game), params)
     return LoadedPolicy(network, weights.meta, face, seed=seed, deterministic=deterministic)
 
 

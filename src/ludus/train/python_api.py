@@ -1,6 +1,7 @@
 """The functions of ``import ludus`` that start something: train, resume, evaluate, search, make_pool.
 
-References given to them come from the program that calls, so they may name games of the user's own.
+References given to them come from the program that calls, so they may name games of the user's own
+(:func:`ludus.games.typed`). A program that passes on what it read from somebody's file gives that right away.
 """
 
 from __future__ import annotations
@@ -9,7 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from ludus.flow.match import Lineup
+from ludus.games import typed
+from ludus.games.hosted import placed
 from ludus.search.text import SUFFIX, is_search, parse_search
 from ludus.train.config import ParamValue, Preset
 from ludus.train.errors import ConfigError
@@ -58,7 +63,8 @@ def train(
             raise ConfigError(
                 "settings: only with a preset's name or file; replace fields of a Preset instead"
             )
-        chosen, name = preset, preset.game.name.rpartition("/")[2]
+        game = msgspec.structs.replace(preset.game, name=typed(placed(preset.game.name, Path())))
+        chosen, name = msgspec.structs.replace(preset, game=game), Path(game.name).stem
     else:
         loaded = load_preset(str(preset), {k: _option(v) for k, v in (settings or {}).items()})
         check_game(loaded)
@@ -74,19 +80,21 @@ def _option(value: Setting) -> str:
     return str(value) if isinstance(value, (str, int, float)) else ",".join(map(str, value))
 
 
-def resume(run_dir: str | Path, *, observer: Observer | None = None) -> RunResult:
+def resume(run_dir: str | Path, *, observer: Observer | None = None, game: str = "") -> RunResult:
     """Goes on with a run from its newest whole checkpoint.
 
     Args:
         run_dir: A run directory.
         observer: Receives progress while the run goes on (default: none).
+        game: The code of a game that is neither built in nor installed, for a run that this user did not
+            start here.
 
     Raises:
         RunNotFound, CorruptFile: No such run, or none that can be read; else as :func:`train`.
     """
     from ludus.train.api import resume_run
 
-    return resume_run(Path(run_dir), observer=observer)
+    return resume_run(Path(run_dir), observer=observer, game=game)
 
 
 def evaluate(
@@ -106,7 +114,7 @@ def evaluate(
         player: A bot, ``random``, ``RUN@best|last|VERSION``, a weights file, any of these weights with
             ``+search:VISITS``, or ``mcts:VISITS``.
         against: The same; empty in games of one seat.
-        game: The game; may stay empty where one of the two names weights.
+        game: The game; may stay empty where one of the two names weights of a built-in or installed game.
         params: Parameters of the game (default: the run's).
         greedy: The likeliest choices of networks instead of drawn ones.
         threads: Threads or processes that play (0: the calling thread).
@@ -122,7 +130,7 @@ def evaluate(
     return play(
         player,
         against,
-        game=game,
+        game=typed(game),
         params=params,
         matches=matches,
         seed=seed,
@@ -162,7 +170,7 @@ def make_pool(
     from ludus.pool.factory import make_pool as make
 
     return make(
-        game,
+        typed(game),
         params or {},
         lineup,
         matches=matches,

@@ -31,6 +31,7 @@ from ludus.games.exports.spaces import (
     possible_of,
     within,
 )
+from ludus.games.names import typed
 
 Observation = dict[str, Array]
 RENDER_MODES = ("rgb_array",)
@@ -160,7 +161,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         **params: object,
     ) -> None:
         self.render_mode = _check_render_mode(render_mode)
-        name, native = registry.find(game)
+        name, native = registry.find(typed(game))
         self._spec = registry.spec(game, params)
         spec = self._spec
         bots = [b.name for b in spec.bots]

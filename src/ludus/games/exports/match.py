@@ -12,6 +12,7 @@ from ludus.flow import GameSpec, Slab, TensorSpec
 from ludus.flow.masks import legal_choices
 from ludus.flow.slab import Array
 from ludus.games import registry
+from ludus.games.names import typed
 from ludus.native import ParamError, core
 
 Decisions = npt.NDArray[np.int32]
@@ -74,7 +75,7 @@ def make_match(
     Raises:
         ParamError: Unknown game, parameter, value or opponent.
     """
-    if registry.is_python(game):
+    if registry.is_python(typed(game)):  # named by the program that makes the environment
         given = {**(params or {}), **({"frame_skip": frame_skip} if frame_skip else {})}
         return PythonMatch(game, given, seats, opponent or RANDOM)
     return NativeMatch(game, params or {}, seats, opponent, frame_skip)
