@@ -30,7 +30,7 @@ from ludus.storage import RunDirectory, read_jsonl
 from ludus.train import alphazero, alphazero_parts, async_rounds, wiring
 from ludus.train.api import start_run
 from ludus.train.config import Preset
-from ludus.train.errors import ConfigError
+from ludus.train.errors import ConfigError, EndlessMatch
 from ludus.train.observer import SilentObserver
 from ludus.train.opponents import build_lineup
 from ludus.train.preset_game import params_text
@@ -132,6 +132,14 @@ def resigning(preset: Preset) -> object:
         for name, value in (("ENOUGH", 5), ("STEP", 2.0), ("HIGHEST", 1.0)):
             patch.setattr(alphazero_parts, f"RESIGN_{name}", value)
         return run(preset)
+
+
+def ending(preset: Preset) -> object:
+    """How a whole run ends, by an error of its matches too."""
+    try:
+        return run(preset)
+    except EndlessMatch as error:
+        return str(error)
 
 
 def files(preset: Preset) -> object:
