@@ -263,7 +263,7 @@ EVALUATION = {
     "against": Seen("perfect"),
     "greedy": Seen("true", under={"evaluation.final_matches": "20"}),
     "visits": Seen("2", base=SELF),
-    "max_ticks": Seen("1", probes.ending),
+    "max_ticks": Seen("10", probes.ending, RTS),
 }
 
 RUN = {
