@@ -1,0 +1,96 @@
+"""docs/reference/metrics.md has every key that runs and commands write, and no key that none writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+import ludus
+from ludus.cli.__main__ import main
+from ludus.storage import read_jsonl
+from tests.unit.train.runs import small_preset
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
+FILES = ("metrics", "events", "matches", "results")
+
+#: Objects whose keys are names of players, of parameters, or lags: the page has them once, in capitals.
+NAMED = {"lag": "N", "outcomes": "OPPONENT", "win_rate": "OPPONENT"}
+#: The entries of an evaluation have a table of their own, that of `ludus eval`.
+RESULT = "results[].KEY"
+#: Only in runs that a test of seconds does not make.
+RARE = {"loss.ownership_loss", "loss.score_loss", "loss.counted"}
+
+CELL = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
+
+
+def documented(file: str) -> set[str]:
+    """Keys in the first column of the tables of ``file``'s section."""
+    section = re.search(rf"^## `{file}\.jsonl`\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    assert section is not None, f"{PAGE}: no section of {file}.jsonl"
+    return set(CELL.findall(section[1]))
+
+
+def keys(row: Mapping[str, object]) -> Iterator[str]:
+    """The keys of a row as the page writes them."""
+    for key, value in row.items():
+        if key in NAMED and isinstance(value, dict):
+            yield from [f"{key}.{NAMED[key]}"] if value else []
+        elif isinstance(value, dict) and key != "params":
+            yield from (f"{key}.{inner}" for inner in value)
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            for inner in value[0]:
+                yield f"{key}[].{inner}"
+        else:
+            yield key
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    """Keys by file, of two runs and of the commands that rate their weights."""
+    folder = tmp_path_factory.mktemp("runs")
+    small = {"run__max_steps": 700, "evaluation__matches": 4, "evaluation__final_matches": 4}
+    ludus.train(small_preset(**small), folder / "appo")
+    settings: dict[str, str | int | float | bool] = {
+        "search.visits": 8,
+        "algorithm.round_positions": 150,
+        "algorithm.window_games_min": 30,
+        "algorithm.gate": True,
+        "algorithm.gate_matches": 4,
+        "evaluation.visits": 4,
+        "evaluation.final_matches": 4,
+        "run.max_steps": 450,
+    }
+    ludus.train("tic_tac_toe-alphazero", folder / "alphazero", settings=settings)
+    ludus.resume(folder / "alphazero")
+    weights = f"{folder / 'appo'}@best"
+    assert main(["eval", weights, "--against", "random", "--matches", "4", "--json"]) == 0
+    assert main(["rate", weights, "random", "--matches", "4", "--json"]) == 0
+    rows = {
+        file: [row for path in folder.glob(f"*/{file}.jsonl") for row in read_jsonl(path)] for file in FILES
+    }
+    assert all(rows.values())
+    return {file: {key for row in rows[file] for key in keys(row)} for file in FILES}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_written_key_is_on_the_page(file: str, written: dict[str, set[str]]) -> None:
+    page = documented(file)
+    found = written[file]
+    if file == "metrics":
+        assert RESULT in page
+        found = {key.removeprefix("results[].") for key in found}
+    elif file == "results":  # the keys of `eval` are the table "A result"
+        page |= documented("metrics")
+    assert not found - page
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_key_on_the_page_is_written(file: str, written: dict[str, set[str]]) -> None:
+    found = {key.removeprefix("results[].") for key in written[file]}
+    stale = documented(file) - found - RARE - {RESULT, "KEY"}
+    if file == "events":  # written by a run that failed or met a problem
+        stale -= {"text"}
+    assert not stale
