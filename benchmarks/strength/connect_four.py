@@ -27,7 +27,7 @@ from ludus.games import spec as game_spec
 from ludus.games.connect_four import BANDS, FULL, Solver, random_positions
 from ludus.ratings import wilson_interval
 from ludus.search import SearchPlayer, SearchText, parse_search
-from ludus.train.api import evaluator_of, game_of_player
+from ludus.train.players import evaluator_of, game_of_player
 
 
 def _chance(scores: list[int]) -> float:

@@ -18,7 +18,7 @@ import msgspec
 from ludus.games import spec as game_spec
 from ludus.search import SearchConfig, Trees
 from ludus.storage import RunDirectory
-from ludus.train.api import evaluator_of, game_of_player
+from ludus.train.players import evaluator_of, game_of_player
 
 
 class _State(msgspec.Struct):

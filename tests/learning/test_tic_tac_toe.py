@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ludus.train.api import evaluate, start_run
+from ludus.train.api import start_run
+from ludus.train.players import evaluate
 from ludus.train.preset_file import load_preset
 
 

@@ -21,6 +21,8 @@ COMMANDS: dict[str, Entry] = {
     "games show": Entry("games:GamesShow", "a game's parameters, bots, observations and actions"),
     "games check": Entry("games:GamesCheck", "whether a game keeps the contract"),
     "games schema": Entry("games:GamesSchema", "the JSON schema of rulebooks, for editors"),
+    "presets list": Entry("presets:PresetsList", "the presets that come with ludus"),
+    "presets show": Entry("presets:PresetsShow", "the file of a preset"),
     "train": Entry("train:Train", "train a policy as a preset says"),
     "resume": Entry("train:Resume", "go on with a run that was interrupted"),
     "eval": Entry("evaluate:Eval", "one player against another, with confidence intervals"),

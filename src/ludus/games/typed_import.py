@@ -9,18 +9,20 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from types import ModuleType
 
 from ludus.games.names import is_typed
 from ludus.native import ParamError
 
 
-def import_typed(module: str, reference: str) -> ModuleType:
+def import_typed(module: str, reference: str, install: Callable[[str], str] | None = None) -> ModuleType:
     """The module, installed or, where a person gave ``reference``, in the current folder.
 
     Args:
         module: Its dotted name.
         reference: The game's whole reference; an error begins with it.
+        install: From the name of a module that is missing to what brings it ("" = unknown).
 
     Raises:
         ParamError: No such module, or its code raised.
@@ -33,6 +35,9 @@ def import_typed(module: str, reference: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
+        needed = install(error.name or "") if install is not None else ""
+        if needed:
+            raise ParamError(f"{reference}: {error}; install it: pip install '{needed}'") from error
         places = f"{os.getcwd()} and the installed packages" if here else "the installed packages"
         searched = f"; searched: {places}"
         where = searched if error.name and (module + ".").startswith(error.name + ".") else ""

@@ -42,7 +42,7 @@ class NetworkPlayer:
 
     def __init__(self, text: str, params: Mapping[str, str], seed: int, greedy: bool) -> None:
         from ludus.rollouts.network_actor import NetworkActor
-        from ludus.train.api import game_of_player, resolve_player
+        from ludus.train.players import game_of_player, resolve_player
 
         trained = game_of_player(text)
         if trained is None or trained[0] != "go":

@@ -41,7 +41,7 @@ class SearchedPlayer:
 
     def _load(self, weights: str, params: Mapping[str, str]) -> None:
         from ludus.games import spec
-        from ludus.train.api import evaluator_of, game_of_player
+        from ludus.train.players import evaluator_of, game_of_player
 
         trained = game_of_player(weights)
         if trained is None or trained[0] != "go":

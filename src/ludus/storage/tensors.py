@@ -6,8 +6,6 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import load, save
 
 from ludus.flow.slab import Array
 from ludus.flow.weights import Weights, WeightsMeta
@@ -20,12 +18,16 @@ MAX_META_BYTES = 4 << 20
 
 def encode_tensors(tensors: dict[str, Array], metadata: dict[str, str] | None = None) -> bytes:
     """Bytes of a safetensors file. Arrays are made contiguous; scalars keep shape ``()``."""
+    from safetensors.numpy import save  # here and below: an installation without training has no safetensors
+
     whole = {name: np.ascontiguousarray(a).reshape(a.shape) for name, a in sorted(tensors.items())}
     return save(whole, metadata)
 
 
 def decode_file(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
     """Tensors and metadata of a safetensors file. Raises ``RunNotFound`` or ``CorruptFile``."""
+    from safetensors import SafetensorError, safe_open
+
     if not path.is_file():
         raise RunNotFound(f"{path}: no such file")
     size = path.stat().st_size
@@ -42,6 +44,9 @@ def decode_file(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
 
 def decode_tensors(data: bytes, name: str) -> dict[str, Array]:
     """Tensors of a safetensors file's bytes. Raises ``CorruptFile``, which calls them ``name``."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
     try:
         tensors: dict[str, Array] = load(data)
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -46,10 +46,10 @@ from ludus.train.evaluator import RANDOM
 from ludus.train.gate import Judge
 from ludus.train.observer import Observer, Timing, UpdateMetrics
 from ludus.train.referee import Referee
+from ludus.train.seeds import derive_seed
 from ludus.train.self_play import SelfPlayTimes, Workers
 from ludus.train.sinks import Sink
 from ludus.train.stopping import minutes_left
-from ludus.train.wiring import derive_seed
 from ludus.train.wiring import network_of as network_of_weights
 
 BLOCK = 1 << 15  # positions that are led to at once

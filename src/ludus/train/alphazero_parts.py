@@ -27,8 +27,9 @@ from ludus.train.config import Preset
 from ludus.train.errors import ConfigError, RunFailed
 from ludus.train.hardware import device_name, precision_name, thread_count
 from ludus.train.preset_game import ends_problems
+from ludus.train.seeds import SEED_NETWORK, SEED_POOL, derive_seed
 from ludus.train.stopping import Budget
-from ludus.train.wiring import SEED_NETWORK, SEED_POOL, derive_seed, resolve_spec
+from ludus.train.wiring import resolve_spec
 
 SCHEMA = 1
 SESSION_SHIFT = 40  # matches of one process are numbered from session << 40

@@ -33,7 +33,8 @@ from ludus.train.errors import ConfigError
 from ludus.train.gang import Gang
 from ludus.train.hardware import pool_thread_count
 from ludus.train.rounds import Round, Rounds
-from ludus.train.wiring import SEED_POOL, Parts, acting_copy, build, derive_seed
+from ludus.train.seeds import SEED_POOL, derive_seed
+from ludus.train.wiring import Parts, acting_copy, build
 
 TURNS = 4
 WARM_ROUNDS = 3

@@ -13,11 +13,9 @@ from ludus.flow import Controller, GameSpec, MatchResult, SeatPlan
 from ludus.games import replays
 from ludus.games.python_game import ENOUGH_TICKS
 from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
-from ludus.policies.distribution import Heads
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
 from ludus.rollouts import Actor, Collector
-from ludus.rollouts.network_actor import RandomActor
 from ludus.search import Evaluator, SearchText, parse_search
 from ludus.search.planner import is_plan, parse_plan
 from ludus.search.text import is_search
@@ -60,6 +58,9 @@ def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -
     if name in bots:
         return Player(name, bot=name, frame_skip=frame_skip)
     if name == RANDOM:
+        from ludus.policies.distribution import Heads  # torch: only where the game has no such bot
+        from ludus.rollouts.network_actor import RandomActor
+
         return Player(name, actor=RandomActor(Heads.of(spec), seed), frame_skip=frame_skip)
     raise ConfigError(f"{name}: {spec.name} has no such bot{did_you_mean(name, [*bots, RANDOM])}; {PLAYERS}")
 

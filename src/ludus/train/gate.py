@@ -15,7 +15,7 @@ from ludus.train.alphazero_parts import AlphaZeroParts
 from ludus.train.config import Preset
 from ludus.train.evaluation import seat_of_plan
 from ludus.train.evaluator import Player, play_matches, search_player
-from ludus.train.wiring import derive_seed
+from ludus.train.seeds import derive_seed
 
 CHUNK = 50  # matches between two looks at the score; a chunk is always played to its end
 SEED_GATE = 17

@@ -19,9 +19,9 @@ from ludus.policies.weights import WeightsError, build_policy, load_weights
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.search.text import is_search
 from ludus.storage import resolve_weights
-from ludus.train.api import game_of_player
 from ludus.train.config import ParamValue
 from ludus.train.errors import ConfigError
+from ludus.train.players import game_of_player
 from ludus.train.preset_game import params_text
 from ludus.train.wiring import network_of
 

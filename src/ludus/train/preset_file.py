@@ -89,6 +89,10 @@ def find_preset(name: str) -> Path:
         raise PresetError([f"{name}: is a folder; expected a preset file or the name of a shipped preset"])
     if path.suffix == ".toml" and path.parent.name == "presets" and path.stem in shipped:
         return shipped[path.stem]
+    if path.suffix == ".toml":
+        near = schema.nearest(path.stem, shipped)
+        hint = f" (did you mean the shipped preset {near}?)" if near else ""
+        raise PresetError([f"{name}: no such file{hint}; shipped presets: ludus presets list"])
     near = schema.did_you_mean(path.stem, shipped, "shipped presets")
     raise PresetError([f"{name}: no such preset{near}"])
 

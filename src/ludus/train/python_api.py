@@ -125,7 +125,7 @@ def evaluate(
     Raises:
         ConfigError, StorageError: What cannot be played, or is not there.
     """
-    from ludus.train.api import evaluate as play
+    from ludus.train.players import evaluate as play
 
     return play(
         player,
@@ -211,7 +211,7 @@ def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: fl
         raise ConfigError(str(error)) from None
     evaluator: Evaluator | str = "rollout"
     if weights:
-        from ludus.train.api import evaluator_of
+        from ludus.train.players import evaluator_of
 
         evaluator = evaluator_of(weights, match.spec, symmetries=text.symmetries)[0]
     native = find(match.game).native

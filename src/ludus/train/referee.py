@@ -11,7 +11,7 @@ from ludus.train.config import Preset
 from ludus.train.evaluation import EvalResult, seat_of_plan, summarise
 from ludus.train.evaluator import Player, opponent, play_matches
 from ludus.train.hardware import pool_thread_count
-from ludus.train.wiring import SEED_EVALUATION, derive_seed
+from ludus.train.seeds import SEED_EVALUATION, derive_seed
 
 FINAL = 1 << 20  # number of the final evaluation, apart from those inside training
 PLAYOFF = FINAL + 1  # of the matches that decide whose final evaluation it is: the same for all candidates

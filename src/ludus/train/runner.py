@@ -32,17 +32,11 @@ from ludus.train.observer import Observer, Timing, UpdateMetrics
 from ludus.train.opponents import FIRST_PAST, PastWindow, bot_opponents, default_opponents, past_config
 from ludus.train.referee import Referee
 from ludus.train.rounds import Round, Rounds, RoundTimes
+from ludus.train.seeds import SEED_PAST, derive_seed
 from ludus.train.sinks import Sink
 from ludus.train.state import TrainerState, decode_state, make_checkpoint, restore_parts, times_anew
 from ludus.train.stopping import minutes_left
-from ludus.train.wiring import (
-    SEED_PAST,
-    Parts,
-    acting_copy,
-    build,
-    derive_seed,
-    network_of,
-)
+from ludus.train.wiring import Parts, acting_copy, build, network_of
 
 FAILING_UPDATES = 5  # in which every match failed, until the run is given up
 

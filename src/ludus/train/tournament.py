@@ -12,11 +12,11 @@ from ludus.flow import MatchResult
 from ludus.ratings import elo, nash_average
 from ludus.search.text import SUFFIX
 from ludus.storage import RunDirectory
-from ludus.train.api import evaluate
 from ludus.train.config import ParamValue
 from ludus.train.errors import ConfigError
 from ludus.train.evaluation import EvalResult
-from ludus.train.wiring import derive_seed
+from ludus.train.players import evaluate
+from ludus.train.seeds import derive_seed
 
 ALL = "@all"
 

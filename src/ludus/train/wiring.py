@@ -21,21 +21,7 @@ from ludus.train.errors import ConfigError
 from ludus.train.hardware import device_name, pool_thread_count, precision_name, thread_count
 from ludus.train.opponents import FIRST_PAST, LEARNER, build_lineup, default_opponents, past_config
 from ludus.train.preset_game import params_text
-
-# Streams of randomness that must never meet: each part of a run draws from a seed of its own.
-SEED_POOL, SEED_NETWORK, SEED_ACTING, SEED_PAST, SEED_EVALUATION = 1, 2, 3, 4, 5
-
-
-def derive_seed(seed: int, *stream: int) -> int:
-    """A 63-bit seed for one stream of a run: SplitMix64's finaliser over (seed, stream numbers)."""
-    mask = (1 << 64) - 1
-    z = seed & mask
-    for part in stream:
-        z = (z + 0x9E3779B97F4A7C15 * (part + 1)) & mask
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
-        z ^= z >> 31
-    return z >> 1
+from ludus.train.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, derive_seed
 
 
 @dataclass(slots=True)

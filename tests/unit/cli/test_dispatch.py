@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from ludus.cli import __main__ as cli
 from ludus.cli.arguments import fields_of
 from ludus.cli.complete import candidates
 from ludus.cli.table import COMMANDS
+from ludus.train.preset_file import load_preset
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -65,6 +68,12 @@ def test_known_errors_exist() -> None:
             "--bots a,b,c: minirts has 2 seats; expected one bot or one a seat",
         ),
         ("replay info nothing.ludus", "nothing.ludus: no such replay file"),
+        ("train nofile.toml", "nofile.toml: no such file; shipped presets: ludus presets list"),
+        (
+            "train my/minirst.toml",
+            "my/minirst.toml: no such file (did you mean the shipped preset minirts?); "
+            "shipped presets: ludus presets list",
+        ),
         ("train minirst", "minirst: no such preset (did you mean minirts?)"),
         (
             "train minirts --run.lag asnc",
@@ -134,6 +143,24 @@ def test_a_full_disk_is_told_without_a_traceback(
 )
 def test_completion(typed: list[str], expected: list[str]) -> None:
     assert candidates(typed) == expected
+
+
+def test_presets_are_listed_and_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["presets", "list"]) == 0
+    rows = {line.split()[0]: line.split()[1] for line in capsys.readouterr().out.splitlines()[1:]}
+    assert rows["minirts"] == "minirts"
+    assert rows["cartpole"] == "gymnasium/CartPole-v1"
+    assert cli.main(["presets", "list", "--json"]) == 0
+    assert {p["name"] for p in json.loads(capsys.readouterr().out)} == set(rows)
+    assert cli.main(["presets", "show", "tic_tac_toe"]) == 0
+    (tmp_path / "mine.toml").write_text(capsys.readouterr().out)
+    assert load_preset("mine.toml").preset == load_preset("tic_tac_toe").preset
+    assert cli.main(["presets", "show", "mine.toml", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["game"]["name"] == "tic_tac_toe"
+    assert cli.main(["presets", "show", "tictactoe"]) == 2
 
 
 def test_completion_scripts_ask_ludus_itself(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -290,3 +291,18 @@ def test_the_check_finds_what_is_wrong() -> None:
         failed = {f.check: f.detail for f in report.findings if not f.passed}
         assert list(failed) == ([check] if check else []), (trouble, failed)
         assert detail in "".join(failed.values())
+
+
+def test_a_missing_package_of_pettingzoo_is_named_with_what_brings_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("pettingzoo")
+    for name in [n for n in sys.modules if n.startswith("pettingzoo.classic.chess")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "chess", None)
+    with pytest.raises(
+        ValueError, match=r"classic/chess_v6: .*; install it: pip install 'pettingzoo\[classic\]'"
+    ):
+        spec("pettingzoo/classic/chess_v6")
+    with pytest.raises(ValueError, match=r"classic/chess_v0: .*; searched: "):
+        spec("pettingzoo/classic/chess_v0")

@@ -9,7 +9,8 @@ import pytest
 
 from ludus.games import check_game, hosted
 from ludus.games.names import typed
-from ludus.train.api import evaluate, start_run
+from ludus.train.api import start_run
+from ludus.train.players import evaluate
 from ludus.train.preset_file import load_preset
 from ludus.train.preset_game import check_game as check_preset
 from tests.unit.api.from_folder import python

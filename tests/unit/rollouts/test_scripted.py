@@ -10,7 +10,7 @@ import pytest
 from ludus.cli import __main__ as cli
 from ludus.games import spec
 from ludus.rollouts.scripted import BotError, Scene, ScriptedActor, is_bot_file, load_bot
-from ludus.train.api import evaluate
+from ludus.train.players import evaluate
 
 GAME = spec("rts")
 

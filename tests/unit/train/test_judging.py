@@ -42,7 +42,7 @@ LOUD = {"search.noise_share": "1.0", "search.forced_playouts": "2.0"}
 def moves_of(wanted: Preset) -> list[bytes]:
     """Replays of matches that a judged player plays against chance."""
     parts = build_alphazero(wanted)
-    player = Judge(wanted, parts).player(parts.learner.playing, seed=5, version=0)
+    player = Judge(wanted, parts, "r@{}".format).player(parts.learner.playing, seed=5, version=0)
     random = scripted_player("random", parts.spec, 2)
     played = play_matches(parts.spec, parts.params, player, random, matches=8, seed=3, record=8)
     parts.close()
@@ -120,7 +120,7 @@ def gated(
         ]
 
     monkeypatch.setattr(gate, "play_matches", played)
-    judge = Judge(wanted, parts)
+    judge = Judge(wanted, parts, "r@{}".format)
     network = parts.learner.playing
     result = judge.gate((network, 2), (network, 1), 1, lambda: False)
     judge.gate((network, 3), (network, 1), 2, lambda: False)

@@ -10,10 +10,11 @@ import pytest
 from ludus.flow import MatchResult
 from ludus.games.names import typed
 from ludus.ratings import mean_interval
-from ludus.train.api import evaluate, resume_run, start_run
+from ludus.train.api import resume_run, start_run
 from ludus.train.errors import ConfigError, RunFailed
 from ludus.train.evaluation import ALONE, summarise
 from ludus.train.matches import RolloutSummary, running_return, summarise_rollout
+from ludus.train.players import evaluate
 from ludus.train.preset_file import load_preset
 
 GAME = typed(str(Path(__file__).parents[1] / "pool" / "hosted_games.py"))

@@ -16,8 +16,8 @@ from ludus.train.evaluation import summarise
 from ludus.train.matches import opponent_name, running_win_rate, summarise_rollout
 from ludus.train.opponents import PastWindow, build_lineup
 from ludus.train.report import thinned
+from ludus.train.seeds import derive_seed
 from ludus.train.stopping import Budget, minutes_left, progress, reason_to_stop
-from ludus.train.wiring import derive_seed
 
 from .runs import small_preset
 

@@ -9,9 +9,9 @@ from ludus.cli import __main__ as cli
 from ludus.flow import MatchResult
 from ludus.games import spec as game_spec
 from ludus.rollouts.scripted import Scene, ScriptedActor
-from ludus.train.api import evaluate
 from ludus.train.errors import ConfigError
 from ludus.train.evaluator import Player, play_matches
+from ludus.train.players import evaluate
 
 SPEC = game_spec("tic_tac_toe", {})
 

@@ -14,10 +14,11 @@ import pytest
 
 from ludus.games.replays import info as replay_info
 from ludus.storage import RunDirectory, RunExists, read_jsonl, read_weights
-from ludus.train.api import evaluate, resume_run, start_run
+from ludus.train.api import resume_run, start_run
 from ludus.train.config import Preset
 from ludus.train.errors import ConfigError, Interrupted
 from ludus.train.observer import UpdateMetrics
+from ludus.train.players import evaluate
 from ludus.train.preset_file import to_toml
 
 from .runs import Recorder, reproducible_rows, small_preset

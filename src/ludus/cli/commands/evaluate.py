@@ -59,7 +59,7 @@ class Eval(msgspec.Struct, frozen=True):
         from ludus.cli import results
         from ludus.cli.progress import Progress
         from ludus.games.replays import info
-        from ludus.train.api import evaluate
+        from ludus.train.players import evaluate
 
         replays: list[str] = []
         unlike: list[int] = []  # matches that came out otherwise when they were played again

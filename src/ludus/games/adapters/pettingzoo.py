@@ -29,6 +29,7 @@ from ludus.games.python_game import (
 from ludus.games.typed_import import import_typed
 
 MASK = "action_mask"
+FAMILIES = ("atari", "butterfly", "classic", "sisl")  # PettingZoo's own extras of the same names
 _API = ParamSpec(
     "api", "text", "auto", choices=("auto", "parallel", "aec"), meaning="which of its two faces is used"
 )
@@ -150,12 +151,23 @@ class TurnGame(_Seats):
         return over
 
 
+def _package_of(missing: str, module: str) -> str:
+    """What to install for a module that is missing: PettingZoo has an extra for each of its families."""
+    package = missing.partition(".")[0]
+    if package in ("gymnasium", "pettingzoo") and missing == package:
+        return "ludus[pettingzoo]"
+    family = module.split(".")[1] if module.startswith("pettingzoo.") else ""
+    return f"pettingzoo[{family}]" if family in FAMILIES and package != "pettingzoo" else ""
+
+
 class PettingZooMaker:
     """A module's environment under parameters. Raises ``ValueError`` for what cannot be hosted."""
 
     def __init__(self, name: str, params: Mapping[str, str]) -> None:
         module_name = name if "." in name else "pettingzoo." + name.replace("/", ".")
-        module = import_typed(module_name, f"pettingzoo/{name}")
+        module = import_typed(
+            module_name, f"pettingzoo/{name}", lambda missing: _package_of(missing, module_name)
+        )
         parallel, turns = getattr(module, "parallel_env", None), getattr(module, "env", None)
         if parallel is None and turns is None:
             raise ValueError(f"pettingzoo/{name}: {module_name} has neither parallel_env nor env")
