@@ -136,3 +136,14 @@ def test_every_epoch_of_every_version_is_shuffled_anew(memory: str) -> None:
     assert len({tuple(e) for e in epochs}) == len(epochs)
     firsts = [set(parts[i]) for i in range(0, len(parts), 3)]
     assert len({frozenset(f) for f in firsts}) == len(firsts)  # the minibatches differ, not their order alone
+
+
+def test_parameters_without_a_part_in_the_loss_have_no_gradient() -> None:
+    """What an earlier gradient left there is not learned again."""
+    learner = make_learner()
+    parameters, network = learner.parameters, learner.network
+    out = torch.full_like(parameters.vector, 7.0)
+    head = network.value_head.bias
+    parameters.gradient(3.0 * head.sum(), network, out)
+    for name, gradient in parameters.named(out).items():
+        assert (gradient == (3.0 if name == "value_head.bias" else 0.0)).all(), name

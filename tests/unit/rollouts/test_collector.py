@@ -70,8 +70,6 @@ def test_decisions_are_written_where_they_belong() -> None:
     assert (slab.version[active] == 3).all()
     assert (slab.version[~active] == -1).all()
     assert (slab.logp[active] < 0).all()
-    assert (slab.logp[~active] == 0).all()
-    assert (slab.value[slab.active == 0] == 0).all()
     for t, row in zip(*np.nonzero(active), strict=True):
         assert slab.mask[t, row, slab.actions[t, row, 0]] == 1
     assert collector.moment == 3 * STEPS
@@ -113,6 +111,11 @@ def test_every_policy_decides_for_its_own_rows() -> None:
         mine = (slab.policy[:-1] == policy) & (slab.active[:-1] != 0)
         assert mine.any()
         assert (slab.version[mine] == version).all()
+    idle = slab.active == 0
+    assert idle[:-1].any()
+    assert (slab.version[idle[:-1]] == -1).all()
+    assert (slab.logp[idle[:-1]] == 0).all()
+    assert (slab.value[idle] == 0).all()
     collector.pool.close()
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from ludus.storage import signing
 from ludus.storage.signing import NoKey, is_signed, sign, user_key, why_unsigned
+from ludus.storage.user_state import write_private
 
 
 @pytest.fixture
@@ -50,6 +51,23 @@ def test_all_that_ask_first_at_once_get_one_key(folder: Path) -> None:
     assert len(keys) == 8
     assert len(set(keys)) == 1
     assert [p.name for p in folder.iterdir()] == ["key"]
+
+
+def test_a_key_that_another_process_made_meanwhile_stays(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made between the look for a key and the writing of one."""
+    read, other = signing.read_private, b"o" * 32
+
+    def overtaken(name: str, limit: int) -> bytes | None:
+        found = read(name, limit)
+        if found is None:
+            assert write_private(name, other, replace=False)
+        return found
+
+    monkeypatch.setattr(signing, "read_private", overtaken)
+    assert user_key() == other
+    assert (folder / "key").read_bytes() == other
 
 
 def test_signatures_are_of_the_message_and_the_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

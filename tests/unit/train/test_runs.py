@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -246,3 +247,17 @@ def test_a_preset_that_cannot_be_leaves_no_directory(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="policy"):
         start_run(small_preset(policy__inputs="nothing"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_without_a_checkpoint_begins_anew_and_repeats(tmp_path: Path) -> None:
+    """What was written before the first checkpoint is written again, not twice."""
+    preset = small_preset(evaluation__every_steps=0, run__max_steps=600)
+    start_run(preset, tmp_path / "run")
+    run = RunDirectory.open(tmp_path / "run")
+    rows, matches = reproducible_rows(run.metrics), list(read_jsonl(run.matches))
+    shutil.rmtree(run.checkpoints.directory)
+    recorder = Recorder()
+    resume_run(run.path, observer=recorder)
+    assert any("starting from the beginning" in m for m in recorder.messages)
+    assert reproducible_rows(run.metrics) == rows
+    assert list(read_jsonl(run.matches)) == matches
