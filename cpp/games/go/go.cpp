@@ -50,10 +50,10 @@ const std::vector<ParamSpec>& declared() {
       {.name = "ko",
        .kind = ParamKind::text,
        .default_value = "positional",
-       .choices = {"positional", "situational", "simple"},
+       .choices = {"positional", "situational", "simple", "none"},
        .meaning =
            "what may not come back: any earlier board; any earlier board with the same seat to "
-           "move; only the board before the last single capture"},
+           "move; only the board before the last single capture; nothing"},
       {.name = "suicide",
        .kind = ParamKind::text,
        .default_value = "forbidden",
@@ -211,7 +211,8 @@ Go::Rules Go::make_rules(const Params& params) {
   const std::string ko = text("ko");
   r.ko = ko == "positional"    ? go::Ko::positional
          : ko == "situational" ? go::Ko::situational
-                               : go::Ko::simple;
+         : ko == "simple"      ? go::Ko::simple
+                               : go::Ko::none;
   r.suicide = text("suicide") == "allowed";
   r.scoring = text("scoring") == "chinese" ? Scoring::chinese : Scoring::tromp_taylor;
   r.features = text("features") == "rich" ? Features::rich : Features::history;

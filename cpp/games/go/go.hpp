@@ -1,4 +1,4 @@
-// Go on boards of 5 to 19 lines. Rules apart from faces: board.hpp (stones, chains), position.hpp
+// Go on boards of 2 to 19 lines. Rules apart from faces: board.hpp (stones, chains), position.hpp
 // (ko, the past), scoring.hpp (area, life), ladder.hpp, features.hpp and playout.hpp are templates
 // over the size; Ops is the one place where a size becomes a type, once a call.
 #pragma once

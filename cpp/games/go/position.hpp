@@ -16,7 +16,12 @@ enum class Ko : std::uint8_t {
   positional,   // no board may come back
   situational,  // no board may come back with the same seat to move
   simple,  // a stone just taken may not be retaken at once where that takes a single stone back
+  none,    // everything may come back
 };
+
+[[nodiscard]] constexpr bool is_superko(Ko ko) {
+  return ko == Ko::positional || ko == Ko::situational;
+}
 
 inline constexpr int kMaxTurns = 1024;
 inline constexpr int kPast = 7;    // boards before the present one that are kept
@@ -56,7 +61,7 @@ struct Position {
   }
   // Makes the present board one that may not come back; `to_move` is whose turn it is now.
   void record(Ko ko, int to_move) {
-    if (ko == Ko::simple) return;
+    if (!is_superko(ko)) return;
     const std::uint64_t k = key(ko, board.hash, to_move);
     keys[recorded++] = k;
     filter[slot(k)] |= bit(k);
@@ -71,7 +76,7 @@ struct Position {
 
   // Whether superko forbids a stone of `c` on p, which the board itself allows.
   [[nodiscard]] bool repeats(Ko ko, int c, int p) const {
-    if (ko == Ko::simple || !can_repeat(c, p)) return false;
+    if (!is_superko(ko) || !can_repeat(c, p)) return false;
     return seen(key(ko, board.hash_after(c, p), 1 - c));
   }
 
@@ -87,7 +92,7 @@ struct Position {
     (empties - r).for_each([&](int p) {
       if (board.playable(c, p, suicide) && !repeats(ko, c, p)) r.set(p);
     });
-    if (ko != Ko::simple) {
+    if (is_superko(ko)) {
       (r & emptied[static_cast<std::size_t>(c)]).for_each([&](int p) {
         if (repeats(ko, c, p)) r.clear(p);
       });
@@ -109,8 +114,8 @@ struct Position {
       for (std::size_t k = 0; k < 2; ++k) {
         emptied[k] = emptied[k] | (past[newest][k] - board.stones[k]);
       }
-      if (board.empty(p)) emptied[static_cast<std::size_t>(c)].set(p);  // a suicide
     }
+    if (ko == Ko::none) board.ko = Board<N>::kOff;
     path = mix64(path ^
                  (board.hash + static_cast<std::uint64_t>(p) * 2 + static_cast<std::uint64_t>(c)));
     record(ko, 1 - c);

@@ -10,7 +10,7 @@
 
 namespace ludus::go {
 
-inline constexpr int kMinSize = 5;
+inline constexpr int kMinSize = 2;
 inline constexpr int kMaxSize = 19;
 inline constexpr int kMaxPoints = kMaxSize * kMaxSize;
 

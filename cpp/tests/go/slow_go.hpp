@@ -8,7 +8,7 @@
 namespace ludus {
 
 struct SlowGo {
-  enum class Ko { positional, situational, simple };
+  enum class Ko { positional, situational, simple, none };
   using Grid = std::vector<int>;  // 0 black, 1 white, 2 empty
 
   int size;
@@ -67,6 +67,7 @@ struct SlowGo {
     if (at(grid, p) != 2) return false;
     const Grid g = after(c, p);
     if (at(g, p) == 2 && !suicide) return false;
+    if (ko == Ko::none) return true;
     if (ko == Ko::simple) return g == grid || g != before;  // the former: a suicide of one stone
     return !seen.contains({g, mark(1 - c)});
   }

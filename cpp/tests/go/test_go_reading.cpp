@@ -57,6 +57,18 @@ TEST_CASE("go: history planes hold eight positions of both seats, newest first")
   CHECK(after.points(16, m).empty());
 }
 
+TEST_CASE("go: the oldest board shown is that of seven turns ago") {
+  M m(Params{{"size", "5"}});
+  const auto shown = [&](int plane) { return Planes(m, m.s.to_move).points(plane, m); };
+  for (const char* move : {"a1", "b2", "c3", "d4", "e5", "a5", "b4"}) m.play(move);
+  m.play("d2");
+  CHECK(shown(14) == "a1");  // Black's stone after the first of eight turns
+  CHECK(shown(15).empty());
+  m.play("e1");
+  CHECK(shown(14) == "b2");  // White's, after the second
+  CHECK(shown(15) == "a1");
+}
+
 TEST_CASE("go: rich planes") {
   M m(R"(
     . X . . . . .
@@ -191,6 +203,30 @@ TEST_CASE("go: a ladder works on an open board, and not with a breaker in its wa
   broken[cell(5, 5)] = 'O';
   M breaker(broken, "black");
   CHECK_FALSE(Go::ladder_takes(breaker.rules, breaker.s, breaker.point("c7"), false));
+}
+
+TEST_CASE("go: a chain in a ladder gets away by taking a stone that holds it") {
+  // White a1 runs along the edge and is taken at its end, unless b1 can be taken from b2.
+  const auto taken = [](const char* picture) {
+    const M m(picture, "white");
+    return Go::ladder_takes(m.rules, m.s, m.point("a1"), true);
+  };
+  CHECK(taken(R"(
+    . . . . . . .
+    . . . . . . .
+    . . . . . . .
+    . . . . . . .
+    . . . . . . .
+    . . . . . . .
+    O X . . . . .)"));
+  CHECK_FALSE(taken(R"(
+    . . . . . . .
+    . . . . . . .
+    . . . . . . .
+    . . . . . . .
+    . . . . . . .
+    . . . . . . .
+    O X O . . . .)"));
 }
 
 }  // namespace

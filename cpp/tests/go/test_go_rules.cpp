@@ -1,8 +1,8 @@
-// Go: stones, captures, ko and superko, suicide, counting, parameters.
+// Go: stones, captures, suicide, counting, parameters.
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
-#include "game/perft.hpp"
 #include "game/state.hpp"
 #include "games/go/go.hpp"
 #include "tests/doctest.hpp"
@@ -14,18 +14,21 @@ namespace {
 
 using M = GoMatch;
 
-// A random match in both implementations: every legal point, every board, the count at the end.
-void compare(int size, const char* ko, bool suicide, std::uint64_t match) {
+// A random match in both implementations: every legal point, every board, the count at the end. One
+// move in `passes` is a pass.
+void compare(int size, const char* ko, bool suicide, std::uint64_t match,
+             std::uint32_t passes = 64) {
   INFO(size, " ", ko, " ", suicide, " ", match);
   M m(Params{{"size", std::to_string(size)},
              {"ko", ko},
              {"suicide", suicide ? "allowed" : "forbidden"},
-             {"max_moves", std::to_string(3 * size * size)}});
+             {"max_moves", std::to_string(std::max(3 * size * size, 60))}});
   const std::string name = ko;
   SlowGo slow{size,
               name == "positional"    ? SlowGo::Ko::positional
               : name == "situational" ? SlowGo::Ko::situational
-                                      : SlowGo::Ko::simple,
+              : name == "simple"      ? SlowGo::Ko::simple
+                                      : SlowGo::Ko::none,
               suicide};
   Rng rng({7, match}, 1);
   std::vector<std::uint8_t> mask(static_cast<std::size_t>(m.rules.points()) + 1);
@@ -39,8 +42,8 @@ void compare(int size, const char* ko, bool suicide, std::uint64_t match) {
       REQUIRE(fast == Go::is_legal(m.rules, m.s, c, p));
       if (fast) legal.push_back(p);
     }
-    // Eyes are filled too, so that whole boards are taken and come back; passes stay rare.
-    const int pick = legal.empty() || rng.below(64) == 0
+    // Eyes are filled too, so that whole boards are taken and come back.
+    const int pick = legal.empty() || rng.below(passes) == 0
                          ? m.rules.pass()
                          : legal[rng.below(static_cast<std::uint32_t>(legal.size()))];
     m.play(pick);
@@ -105,7 +108,7 @@ TEST_CASE("go: who owns what in the end, under both countings") {
 
 TEST_CASE("go: random matches agree with the plain rules, all boards, kos and suicides") {
   std::uint64_t match = 0;
-  for (const char* ko : {"positional", "situational", "simple"}) {
+  for (const char* ko : {"positional", "situational", "simple", "none"}) {
     for (const bool suicide : {false, true}) {
       for (int i = 0; i < rounds(6); ++i) compare(5, ko, suicide, match++);
       if (!kThorough) continue;
@@ -118,13 +121,15 @@ TEST_CASE("go: random matches agree with the plain rules, all boards, kos and su
   compare(8, "situational", true, match++);
 }
 
-TEST_CASE("go: perft on 5x5 from the plain rules") {
-  // Two plies: 25 points and the pass, then again, less what is taken; a pass to a pass is the end.
-  const Params p{{"size", "5"}};
-  CHECK(perft<Go>(p, {}, 0, 1) == 26);
-  CHECK(perft<Go>(p, {}, 0, 2) == 25 * 25 + 26);
-  // Three: after stone, stone 23 + 1; after stone, pass 24 + 1; after pass, stone 24 + 1.
-  CHECK(perft<Go>(p, {}, 0, 3) == 25ULL * 24 * 24 + 25 * 25 + 25 * 25);
+TEST_CASE("go: the smallest boards agree with the plain rules, with passes between the moves") {
+  std::uint64_t match = 1000;
+  for (const char* ko : {"positional", "situational", "simple", "none"}) {
+    for (const bool suicide : {false, true}) {
+      for (const int size : {2, 3, 4}) {
+        for (int i = 0; i < rounds(30); ++i) compare(size, ko, suicide, match++, 5);
+      }
+    }
+  }
 }
 
 TEST_CASE("go: a taken chain leaves the board, and its liberties come back") {
@@ -149,50 +154,6 @@ TEST_CASE("go: a taken chain leaves the board, and its liberties come back") {
   CHECK_FALSE(m.legal("b4"));  // White: no liberty, takes nothing
   m.play("e1");
   CHECK(m.legal("b4"));  // Black may fill its own
-}
-
-TEST_CASE("go: simple ko forbids the retake at once and allows it later") {
-  M m(R"(
-    . X O . .
-    X O . O .
-    . X O . .
-    . . . . .
-    . . . . .)",
-      "black", {{"ko", "simple"}});
-  m.play("c4");
-  CHECK(m.text() == R"(
-    . X O . .
-    X . X O .
-    . X O . .
-    . . . . .
-    . . . . .)");
-  CHECK_FALSE(m.legal("b4"));
-  m.play("e1");
-  m.play("e5");
-  CHECK(m.legal("b4"));
-}
-
-TEST_CASE("go: sending two and taking one back") {
-  // White c5 sends two, Black a5 takes them, White b5 takes one: the first board again, Black to
-  // move.
-  for (const std::string ko : {"positional", "situational", "simple"}) {
-    INFO(ko);
-    M m(R"(
-    . O . X .
-    O X X X .
-    O . . . .
-    . . . . .
-    . . . . .)",
-        "white", {{"ko", ko}});
-    m.play("c5");
-    m.play("a5");
-    CHECK((m.s.captured & 0xffff) == 2);
-    CHECK(m.legal("b5") == (ko != "positional"));
-    if (ko == "positional") continue;
-    m.play("b5");
-    m.play("pass");
-    CHECK(m.legal("c5") == (ko == "simple"));  // that board stood there with Black to move
-  }
 }
 
 TEST_CASE("go: suicide where it is allowed; of one stone it repeats the board") {
@@ -353,27 +314,6 @@ TEST_CASE("go: copying what is in use copies the match") {
   }
   static_assert(sizeof(go::Board<19>) + sizeof(go::Position<19>::past) < 3072);
   static_assert(offsetof(go::Position<19>, keys) < 3584);
-}
-
-TEST_CASE("go: a rollout ends, changes nothing, and its wins add up") {
-  MatchContext<Go> c{Params{{"size", "9"}, {"komi", "0"}}};
-  Go::State s{};
-  Go::reset(c.rules, s, {});
-  const std::uint64_t before = Go::hash(c.rules, s);
-  Rng rng({5, 5}, 5);
-  double sum = 0;
-  double turns = 0;
-  for (int i = 0; i < 2000; ++i) {
-    std::array<float, 2> out{};
-    turns += Go::rollout(c.rules, s, rng, out);
-    CHECK(out[0] == -out[1]);
-    sum += out[0];
-  }
-  CHECK(Go::hash(c.rules, s) == before);
-  CHECK(sum / 2000 > 0.0);  // Black moves first
-  CHECK(sum / 2000 < 0.3);
-  CHECK(turns / 2000 > 100);
-  CHECK(turns / 2000 < 125);
 }
 
 }  // namespace

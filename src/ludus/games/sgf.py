@@ -14,7 +14,7 @@ MAX_BYTES = 8 << 20
 MAX_NODES = 200_000
 MAX_VALUES = 1_000_000
 MAX_DEPTH = 1_000  # of variations inside variations
-MIN_SIZE, MAX_SIZE = 5, 19
+MIN_SIZE, MAX_SIZE = 2, 19
 
 Point = tuple[int, int]  # column from the left, row from the top
 Properties = dict[str, list[str]]

@@ -96,7 +96,7 @@ def test_the_match_goes_on_after_two_passes_and_out_of_turn() -> None:
 
 def test_size_komi_and_handicap() -> None:
     e = engine()
-    assert ask(e, "boardsize 4", "boardsize 20", "boardsize x", "komi x", "komi 0.3", "komi nan") == [
+    assert ask(e, "boardsize 1", "boardsize 20", "boardsize x", "komi x", "komi 0.3", "komi nan") == [
         "? unacceptable size",
         "? unacceptable size",
         "? syntax error: expected a size from -1000000000 to 1000000000",
@@ -118,6 +118,16 @@ def test_size_komi_and_handicap() -> None:
     assert len(ok(e, "place_free_handicap 40").split()) == 9
     ok(e, "boardsize 5")
     assert ask(e, "fixed_handicap 2") == ["? invalid number of stones"]
+
+
+def test_boards_of_two_to_four_lines() -> None:
+    e = engine(scoring="tromp_taylor", ko="none")
+    ok(e, "boardsize 2", "komi 0", "play b a1", "play w a2", "play b b2")  # takes a2
+    assert ask(e, "play w c1") == ["? syntax error: expected a vertex such as D4, or pass"]
+    assert ok(e, "is_legal w b1") == "0"  # no liberty, and nothing taken
+    ok(e, "play w pass", "play b pass")
+    assert ok(e, "final_score") == "B+4"
+    ok(e, "boardsize 4", "genmove b")
 
 
 def test_komi_changes_in_the_middle_of_a_match() -> None:
