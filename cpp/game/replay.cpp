@@ -170,6 +170,9 @@ void read_decisions(Reader& in, Replay& r) {
       if (step == 0) in.refuse("a decision repeats its tick in the long form");
       tick += step;
     }
+    if (tick >= r.ticks) {
+      in.refuse("tick of a decision is " + std::to_string(tick) + ", no tick played it");
+    }
     d.tick = tick;
     if ((tag & kBotBit) != 0) {
       d.bot = static_cast<std::int8_t>(in.integer(127, "bot of a decision"));

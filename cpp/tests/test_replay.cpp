@@ -87,6 +87,48 @@ TEST_CASE("replay: refusals say where and what") {
   CHECK(refusal(reseal(name)) != "");
 }
 
+TEST_CASE("replay: a decision behind the last tick is refused, for no tick played it") {
+  for (const std::uint32_t late : {0U, 1U, 2U, 1000U}) {
+    for (const int bot : {-1, 1}) {
+      Replay r = sample();
+      const Decision behind{
+          .tick = r.ticks + late, .seat = 1, .bot = static_cast<std::int8_t>(bot)};
+      r.decisions.push_back(behind);
+      if (bot < 0) r.actions.push_back(0);
+      const std::string why = refusal(encode_replay(r));
+      CHECK(why.find("tick of a decision is ") != std::string::npos);
+    }
+  }
+  Replay empty = sample();
+  empty.ticks = 0;
+  empty.decisions.resize(1);
+  empty.actions.resize(empty.decisions[0].bot < 0 ? 1 : 0);
+  empty.hashes.resize(1);
+  CHECK(refusal(encode_replay(empty)).find("no tick played it") != std::string::npos);
+}
+
+TEST_CASE("replay: what was decided for a tick that was not played is not recorded") {
+  const GameSpec spec = T::spec(T::make_rules({}));
+  const std::array<std::int32_t, 1> first = {4}, queued = {7};
+  const std::array<float, 2> drawn{};
+  for (const bool bot : {false, true}) {
+    ReplayRecorder recorder;
+    recorder.prepare(spec, {}, 1, 8, 8);
+    recorder.start({1, 2}, 0);
+    recorder.action(0, 0, first);
+    recorder.advanced(1, [] { return std::uint64_t{5}; });
+    if (bot) {
+      recorder.bot(1, 1, 0);
+    } else {
+      recorder.action(1, 1, queued);
+    }
+    const Replay& r = recorder.finish(1, 5, false, drawn, {"one", "two"});  // cut off here
+    CHECK(r.decisions == std::vector<Decision>{{.tick = 0, .seat = 0, .bot = -1}});
+    CHECK(r.actions == std::vector<std::int32_t>{4});
+    CHECK(refusal(encode_replay(r)) == "");
+  }
+}
+
 TEST_CASE("replay: a match of a hosted game says what rules cannot promise") {
   Replay r = sample();
   r.game = "gymnasium/CartPole-v1";
