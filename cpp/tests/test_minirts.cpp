@@ -184,6 +184,7 @@ TEST_CASE("minirts: without fog a seat observes every unit, and matches go the s
 TEST_CASE("minirts: an observation holds nothing from the fog") {
   const M::Rules rules = M::make_rules({});
   int hidden = 0;
+  int hit = 0;
   play<M>(rules, {{kSimple, kHitAndRunBot}, 50, 20000}, [&](const M::State& s) {
     // Move every enemy unit that seat 0 cannot see, and change what it does: nothing may change.
     M::State other = s;
@@ -193,6 +194,8 @@ TEST_CASE("minirts: an observation holds nothing from the fog") {
       if ((seen >> i & 1) != 0) {
         other.world.cmd[i] = rts::Cmd::idle;  // what a visible enemy is up to is not shown either
         other.world.last[rts::kCdAttack][i] = 7;
+        ++hit;
+        other.world.damaged_by[i] = static_cast<std::uint8_t>(rules.engine.first_slot[0]);
         return;
       }
       ++hidden;
@@ -214,6 +217,7 @@ TEST_CASE("minirts: an observation holds nothing from the fog") {
     REQUIRE(ma == mb);
   });
   CHECK(hidden > 1000);
+  CHECK(hit > 10);
 }
 
 TEST_CASE("minirts: what the mask rules out does nothing") {

@@ -119,6 +119,53 @@ TEST_CASE("pommerman: fog hides what is more than four cells away, and who lives
   CHECK(enemy.low(1, 1, 7) == 4);
 }
 
+TEST_CASE("pommerman: fog begins in the fifth row and column, on every side") {
+  Rules rules = bare_rules(11);
+  State s;
+  place_start(rules, s);
+  rules.fog = true;
+  s.board[s.agent[0].cell] = kPassage;
+  s.agent[0].cell = cell_at(5, 5);
+  s.board[s.agent[0].cell] = kAgent0;
+  // A wall, flames and a bomb of blast 2 four cells away; the same five cells away.
+  const std::array<std::array<int, 2>, 4> sides = {{{-1, 0}, {1, 0}, {0, -1}, {0, 1}}};
+  for (const auto& [dr, dc] : sides) {
+    for (const int far : {4, 5}) {
+      const auto cell = [&](int along) {  // a step sideways each
+        return cell_at(5 + far * dr + along * dc, 5 + far * dc + along * dr);
+      };
+      s.board[cell(-2)] = kWood;
+      s.board[cell(0)] = kFlames;
+      s.flames[1].add(cell(0));
+      s.board[cell(2)] = kBomb;
+      s.bomb[s.bombs++] = {cell(2), 0, static_cast<std::uint8_t>(far), 3, kStop};
+    }
+  }
+  const Seen seen(rules, s, 0);
+  for (const auto& [dr, dc] : sides) {
+    for (const int far : {4, 5}) {
+      CAPTURE(far);
+      const auto row = [&](int along) { return 5 + far * dr + along * dc; };
+      const auto column = [&](int along) { return 5 + far * dc + along * dr; };
+      const bool shown = far == 4;
+      CHECK(seen.low(0, row(-2), column(-2)) == (shown ? kWood : kFog));
+      CHECK(seen.low(0, row(0), column(0)) == (shown ? kFlames : kFog));
+      CHECK(seen.high(0, row(0), column(0)) == (shown ? 2 : 0));
+      CHECK(seen.low(1, row(2), column(2)) == (shown ? 3 : 0));
+      CHECK(seen.high(1, row(2), column(2)) == (shown ? 4 : 0));
+      CHECK(seen.low(2, row(2), column(2)) == (shown ? 4 : 0));
+      CHECK(seen.low(2, row(1), column(1)) == (shown ? 4 : 0));  // the blast along the edge
+    }
+  }
+  for (int r = 0; r < 11; ++r) {
+    for (int c = 0; c < 11; ++c) {
+      const bool inside = r >= 1 && r <= 9 && c >= 1 && c <= 9;
+      CHECK((seen.low(0, r, c) == kFog) == !inside);
+      if (!inside) CHECK(seen.low(2, r, c) == 0);  // no blast leads out of sight
+    }
+  }
+}
+
 TEST_CASE("pommerman: words reach the teammate one step later, the dead say nothing") {
   const Rules rules = Pommerman::make_rules(with({{"mode", "radio"}}));
   CHECK(Pommerman::spec(rules).heads.size() == 3);

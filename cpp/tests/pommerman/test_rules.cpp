@@ -179,6 +179,39 @@ TEST_CASE("pommerman: kicks") {
   CHECK(scene.s.bomb[0].moving == kStop);
 }
 
+TEST_CASE("pommerman: nobody kicks a bomb onto a power-up") {
+  Scene scene;
+  scene.move_agent(0, 5, 3);
+  scene.bomb(5, 4, 1, 9, 2);
+  scene.s.agent[0].can_kick = 1;
+  for (const Item item : {kExtraBomb, kIncrRange, kKick}) {
+    scene.at(5, 5) = item;
+    scene.step({kRight, 0, 0, 0});
+    CHECK(scene.s.agent[0].cell == cell_at(5, 3));
+    CHECK(scene.s.bomb[0].cell == cell_at(5, 4));
+    CHECK(scene.at(5, 5) == item);
+  }
+}
+
+TEST_CASE("pommerman: nobody walks onto a bomb that somebody else has stopped") {
+  Scene scene;
+  scene.move_agent(0, 5, 3);
+  scene.bomb(5, 4, 2, 9, 2, kRight);  // about to leave the cell that agent 0 wants
+  scene.move_agent(1, 5, 5);          // stands in its way
+  scene.step({kRight, kStop, 0, 0});
+  CHECK(scene.s.agent[0].cell == cell_at(5, 3));
+  CHECK(scene.s.agent[1].cell == cell_at(5, 5));
+  CHECK(scene.s.bomb[0].cell == cell_at(5, 4));
+  CHECK(scene.s.bomb[0].moving == kStop);
+  // With the way free both move on.
+  Scene free;
+  free.move_agent(0, 5, 3);
+  free.bomb(5, 4, 2, 9, 2, kRight);
+  free.step({kRight, kStop, 0, 0});
+  CHECK(free.s.agent[0].cell == cell_at(5, 4));
+  CHECK(free.s.bomb[0].cell == cell_at(5, 5));
+}
+
 TEST_CASE("pommerman: the ring that collapses is seen one step later") {
   Params p;
   p.set("collapse", "1");
@@ -246,6 +279,30 @@ TEST_CASE("pommerman: rewards and ends of the original") {
   CHECK(paid(rules, 0, 5) == PerAgent{0, 0, 0, 0});  // both died at once
   CHECK(paid(rules, 0b01, 5)[0] == 1.0F);
   CHECK(paid(rules, 0b11, 800)[1] == -1.0F);
+}
+
+TEST_CASE("pommerman: kills of others are paid to the living, pickups and wood to who did it") {
+  const auto paid_for = [](const char* mode, unsigned before, unsigned alive, StepEvents events) {
+    const Rules rules = make_rules(Params{{"mode", mode},
+                                          {"reward_kill", "0.5"},
+                                          {"reward_pickup", "0.25"},
+                                          {"reward_wood", "0.125"}});
+    State s;
+    place_start(rules, s);
+    for (unsigned a = 0; a < kAgents; ++a) s.agent[a].alive = alive >> a & 1U;
+    return step_rewards(rules, s, before, events);
+  };
+  // Agents 0 and 2 are a team. Agent 2 dies: the other team is paid, its mate is not.
+  CHECK(paid_for("team", 0b1111, 0b1011, {}) == PerAgent{0, 0.5F, 0, 0.5F});
+  CHECK(paid_for("team", 0b1111, 0b1101, {}) == PerAgent{0.5F, 0, 0.5F, 0});
+  CHECK(paid_for("team", 0b1111, 0b1100, {}) == PerAgent{0, 0, 0.5F, 0.5F});
+  CHECK(paid_for("team", 0b1101, 0b1101, {}) == PerAgent{0, 0, 0, 0});  // died before
+  // Everyone for themselves, each death is one of others; the dead have lost.
+  CHECK(paid_for("ffa", 0b1111, 0b1010, {}) == PerAgent{-1, 1, -1, 1});
+  StepEvents events;
+  events.picked_up = {2, 0, 1, 0};
+  events.wood = {0, 3, 1, 0};
+  CHECK(paid_for("team", 0b1111, 0b1111, events) == PerAgent{0.5F, 0.375F, 0.375F, 0});
 }
 
 TEST_CASE("pommerman: with reward = result a death is paid once, a return is the last reward") {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "base/hash.hpp"
@@ -78,10 +79,31 @@ void check_playing_allocates_nothing(const Playing& p) {
   CHECK(sum != 0);
 }
 
-// A copy goes on like the match, whatever its memory held before.
+// What every seat is shown and paid.
+template <Game G>
+std::vector<std::byte> shown(const typename G::Rules& rules, const GameSpec& spec,
+                             const typename G::State& s) {
+  std::vector<std::byte> all;
+  std::vector<std::vector<std::byte>> tensors;
+  std::vector<std::byte*> out;
+  for (const TensorSpec& t : spec.observation) tensors.emplace_back(t.bytes());
+  for (std::vector<std::byte>& t : tensors) out.push_back(t.data());
+  for (int seat = 0; seat < spec.seats; ++seat) {
+    G::observe(rules, s, seat, out);
+    for (const std::vector<std::byte>& t : tensors) all.insert(all.end(), t.begin(), t.end());
+  }
+  std::vector<float> paid(static_cast<std::size_t>(spec.seats));
+  G::rewards(rules, s, paid);
+  const auto bytes = std::as_bytes(std::span(paid));
+  all.insert(all.end(), bytes.begin(), bytes.end());
+  return all;
+}
+
+// A copy goes on like the match, whatever its memory held before, and shows and pays the same.
 template <Game G>
 void check_copies(const Playing& p, const Params& params = {}) {
   const typename G::Rules rules = G::make_rules(params);
+  const GameSpec spec = G::spec(rules);
   typename G::State copy;
   std::memset(static_cast<void*>(&copy), 0x5a, sizeof copy);
   unsigned n = 0;
@@ -89,6 +111,7 @@ void check_copies(const Playing& p, const Params& params = {}) {
     if (n++ % 20 != 0) return;
     copy_state<G>(rules, copy, s);
     REQUIRE(G::hash(rules, copy) == G::hash(rules, s));
+    REQUIRE(shown<G>(rules, spec, copy) == shown<G>(rules, spec, s));
     typename G::State twin = s;
     for (int t = 0; t < 200 && !G::status(rules, twin).over; ++t) {
       for (std::size_t seat = 0; seat < p.bots.size(); ++seat) {
@@ -100,6 +123,7 @@ void check_copies(const Playing& p, const Params& params = {}) {
       G::advance(rules, copy);
     }
     REQUIRE(G::hash(rules, copy) == G::hash(rules, twin));
+    REQUIRE(shown<G>(rules, spec, copy) == shown<G>(rules, spec, twin));
   });
   CHECK(n > 200);
 }

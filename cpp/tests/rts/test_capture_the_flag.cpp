@@ -228,6 +228,7 @@ TEST_CASE("capture_the_flag: an observation holds nothing from the fog") {
   Observed a;
   Observed b;
   int hidden = 0;
+  int hit = 0;
   play<G>(rules, {{kSimple, kRandom}, 50, 30000}, [&](const G::State& s) {
     G::State other = s;
     const std::uint64_t seen = sees(rules, s.world, 0);
@@ -235,6 +236,8 @@ TEST_CASE("capture_the_flag: an observation holds nothing from the fog") {
       if ((seen >> i & 1) != 0) {
         other.world.cmd[i] = rts::Cmd::idle;  // what a visible enemy is up to is not shown either
         other.world.last[rts::kCdAttack][i] = 7;
+        ++hit;
+        other.world.damaged_by[i] = static_cast<std::uint8_t>(rules.engine.first_slot[0]);
         return;
       }
       ++hidden;
@@ -247,6 +250,7 @@ TEST_CASE("capture_the_flag: an observation holds nothing from the fog") {
     REQUIRE(a.globals == b.globals);
   });
   CHECK(hidden > 1000);
+  CHECK(hit > 1000);
 }
 
 // The paper's planes, straight from the state: what a later unit writes replaces what is there.

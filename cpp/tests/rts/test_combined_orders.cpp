@@ -223,6 +223,35 @@ TEST_CASE(
   CHECK(M::hash(repeating, copy) == M::hash(repeating, b));
 }
 
+TEST_CASE("combined orders: a bot that decides in between ends what is to be repeated") {
+  constexpr int kNoop = 3;
+  const M::Rules once = M::make_rules(combined());
+  const M::Rules repeating = M::make_rules(combined("5"));
+  Decision fight{};
+  for (const rts::Action a : {rts::kAttack, rts::kAttackInRange, rts::kDefend}) {
+    fight[std::size_t{a} - 1U] = 1;
+  }
+  long stood = 0;  // moments at which standing orders would have told
+  watch_bots(repeating, 4, [&](const M::State& before) {
+    if (M::to_act(repeating, before) == 0) return;
+    M::State ended = before;
+    M::State never = before;
+    M::State standing = before;
+    for (M::State* s : {&ended, &never, &standing}) {
+      M::act(s == &never ? once : repeating, *s, 0, fight);
+    }
+    for (int tick = 0; tick < 30; ++tick) {
+      if (tick == 2) M::bot(repeating, ended, 0, kNoop);
+      M::advance(repeating, ended);
+      M::advance(once, never);
+      M::advance(repeating, standing);
+      REQUIRE(world_hash(once, ended) == world_hash(once, never));
+    }
+    stood += world_hash(once, standing) != world_hash(once, never) ? 1 : 0;
+  });
+  CHECK(stood > 20);
+}
+
 TEST_CASE("combined orders: the game conforms, and refuses what is neither no nor yes") {
   for (const char* repeat : {"0", "5"}) {
     Conformance<M> c(combined(repeat), 6, 2500);
