@@ -5,6 +5,7 @@ The compiled core hands a spec over as JSON; :func:`decode_spec` gives the froze
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Literal
 
@@ -155,21 +156,45 @@ class GameSpec(msgspec.Struct, frozen=True):
 
     @property
     def spec_hash(self) -> str:
-        """16 hex digits over everything a policy depends on (tensors, heads); not over meanings."""
+        """16 hex digits over what a policy depends on: tensors and heads with labels; not over meanings."""
+        return self._digest(labels=True)
+
+    @property
+    def former_hash(self) -> str:
+        """The hash without labels. Files carry it that were written before labels counted."""
+        return self._digest(labels=False)
+
+    def label_difference(self, other: GameSpec) -> str:
+        """The first label that differs in ``other`` ("here"), as words; empty if none does."""
+        mine: list[TensorSpec | HeadSpec] = [*self.observation, *self.heads]
+        theirs: list[TensorSpec | HeadSpec] = [*other.observation, *other.heads]
+        for one, two in zip(mine, theirs, strict=False):
+            for i, (a, b) in enumerate(itertools.zip_longest(one.labels, two.labels)):
+                if a != b:
+                    return f"label {i} of {one.name} is {a!r}, {b!r} here"
+        return ""
+
+    def _digest(self, *, labels: bool) -> str:
         import hashlib
+
+        def named(part: TensorSpec | HeadSpec) -> tuple[tuple[str, ...], ...]:
+            return (("labels", *part.labels),) if labels and part.labels else ()
 
         material = {
             "name": self.name,
             "version": self.version,
-            "observation": [(t.name, t.dtype, t.shape, t.codec, t.scale) for t in self.observation],
+            "observation": [
+                (t.name, t.dtype, t.shape, t.codec, t.scale, *named(t)) for t in self.observation
+            ],
             "heads": [
                 (
                     *(h.name, h.size, h.depends_on),
                     *((h.points_at, h.rows) if h.rows else ()),
                     *(("by_columns",) if h.by_columns else ()),
+                    *named(h),
                 )
                 if h.kind == "discrete"
-                else (h.name, h.size, h.depends_on, h.kind, h.low, h.high)
+                else (h.name, h.size, h.depends_on, h.kind, h.low, h.high, *named(h))
                 for h in self.heads
             ],
         }

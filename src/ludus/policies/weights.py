@@ -118,7 +118,7 @@ def _empty_network(meta: WeightsMeta, where: str) -> PolicyNetwork:
         config = msgspec.json.decode(meta.architecture, type=PolicyConfig)
         spec = decode_spec(meta.spec)
         _check_bounds(config, spec)
-        if spec.spec_hash != meta.spec_hash:
+        if meta.spec_hash not in (spec.spec_hash, spec.former_hash):
             raise ValueError(
                 f"spec hash {meta.spec_hash} does not match the spec, which hashes to {spec.spec_hash}"
             )

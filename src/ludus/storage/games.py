@@ -27,10 +27,14 @@ class GamesMeta(msgspec.Struct, frozen=True):
 
 
 class GameFiles:
-    """The folder ``games`` of a run. One process writes."""
+    """The folder ``games`` of a run. One process writes.
 
-    def __init__(self, folder: Path, meta: GamesMeta) -> None:
+    ``former_hash``: what files carry as the spec's hash that were written before labels counted.
+    """
+
+    def __init__(self, folder: Path, meta: GamesMeta, former_hash: str = "") -> None:
         self.folder, self.meta = folder, meta
+        self._known = (meta, msgspec.structs.replace(meta, spec_hash=former_hash or meta.spec_hash))
 
     def path(self, number: int) -> Path:
         return self.folder / f"{number:0{DIGITS}d}{SUFFIX}"
@@ -58,7 +62,7 @@ class GameFiles:
             meta = msgspec.json.decode(header.get(KEY, ""), type=GamesMeta)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{path}: does not say which game it is of ({error})") from error
-        if meta != self.meta:
+        if meta not in self._known:
             raise CorruptFile(f"{path}: matches of {meta}, expected {self.meta}")
         return columns
 

@@ -72,7 +72,7 @@ class AlphaZeroTrainer(RunBase):
         super().__init__(preset, run, observer, sinks)
         self.parts, self.config = parts, parts.config
         self.state: AlphaZeroState = AlphaZeroState()
-        self.files = GameFiles(run.games, parts.games_meta())
+        self.files = GameFiles(run.games, parts.games_meta(), parts.spec.former_hash)
         self.referee = Referee(
             preset, parts.spec, parts.params, self._against(), self.log, lambda: self._interrupted
         )

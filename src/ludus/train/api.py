@@ -32,7 +32,7 @@ from ludus.train.run_game import remember, resumed_game
 from ludus.train.runner import Trainer, build_parts
 from ludus.train.sinks import default_sinks
 from ludus.train.stopping import more_budget
-from ludus.train.wiring import Parts, resolve_spec
+from ludus.train.wiring import Parts, check_spec, resolve_spec
 
 __all__ = [
     "RunResult",
@@ -131,6 +131,8 @@ def resume_run(
         checkpoint = _newest(run, observer)
         parts = _parts(preset, checkpoint)
         try:
+            if checkpoint is not None:
+                check_spec(checkpoint.weights.meta, parts.spec, f"version {checkpoint.version} of {run.path}")
             change = record_change(run, before, preset, hardware.command())
         except BaseException:
             parts.close()
