@@ -97,7 +97,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "train/test_weight_hashes.py",
         "train/test_runs.py",
     ),
-    "train/alphazero": ("train/test_alphazero.py",),
+    "train/alphazero": ("train/test_alphazero.py", "train/test_lost_files.py"),
     "train/async_rounds": ("train/test_async_rounds.py",),
     "train/base": ("train/test_best.py", "train/test_lost_files.py", "train/test_runs.py"),
     "train/bench": ("train/test_bench.py",),

@@ -10,7 +10,7 @@ import pytest
 
 from ludus.storage import signing
 from ludus.storage.signing import NoKey, is_signed, sign, user_key, why_unsigned
-from ludus.storage.user_state import write_private
+from ludus.storage.user_state import read_private, write_private
 
 
 @pytest.fixture
@@ -57,10 +57,10 @@ def test_a_key_that_another_process_made_meanwhile_stays(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is made between the look for a key and the writing of one."""
-    read, other = signing.read_private, b"o" * 32
+    other = b"o" * 32
 
     def overtaken(name: str, limit: int) -> bytes | None:
-        found = read(name, limit)
+        found = read_private(name, limit)
         if found is None:
             assert write_private(name, other, replace=False)
         return found
