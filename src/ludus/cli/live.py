@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -169,6 +170,7 @@ class LiveView(SilentView):
         self.evaluations: dict[str, EvalResult] = {}
         self.evaluated = self.best = -1
         self.saved = -1
+        self._opened = ExitStack()
         self.live = Live(
             console=self.console,
             refresh_per_second=2,
@@ -177,11 +179,12 @@ class LiveView(SilentView):
         )
 
     def __enter__(self) -> LiveView:
-        self.live.start()
+        self._opened.enter_context(quiet_control_keys(sys.stderr.fileno()))
+        self._opened.enter_context(self.live)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.live.stop()
+        self._opened.close()
 
     def on_start(self, run: Path, preset: Preset, spec: GameSpec) -> None:
         self.head = f"{preset.title or spec.title}   {run}"
@@ -203,21 +206,25 @@ class LiveView(SilentView):
         self.messages.append(text)
 
     def render(self) -> RenderableType:
-        """The board of this moment."""
+        """The board of this moment, no higher than the terminal."""
         from rich.console import Group
         from rich.panel import Panel
         from rich.text import Text
 
-        parts: list[RenderableType] = []
+        room = max(3, self.console.size.height - 3)  # the border, and the line that the cursor is on
         if self.metrics is None:
-            parts.append(Text("the first matches are being played"))
+            parts: list[RenderableType] = [Text("the first matches are being played")]
+            used = 1
         else:
-            parts += [
-                self._progress(self.metrics),
-                self._numbers(self.metrics),
-                self._opponents(self.metrics),
-            ]
-        parts += [Text(m, style="dim", overflow="ellipsis", no_wrap=True) for m in list(self.messages)]
+            numbers = self._numbers(self.metrics)
+            names = sorted({*self.metrics.win_rate, *self.evaluations})
+            rows = max(1, min(len(names), room - 2))
+            numbers = numbers[: max(0, room - 2 - rows)]
+            parts = [self._results(self.metrics, names, rows), self._progress(self.metrics)]
+            parts += [Text(line, overflow="ellipsis", no_wrap=True) for line in numbers]
+            used = 2 + rows + len(numbers)
+        messages = list(self.messages)[-(room - used) :] if room > used else []
+        parts += [Text(m, style="dim", overflow="ellipsis", no_wrap=True) for m in messages]
         return Panel(Group(*parts), title=Text(self.head), title_align="left", border_style="blue")
 
     def _progress(self, metrics: UpdateMetrics) -> RenderableType:
@@ -237,59 +244,57 @@ class LiveView(SilentView):
         grid.add_row(duration(t.minutes), ProgressBar(total=1.0, completed=min(1.0, share)), left)
         return grid
 
-    def _numbers(self, metrics: UpdateMetrics) -> Table:
-        from rich.table import Table
-
+    def _numbers(self, metrics: UpdateMetrics) -> list[str]:
+        """Lines of at most 56 characters, the most important first."""
         t, r = metrics.time, self.rates
-        grid = Table.grid(padding=(0, 3))
         losses = ", ".join(f"{k} {v:.3g}" for k, v in metrics.loss.items() if k != "samples")
         saved = f"checkpoint {self.saved}" if self.saved >= 0 else "no checkpoint yet"
-        rows = [
-            (
-                "simulation",
-                f"{si(r.frames_per_s)} ticks/s",
-                f"{si(r.steps_per_s)} decisions/s",
-                f"{si(metrics.matches)} matches, {metrics.mean_ticks:.0f} ticks each",
-            ),
-            (
-                "learning",
-                f"{r.updates_per_s:.2f} updates/s",
-                f"{si(metrics.steps)} decisions",
-                f"version {metrics.version}, {saved}",
-            ),
-            (
-                "freshness",
-                f"lag {metrics.lag_mean:.2f} (max {metrics.lag_max})",
-                f"reuse {metrics.sample_reuse:.2f}",
-                f"waiting: sampler {percent(t.sampler_wait_share)}, learner {percent(t.learner_wait_share)}",
-            ),
+        best = f", best {self.best}" if self.best >= 0 else ""
+        return [
+            f"{si(metrics.steps)} decisions, {si(metrics.matches)} matches of {metrics.mean_ticks:.0f} ticks",
+            f"{si(r.frames_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, {r.updates_per_s:.2f} updates/s",
+            f"version {metrics.version}, {saved}{best}",
+            f"lag {metrics.lag_mean:.2f} (max {metrics.lag_max}), reuse {metrics.sample_reuse:.2f}",
+            f"waiting: sampler {percent(t.sampler_wait_share)}, learner {percent(t.learner_wait_share)}",
+            *([losses] if losses else []),
         ]
-        for row in rows:
-            grid.add_row(*row)
-        outer = Table.grid()
-        outer.add_row(grid)
-        if losses:
-            outer.add_row(f"[dim]{losses}[/dim]")
-        return outer
 
-    def _opponents(self, metrics: UpdateMetrics) -> Table:
+    def _results(self, metrics: UpdateMetrics, names: list[str], rows: int) -> Table:
+        """What the run is for: how often it wins, or what it earns; at most ``rows`` opponents."""
         from rich.table import Table
 
-        table = Table(box=None, padding=(0, 3), pad_edge=False)
+        table = Table(box=None, padding=(0, 2), pad_edge=False)
         alone = not metrics.win_rate and metrics.running_return is not None
-        table.add_column("" if alone else "against")
-        table.add_column("training matches", justify="right")
-        best = f", best {self.best}" if self.best >= 0 else ""
-        table.add_column(
-            f"evaluation of version {self.evaluated}{best}" if self.evaluated >= 0 else "evaluation"
-        )
+        version = f" of version {self.evaluated}" if self.evaluated >= 0 else ""
+        for title in ("" if alone else "against", f"evaluation{version}", "training"):
+            table.add_column(title, no_wrap=True, overflow="ellipsis")
         if alone:
-            mean = f"{metrics.running_return:.1f}"
             results = list(self.evaluations.values())
-            table.add_row("mean return", mean, interval_text(results[0]) if results else "not yet")
+            shown = interval_text(results[0]) if results else "not yet"
+            table.add_row("mean return", shown, f"{metrics.running_return:.1f}")
             return table
-        for name in sorted({*metrics.win_rate, *self.evaluations}):
+        for name in names[:rows]:
             rate = percent(metrics.win_rate[name]) if name in metrics.win_rate else "-"
             result = self.evaluations.get(name)
-            table.add_row(name, rate, interval_text(result) if result else "not yet")
+            table.add_row(name, interval_text(result) if result else "not yet", rate)
         return table
+
+
+@contextmanager
+def quiet_control_keys(file: int) -> Iterator[None]:
+    """A terminal that shows no ``^C``, which would move the board down a line and leave its border behind."""
+    try:
+        import termios
+
+        before = termios.tcgetattr(file)
+    except (ImportError, OSError, ValueError, termios.error):
+        yield
+        return
+    silent = list(before)
+    silent[3] = int(before[3]) & ~termios.ECHOCTL
+    termios.tcsetattr(file, termios.TCSANOW, silent)
+    try:
+        yield
+    finally:
+        with suppress(termios.error):
+            termios.tcsetattr(file, termios.TCSANOW, before)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ludus.cli import live
@@ -101,10 +102,11 @@ def test_no_terminal_means_lines() -> None:
     assert isinstance(live.make_view(quiet=False), live.LineView)
 
 
-def board(view: live.LiveView) -> str:
+def board(view: live.LiveView, width: int = 120, height: int = 40) -> str:
     from rich.console import Console
 
-    console = Console(file=io.StringIO(), width=120, force_terminal=False)
+    console = Console(file=io.StringIO(), width=width, height=height, force_terminal=False)
+    view.console = console
     console.print(view.render())
     file = console.file
     assert isinstance(file, io.StringIO)
@@ -139,3 +141,27 @@ def test_the_board_has_everything_that_a_person_waits_for() -> None:
         assert shown in text
     view.on_update(update(minutes_left=None))
     assert "Ctrl-C saves and ends" in board(view)
+
+
+@pytest.mark.parametrize("opponents", [1, 3, 20])
+def test_the_board_fits_a_small_terminal_with_the_win_rates_first(opponents: int) -> None:
+    pytest.importorskip("rich")
+    view = live.LiveView()
+    view.on_start(Path("runs/minirts-20261120-1530-3f2a"), load_preset("minirts").preset, spec("minirts"))
+    (result,) = evaluation().results
+    names = [f"opponent_{i}" for i in range(opponents)]
+    results = tuple(msgspec.structs.replace(result, against=name) for name in names)
+    view.on_evaluation(msgspec.structs.replace(evaluation(), results=results))
+    view.on_update(msgspec.structs.replace(update(), win_rate=dict.fromkeys(names, 0.5)))
+    for i in range(9):
+        view.on_message(f"message {i} " + "of many words " * 9)
+    lines = board(view, 60, 15).splitlines()
+    assert len(lines) <= 14  # the cursor stands below
+    assert all(len(line) <= 60 for line in lines)
+    assert lines[1].split()[1:6] == ["against", "evaluation", "of", "version", "12"]
+    assert "68.4% [61.7, 74.5] of 200" in lines[2]
+    assert "50.0%" in lines[2]
+    if opponents == 1:
+        text = "\n".join(lines)
+        for shown in ("1.2 M ticks/s", "2.00 updates/s", "lag 1.00", "2:30 min left", "message 8"):
+            assert shown in text
