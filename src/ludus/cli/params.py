@@ -32,6 +32,23 @@ def read_params(given: Iterable[str], game: str = "") -> dict[str, ParamValue]:
     return out
 
 
+def read_game(game: str, given: Iterable[str]) -> tuple[str, dict[str, ParamValue]]:
+    """A game and its ``--param`` as a person gave them; the path of a rulebook (.toml) stands for the game
+    that plays it. Raises :class:`UserError`.
+    """
+    from ludus.games import rulebook
+
+    if not rulebook.is_path(game):
+        return typed(game), read_params(given, game)
+    params = read_params(given, rulebook.GAME)
+    if "rulebook" in params:
+        raise UserError(f"--param rulebook: {game} is the rulebook already")
+    try:
+        return rulebook.GAME, {**params, "rulebook": rulebook.read(Path(game))}
+    except ValueError as error:
+        raise UserError(str(error)) from None
+
+
 def typed(game: str) -> str:
     """``game`` as it stands on the command line, which makes its code loadable: :func:`ludus.games.typed`.
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
+from ludus.games.rulebook_check import Mistake, mistakes_of, report, wrong_kinds
 from ludus.native import ParamError, core
 
 if sys.version_info >= (3, 11):
@@ -51,7 +53,7 @@ def is_path(value: object) -> bool:
 def read(path: Path, *, check: bool = True) -> str:
     """The lines of a rulebook file.
 
-    Raises ``ParamError`` with every mistake, one a line: file, key, value, what was expected, and the
+    Raises ``ParamError`` with every mistake, one a line: file, line, key, value, what was expected, and the
     nearest valid name. ``check=False`` only reads: for files that are not rulebooks of ``rts``.
     """
     try:
@@ -62,7 +64,8 @@ def read(path: Path, *, check: bool = True) -> str:
     if len(raw) > MAX_FILE:
         raise ParamError(f"{path}: larger than {MAX_FILE} bytes; this is no rulebook")
     try:
-        document = tomllib.loads(raw.decode("utf-8"))
+        source = raw.decode("utf-8")
+        document = tomllib.loads(source)
     except UnicodeDecodeError as error:
         raise ParamError(f"{path}: not UTF-8 text (byte {error.start})") from None
     except tomllib.TOMLDecodeError as error:
@@ -72,22 +75,34 @@ def read(path: Path, *, check: bool = True) -> str:
     try:
         text = "".join(f"{line}\n" for line in flatten(document))
     except ValueError as error:
-        raise ParamError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from None
+        raise ParamError(report(str(path), source, list(mistakes_of(str(error), "", _sections())))) from None
     if not text:
         raise ParamError(f"{path}: holds no keys: expected at least two types below [units]")
     if len(text.encode()) > MAX_TEXT:
         raise ParamError(f"{path}: {len(text.encode())} bytes without comments: expected at most {MAX_TEXT}")
     if check:
-        try:
-            core.rulebook_text(text)
-        except ParamError as error:
-            raise ParamError(_named(str(path), str(error))) from None
+        _check(path, source, document, text)
     return text
 
 
-def _named(path: str, message: str) -> str:
-    """The core's message with the file in the place of the parameter."""
-    return "\n".join(path + line.removeprefix(_PREFIX) for line in message.splitlines())
+def _sections() -> list[str]:
+    """First words of all keys."""
+    return list(cast("dict[str, object]", schema()["properties"]))
+
+
+def _check(path: Path, source: str, document: Mapping[str, object], text: str) -> None:
+    """Raises ``ParamError`` with a line for each mistake of the file."""
+    known = schema()
+    found: list[Mistake] = []
+    try:
+        core.rulebook_text(text)
+    except ParamError as error:
+        found += mistakes_of(str(error), _PREFIX, _sections())
+    found = [m for m in found if m.path == "extends"] or found  # the rest may follow from it
+    told = {mistake.path for mistake in found}
+    found += [m for m in wrong_kinds(document, known) if m.path not in told]
+    if found:
+        raise ParamError(report(str(path), source, found))
 
 
 def randomise_text(table: Mapping[str, tuple[float, float]]) -> str:

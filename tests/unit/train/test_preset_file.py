@@ -199,9 +199,12 @@ def test_a_preset_is_a_path_or_a_shipped_name(tmp_path: Path, monkeypatch: pytes
     assert load_preset("mine.toml").name == "mine"
     for name, message in [
         ("minirst", "minirst: no such preset (did you mean minirts?)"),
-        ("presets/minirst.toml", "presets/minirst.toml: no such preset (did you mean minirts?)"),
+        (
+            "presets/minirst.toml",
+            "presets/minirst.toml: no such file (did you mean the shipped preset minirts?); shipped presets: ",
+        ),
         (".", ".: is a folder"),
-        ("qqqqqq.toml", "qqqqqq.toml: no such preset (shipped presets: "),
+        ("qqqqqq.toml", "qqqqqq.toml: no such file; shipped presets: ludus presets list"),
     ]:
         with pytest.raises(PresetError) as caught:
             find_preset(name)

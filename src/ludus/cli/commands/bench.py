@@ -11,7 +11,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
-from ludus.cli.params import check_bot, game_spec, read_params, typed
+from ludus.cli.params import check_bot, game_spec, read_game
 
 if TYPE_CHECKING:
     from ludus.flow.spec import GameSpec
@@ -45,15 +45,15 @@ class BenchSim(msgspec.Struct, frozen=True):
     def run(self) -> int:
         from ludus.games.simulate import bench_sim
 
-        params = read_params(self.param, self.game)
-        spec = game_spec(typed(self.game), params)
+        game, params = read_game(self.game, self.param)
+        spec = game_spec(game, params)
         bots = self._bots(spec)
         threads = self.threads or usable_processors()
         skip = [self.frame_skip] if self.frame_skip else []
 
         def measure(ticks: int) -> SimBench:
             return bench_sim(
-                self.game,
+                game,
                 params,
                 bots=bots,
                 frame_skip=skip,
@@ -73,7 +73,7 @@ class BenchSim(msgspec.Struct, frozen=True):
         }
         if UNIFORM not in bots:
             pool = pool_ticks_per_s(
-                self.game,
+                game,
                 spec,
                 params,
                 bots,

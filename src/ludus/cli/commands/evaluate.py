@@ -10,7 +10,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, INTERRUPTED, CommandError
-from ludus.cli.params import game_spec, read_params, typed
+from ludus.cli.params import game_spec, read_game
 
 if TYPE_CHECKING:
     from ludus.flow.match import MatchResult
@@ -53,9 +53,9 @@ class Eval(msgspec.Struct, frozen=True):
     json: Annotated[bool, option("one JSON document on stdout")] = False
 
     def run(self) -> int:
-        params = read_params(self.param, self.game)
-        if self.game:
-            game_spec(typed(self.game), params)
+        game, params = read_game(self.game, self.param)
+        if game:
+            game_spec(game, params)
         from ludus.cli import results
         from ludus.cli.progress import Progress
         from ludus.games.replays import info
@@ -76,7 +76,7 @@ class Eval(msgspec.Struct, frozen=True):
             result = evaluate(
                 self.player,
                 self.against,
-                game=self.game,
+                game=game,
                 params=params or None,
                 matches=self.matches,
                 seed=self.seed,

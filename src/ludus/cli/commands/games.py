@@ -52,14 +52,16 @@ class GamesList(msgspec.Struct, frozen=True):
 class GamesShow(msgspec.Struct, frozen=True):
     """What a game declares: parameters, bots, observation tensors and action heads."""
 
-    game: Annotated[str, positional("a game's name, or the path of a compiled game or a Python file")]
+    game: Annotated[
+        str, positional("a game's name, or the path of a compiled game, a Python file, a rulebook (.toml)")
+    ]
     param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
-        from ludus.cli.params import game_spec, read_params, typed
+        from ludus.cli.params import game_spec, read_game
 
-        spec = game_spec(typed(self.game), read_params(self.param, self.game))
+        spec = game_spec(*read_game(self.game, self.param))
         if self.json:
             console.document({**msgspec.to_builtins(spec), "spec_hash": spec.spec_hash})
         else:

@@ -9,7 +9,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, INTERRUPTED
-from ludus.cli.params import game_spec, read_params, typed
+from ludus.cli.params import game_spec, read_game
 
 if TYPE_CHECKING:
     from ludus.train.evaluation import EvalResult
@@ -49,9 +49,9 @@ class Rate(msgspec.Struct, frozen=True):
     json: Annotated[bool, option("one JSON document on stdout")] = False
 
     def run(self) -> int:
-        params = read_params(self.param, self.game)
-        if self.game:
-            game_spec(typed(self.game), params)
+        game, params = read_game(self.game, self.param)
+        if game:
+            game_spec(game, params)
         from ludus.cli import results
         from ludus.cli.progress import Progress
         from ludus.train.tournament import pairings, tournament
@@ -67,7 +67,7 @@ class Rate(msgspec.Struct, frozen=True):
         with Progress(total) as progress:
             table = tournament(
                 self.players,
-                game=self.game,
+                game=game,
                 params=params or None,
                 matches=self.matches,
                 versions=self.versions,

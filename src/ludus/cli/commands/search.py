@@ -9,7 +9,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE
-from ludus.cli.params import game_spec, read_params, typed
+from ludus.cli.params import game_spec, read_game
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 16)]
 Natural = Annotated[int, msgspec.Meta(ge=0, le=1 << 16)]
@@ -33,13 +33,13 @@ class Bench(msgspec.Struct, frozen=True):
     json: Annotated[bool, option("one JSON document on stdout")] = False
 
     def run(self) -> int:
-        params = read_params(self.param)
-        game_spec(typed(self.game), params)
+        game, params = read_game(self.game, self.param)
+        game_spec(game, params)
         from ludus.games import text_params
         from ludus.train.bench_search import bench_search
 
         bench = bench_search(
-            self.game,
+            game,
             text_params(params),
             slots=self.slots,
             visits=self.visits,
