@@ -110,6 +110,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "train/hardware": ("train/test_hardware.py", "train/test_parts.py"),
     "train/matches": ("train/test_parts.py", "train/test_one_seat.py"),
     "train/opponents": ("train/test_parts.py", "pool/test_teams.py"),
+    "train/players": ("train/test_players.py", "train/test_parts.py", "train/test_runs.py"),
     "train/preset": ("train/test_preset_file.py", "train/test_parts.py"),
     "train/referee": ("train/test_best.py", "train/test_one_seat.py"),
     "train/report": ("train/test_parts.py", "train/test_one_seat.py"),

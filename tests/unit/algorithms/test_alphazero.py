@@ -200,6 +200,20 @@ def test_published_statistics_are_those_of_the_data_and_of_no_version_before() -
         assert learner.version == version
 
 
+def test_a_minibatch_is_cut_for_as_many_threads_as_are_given() -> None:
+    """On the processor; each part has a replica, and batch normalisation of its own."""
+    batch = positions(16)
+    weights = []
+    for threads in (1, 2, 2):
+        config = AlphaZeroConfig(batch=16, learning_rate=0.1, symmetries=False)
+        learner = AlphaZeroLearner(config, SMALL, game_spec(GAME), seed=1, threads=threads)
+        assert learner.threads == threads
+        learner.learn(batch, 0.0)
+        weights.append(learner.parameters.vector.numpy().copy())
+    assert np.array_equal(weights[1], weights[2])
+    assert not np.allclose(weights[0], weights[1], atol=1e-5)
+
+
 def test_sprt_decides_and_errs_as_rarely_as_it_says() -> None:
     assert sprt(0, 0, 0.5, 0.6) == ("", 0.0)
     random = np.random.default_rng(1)

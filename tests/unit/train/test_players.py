@@ -1,0 +1,24 @@
+"""Players by name: the two sides of a match draw apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from ludus.train import players
+from ludus.train.api import evaluate
+
+
+def test_two_sides_of_the_same_name_have_seeds_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+    resolve = players.resolve_player
+
+    def note(*arguments: object, seed: int, **more: object) -> object:
+        seeds.append(seed)
+        return resolve(*arguments, seed=seed, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(players, "resolve_player", note)
+    first = evaluate("mcts:4", "mcts:4", game="tic_tac_toe", matches=2, seed=1)
+    assert evaluate("mcts:4", "mcts:4", game="tic_tac_toe", matches=2, seed=1) == first
+    evaluate("mcts:4", "mcts:4", game="tic_tac_toe", matches=2, seed=2)
+    assert seeds[:2] == seeds[2:4]
+    assert len(set(seeds)) == 4
