@@ -154,7 +154,8 @@ format: $(VENV)/installed ## rewrite sources in the house format
 docs: $(VENV)/installed ## the documentation in site/, tables generated from the games' specs
 	@$(BIN)/python -m tools.gen_docs
 	@$(BIN)/python -m tools.results
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site
+	@# Not --quiet: it hides the warnings that --strict counts.
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site 2>&1 | { grep -v '^INFO' || true; }
 	@echo "open site/index.html"
 
 .PHONY: clean
