@@ -1,7 +1,8 @@
 // Damaged replays never crash: fuzz_replay [MUTATIONS] [SEED]. Each mutation of a good file
 // must be refused with a ReplayError; if its checksum is made right again, the decoder and then the
-// rules must refuse it or play it to the end. Anything else ends the program. Meant for ASan
-// builds.
+// rules must refuse it or play it to the end. Anything else ends the program. Replays of hosted
+// games (format 2) are read by all that needs no rules, come out the same when they are written
+// again, and are never played by compiled rules. Meant for ASan builds.
 #include <cstdio>
 #include <cstdlib>
 
@@ -31,7 +32,9 @@ std::vector<std::string> seeds_of(const AnyGame& game) {
     const std::uint32_t max_ticks = m == 0 ? 0 : 300;
     Replay recorded = game.record(params, {3, m}, drivers, 50, max_ticks);
     out.push_back(encode_replay(recorded));
-    recorded.hosted = HostedPart{Reproduced::yes, recorded.outcome};
+    recorded.hosted = HostedPart{static_cast<Reproduced>(m % 3), recorded.outcome};
+    out.push_back(encode_replay(recorded));
+    recorded.game = m % 2 == 0 ? "gymnasium/my_package:MyEnv-v0" : "openspiel/connect_four";
     out.push_back(encode_replay(recorded));
   }
   return out;
@@ -87,6 +90,7 @@ struct Answers {
   std::uint64_t refused = 0;
   std::uint64_t played = 0;
   std::uint64_t refused_by_rules = 0;
+  std::uint64_t hosted = 0;
 };
 
 [[noreturn]] void fail(const char* what, const std::string& data) {
@@ -94,6 +98,31 @@ struct Answers {
   for (const char c : data) std::fprintf(stderr, "%02x", static_cast<unsigned char>(c));
   std::fprintf(stderr, "\n");
   std::exit(1);
+}
+
+// A hosted replay that the decoder accepted: its name leads to no file, its texts are whole, and
+// neither of the two functions that need rules takes it.
+void read_hosted(const AnyGame& game, const Replay& r, const std::string& data) {
+  if (r.game.empty() || r.game.front() == '/' || r.game.front() == '.' ||
+      r.game.find("..") != std::string::npos || r.game.ends_with(".py") ||
+      std::ranges::any_of(r.game, [](unsigned char c) { return c <= ' ' || c >= 0x7f; })) {
+    fail("a hosted game has a name that it cannot have", data);
+  }
+  (void)replay_info_json(r);
+  (void)replay_decisions_json(r);
+  const std::string again = encode_replay(r);
+  if (encode_replay(decode_replay(bytes(again))) != again) fail("written again it differs", data);
+  const auto refuses = [&](auto&& play) {
+    try {
+      play();
+    } catch (const ReplayError&) {
+      return true;
+    }
+    return false;
+  };
+  if (!refuses([&] { (void)game.verify(r); }) || !refuses([&] { (void)game.frames(r, 50); })) {
+    fail("compiled rules played a hosted game", data);
+  }
 }
 
 Answers fuzz(const AnyGame& game, std::uint64_t mutations, std::uint64_t seed) {
@@ -113,6 +142,11 @@ Answers fuzz(const AnyGame& game, std::uint64_t mutations, std::uint64_t seed) {
       if (!sealed) fail("a damaged file was accepted", bad);
     } catch (const ReplayError&) {
       ++counts.refused;
+      continue;
+    }
+    if (r.hosted) {
+      read_hosted(game, r, bad);
+      ++counts.hosted;
       continue;
     }
     // Playing to the end is slow for long matches: the rules see all short ones and some long ones.
@@ -138,11 +172,12 @@ int main(int argc, char** argv) {
   const auto games = builtin_games().all();
   for (const AnyGame* game : games) {
     const Answers c = fuzz(*game, mutations / games.size() + 1, seed);
-    std::printf("%s: %llu refused, %llu refused by the rules, %llu played\n", game->name().c_str(),
-                static_cast<unsigned long long>(c.refused),
+    std::printf("%s: %llu refused, %llu refused by the rules, %llu played, %llu hosted\n",
+                game->name().c_str(), static_cast<unsigned long long>(c.refused),
                 static_cast<unsigned long long>(c.refused_by_rules),
-                static_cast<unsigned long long>(c.played));
-    if (c.refused == 0 || c.played == 0 || c.refused_by_rules == 0) {
+                static_cast<unsigned long long>(c.played),
+                static_cast<unsigned long long>(c.hosted));
+    if (c.refused == 0 || c.played == 0 || c.refused_by_rules == 0 || c.hosted == 0) {
       std::fprintf(stderr, "fuzz_replay: %s: a kind of answer never came\n", game->name().c_str());
       std::exit(1);
     }

@@ -21,6 +21,7 @@ import pytest
 from ludus.cli.__main__ import main
 from ludus.flow import decode_spec
 from ludus.games import names
+from ludus.games.typed_import import import_typed
 from ludus.native import core
 from ludus.storage import encode_weights, read_weights
 from ludus.train.api import start_run
@@ -259,6 +260,24 @@ def test_a_name_from_a_file_is_refused_by_every_function() -> None:
         names.admit(name)
     with pytest.raises(names.UnknownGame):
         names.admit("m" * (names.MAX_NAME + 1))
+
+
+def test_the_current_folder_is_searched_for_what_a_person_named_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And after the installed packages, so that no file here stands for one of them."""
+    for name in ("evil_module_here", "colorsys"):
+        (tmp_path / f"{name}.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
+    monkeypatch.setattr(names, "_typed", set())
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    with pytest.raises(ValueError, match="searched: the installed packages"):
+        import_typed("evil_module_here", "evil_module_here:Game")
+    assert import_typed("evil_module_here", names.typed("evil_module_here:Game")).__file__ == str(
+        tmp_path / "evil_module_here.py"
+    )
+    assert hasattr(import_typed("colorsys", names.typed("colorsys:Game")), "rgb_to_hsv")
 
 
 def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -24,7 +24,8 @@ MAX_RECORD = 1 << 16
 
 class RunRecord(msgspec.Struct, frozen=True):
     """``config`` is the hash of the table ``game`` of the run's configuration: all that decides which code is
-    loaded and what it is called with. ``game`` is the reference that the user gave.
+    loaded and what it is called with. ``game`` is the reference that the user gave. ``run``
+    is the run's path, of which the record's file name is a hash.
     """
 
     run: str
@@ -52,7 +53,7 @@ def resumed_game(run: Path, preset: Preset, game: str = "") -> Preset:
     configured, known = preset.game, None
     if not game and not is_installed_name(configured.name):
         known = _record(run)
-    if known is not None and (known.run, known.config) == (str(run.resolve()), _digest(configured)):
+    if known is not None and known.config == _digest(configured):
         game = known.game
     if not game:
         return preset

@@ -86,7 +86,12 @@ def test_an_installed_package_declares_its_games(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "nim_module", module)
     declared = [
         importlib.metadata.EntryPoint(name, value, "ludus.games")
-        for name, value in (("nim", "nim_module"), ("gone", "no_such_module"), ("other", "nim_module"))
+        for name, value in (
+            ("nim", "nim_module"),
+            ("gone", "no_such_module"),
+            ("other", "nim_module"),
+            ("not a name", "nim_module"),
+        )
     ]
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: declared)
     assert list_games()[-3:] == ["gone", "nim", "other"]
