@@ -216,6 +216,14 @@ def test_weights_and_runs_load_no_code(
     refused(capsys, "resume", "run", "--run.max-minutes", "1", "--quiet")
 
 
+def test_damaged_weights_are_refused_in_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("damaged.safetensors").write_bytes(b"\x08\0\0\0\0\0\0\0 nothing")
+    for words in (("eval", "--against", "random"), ("rate", "random"), ("gtp",)):
+        refused(
+            capsys, words[0], "damaged.safetensors", *words[1:], says="damaged.safetensors: not a readable"
+        )
+
+
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_replays_load_no_code(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = HOSTILE[kind].format(folder=folder) if "{folder}" in HOSTILE[kind] else HOSTILE[kind]
