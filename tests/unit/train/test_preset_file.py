@@ -201,7 +201,7 @@ def test_a_preset_is_a_path_or_a_shipped_name(tmp_path: Path, monkeypatch: pytes
         ("minirst", "minirst: no such preset (did you mean minirts?)"),
         (
             "presets/minirst.toml",
-            "presets/minirst.toml: no such file (did you mean the shipped preset minirts?); shipped presets: ",
+            "presets/minirst.toml: no such file (did you mean the shipped preset minirts?); shipped",
         ),
         (".", ".: is a folder"),
         ("qqqqqq.toml", "qqqqqq.toml: no such file; shipped presets: ludus presets list"),
