@@ -48,7 +48,18 @@ else:
 ROOT = Path(__file__).resolve().parent.parent
 LISTED = ROOT / "tools" / "mutation_survivors.toml"
 OVERLAY = ROOT / "build" / "mutate"
-PACKAGES = ("algorithms", "rollouts", "search", "train", "storage", "ratings", "pool")
+PACKAGES = (
+    "algorithms",
+    "rollouts",
+    "search",
+    "train",
+    "evaluation",
+    "presets",
+    "bench",
+    "storage",
+    "ratings",
+    "pool",
+)
 KINDS = ("equivalent", "text", "speed", "limit")
 
 #: One likely slip for each operator. Cosmic Ray has all pairs, most of which no person would write.
@@ -76,7 +87,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "pool": ("pool/test_process_pool.py",),
     "pool/factory": ("train/test_parts.py", "train/test_levels.py"),
     "pool/native": ("pool/test_teams.py", "pool/test_native_pool.py"),
-    "pool/tapes": ("pool/test_tapes.py",),
+    "pool/replay_recorder": ("pool/test_tapes.py",),
     "ratings": ("ratings",),
     "rollouts": ("rollouts", "train/test_levels.py"),
     "rollouts/search_actor": ("rollouts/test_search_actor.py", "search/test_planner.py"),
@@ -98,28 +109,32 @@ TESTS: dict[str, tuple[str, ...]] = {
         "train/test_runs.py",
     ),
     "train/alphazero": ("train/test_alphazero.py", "train/test_lost_files.py"),
-    "train/async_rounds": ("train/test_async_rounds.py",),
-    "train/base": ("train/test_best.py", "train/test_lost_files.py", "train/test_runs.py"),
-    "train/bench": ("train/test_bench.py",),
-    "train/bench_search": ("train/test_bench_search.py",),
+    "train/on_policy/async_rounds": ("train/test_async_rounds.py",),
+    "train/run_loop": ("train/test_best.py", "train/test_lost_files.py", "train/test_runs.py"),
+    "bench/training": ("train/test_bench.py",),
+    "bench/search": ("train/test_bench_search.py",),
     "train/candidates": ("train/test_best.py",),
-    "train/config": ("train/test_defaults.py", "train/test_preset_file.py", "train/test_parts.py"),
-    "train/curriculum": ("train/test_parts.py",),
-    "train/evaluation": ("train/test_parts.py", "train/test_one_seat.py"),
-    "train/gate": ("train/test_alphazero.py",),
-    "train/hardware": ("train/test_hardware.py", "train/test_parts.py"),
-    "train/matches": ("train/test_parts.py", "train/test_one_seat.py"),
+    "presets/config": ("train/test_defaults.py", "train/test_preset_file.py", "train/test_parts.py"),
+    "train/on_policy/curriculum": ("train/test_parts.py",),
+    "evaluation": ("train/test_parts.py", "train/test_one_seat.py"),
+    "train/alphazero/gate": ("train/test_alphazero.py",),
+    "presets/hardware": ("train/test_hardware.py", "train/test_parts.py"),
+    "train/on_policy/rollout_summary": ("train/test_parts.py", "train/test_one_seat.py"),
     "train/opponents": ("train/test_parts.py", "pool/test_teams.py"),
     "train/players": ("train/test_players.py", "train/test_parts.py", "train/test_runs.py"),
-    "train/preset": ("train/test_preset_file.py", "train/test_parts.py"),
-    "train/referee": ("train/test_best.py", "train/test_one_seat.py"),
-    "train/report": ("train/test_parts.py", "train/test_one_seat.py"),
-    "train/runner": ("train/test_weight_hashes.py", "train/test_lost_files.py", "train/test_runs.py"),
-    "train/schema": ("train/test_preset_file.py",),
-    "train/self_play": ("train/test_alphazero.py",),
-    "train/sinks": ("train/test_sinks.py",),
+    "presets": ("train/test_preset_file.py", "train/test_parts.py"),
+    "train/run_evaluator": ("train/test_best.py", "train/test_one_seat.py"),
+    "train/reporting/report": ("train/test_parts.py", "train/test_one_seat.py"),
+    "train/on_policy/trainer": (
+        "train/test_weight_hashes.py",
+        "train/test_lost_files.py",
+        "train/test_runs.py",
+    ),
+    "presets/schema": ("train/test_preset_file.py",),
+    "train/alphazero/workers": ("train/test_alphazero.py",),
+    "train/reporting/sinks": ("train/test_sinks.py",),
     "train/stopping": ("train/test_parts.py",),
-    "train/tournament": ("train/test_tournament.py",),
+    "evaluation/tournament": ("train/test_tournament.py",),
 }
 TIMEOUT_S = 400.0  # of all tests of a mutant; a mutant that takes longer counts as found
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
+from ludus.presets.file import load_preset
 from ludus.train.api import start_run
-from ludus.train.observer import SilentObserver, UpdateMetrics
-from ludus.train.preset_file import load_preset
+from ludus.train.reporting.observer import SilentObserver, UpdateMetrics
 
 
 class Progress(SilentObserver):

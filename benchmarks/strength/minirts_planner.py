@@ -17,13 +17,13 @@ from pathlib import Path
 
 import msgspec
 
+from ludus.evaluation.play import plan_player, play_matches, scripted_player
+from ludus.evaluation.results import seat_of_plan
 from ludus.games import spec as game_spec
 from ludus.pool import Pool
 from ludus.ratings import wilson_interval
 from ludus.rollouts import Actor
 from ludus.rollouts.search_actor import PlannerActor
-from ludus.train.evaluation import seat_of_plan
-from ludus.train.evaluator import plan_player, play_matches, scripted_player
 
 GAME, SKIP = "minirts", 50
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import msgspec
 
+from ludus.evaluation.players import evaluator_of, game_of_player
 from ludus.games import spec as game_spec
 from ludus.search import SearchConfig, Trees
 from ludus.storage import RunDirectory
-from ludus.train.players import evaluator_of, game_of_player
 
 
 class _State(msgspec.Struct):

@@ -26,11 +26,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from ludus.codecs.registry import codec_of
+from ludus.evaluation.players import resolve_player
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
 from ludus.native import core
-from ludus.policies.codecs import codec_of
 from ludus.pool.native import NativePool
-from ludus.train.players import resolve_player
 
 MATCHES, STEPS, FRAME_SKIP = 128, 32, 50
 WARM = 3  # slabs until matches are of different ages

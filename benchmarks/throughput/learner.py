@@ -25,8 +25,8 @@ import torch
 from ludus.algorithms.appo.config import AppoConfig
 from ludus.algorithms.appo.learner import AppoLearner
 from ludus.flow import GameSpec, HeadSpec, Slab, TensorSpec
+from ludus.policies.action_distribution import Independent
 from ludus.policies.config import PolicyConfig
-from ludus.policies.preference import Independent
 
 UNITS, SIDE, CHOICES = 64, 20, 9
 

@@ -20,7 +20,7 @@ struct TensorSpec {
   double low = 0.0;        // range of an element, inclusive
   double high = 255.0;
   // How the packed row becomes what a network reads. "identity": value * scale. Others are named
-  // by the game family and implemented once in ludus.policies.codecs ("rts_cells", ...).
+  // by the game family and implemented once in ludus.codecs.registry ("rts_cells", ...).
   std::string codec = "identity";
   double scale = 1.0;
   std::string meaning;

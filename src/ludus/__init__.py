@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from ludus.evaluation.loaded_policy import LoadedPolicy, load_policy
     from ludus.flow import Controller, Lineup, SeatPlan, Slab
     from ludus.games import list_games
     from ludus.games.match import Match
-    from ludus.train.loaded_policy import LoadedPolicy, load_policy
     from ludus.train.python_api import evaluate, make_pool, resume, search, train
 else:
     _HOME = {
         **dict.fromkeys(("Controller", "Lineup", "SeatPlan", "Slab"), "ludus.flow"),
         "list_games": "ludus.games",
         "Match": "ludus.games.match",
-        **dict.fromkeys(("LoadedPolicy", "load_policy"), "ludus.train.loaded_policy"),
+        **dict.fromkeys(("LoadedPolicy", "load_policy"), "ludus.evaluation.loaded_policy"),
         **dict.fromkeys(("evaluate", "make_pool", "resume", "search", "train"), "ludus.train.python_api"),
     }
     #: Functions that are called like a package; the package takes the call (:mod:`ludus.flow.public`).

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ludus.presets.file import load_preset
 from ludus.train.api import start_run
-from ludus.train.preset_file import load_preset
 
 
 @pytest.mark.slow

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from benchmarks.strength.connect_four import cases_of, decide, kept_and_best
 from ludus.games.connect_four import Solver
+from ludus.presets.file import load_preset
 from ludus.train.api import start_run
-from ludus.train.preset_file import load_preset
 
 
 def test_a_network_alone_keeps_the_value_of_most_positions(tmp_path: Path) -> None:

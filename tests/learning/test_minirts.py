@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from ludus.evaluation.play import Player, play_evaluation, scripted_player
+from ludus.evaluation.results import EvalResult
 from ludus.games import spec as game_spec
 from ludus.policies.distribution import Heads
+from ludus.presets.file import load_preset
 from ludus.rollouts.network_actor import RandomActor
 from ludus.train.api import start_run
-from ludus.train.evaluation import EvalResult
-from ludus.train.evaluator import Player, play_evaluation, scripted_player
-from ludus.train.preset_file import load_preset
 
 
 def trained(preset: str, steps: int, folder: Path, **overrides: str) -> EvalResult:

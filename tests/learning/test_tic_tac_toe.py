@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ludus.evaluation.evaluate import evaluate
+from ludus.presets.file import load_preset
 from ludus.train.api import start_run
-from ludus.train.players import evaluate
-from ludus.train.preset_file import load_preset
 
 
 def test_tic_tac_toe_against_random(tmp_path: Path) -> None:

@@ -23,9 +23,9 @@ from ludus.flow import decode_spec
 from ludus.games import names
 from ludus.games.typed_import import import_typed
 from ludus.native import core
+from ludus.presets.file import load_preset
 from ludus.storage import encode_weights, read_weights
 from ludus.train.api import start_run
-from ludus.train.preset_file import load_preset
 from tests.conftest import require_program
 
 PRESET = """\

@@ -271,7 +271,7 @@ std::vector<float> reference_planes(const G::Rules& rules, const rts::State& s, 
   return planes;
 }
 
-// What the codec rts_flag_cells does (ludus/policies/rts_flag_cells.py).
+// What the codec rts_flag_cells does (ludus/codecs/rts_flag_cells.py).
 std::vector<float> expand(const std::vector<std::uint16_t>& cells) {
   std::vector<float> planes(11 * 400, 0.0F);
   for (int r = 0; r < rts::kFlagUnitRows; ++r) {

@@ -25,10 +25,10 @@ _KNOWN = (
     ("ludus.cli.errors", "UserError", errors.USAGE),
     ("ludus.cli.errors", "CheckError", errors.REFUSED),
     ("ludus.cli.errors", "CommandError", errors.FAILED),
-    ("ludus.train.preset_file", "PresetError", errors.USAGE),
-    ("ludus.train.errors", "ConfigError", errors.USAGE),
-    ("ludus.train.errors", "RunFailed", errors.FAILED),
-    ("ludus.train.errors", "Interrupted", errors.INTERRUPTED),
+    ("ludus.presets.file", "PresetError", errors.USAGE),
+    ("ludus.presets.errors", "ConfigError", errors.USAGE),
+    ("ludus.presets.errors", "RunFailed", errors.FAILED),
+    ("ludus.presets.errors", "Interrupted", errors.INTERRUPTED),
     ("ludus.storage.errors", "StorageError", errors.USAGE),
     ("ludus.rollouts.scripted", "BotError", errors.USAGE),
     ("ludus.native", "ParamError", errors.USAGE),
@@ -108,7 +108,7 @@ def _help_on_group(name: str, words: Sequence[str]) -> int:
     if below and given in ("-h", "--help"):
         print(_listing(f"usage: ludus {name} COMMAND", {f"{name} {k}": c.summary for k, c in below.items()}))
         return errors.DONE
-    from ludus.train.schema import did_you_mean
+    from ludus.flow.names import did_you_mean
 
     if below and not given:
         raise errors.UserError(f"ludus {name}: missing command; expected one of {', '.join(below)}")

@@ -3,7 +3,7 @@
 A field is an option (``run_dir`` is ``--run-dir DIR``, a bool is a flag, a tuple may be given several
 times) or, with :func:`positional`, an argument. A field ``overrides: dict[str, str]`` takes every option
 with a dot in its name. Types and ranges are those of the struct, checked like a preset is
-(:mod:`ludus.train.schema`), so that a wrong value is refused in the same words everywhere.
+(:mod:`ludus.presets.schema`), so that a wrong value is refused in the same words everywhere.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import msgspec
 import msgspec.inspect as mi
 
 from ludus.cli.errors import UserError
-from ludus.train import schema
+from ludus.flow.names import did_you_mean
+from ludus.presets import schema
 
 OVERRIDES = "overrides"
 WIDTH = 110
@@ -140,7 +141,7 @@ class _Reader:
             return
         dotted = flag.startswith("--") and "." in flag and takes_overrides(self.command)
         if field is None and not dotted:
-            near = schema.did_you_mean(flag, [*self.options, "--help"], "options")
+            near = did_you_mean(flag, [*self.options, "--help"], "options")
             raise self.fail(f"unknown option {flag}{near}")
         if not equals:
             if not rest or rest[0].startswith("--"):

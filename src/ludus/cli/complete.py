@@ -56,7 +56,7 @@ def _values(field: Field) -> Iterable[str]:
     import msgspec.inspect as mi
 
     from ludus.games import list_games
-    from ludus.train.preset_file import shipped_presets
+    from ludus.presets.file import shipped_presets
 
     if isinstance(field.kind, mi.LiteralType):
         return [str(v) for v in field.kind.values]
@@ -76,7 +76,7 @@ def _values(field: Field) -> Iterable[str]:
 
 
 def _overrides() -> list[str]:
-    from ludus.train.preset_file import option_of, setting_paths
+    from ludus.presets.file import option_of, setting_paths
 
     return [option_of(path) for path in setting_paths()]
 
@@ -84,7 +84,7 @@ def _overrides() -> list[str]:
 def _override_values(flag: str) -> list[str]:
     import msgspec.inspect as mi
 
-    from ludus.train.preset_file import option_of, setting_paths
+    from ludus.presets.file import option_of, setting_paths
 
     for path, kind in setting_paths().items():
         if option_of(path) == flag:

@@ -1,7 +1,7 @@
 """What a run shows while it goes on: a live board on a terminal, else a line now and then.
 
-Both are observers (:class:`ludus.train.observer.Observer`): they are called from the training thread and
-only note numbers; drawing happens in rich's own thread, twice a second.
+Both are observers (:class:`ludus.train.reporting.observer.Observer`): they are called from
+the training thread and only note numbers; drawing happens in rich's own thread, twice a second.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Protocol
 from ludus.cli import console
 from ludus.cli.console import duration, percent, si
 from ludus.flow.spec import GameSpec
-from ludus.train.config import Preset
+from ludus.presets.config import Preset
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from ludus.train.evaluation import EvalResult
-    from ludus.train.observer import EvaluationMetrics, UpdateMetrics
+    from ludus.evaluation.results import EvalResult
+    from ludus.train.reporting.observer import EvaluationMetrics, UpdateMetrics
 
 LINE_EVERY_S = 10.0
 MESSAGES = 5

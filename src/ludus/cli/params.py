@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ludus.cli.errors import UserError
+from ludus.flow.names import did_you_mean
 from ludus.flow.spec import GameSpec
-from ludus.train import schema
-from ludus.train.config import ParamValue
-from ludus.train.preset_game import find_game, param_problems
+from ludus.presets import schema
+from ludus.presets.config import ParamValue
+from ludus.presets.game_checks import find_game, param_problems
 
 
 def read_params(given: Iterable[str], game: str = "") -> dict[str, ParamValue]:
@@ -74,5 +75,5 @@ def check_bot(name: str, spec: GameSpec, extra: tuple[str, ...] = ()) -> None:
     """Raises :class:`UserError` if ``name`` is no bot of the game nor one of ``extra``."""
     valid = [*(b.name for b in spec.bots), *extra]
     if name not in valid:
-        near = schema.did_you_mean(name, valid, "there are")
+        near = did_you_mean(name, valid, "there are")
         raise UserError(f"unknown bot {name} of {spec.name}{near}; see: ludus games show {spec.name}")

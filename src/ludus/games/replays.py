@@ -2,7 +2,7 @@
 
 The bytes are checked by the core (checksum, bounds, the rules themselves); all functions raise
 ``ReplayError`` (a ``ValueError``) that says what is wrong with them and where. Matches of Python games are
-played again here, by :mod:`ludus.games.tape`.
+played again here, by :mod:`ludus.games.match_record`.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def tried(data: bytes, game: str = "") -> bytes:
 
     Replays of compiled games are given back as they are: their rules promise it.
     """
-    from ludus.games.tape import REPRODUCED
+    from ludus.games.match_record import REPRODUCED
 
     about = info(data)
     if about.format == 1:

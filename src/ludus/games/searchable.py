@@ -14,10 +14,10 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.python_game import GameMaker, PythonGame
-from ludus.games.seeding import match_seed
 from ludus.native import SearchableGames, SearchError, core
 
 #: Seat that decides (-1: the match is over), and the outcome for seats 0 and 1.

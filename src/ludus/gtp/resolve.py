@@ -11,9 +11,9 @@ from ludus.games.match import Match
 from ludus.games.names import shown
 from ludus.gtp.expectation import NetworkReader
 from ludus.gtp.players import BotPlayer, Choice, Player, RawNetwork
+from ludus.presets.errors import ConfigError
 from ludus.search.text import is_search
 from ludus.storage.references import is_reference, refuse_run
-from ludus.train.errors import ConfigError
 
 
 def resolve_player(text: str, params: Mapping[str, str], *, seed: int = 1, greedy: bool = False) -> Player:
@@ -27,7 +27,7 @@ def resolve_player(text: str, params: Mapping[str, str], *, seed: int = 1, greed
         return SearchedPlayer(text, params, seed, greedy)
     refuse_run(text)
     if not is_reference(text):
-        from ludus.train.schema import did_you_mean
+        from ludus.flow.names import did_you_mean
 
         raise ConfigError(
             f"{text}: go has no such bot{did_you_mean(text, bots)}; a player is a bot's name, RUN@best, "
@@ -41,8 +41,8 @@ class NetworkPlayer:
     """A trained policy without search: it draws its move, or takes the likeliest with ``greedy``."""
 
     def __init__(self, text: str, params: Mapping[str, str], seed: int, greedy: bool) -> None:
+        from ludus.evaluation.players import game_of_player, resolve_player
         from ludus.rollouts.network_actor import NetworkActor
-        from ludus.train.players import game_of_player, resolve_player
 
         trained = game_of_player(text)
         if trained is None or trained[0] != "go":

@@ -13,9 +13,9 @@ from ludus.games.match import Match
 from ludus.games.names import shown
 from ludus.gtp.expectation import NetworkReader, by_playouts
 from ludus.gtp.players import Candidate, Choice, Expected, RawNetwork, Report, Restriction
+from ludus.presets.errors import ConfigError
 from ludus.search import RootStatistics, SearchText, Trees, parse_search
 from ludus.search.evaluator import Evaluator
-from ludus.train.errors import ConfigError
 
 ANALYSED = 50_000  # visits that an analysis may grow to, where the player asks for fewer
 LEAVES = 8  # of its one tree in a batch, for a network
@@ -40,8 +40,8 @@ class SearchedPlayer:
         self._trees: Trees | None = None
 
     def _load(self, weights: str, params: Mapping[str, str]) -> None:
+        from ludus.evaluation.players import evaluator_of, game_of_player
         from ludus.games import spec
-        from ludus.train.players import evaluator_of, game_of_player
 
         trained = game_of_player(weights)
         if trained is None or trained[0] != "go":

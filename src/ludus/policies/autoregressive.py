@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ludus.flow import GameSpec, HeadSpec
+from ludus.policies.action_distribution import Drawn, Judged, Preference
 from ludus.policies.distribution import Heads, entropy_of, log_probs_of, sample_of
 from ludus.policies.pointed import Pointed
-from ludus.policies.preference import Drawn, Judged, Preference
 
 
 class _Head(nn.Module):

@@ -19,16 +19,7 @@ import torch
 from torch import Tensor
 
 from ludus.flow import GameSpec
-
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
-
-
-def _mix64(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """SplitMix64's finaliser (Steele, Lea, Flood 2014)."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: npt.NDArray[np.uint64] = z ^ (z >> np.uint64(31))
-    return mixed
+from ludus.flow.seeds import GAMMA, splitmix64
 
 
 def uniforms(seed: int, step: int, rows: npt.NDArray[np.integer], heads: int) -> npt.NDArray[np.float32]:
@@ -38,11 +29,11 @@ def uniforms(seed: int, step: int, rows: npt.NDArray[np.integer], heads: int) ->
     result does not depend on which other rows are in the batch or on any thread.
     """
     with np.errstate(over="ignore"):
-        key = _mix64(np.full(1, seed & 0xFFFFFFFFFFFFFFFF, np.uint64) + _GAMMA)
-        key = _mix64(key + np.full(1, step + 1, np.uint64) * _GAMMA)
+        key = splitmix64(np.full(1, seed & 0xFFFFFFFFFFFFFFFF, np.uint64) + np.uint64(GAMMA))
+        key = splitmix64(key + np.full(1, step + 1, np.uint64) * np.uint64(GAMMA))
         head = np.arange(1, heads + 1).astype(np.uint64)
         counter = rows.astype(np.uint64).reshape(-1, 1) * np.full(1, heads, np.uint64) + head
-        bits = _mix64(key + counter * _GAMMA) >> np.uint64(40)
+        bits = splitmix64(key + counter * np.uint64(GAMMA)) >> np.uint64(40)
     uniform: npt.NDArray[np.float32] = bits.astype(np.float32) * np.float32(2.0**-24)
     return uniform
 

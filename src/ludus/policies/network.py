@@ -14,17 +14,17 @@ import msgspec
 import torch
 from torch import Tensor, nn
 
+from ludus.codecs.layout import Unfolded
+from ludus.codecs.registry import codec_of, entity_rows, is_bytes, sparse_planes
 from ludus.flow import GameSpec, HeadSpec, TensorSpec
+from ludus.policies.action_distribution import Independent, Preference
 from ludus.policies.autoregressive import AutoregressiveHeads, Pointing
-from ludus.policies.codecs import codec_of, entity_rows, is_bytes, sparse_planes
 from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
 from ludus.policies.memory import Recall, Recurrent
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
 from ludus.policies.pointed import Cells, Entities, Pointed, check_pointer
-from ludus.policies.preference import Independent, Preference
 from ludus.policies.torso import Dense, Planes, Residual, Rows, make_planes
-from ludus.policies.unfolded import Unfolded
 
 Observation = Mapping[str, Tensor]
 

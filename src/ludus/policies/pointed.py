@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ludus.codecs.layout import Unfolded
 from ludus.flow import HeadSpec
-from ludus.policies.unfolded import Unfolded
 
 
 class Pointed(ABC):

@@ -25,12 +25,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ludus.codecs.registry import codec_of
 from ludus.flow import GameSpec
-from ludus.policies.codecs import codec_of
+from ludus.policies.action_distribution import Independent, Preference
 from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
 from ludus.policies.network import Observation, PolicyNetwork, Step, inputs_of
-from ludus.policies.preference import Independent, Preference
 
 
 def make_network(

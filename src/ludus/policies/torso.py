@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ludus.codecs.sparse import SparsePlanes, sparse_convolution
 from ludus.policies.config import PolicyConfig
-from ludus.policies.sparse import SparsePlanes, sparse_convolution
 
 Activation = Callable[[Tensor], Tensor]
 

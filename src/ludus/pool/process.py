@@ -22,11 +22,11 @@ import numpy as np
 
 from ludus.flow import GameSpec, Lineup, MatchResult, PoolStats, Slab, StepBatch
 from ludus.flow.masks import legal_choices
+from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.names import is_typed
-from ludus.games.seeding import match_seed
-from ludus.pool.cells import (
+from ludus.pool.control_block import (
     BEFORE,
     IDLE,
     KIND,
@@ -41,12 +41,12 @@ from ludus.pool.cells import (
     Longs,
     share,
 )
-from ludus.pool.crew import Crew
 from ludus.pool.errors import MatchError
+from ludus.pool.replay_recorder import Tapes
 from ludus.pool.shard import Plan, Shard, make_shard
 from ludus.pool.shared import Bell, Segment, Sizes, shared_slab
-from ludus.pool.tapes import Tapes
 from ludus.pool.worker import Start
+from ludus.pool.worker_pool import Crew
 
 _NO_ROWS = np.empty(0, np.int32)
 _SNAPSHOT = b"ludus.process.1\n"

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec, Lineup, Slab
+from ludus.flow.seeds import match_seed, mix
 from ludus.flow.slab import Array
 from ludus.games.python_game import GameMaker, PythonGame, VectorGame
-from ludus.games.seeding import match_seed, mix
-from ludus.pool.cells import (
+from ludus.pool.control_block import (
     DECISIONS,
     ERRORS,
     IDLE,
@@ -513,7 +513,7 @@ class Vector(Shard):
 
 def make_shard(maker: GameMaker, plan: Plan, cells: Cells, slots: range, worker: int) -> Shard:
     """Vectorised where the game can be, else an object a slot."""
-    from ludus.pool.single import Single
+    from ludus.pool.single_agent import Single
 
     if plan.spec.seats > 1:
         return Slots(plan, cells, slots, worker, maker.make)

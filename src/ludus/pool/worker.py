@@ -101,7 +101,7 @@ class Worker:
     def __init__(self, channel: socket.socket, start: Start, descriptors: list[int]) -> None:
         from ludus.games.names import loaded, typed
         from ludus.games.registry import maker
-        from ludus.pool.cells import Cells
+        from ludus.pool.control_block import Cells
         from ludus.pool.shard import Plan, make_shard
         from ludus.pool.shared import Bell, Segment
 
@@ -140,7 +140,7 @@ class Worker:
 
     def run(self) -> None:
         """Until told to end, or until the parent is gone."""
-        from ludus.pool.cells import BUSY_NS, WAIT_NS
+        from ludus.pool.control_block import BUSY_NS, WAIT_NS
 
         counters = self.cells.counters[self.start.worker]
         clock = time.perf_counter_ns
@@ -162,7 +162,7 @@ class Worker:
 
     def _next(self) -> int | None:
         """The group with the oldest command that has not been carried out."""
-        from ludus.pool.cells import NUMBER
+        from ludus.pool.control_block import NUMBER
 
         best, number = None, 0
         mine = self.cells.command[self.start.worker]
@@ -173,7 +173,7 @@ class Worker:
         return best
 
     def _carry_out(self, group: int) -> None:
-        from ludus.pool.cells import PLAY_AFTER_LOSS
+        from ludus.pool.control_block import PLAY_AFTER_LOSS
 
         worker = self.start.worker
         number, slab, before, kind = (int(x) for x in self.cells.command[worker, group])

@@ -10,7 +10,15 @@ import msgspec
 
 from ludus import __version__
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.players import evaluator_of, game_of_player, resolve_player
+from ludus.evaluation.results import EvalResult
+from ludus.evaluation.weights import check_spec
 from ludus.games.names import shown
+from ludus.presets import hardware
+from ludus.presets.config import GameConfig, Preset
+from ludus.presets.errors import ConfigError, Interrupted
+from ludus.presets.file import to_toml
 from ludus.storage import (
     Checkpoint,
     RunDirectory,
@@ -18,21 +26,15 @@ from ludus.storage import (
     StorageError,
     utc_now,
 )
-from ludus.train import hardware
-from ludus.train.alphazero import AlphaZeroTrainer
-from ludus.train.alphazero_parts import AlphaZeroParts, build_alphazero
+from ludus.train.alphazero.components import AlphaZeroParts, build_alphazero
+from ludus.train.alphazero.trainer import AlphaZeroTrainer
 from ludus.train.changes import in_words, record_change, run_settings
-from ludus.train.config import GameConfig, Preset
-from ludus.train.errors import ConfigError, Interrupted
-from ludus.train.evaluation import EvalResult
-from ludus.train.observer import Observer, SilentObserver
-from ludus.train.players import evaluate, evaluator_of, game_of_player, resolve_player
-from ludus.train.preset_file import to_toml
+from ludus.train.on_policy.components import Parts, resolve_spec
+from ludus.train.on_policy.trainer import Trainer, build_parts
+from ludus.train.reporting.observer import Observer, SilentObserver
+from ludus.train.reporting.sinks import default_sinks
 from ludus.train.run_game import remember, resumed_game
-from ludus.train.runner import Trainer, build_parts
-from ludus.train.sinks import default_sinks
 from ludus.train.stopping import more_budget
-from ludus.train.wiring import Parts, check_spec, resolve_spec
 
 __all__ = [
     "RunResult",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ludus.train.evaluation import EvalResult
+from ludus.evaluation.results import EvalResult
 
 CANDIDATES = 3  # versions whose weights are kept for the play-off at the end
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ludus.presets.config import Preset
+from ludus.presets.file import LoadedPreset, leaves, option_of, parse_preset
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import fsync_directory
 from ludus.storage.jsonl import JsonlWriter, read_jsonl
-from ludus.train.config import Preset
-from ludus.train.preset_file import LoadedPreset, leaves, option_of, parse_preset
 
 if TYPE_CHECKING:
     from ludus.storage.rundir import RunDirectory

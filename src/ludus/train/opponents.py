@@ -6,16 +6,16 @@ import msgspec
 import numpy as np
 
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan
-from ludus.train.config import OpponentConfig, Preset
-from ludus.train.errors import ConfigError
-from ludus.train.schema import did_you_mean
+from ludus.flow.lineups import lineup_of
+from ludus.flow.names import did_you_mean
+from ludus.flow.seeds import COUNTER_PAST
+from ludus.presets.config import OpponentConfig, Preset
+from ludus.presets.errors import ConfigError
 
 LATEST = "latest"
 PAST = "past"
 LEARNER = 0  # policy id
 FIRST_PAST = 1  # policy ids of the past slots count from here
-
-_DRAW_STREAM = 0x9A57
 
 
 def default_opponents(spec: GameSpec) -> tuple[OpponentConfig, ...]:
@@ -76,11 +76,6 @@ def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
     return lineup_of(spec, learner, other)
 
 
-def lineup_of(spec: GameSpec, player: SeatPlan, others: SeatPlan) -> Lineup:
-    """``player`` at seat 0 and at its teammates' seats, ``others`` at the rest; seats in turn."""
-    return Lineup(tuple(player if spec.together(0, s) else others for s in range(spec.seats)), rotate=True)
-
-
 class PastWindow(msgspec.Struct):
     """Versions of past weights that are kept, and which of them play now. Part of every checkpoint.
 
@@ -104,7 +99,7 @@ class PastWindow(msgspec.Struct):
         The draw depends on (seed, version) alone, so that a resumed run draws the same.
         """
         self.versions = [*self.versions, version][-config.past_window :]
-        rng = np.random.Generator(np.random.Philox(key=seed, counter=[_DRAW_STREAM, version, 0, 0]))
+        rng = np.random.Generator(np.random.Philox(key=seed, counter=[COUNTER_PAST, version, 0, 0]))
         self.playing = [self.versions[int(i)] for i in rng.integers(0, len(self.versions), config.past_slots)]
 
     def forget(self, missing: set[int], newest: int) -> None:

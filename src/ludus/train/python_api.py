@@ -15,19 +15,19 @@ import msgspec
 from ludus.flow.match import Lineup
 from ludus.games import typed
 from ludus.games.hosted import placed
+from ludus.presets.config import ParamValue, Preset
+from ludus.presets.errors import ConfigError
+from ludus.presets.hardware import run_name
 from ludus.search.text import SUFFIX, is_search, parse_search
-from ludus.train.config import ParamValue, Preset
-from ludus.train.errors import ConfigError
-from ludus.train.hardware import run_name
 
 if TYPE_CHECKING:
+    from ludus.evaluation.results import EvalResult
     from ludus.games.match import Match
     from ludus.pool import Pool
     from ludus.search import Evaluator
     from ludus.search.player import Found
     from ludus.train.api import RunResult
-    from ludus.train.evaluation import EvalResult
-    from ludus.train.observer import Observer
+    from ludus.train.reporting.observer import Observer
 
 Setting = str | int | float | bool | Sequence[str | int | float]
 
@@ -54,9 +54,9 @@ def train(
         PresetError: A wrong preset or setting; ``ConfigError``: settings that do not fit together.
         RunExists: ``run_dir`` exists; ``RunFailed``, ``Interrupted``: how a run may end early.
     """
+    from ludus.presets.file import load_preset
+    from ludus.presets.game_checks import check_game
     from ludus.train.api import start_run
-    from ludus.train.preset_file import load_preset
-    from ludus.train.preset_game import check_game
 
     if isinstance(preset, Preset):
         if settings:
@@ -125,7 +125,7 @@ def evaluate(
     Raises:
         ConfigError, StorageError: What cannot be played, or is not there.
     """
-    from ludus.train.players import evaluate as play
+    from ludus.evaluation.evaluate import evaluate as play
 
     return play(
         player,
@@ -211,7 +211,7 @@ def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: fl
         raise ConfigError(str(error)) from None
     evaluator: Evaluator | str = "rollout"
     if weights:
-        from ludus.train.players import evaluator_of
+        from ludus.evaluation.players import evaluator_of
 
         evaluator = evaluator_of(weights, match.spec, symmetries=text.symmetries)[0]
     native = find(match.game).native

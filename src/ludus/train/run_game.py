@@ -15,9 +15,9 @@ import msgspec
 from ludus.games import typed
 from ludus.games.hosted import placed
 from ludus.games.names import is_installed_name
+from ludus.presets.config import GameConfig, Preset
 from ludus.storage import CorruptFile
 from ludus.storage.user_state import read_private, write_private
-from ludus.train.config import GameConfig, Preset
 
 MAX_RECORD = 1 << 16
 

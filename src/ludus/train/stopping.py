@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from ludus.train.config import RunConfig
+from ludus.presets.config import RunConfig
 
 MAX_RAISED = 0.999  # a win rate above it is as good as reached
 

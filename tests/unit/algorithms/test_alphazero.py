@@ -13,8 +13,8 @@ from ludus.algorithms.alphazero import learner as learner_module
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.alphazero.loss import Loss, alphazero_loss, masked_log_probs
+from ludus.algorithms.alphazero.replay_buffer import Window
 from ludus.algorithms.alphazero.samples import Positions
-from ludus.algorithms.alphazero.window import Window
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
 from ludus.native import core

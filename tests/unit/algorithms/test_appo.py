@@ -13,8 +13,8 @@ import torch
 from ludus.algorithms.appo.config import AppoConfig
 from ludus.algorithms.appo.learner import AppoLearner, UpdateStats
 from ludus.algorithms.appo.loss import appo_loss
-from ludus.algorithms.appo.plan import Task, UpdatePlan
 from ludus.algorithms.appo.samples import Samples
+from ludus.algorithms.tasks import Task, UpdatePlan
 from ludus.flow import GameSpec, Slab
 from ludus.policies.config import PolicyConfig
 from tests.unit.synthetic import act, cells_spec, make_spec, pointing_spec, random_slab, tensor

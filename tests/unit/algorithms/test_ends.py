@@ -14,8 +14,8 @@ import torch
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.alphazero.loss import SCORE_DELTA, ends_loss
+from ludus.algorithms.alphazero.replay_buffer import Window
 from ludus.algorithms.alphazero.samples import Ends, Positions
-from ludus.algorithms.alphazero.window import Window
 from ludus.flow import GameSpec, Weights
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec

@@ -54,7 +54,7 @@ def test_every_listed_name_is_there_whatever_was_imported_before(first: str, tmp
         f"{first}\nimport ludus\n"
         "assert all(callable(getattr(ludus, n)) for n in ludus.__all__ if n != '__version__')\n"
         "assert set(ludus.__all__) <= set(dir(ludus))\n"
-        "import ludus.train.config, ludus.search.text\n"
+        "import ludus.presets.config, ludus.search.text\n"
         "print(ludus.search(ludus.Match('tic_tac_toe'), 'mcts:30').move in range(9))\n"
         "try:\n    ludus.train('no_such_preset')\nexcept ValueError as error:\n    print(error)\n"
     )
@@ -65,8 +65,8 @@ def test_every_listed_name_is_there_whatever_was_imported_before(first: str, tmp
 
 def test_settings_are_those_of_the_command_line(tmp_path: Path) -> None:
     """Numbers, lists and truth values by path; a wrong one is refused in the same words."""
+    from ludus.presets.file import PresetError
     from ludus.train import python_api
-    from ludus.train.preset_file import PresetError
 
     with pytest.raises(PresetError, match=r"unknown key algorithm.clip_ratoi .did you mean clip_ratio"):
         ludus.train("tic_tac_toe", tmp_path / "run", settings={"algorithm.clip_ratoi": 0.2})
@@ -89,7 +89,7 @@ def test_settings_are_those_of_the_command_line(tmp_path: Path) -> None:
 
 
 def test_search_refuses_what_it_cannot_do() -> None:
-    from ludus.train.errors import ConfigError
+    from ludus.presets.errors import ConfigError
 
     with pytest.raises(ConfigError, match="perfect: expected mcts:VISITS or WEIGHTS"):
         ludus.search(ludus.Match("tic_tac_toe"), "perfect")

@@ -21,7 +21,7 @@ from ludus.games.python_game import declare, tensor
 from ludus.policies.config import PolicyConfig
 from ludus.policies.residual import make_network
 from ludus.policies.weights import save_weights
-from ludus.train.errors import ConfigError
+from ludus.presets.errors import ConfigError
 from tests.unit.api.from_folder import python
 from tests.unit.api.test_gymnasium import CORRIDOR
 

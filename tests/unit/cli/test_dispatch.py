@@ -12,7 +12,7 @@ from ludus.cli import __main__ as cli
 from ludus.cli.arguments import fields_of
 from ludus.cli.complete import candidates
 from ludus.cli.table import COMMANDS
-from ludus.train.preset_file import load_preset
+from ludus.presets.file import load_preset
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from ludus.cli import live
+from ludus.evaluation.results import EvalResult
 from ludus.games import spec
-from ludus.train.evaluation import EvalResult
-from ludus.train.observer import EvaluationMetrics, Timing, UpdateMetrics
-from ludus.train.preset_file import load_preset
+from ludus.presets.file import load_preset
+from ludus.train.reporting.observer import EvaluationMetrics, Timing, UpdateMetrics
 
 
 def update(minutes_left: float | None = 2.5) -> UpdateMetrics:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from ludus.evaluation.evaluate import evaluate
 from ludus.games import check_game, hosted
 from ludus.games.names import typed
+from ludus.presets.file import load_preset
+from ludus.presets.game_checks import check_game as check_preset
 from ludus.train.api import start_run
-from ludus.train.players import evaluate
-from ludus.train.preset_file import load_preset
-from ludus.train.preset_game import check_game as check_preset
 from tests.unit.api.from_folder import python
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "guides" / "python_games.md").read_text("utf-8")

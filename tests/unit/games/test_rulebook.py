@@ -14,8 +14,8 @@ import pytest
 from ludus.cli import __main__ as cli
 from ludus.games import replays, rulebook, spec
 from ludus.native import ParamError
-from ludus.train.preset_file import PresetError, load_preset, parse_preset, to_toml
-from ludus.train.preset_game import check_game
+from ludus.presets.file import PresetError, load_preset, parse_preset, to_toml
+from ludus.presets.game_checks import check_game
 
 if sys.version_info >= (3, 11):
     import tomllib

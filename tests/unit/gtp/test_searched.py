@@ -8,7 +8,7 @@ from ludus.games import go
 from ludus.gtp.engine import Engine
 from ludus.gtp.resolve import resolve_player
 from ludus.gtp.searched import SearchedPlayer
-from ludus.train.errors import ConfigError
+from ludus.presets.errors import ConfigError
 
 
 def engine(text: str) -> Engine:

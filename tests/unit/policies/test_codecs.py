@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import nn
 
+from ludus.codecs.registry import codec_of, sparse_planes
+from ludus.codecs.sparse import sparse_convolution
 from ludus.flow import TensorSpec
-from ludus.policies.codecs import codec_of, sparse_planes
-from ludus.policies.sparse import sparse_convolution
 from tests.unit.synthetic import tensor
 
 

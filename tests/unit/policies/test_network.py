@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from ludus.policies.action_distribution import Independent
 from ludus.policies.config import PolicyConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
-from ludus.policies.preference import Independent
 from ludus.policies.torso import Rows
 from tests.unit.synthetic import act, make_spec, random_slab, tensor
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from ludus.codecs.pommerman import PLANES
+from ludus.codecs.registry import codec_of
 from ludus.flow import TensorSpec
-from ludus.policies.codecs import codec_of
-from ludus.policies.pommerman import PLANES
 
 
 def board_spec(shape: tuple[int, ...] = (3, 5, 5), dtype: str = "u8") -> TensorSpec:

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab, StepBatch
+from ludus.flow.seeds import match_seed
 from ludus.games.names import typed
-from ludus.games.seeding import match_seed
 from ludus.native import ParamError
 from ludus.pool import MatchError, PoolError
 from ludus.pool.process import ProcessPool

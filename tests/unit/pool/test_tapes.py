@@ -9,11 +9,11 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab, StepBatch
+from ludus.flow.seeds import match_seed
 from ludus.games import replays
+from ludus.games.match_record import Tape
 from ludus.games.names import UnknownGame, typed
 from ludus.games.registry import maker
-from ludus.games.seeding import match_seed
-from ludus.games.tape import Tape
 from ludus.native import ReplayError, core
 from ludus.pool.process import ProcessPool
 

@@ -6,16 +6,16 @@ import msgspec
 import numpy as np
 import pytest
 
+from ludus.evaluation.play import Player, play_matches, scripted_player
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan, Slab
+from ludus.flow.lineups import lineup_of
 from ludus.games import spec
 from ludus.policies.distribution import Heads
 from ludus.pool.native import NativePool
 from ludus.pool.shard import Plan
 from ludus.rollouts import Collector
 from ludus.rollouts.network_actor import RandomActor
-from ludus.train.evaluator import Player, play_matches, scripted_player
-from ludus.train.matches import opponent_name, summarise_rollout
-from ludus.train.opponents import lineup_of
+from ludus.train.on_policy.rollout_summary import opponent_name, summarise_rollout
 
 TEAM = {"mode": "team", "max_steps": "60"}
 LEARNED = SeatPlan((Controller(policy=0),))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ludus.cli import __main__ as cli
+from ludus.evaluation.evaluate import evaluate
 from ludus.games import spec
 from ludus.rollouts.scripted import BotError, Scene, ScriptedActor, is_bot_file, load_bot
-from ludus.train.players import evaluate
 
 GAME = spec("rts")
 

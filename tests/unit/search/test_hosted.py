@@ -8,12 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from ludus.evaluation.play import play_evaluation, rollout_player
 from ludus.flow import GameSpec
 from ludus.games import spec as game_spec
 from ludus.games.names import typed
 from ludus.games.registry import maker
 from ludus.games.searchable import HostedGames, searchable
 from ludus.native import GameError, ParamError, SearchableGames, core
+from ludus.presets.errors import ConfigError
 from ludus.search import (
     Batch,
     Games,
@@ -24,8 +26,6 @@ from ludus.search import (
     Trees,
 )
 from ludus.search.evaluator import Floats
-from ludus.train.errors import ConfigError
-from ludus.train.evaluator import play_evaluation, rollout_player
 
 pytest.importorskip("pyspiel")
 

@@ -6,13 +6,13 @@ import msgspec
 import numpy as np
 import pytest
 
+from ludus.evaluation.play import Player, plan_player, play_evaluation
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
 from ludus.games import spec as game_spec
 from ludus.pool.native import NativePool
+from ludus.presets.errors import ConfigError
 from ludus.search import Planner, PlannerConfig, SearchError, parse_plan
 from ludus.search.planner import is_plan
-from ludus.train.errors import ConfigError
-from ludus.train.evaluator import Player, plan_player, play_evaluation
 
 GAME = "minirts"
 

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 import torch
 
+from ludus.evaluation.play import Player, play_evaluation, rollout_player
 from ludus.games import spec as game_spec
 from ludus.games.connect_four import Solver, random_positions
 from ludus.policies.config import PolicyConfig
 from ludus.policies.residual import ResidualNetwork, make_network
 from ludus.policies.symmetry import Symmetries
+from ludus.presets.errors import ConfigError
 from ludus.search import (
     Batch,
     Games,
@@ -29,8 +31,6 @@ from ludus.search import (
 )
 from ludus.search.network import NetworkEvaluator
 from ludus.search.text import Seen, is_search
-from ludus.train.errors import ConfigError
-from ludus.train.evaluator import Player, play_evaluation, rollout_player
 
 GAME = "connect_four"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ludus.presets.file import PresetError, load_preset
 from ludus.storage import (
     CheckpointStore,
     CorruptFile,
@@ -21,7 +22,6 @@ from ludus.storage import (
     user_state,
 )
 from ludus.storage.files import read_bounded
-from ludus.train.preset_file import PresetError, load_preset
 
 LONG = 256 << 20  # bytes of a sparse file
 

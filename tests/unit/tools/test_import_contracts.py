@@ -54,7 +54,7 @@ def only(home: str) -> OnlyContract:
 
 
 def test_only_finds_an_import_from_elsewhere() -> None:
-    graph = graph_with("ludus.train.runner", "ray.util")
+    graph = graph_with("ludus.train.on_policy.trainer", "ray.util")
     assert not only("ray -> ludus.cluster").check(graph, False).kept
 
 

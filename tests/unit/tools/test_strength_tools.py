@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("torch")
 
 from benchmarks.strength import go_curve, gtp_match
+from ludus.presets.file import load_preset
 from ludus.storage import RunDirectory
 from ludus.train.api import start_run
-from ludus.train.preset_file import load_preset
 
 TINY = {
     "algorithm.batch": "32",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ludus.flow import GameSpec
+from ludus.presets.config import Preset
+from ludus.presets.file import parse_preset
 from ludus.storage import read_jsonl
-from ludus.train.config import Preset
-from ludus.train.observer import EvaluationMetrics, UpdateMetrics
-from ludus.train.preset_file import parse_preset
+from ludus.train.reporting.observer import EvaluationMetrics, UpdateMetrics
 
 TOML = """
 [game]

@@ -19,22 +19,25 @@ import torch
 from torch import Tensor
 
 from ludus.games import spec as game_spec
-from ludus.policies.preference import Independent
+from ludus.policies.action_distribution import Independent
 from ludus.policies.residual import ResidualNetwork, make_network
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError, EndlessMatch
+from ludus.presets.game_checks import params_text
 from ludus.search import Batch, Trees
 from ludus.search import network as network_evaluator
 from ludus.search.evaluator import Floats
 from ludus.storage import RunDirectory, read_jsonl
-from ludus.train import alphazero, alphazero_parts, async_rounds, wiring
+from ludus.train.alphazero import components as alphazero_parts
+from ludus.train.alphazero import trainer as alphazero
+from ludus.train.alphazero.workers import Workers
 from ludus.train.api import start_run
-from ludus.train.config import Preset
-from ludus.train.errors import ConfigError, EndlessMatch
-from ludus.train.observer import SilentObserver
+from ludus.train.on_policy import async_rounds
+from ludus.train.on_policy import components as wiring
 from ludus.train.opponents import build_lineup
-from ludus.train.preset_game import params_text
-from ludus.train.self_play import Workers
+from ludus.train.reporting.observer import SilentObserver
 from ludus.train.stopping import Budget, progress, reason_to_stop
 
 Probe = Callable[[Preset], object]

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 import torch
 
+from ludus.evaluation.evaluate import evaluate
 from ludus.games import replays
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
+from ludus.presets.file import PresetError, load_preset, parse_preset, to_toml
+from ludus.presets.game_checks import check_game
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
-from ludus.train.alphazero import AlphaZeroTrainer
-from ludus.train.alphazero_parts import AlphaZeroState, build_alphazero
+from ludus.train.alphazero.components import AlphaZeroState, build_alphazero
+from ludus.train.alphazero.gate import GateResult, Judge, Named
+from ludus.train.alphazero.trainer import AlphaZeroTrainer
 from ludus.train.api import resume_run, start_run
-from ludus.train.config import Preset
-from ludus.train.errors import ConfigError
-from ludus.train.gate import GateResult, Judge, Named
-from ludus.train.observer import SilentObserver
-from ludus.train.players import evaluate
-from ludus.train.preset_file import PresetError, load_preset, parse_preset, to_toml
-from ludus.train.preset_game import check_game
+from ludus.train.reporting.observer import SilentObserver
 
 TOML = """
 [game]

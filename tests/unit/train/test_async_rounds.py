@@ -9,11 +9,11 @@ from contextlib import contextmanager
 import pytest
 
 from ludus.flow import Slab
+from ludus.presets.config import Preset, RunConfig
 from ludus.rollouts import RolloutStats
-from ludus.train.async_rounds import AsyncRounds, slabs_needed
-from ludus.train.config import Preset, RunConfig
-from ludus.train.gang import Gang
-from ludus.train.wiring import acting_copy, build
+from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
+from ludus.train.on_policy.components import acting_copy, build
+from ludus.train.on_policy.learner_threads import Gang
 
 from .runs import small_preset
 

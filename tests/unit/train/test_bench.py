@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from ludus.train.bench import BenchTrainResult, _PoolAlone, _Tally, bench_train
-from ludus.train.errors import ConfigError
-from ludus.train.wiring import build
+from ludus.bench.training import BenchTrainResult, _PoolAlone, _Tally, bench_train
+from ludus.presets.errors import ConfigError
+from ludus.train.on_policy.components import build
 
 from .runs import small_preset
 

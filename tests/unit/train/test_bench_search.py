@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ludus.train.bench_search import _rate
+from ludus.bench.search import _rate
 
 
 class Machine:
@@ -25,7 +25,7 @@ def test_slow_games_get_single_rounds_and_quick_ones_many(
     round_s: float, most_calls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(round_s)
-    monkeypatch.setattr("ludus.train.bench_search.time.thread_time", lambda: machine.now)
+    monkeypatch.setattr("ludus.bench.search.time.thread_time", lambda: machine.now)
     rate = _rate(machine.step, lambda: machine.rounds, 1.0)
     assert rate == pytest.approx(1.0 / round_s)
     assert len(machine.given) <= most_calls

@@ -8,14 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ludus.evaluation.play import Player
+from ludus.evaluation.results import EvalResult
+from ludus.presets.config import Preset
 from ludus.storage import RunDirectory, read_jsonl
 from ludus.train.api import resume_run, start_run
 from ludus.train.candidates import Candidate, best_candidates
-from ludus.train.config import Preset
-from ludus.train.evaluation import EvalResult
-from ludus.train.evaluator import Player
-from ludus.train.observer import EvaluationMetrics
-from ludus.train.referee import FINAL, PLAYOFF, Referee
+from ludus.train.reporting.observer import EvaluationMetrics
+from ludus.train.run_evaluator import FINAL, PLAYOFF, Referee
 
 from .runs import Recorder, small_preset
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from ludus.presets.config import RunConfig
+from ludus.presets.errors import Interrupted
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.train.api import resume_run, start_run
 from ludus.train.changes import read_changes, run_settings
-from ludus.train.config import RunConfig
-from ludus.train.errors import Interrupted
 from ludus.train.stopping import Budget, more_budget, reason_to_stop
 
 from .runs import TOML, small_preset

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import msgspec.inspect as mi
 
-from ludus.train.config import Preset
+from ludus.presets.config import Preset
 
 from .test_settings import structs
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from ludus.train import hardware
+from ludus.presets import hardware
+from ludus.presets.config import RunConfig
+from ludus.presets.errors import ConfigError
 from ludus.train.api import start_run
-from ludus.train.config import RunConfig
-from ludus.train.errors import ConfigError
 from tests.unit.train.runs import Recorder, small_preset
 
 

@@ -8,24 +8,24 @@ import msgspec
 import numpy as np
 import pytest
 
+from ludus.evaluation.play import Player, play_matches, scripted_player
 from ludus.flow import MatchResult
+from ludus.presets.config import Preset
+from ludus.presets.file import parse_preset
 from ludus.search import SearchConfig, SearchText
 from ludus.search.player import SearchPlayer
 from ludus.search.trees import Trees
 from ludus.storage import read_jsonl
-from ludus.train import gate
-from ludus.train.alphazero_parts import (
+from ludus.train.alphazero import gate
+from ludus.train.alphazero.components import (
     RESIGN_ENOUGH,
     RESIGN_HIGHEST,
     RESIGN_STEP,
     build_alphazero,
     moved_threshold,
 )
+from ludus.train.alphazero.gate import CHUNK, GateResult, Judge
 from ludus.train.api import start_run
-from ludus.train.config import Preset
-from ludus.train.evaluator import Player, play_matches, scripted_player
-from ludus.train.gate import CHUNK, GateResult, Judge
-from ludus.train.preset_file import parse_preset
 
 from .test_alphazero import TOML
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ludus.games import replays, spec
+from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory, read_weights
 from ludus.train.api import start_run
-from ludus.train.preset_file import parse_preset
 
 from .runs import Recorder
 

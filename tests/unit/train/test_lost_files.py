@@ -13,11 +13,14 @@ import pytest
 
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
+from ludus.presets.config import Preset
+from ludus.presets.errors import Interrupted
+from ludus.presets.file import parse_preset
 from ludus.search import Games
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.storage.games import GameFiles
 from ludus.storage.tensors import decode_file, encode_tensors
-from ludus.train.alphazero_parts import (
+from ludus.train.alphazero.components import (
     SESSION_SHIFT,
     SESSIONS,
     AlphaZeroState,
@@ -26,11 +29,8 @@ from ludus.train.alphazero_parts import (
     read_games,
 )
 from ludus.train.api import resume_run, start_run
-from ludus.train.config import Preset
-from ludus.train.errors import Interrupted
-from ludus.train.observer import UpdateMetrics
 from ludus.train.opponents import PastWindow
-from ludus.train.preset_file import parse_preset
+from ludus.train.reporting.observer import UpdateMetrics
 
 from .runs import Recorder, small_preset
 from .test_alphazero import TOML

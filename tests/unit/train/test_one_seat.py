@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.results import ALONE, summarise
 from ludus.flow import MatchResult
 from ludus.games.names import typed
+from ludus.presets.errors import ConfigError, RunFailed
+from ludus.presets.file import load_preset
 from ludus.ratings import mean_interval
 from ludus.train.api import resume_run, start_run
-from ludus.train.errors import ConfigError, RunFailed
-from ludus.train.evaluation import ALONE, summarise
-from ludus.train.matches import RolloutSummary, running_return, summarise_rollout
-from ludus.train.players import evaluate
-from ludus.train.preset_file import load_preset
+from ludus.train.on_policy.rollout_summary import RolloutSummary, running_return, summarise_rollout
 
 GAME = typed(str(Path(__file__).parents[1] / "pool" / "hosted_games.py"))
 PRESET = """

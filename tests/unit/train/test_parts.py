@@ -7,16 +7,16 @@ import math
 import msgspec
 import pytest
 
+from ludus.evaluation.results import summarise
 from ludus.flow import MatchResult
+from ludus.flow.seeds import derive_seed
 from ludus.games import spec
-from ludus.train.config import CurriculumConfig, OpponentConfig, RunConfig
-from ludus.train.curriculum import handover_ticks
-from ludus.train.errors import ConfigError
-from ludus.train.evaluation import summarise
-from ludus.train.matches import opponent_name, running_win_rate, summarise_rollout
+from ludus.presets.config import CurriculumConfig, OpponentConfig, RunConfig
+from ludus.presets.errors import ConfigError
+from ludus.train.on_policy.curriculum import handover_ticks
+from ludus.train.on_policy.rollout_summary import opponent_name, running_win_rate, summarise_rollout
 from ludus.train.opponents import PastWindow, build_lineup
-from ludus.train.report import thinned
-from ludus.train.seeds import derive_seed
+from ludus.train.reporting.report import thinned
 from ludus.train.stopping import Budget, minutes_left, progress, reason_to_stop
 
 from .runs import small_preset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ludus.train import players
+from ludus.evaluation import players
 from ludus.train.api import evaluate
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludus.games import list_games
-from ludus.train.config import GameConfig, OpponentConfig, Preset
-from ludus.train.preset_file import (
+from ludus.presets.config import GameConfig, OpponentConfig, Preset
+from ludus.presets.file import (
     MAX_BYTES,
     PresetError,
     explain,
@@ -22,7 +22,7 @@ from ludus.train.preset_file import (
     shipped_presets,
     to_toml,
 )
-from ludus.train.preset_game import check_game
+from ludus.presets.game_checks import check_game
 
 GAME = b'[game]\nname = "tic_tac_toe"\n'
 

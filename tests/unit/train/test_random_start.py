@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from ludus.cli import __main__ as cli
+from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.play import Player, play_matches
 from ludus.flow import MatchResult
 from ludus.games import spec as game_spec
+from ludus.presets.errors import ConfigError
 from ludus.rollouts.scripted import Scene, ScriptedActor
-from ludus.train.errors import ConfigError
-from ludus.train.evaluator import Player, play_matches
-from ludus.train.players import evaluate
 
 SPEC = game_spec("tic_tac_toe", {})
 

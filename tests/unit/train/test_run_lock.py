@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from ludus.presets.errors import Interrupted, RunFailed
 from ludus.storage import CorruptFile, RunBusy, RunDirectory, read_jsonl
 from ludus.storage.lock import Holder, RunLock, is_locked
 from ludus.train.api import resume_run, start_run
-from ludus.train.errors import Interrupted, RunFailed
-from ludus.train.observer import UpdateMetrics
+from ludus.train.reporting.observer import UpdateMetrics
 
 from .runs import TOML, Recorder, small_preset
 from .test_alphazero import TOML as ALPHAZERO

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ludus.evaluation.evaluate import evaluate
 from ludus.games.replays import info as replay_info
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError, Interrupted
+from ludus.presets.file import to_toml
 from ludus.storage import RunDirectory, RunExists, read_jsonl, read_weights
 from ludus.train.api import resume_run, start_run
-from ludus.train.config import Preset
-from ludus.train.errors import ConfigError, Interrupted
-from ludus.train.observer import UpdateMetrics
-from ludus.train.players import evaluate
-from ludus.train.preset_file import to_toml
+from ludus.train.reporting.observer import UpdateMetrics
 
 from .runs import Recorder, reproducible_rows, small_preset
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec.inspect as mi
 import pytest
 
-from ludus.train import schema
-from ludus.train.config import Preset
-from ludus.train.preset_file import load_preset, parse_preset
+from ludus.presets import schema
+from ludus.presets.config import Preset
+from ludus.presets.file import load_preset, parse_preset
 
 from .settings_probes import Probe, run
 from .settings_table import BOTS, PREFIXES, SELF, SELF_PLAYED, TABLE, TABLES

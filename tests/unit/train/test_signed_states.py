@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from ludus.presets.errors import Interrupted
 from ludus.storage import RunDirectory, read_jsonl
 from ludus.train.api import resume_run, start_run
-from ludus.train.errors import Interrupted
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import InterruptAt, last_weights, same_weights

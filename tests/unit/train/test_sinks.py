@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ludus.train.observer import Timing, UpdateMetrics
-from ludus.train.sinks import TensorBoardSink
+from ludus.train.reporting.observer import Timing, UpdateMetrics
+from ludus.train.reporting.sinks import TensorBoardSink
 
 pytest.importorskip("tensorboard")
 

@@ -13,12 +13,12 @@ import pytest
 
 from ludus import games
 from ludus.cli import __main__ as cli
+from ludus.evaluation.weights import network_of
 from ludus.flow import GameSpec
 from ludus.games import rulebook, spec
 from ludus.policies.weights import load_weights
+from ludus.presets.errors import ConfigError
 from ludus.storage import RunDirectory
-from ludus.train.errors import ConfigError
-from ludus.train.wiring import network_of
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "old_runs"
 BOARD = spec("tic_tac_toe")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ludus.evaluation.tournament import expand, tournament
+from ludus.presets.errors import ConfigError
+from ludus.presets.file import parse_preset
 from ludus.train.api import start_run
-from ludus.train.errors import ConfigError
-from ludus.train.preset_file import parse_preset
-from ludus.train.tournament import expand, tournament
 
 TOML = """
 [game]

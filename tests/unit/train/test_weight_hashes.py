@@ -20,12 +20,12 @@ import torch
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.flow.weights import Weights
 from ludus.policies.weights import load_weights
+from ludus.presets.config import Preset
+from ludus.presets.file import parse_preset
 from ludus.search.network import NetworkEvaluator
 from ludus.storage import resolve_weights
-from ludus.train.alphazero_parts import build_alphazero, make_plays
+from ludus.train.alphazero.components import build_alphazero, make_plays
 from ludus.train.api import start_run
-from ludus.train.config import Preset
-from ludus.train.preset_file import parse_preset
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "weights.json"
 TOLERANCE = 2e-3  # of a few updates on another processor

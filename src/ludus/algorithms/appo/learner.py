@@ -22,15 +22,15 @@ from torch import Tensor
 
 from ludus.algorithms.appo.config import AppoConfig
 from ludus.algorithms.appo.loss import appo_loss
-from ludus.algorithms.appo.plan import Task, UpdatePlan
 from ludus.algorithms.appo.samples import Index, Samples, moments_of, pieces
 from ludus.algorithms.parameters import Adam, FlatParameters, replica_of
 from ludus.algorithms.returns import transitions, vtrace
+from ludus.algorithms.tasks import Task, UpdatePlan
 from ludus.flow import GameSpec, Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
+from ludus.policies.action_distribution import Preference
 from ludus.policies.config import PolicyConfig
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.preference import Preference
 
 Floats = npt.NDArray[np.float32]
 

@@ -133,12 +133,12 @@ class BenchTrain(msgspec.Struct, frozen=True):
     overrides: dict[str, str] = {}
 
     def run(self) -> int:
-        from ludus.train.preset_file import load_preset
-        from ludus.train.preset_game import check_game
+        from ludus.presets.file import load_preset
+        from ludus.presets.game_checks import check_game
 
         loaded = load_preset(self.preset, self.overrides)
         check_game(loaded)
-        from ludus.train.bench import bench_train
+        from ludus.bench.training import bench_train
 
         b = bench_train(loaded.preset, self.seconds, name=loaded.name)
         if self.json:

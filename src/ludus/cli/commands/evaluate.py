@@ -13,8 +13,8 @@ from ludus.cli.errors import DONE, INTERRUPTED, CommandError
 from ludus.cli.params import game_spec, read_game
 
 if TYPE_CHECKING:
+    from ludus.evaluation.results import EvalResult
     from ludus.flow.match import MatchResult
-    from ludus.train.evaluation import EvalResult
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
@@ -58,8 +58,8 @@ class Eval(msgspec.Struct, frozen=True):
             game_spec(game, params)
         from ludus.cli import results
         from ludus.cli.progress import Progress
+        from ludus.evaluation.evaluate import evaluate
         from ludus.games.replays import info
-        from ludus.train.players import evaluate
 
         replays: list[str] = []
         unlike: list[int] = []  # matches that came out otherwise when they were played again

@@ -9,7 +9,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE
-from ludus.train.preset_file import find_preset, load_preset, shipped_presets
+from ludus.presets.file import find_preset, load_preset, shipped_presets
 
 JSON = option("one JSON document on stdout")
 

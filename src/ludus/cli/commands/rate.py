@@ -12,8 +12,8 @@ from ludus.cli.errors import DONE, INTERRUPTED
 from ludus.cli.params import game_spec, read_game
 
 if TYPE_CHECKING:
-    from ludus.train.evaluation import EvalResult
-    from ludus.train.tournament import Tournament
+    from ludus.evaluation.results import EvalResult
+    from ludus.evaluation.tournament import Tournament
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
@@ -54,7 +54,7 @@ class Rate(msgspec.Struct, frozen=True):
             game_spec(game, params)
         from ludus.cli import results
         from ludus.cli.progress import Progress
-        from ludus.train.tournament import pairings, tournament
+        from ludus.evaluation.tournament import pairings, tournament
 
         def told(result: EvalResult) -> None:
             progress.clear()

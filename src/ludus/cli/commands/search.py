@@ -35,8 +35,8 @@ class Bench(msgspec.Struct, frozen=True):
     def run(self) -> int:
         game, params = read_game(self.game, self.param)
         game_spec(game, params)
+        from ludus.bench.search import bench_search
         from ludus.games import text_params
-        from ludus.train.bench_search import bench_search
 
         bench = bench_search(
             game,

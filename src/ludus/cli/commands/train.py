@@ -14,10 +14,10 @@ from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
 from ludus.games.names import is_installed_name
+from ludus.presets.config import Preset
+from ludus.presets.file import Explained, LoadedPreset, explain, load_preset, to_toml
+from ludus.presets.game_checks import check_game, effective_params
 from ludus.train.changes import RESUMABLE, options, run_settings
-from ludus.train.config import Preset
-from ludus.train.preset_file import Explained, LoadedPreset, explain, load_preset, to_toml
-from ludus.train.preset_game import check_game, effective_params
 from ludus.train.run_game import resumed_game
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Measures how fast this machine simulates, learns and searches."""

@@ -1,0 +1,204 @@
+"""How fast a search is: alone, and how much of a network's own rate self-play reaches.
+
+What is compared is timed in turns, several times over, so that what else the machine does falls on both
+alike; the best turn of each counts for rates, the ratio is that of all turns together.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+import numpy as np
+import torch
+
+from ludus.games import spec as game_spec
+from ludus.games.searchable import SearchRef, searchable
+from ludus.policies.config import PolicyConfig
+from ludus.policies.residual import make_network
+from ludus.presets.config import RunConfig
+from ludus.presets.errors import ConfigError
+from ludus.presets.hardware import device_name, precision_name, thread_count
+from ludus.search import Batch, SearchConfig, SearchError, SelfPlay, SelfPlayConfig
+from ludus.search.network import NetworkEvaluator
+from ludus.train.alphazero.workers import Workers
+
+TURNS = 3
+
+
+class SearchBench(msgspec.Struct, frozen=True):
+    """``simulations_per_s``, ``moves_per_s`` and ``rollouts_per_s`` are of one thread and a second of its
+    processor
+    time, with an evaluator that costs nothing, rules and observations included. The others are of all threads
+    and a second of wall time: ``raw_per_s`` evaluations of the
+    network alone on full batches, ``self_play_per_s`` those that self-play had done, ``share`` their ratio.
+    """
+
+    game: str
+    slots: int
+    visits: int
+    simulations_per_s: float
+    moves_per_s: float
+    rollouts_per_s: float
+    network: str = ""
+    parameters: int = 0
+    precision: str = ""
+    device: str = ""
+    threads: int = 0
+    raw_per_s: float = 0.0
+    self_play_per_s: float = 0.0
+    share: float = 0.0
+    batch_fill: float = 0.0
+
+
+def bench_search(
+    game: str,
+    params: dict[str, str],
+    *,
+    slots: int = 64,
+    visits: int = 400,
+    blocks: int = 0,
+    filters: int = 64,
+    threads: int = 0,
+    seconds: float = 6.0,
+) -> SearchBench:
+    """Times self-play of ``slots`` matches a thread. With ``blocks`` also with a network of that size.
+
+    Raises ``ConfigError`` where the game cannot be searched.
+    """
+    ref = searchable(game)
+    name, native = ref
+    search = SearchConfig(visits=visits, noise_share=0.25)
+    plays = SelfPlayConfig(slots=slots)
+    try:
+
+        def alone(evaluator: str, matches: int) -> SelfPlay:
+            play = SelfPlayConfig(slots=matches)
+            return SelfPlay(name, params, search, play, evaluator=evaluator, seed=1, native=native)
+
+        # A round of rollouts plays a whole match a slot: at chess in Python eight are seconds.
+        free, rollouts = alone("free", slots), alone("rollout", min(slots, 8))
+    except SearchError as error:
+        raise ConfigError(str(error)) from error
+    share = seconds / (2.0 if blocks == 0 else 4.0)
+    best = max(_rate(free.step, lambda: free.simulations, share / TURNS) for _ in range(TURNS))
+    # Slow games play no move in that time: then by visits, as if none were kept from move to move.
+    moves = best * (free.moves / free.simulations if free.moves else 1.0 / visits)
+    random = _rate(rollouts.step, lambda: rollouts.simulations, share / TURNS)
+    base = SearchBench(name, slots, visits, best, moves, random)
+    if blocks == 0:
+        return base
+    return _with_network(base, ref, params, search, plays, blocks, filters, threads, seconds / 2)
+
+
+def _rate(step: Callable[[int], object], count: Callable[[], int], seconds: float) -> float:
+    """A second of this thread's processor time: what else the machine does is not the search's.
+
+    ``step(rounds)`` is given as many rounds as are quick, for games of very different speeds.
+    """
+    begin, before, rounds = time.thread_time(), count(), 1
+    now = begin
+    while now - begin < seconds:
+        step(rounds)
+        last, now = now, time.thread_time()
+        if now - last < seconds / 50:
+            rounds *= 2
+    return (count() - before) / (now - begin)
+
+
+def _with_network(
+    base: SearchBench,
+    game: SearchRef,
+    params: dict[str, str],
+    search: SearchConfig,
+    plays: SelfPlayConfig,
+    blocks: int,
+    filters: int,
+    threads: int,
+    seconds: float,
+) -> SearchBench:
+    torch.set_num_threads(1)
+    run = RunConfig(threads=threads)
+    device, count = device_name(run), thread_count(run)
+    precision = precision_name(run, device)
+    spec = game_spec(base.game, params)
+    try:
+        network = make_network(PolicyConfig(blocks=blocks, filters=filters), spec, 1).to(device)
+    except ValueError as error:
+        raise ConfigError(f"{base.game}: {error}") from error
+    evaluator = NetworkEvaluator(network, precision, rows=plays.slots)
+    workers = Workers(
+        [
+            SelfPlay(
+                base.game,
+                params,
+                search,
+                plays,
+                evaluator=evaluator.sibling(i),
+                seed=1,
+                first=i,
+                stride=count,
+                native=game.games,
+            )
+            for i in range(count)
+        ]
+    )
+    raw_s = play_s = 0.0
+    raw = played = 0
+    filled = batches = 0
+    try:
+        for turn in range(TURNS + 1):
+            begin = time.perf_counter()
+            done = _raw(evaluator, Batch(spec, plays.slots), count, seconds / (2 * TURNS))
+            took = time.perf_counter() - begin
+            begin = time.perf_counter()
+            workers.start()
+            time.sleep(seconds / (2 * TURNS))
+            workers.pause()
+            played_s = time.perf_counter() - begin
+            times = workers.times()
+            if turn == 0:  # warm
+                continue
+            raw, raw_s = raw + done, raw_s + took
+            played, play_s = played + times.evaluations, play_s + played_s
+            filled, batches = filled + times.evaluations, batches + times.batches
+    finally:
+        workers.close()
+    return msgspec.structs.replace(
+        base,
+        network=f"{blocks} blocks x {filters}",
+        parameters=sum(p.numel() for p in network.parameters()),
+        precision=precision,
+        device=device,
+        threads=count,
+        raw_per_s=raw / raw_s,
+        self_play_per_s=played / play_s,
+        share=(played / play_s) / (raw / raw_s),
+        batch_fill=filled / max(1, batches * plays.slots),
+    )
+
+
+def _raw(evaluator: NetworkEvaluator, batch: Batch, threads: int, seconds: float) -> int:
+    """Evaluations of full batches by ``threads`` threads, nothing else."""
+    stop = threading.Event()
+    random = np.random.default_rng(1)
+    for array in batch.obs.values():
+        if array.dtype == np.uint8:
+            array[...] = random.integers(0, 256, array.shape)
+
+    def work() -> int:
+        torch.set_num_threads(1)
+        done = 0
+        while not stop.is_set():
+            evaluator.evaluate(batch, batch.rows)
+            done += batch.rows
+        return done
+
+    with ThreadPoolExecutor(threads) as executor:
+        running = [executor.submit(work) for _ in range(threads)]
+        time.sleep(seconds)
+        stop.set()
+        return sum(f.result() for f in running)

@@ -1,0 +1,327 @@
+"""How fast training is, against what its parts allow on the same processors in the same minutes.
+
+Three things are timed in turn, several times over, so that what else the machine does falls on all of
+them alike:
+
+training     rounds as in a run, without files and evaluations;
+simulation   the pool alone, with as many threads as training has, playing the very moves that training's
+             policy has just chosen (a game in processes, which cannot be put back: random legal ones);
+network      the rollout's inference and the learner's updates alone, on data as training meets it.
+
+Per decision, simulation and network cost ``1/S`` and ``1/N`` seconds of the whole machine; together no
+arrangement of the same work can exceed ``1 / (1/S + 1/N)`` decisions a second: the combined limit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from ludus.flow import PoolStats, Slab
+from ludus.flow.seeds import SEED_POOL, derive_seed
+from ludus.pool import Pool
+from ludus.pool.factory import make_pool
+from ludus.pool.native import NativePool
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
+from ludus.presets.hardware import pool_thread_count
+from ludus.rollouts import LEARNER
+from ludus.rollouts.collector import as_index
+from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
+from ludus.train.on_policy.components import Parts, acting_copy, build
+from ludus.train.on_policy.learner_threads import Gang
+from ludus.train.on_policy.rounds import Round, Rounds
+
+TURNS = 4
+WARM_ROUNDS = 3
+
+
+class BenchTrainResult(msgspec.Struct, frozen=True):
+    """Rates are per second of wall time, shares in 0..1 (a little above 1 is noise of the machine).
+
+    ``share_of_pure_simulation``: ticks against the pool alone. ``share_of_learner_limit``: decisions against
+    the network alone. ``share_of_combined_limit``: decisions against both together.
+    """
+
+    preset: str
+    game: str
+    lag: str
+    threads: int
+    precision: str
+    parameters: int
+    matches: int
+    seconds: float
+    frames_per_s: float
+    steps_per_s: float
+    pure_frames_per_s: float
+    pure_steps_per_s: float
+    inference_steps_per_s: float
+    learning_steps_per_s: float
+    network_steps_per_s: float
+    combined_limit_steps_per_s: float
+    share_of_pure_simulation: float
+    share_of_learner_limit: float
+    share_of_combined_limit: float
+    lag_versions: float
+    sample_reuse: float
+    sampler_wait_share: float
+    learner_wait_share: float
+    advice: str
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Work done and seconds taken, over all turns."""
+
+    seconds: float = 0.0
+    steps: int = 0
+    ticks: int = 0
+    lag: float = 0.0  # versions times decisions
+    learned: int = 0
+    received: int = 0
+    sampler_wait_s: float = 0.0
+    learner_wait_s: float = 0.0
+    learner_s: float = 0.0
+
+    @property
+    def steps_per_s(self) -> float:
+        return self.steps / max(self.seconds, 1e-9)
+
+    @property
+    def ticks_per_s(self) -> float:
+        return self.ticks / max(self.seconds, 1e-9)
+
+
+def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> BenchTrainResult:
+    """Times the training of ``preset`` for about ``seconds``. Writes no files.
+
+    Raises ``ConfigError`` for a preset that cannot be put together or no time to measure.
+    """
+    if seconds <= 0:
+        raise ConfigError(f"seconds = {seconds}: expected more than 0")
+    beside = preset.run.lag == "async"
+    parts = build(preset, slabs_needed(preset.run) if beside else 2)
+    own = 2 if beside else 1
+    gang = Gang(max(0, parts.threads - own), first=own)
+    rounds: Rounds | AsyncRounds
+    if beside:
+        rounds = AsyncRounds(parts, gang, preset.run, acting_copy(parts))
+    else:
+        rounds = Rounds(parts, gang, pipelined=preset.run.lag == "pipelined")
+    alone = _PoolAlone(preset, parts)
+    training, simulation, inference, learning = _Tally(), _Tally(), _Tally(), _Tally()
+    try:
+        for _ in range(WARM_ROUNDS):
+            rounds.run(0.0)
+        turn = seconds / TURNS
+        for _ in range(TURNS):
+            _repeat(turn * 0.5, lambda: _train(rounds, preset, training))
+            begin = time.perf_counter()
+            with rounds.paused():  # a sampler of its own finishes its slab first: training's time
+                training.seconds += time.perf_counter() - begin
+                alone.record()
+                _repeat(turn * 0.2, lambda: alone.play(simulation))
+                _repeat(turn * 0.1, lambda: _infer(parts, rounds.filled or parts.slabs[0], inference))
+                _repeat(
+                    turn * 0.2,
+                    lambda: _learn(parts, gang, rounds.filled or parts.slabs[0], learning, own),
+                )
+    finally:
+        rounds.close()
+        gang.close()
+        parts.pool.close()
+        alone.close()
+    return _result(preset, name, parts, training, simulation, inference, learning)
+
+
+def _repeat(seconds: float, work: Callable[[], None]) -> None:
+    """``work`` at least once, and again until the time is over."""
+    end = time.perf_counter() + seconds
+    work()
+    while time.perf_counter() < end:
+        work()
+
+
+class _PoolAlone:
+    """A copy of training's pool, which plays slabs again without a network.
+
+    What a policy plays is not what chance plays: matches are longer or shorter, armies larger, and ticks cost
+    accordingly. So the moves are recorded from training itself, and played from the same states.
+    """
+
+    def __init__(self, preset: Preset, parts: Parts) -> None:
+        self._parts = parts
+        self._pool: Pool = make_pool(
+            preset.game.name,
+            parts.params,
+            parts.lineup,
+            matches=preset.pool.matches,
+            groups=preset.pool.groups,
+            threads=parts.threads if parts.threads > 1 else 0,
+            seed=derive_seed(preset.run.seed, SEED_POOL),
+            inputs=preset.policy.inputs,
+        )
+        self._slab = self._pool.slab(preset.pool.steps)
+        self._moves: Slab | None = None
+        self._start = b""
+        if isinstance(self._pool, NativePool):
+            self._moves = parts.pool.slab(preset.pool.steps)
+
+    def record(self) -> None:
+        """Training's sampler plays one slab more, untimed; nobody learns from it."""
+        if self._moves is not None:
+            self._start = self._parts.pool.snapshot()
+            self._parts.collector.collect(self._moves)
+
+    def play(self, tally: _Tally) -> None:
+        """One slab; going back to its beginning is not timed."""
+        pool, slab, moves = self._pool, self._slab, self._moves
+        if moves is not None:
+            pool.restore(self._start)
+        before: PoolStats = pool.stats()
+        begin = time.perf_counter()
+        groups = range(pool.groups)
+        for group in groups:
+            pool.attach(group, slab)
+        for t in range(slab.steps):
+            for group in groups:
+                pool.recv(group)
+                if moves is None:
+                    pool.random_actions(group, 1)
+                else:
+                    span = pool.group_rows(group)
+                    slab.actions[t, span] = moves.actions[t, span]
+                pool.send(group)
+        for group in groups:
+            pool.recv(group)
+        tally.seconds += time.perf_counter() - begin
+        after = pool.stats()
+        tally.ticks += after.ticks - before.ticks
+        tally.steps += int(((slab.active[:-1] != 0) & (slab.policy[:-1] == LEARNER)).sum())
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+def _train(rounds: Rounds | AsyncRounds, preset: Preset, tally: _Tally) -> None:
+    begin = time.perf_counter()
+    done: Round = rounds.run(0.0)
+    tally.seconds += time.perf_counter() - begin
+    tally.received += done.received
+    if done.update is None or done.learned is None:
+        return
+    tally.steps += done.learned.steps
+    tally.ticks += done.learned.ticks
+    tally.learned += done.update.samples * rounds.parts.learner.config.epochs
+    tally.lag += float(sum(lag * n for lag, n in done.update.lag.items()))
+    times = done.times
+    tally.sampler_wait_s += times.help_wait_s
+    if times.threads:
+        tally.learner_s += times.total_s * times.threads
+        tally.learner_wait_s += times.total_s * times.threads - (times.learn_s - times.learn_wait_s)
+
+
+def _infer(parts: Parts, slab: Slab, tally: _Tally) -> None:
+    """Decides for every moment of a slab again, in the batches that a rollout makes."""
+    begin = time.perf_counter()
+    memory = slab.memory
+    for t in range(slab.steps):
+        for group in range(parts.pool.groups):
+            span = parts.pool.group_rows(group)
+            ours = np.flatnonzero((slab.active[t, span] != 0) & (slab.policy[t, span] == LEARNER))
+            if not len(ours):
+                continue
+            rows = (ours + span.start).astype(np.int32)
+            index = as_index(rows)
+            parts.actor.act(
+                {name: a[t, index] for name, a in slab.obs.items()},
+                slab.mask[t, index],
+                None if memory is None else memory[index],
+                slab.first[t, index],
+                t,
+                rows,
+            )
+            tally.steps += len(rows)
+    tally.seconds += time.perf_counter() - begin
+
+
+def _learn(parts: Parts, gang: Gang, slab: Slab, tally: _Tally, own: int) -> None:
+    """One update with every thread of the run; the learner is put back afterwards, untimed.
+
+    So training goes on as if nothing had been, and each of these updates costs what training's cost.
+    """
+    arrays, counters = parts.learner.state()
+    begin = time.perf_counter()
+    plan = parts.learner.begin(slab, 0.0)
+    gang.start(plan)
+    plan.help(own - 1)
+    update = parts.learner.finish()
+    gang.settle()
+    tally.seconds += time.perf_counter() - begin
+    tally.steps += update.samples
+    parts.learner.load_state(arrays, counters)
+
+
+def _result(
+    preset: Preset,
+    name: str,
+    parts: Parts,
+    training: _Tally,
+    simulation: _Tally,
+    inference: _Tally,
+    learning: _Tally,
+) -> BenchTrainResult:
+    # Inference is timed on one thread; every thread could do as much.
+    infer = inference.steps_per_s * parts.threads
+    learn = learning.steps_per_s
+    network = 1.0 / (1.0 / max(infer, 1e-9) + 1.0 / max(learn, 1e-9))
+    pure = simulation.steps_per_s
+    combined = 1.0 / (1.0 / max(pure, 1e-9) + 1.0 / max(network, 1e-9))
+    sampler_wait = training.sampler_wait_s / max(training.seconds, 1e-9)
+    learner_wait = max(0.0, training.learner_wait_s) / max(training.learner_s, 1e-9)
+    return BenchTrainResult(
+        preset=name or preset.title,
+        game=parts.spec.name,
+        lag=preset.run.lag,
+        threads=parts.threads,
+        precision=parts.learner.network.precision,
+        parameters=parts.learner.parameters.size,
+        matches=preset.pool.matches,
+        seconds=training.seconds,
+        frames_per_s=training.ticks_per_s,
+        steps_per_s=training.steps_per_s,
+        pure_frames_per_s=simulation.ticks_per_s,
+        pure_steps_per_s=pure,
+        inference_steps_per_s=infer,
+        learning_steps_per_s=learn,
+        network_steps_per_s=network,
+        combined_limit_steps_per_s=combined,
+        share_of_pure_simulation=training.ticks_per_s / max(simulation.ticks_per_s, 1e-9),
+        share_of_learner_limit=training.steps_per_s / network,
+        share_of_combined_limit=training.steps_per_s / combined,
+        lag_versions=training.lag / max(1, training.steps),
+        sample_reuse=training.learned / max(1, training.received),
+        sampler_wait_share=min(1.0, sampler_wait),
+        learner_wait_share=min(1.0, learner_wait),
+        advice=_advice(pure, infer, learn, few_pool_threads=pool_thread_count(preset) < parts.threads),
+    )
+
+
+def _advice(pure: float, infer: float, learn: float, *, few_pool_threads: bool) -> str:
+    """One line: which stage costs most, and what to change."""
+    cost = {"simulation": 1.0 / max(pure, 1e-9), "inference": 1.0 / max(infer, 1e-9), "learning": 1.0 / learn}
+    total = sum(cost.values())
+    stage = max(cost, key=lambda k: cost[k])
+    hint = {
+        "simulation": "a larger policy, more epochs or a larger frame skip would cost little",
+        "inference": "more matches a group make larger batches",
+        "learning": "a smaller policy, fewer epochs or another micro_batch would help",
+    }[stage]
+    idle = ""
+    if stage == "simulation" and few_pool_threads:
+        idle = "; the pool has fewer threads than the run (pool.threads, 0 = as many)"
+    return f"{stage} takes {cost[stage] / total:.0%} of the work: {hint}{idle}"

@@ -1,0 +1,1 @@
+"""Codecs: packed observations to the tensors that a network reads."""

@@ -1,0 +1,191 @@
+"""The codec of the RTS games' ``cells``: visible units in, the planes of the ELF paper out.
+
+Packed, a row is ``uint16[U + 1, 5]``: U unit rows ``[cell + 1, type + E if enemy, hp, maximal hp,
+age in ticks]`` (an empty row starts with 0) and one row about the seat ``[money, base hp, base maximal
+hp, side, 0]``. The spec's ``scale`` is the side S of the square map, its labels name the planes: T unit
+types and 16 more (no labels: the 6 types of MiniRTS). E is 8, or 16 where T is above 8. Planes,
+``float32[T + 16, S, S]`` by ``[plane, y, x]``, with the numbers of MiniRTS's 22:
+
+    0..5 unit types    6 affiliation (1 own, 2 enemy)    7 hp ratio    8 own base's hp ratio, everywhere
+    9 decay 50 / (age + 1)    10..16 age bins    17..21 money bins, everywhere
+
+Where units share a cell, a plane holds the mean of what those units write to it.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ludus.codecs.layout import Unfolded
+from ludus.codecs.sparse import SparsePlanes
+from ludus.flow import TensorSpec
+
+_AGE_BINS = (200, 500, 1000, 2000, 5000, 10000)
+_MONEY_BINS, _MONEY_BIN = 5, 50
+_BESIDE_TYPES = 16
+_MINIRTS_TYPES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Planes:
+    """Which plane is what, for a number of unit types."""
+
+    types: int
+
+    @property
+    def enemy(self) -> int:
+        """What is added to an enemy's type in the packed rows."""
+        return 8 if self.types <= 8 else 16
+
+    @property
+    def count(self) -> int:
+        return self.types + _BESIDE_TYPES
+
+    @property
+    def affiliation(self) -> int:
+        return self.types
+
+    @property
+    def hp(self) -> int:
+        return self.types + 1
+
+    @property
+    def base_hp(self) -> int:
+        return self.types + 2
+
+    @property
+    def decay(self) -> int:
+        return self.types + 3
+
+    @property
+    def age(self) -> int:
+        return self.types + 4
+
+    @property
+    def money(self) -> int:
+        return self.types + 11
+
+    @property
+    def everywhere(self) -> tuple[int, ...]:
+        """Planes with one value in all cells."""
+        return (self.base_hp, *range(self.money, self.count))
+
+    @property
+    def local(self) -> tuple[int, ...]:
+        """The others."""
+        return tuple(p for p in range(self.count) if p not in self.everywhere)
+
+    @property
+    def means(self) -> tuple[int, ...]:
+        """Those that hold means; the other local ones hold 0 or 1, however many units share a cell."""
+        return (self.affiliation, self.hp, self.decay)
+
+
+@functools.cache
+def planes_of(spec: TensorSpec) -> Planes:
+    """The planes that ``spec`` declares."""
+    return Planes(len(spec.labels) - _BESIDE_TYPES if spec.labels else _MINIRTS_TYPES)
+
+
+def hp_ratio(part: Tensor, whole: Tensor) -> Tensor:
+    """``part / (whole + 1e-6)`` in float64, rounded once; 0 where ``whole`` is 0."""
+    ratio = (part.double() / (whole.double() + 1e-6)).float()
+    return torch.where(whole == 0, torch.zeros_like(ratio), ratio)
+
+
+class RtsCells:
+    """See the module. The planes come in channels-last memory, which convolutions on processors prefer."""
+
+    def layout(self, spec: TensorSpec) -> Unfolded:
+        side = int(spec.scale)
+        packs = spec.dtype == "u16" and len(spec.shape) == 2 and spec.shape[1] == 5
+        types = planes_of(spec).types
+        if not packs or side < 1 or side != spec.scale or not 1 <= types <= 16:
+            raise ValueError(
+                f"tensor {spec.name!r}: the codec rts_cells reads uint16[U + 1, 5], a whole scale >= 1 and "
+                f"labels of 1 to 16 types and 16 more planes, got {spec.dtype}{list(spec.shape)}, "
+                f"{spec.scale} and {len(spec.labels)} labels"
+            )
+        return Unfolded("planes", (planes_of(spec).count, side, side))
+
+    def unfold(self, spec: TensorSpec, packed: Tensor) -> Tensor:
+        """``uint16[B, U + 1, 5]`` -> ``float32[B, C, S, S]``."""
+        side, layout = int(spec.scale), planes_of(spec)
+        batch, area = packed.shape[0], side * side
+        sample, unit = present_units(packed)
+        at = sample * area + unit[:, 0] - 1
+        planes = torch.zeros((batch * area, layout.count), device=packed.device)
+        planes.index_add_(0, at, unit_planes(unit, layout))
+        count = torch.bincount(at, minlength=batch * area)
+        shared = (count > 1).nonzero().squeeze(1)
+        if shared.numel() > 0:
+            crowd = planes[shared]
+            means = crowd[:, layout.means] / count[shared].unsqueeze(1).float()
+            crowd.clamp_(max=1.0)
+            crowd[:, layout.means] = means
+            planes[shared] = crowd
+        planes = planes.reshape(batch, area, layout.count)
+        planes += seat_planes(packed, layout).unsqueeze(1)
+        return planes.reshape(batch, side, side, layout.count).permute(0, 3, 1, 2)
+
+    def sparse(self, spec: TensorSpec, packed: Tensor) -> SparsePlanes:
+        """The same planes as one entry a unit; units that share a cell write their part of the mean."""
+        side, layout = int(spec.scale), planes_of(spec)
+        batch, area = packed.shape[0], side * side
+        sample, unit = present_units(packed)
+        cell = unit[:, 0] - 1
+        values = unit_planes(unit, layout)
+        at = sample * area + cell
+        count = torch.bincount(at, minlength=batch * area).index_select(0, at)
+        shared = (count > 1).nonzero().squeeze(1)
+        if shared.numel() > 0:
+            crowds, crowd = at[shared].unique(return_inverse=True)  # type: ignore[no-untyped-call]
+            writers = torch.zeros((crowds.numel(), layout.count), device=packed.device)
+            writers.index_add_(0, crowd, (values[shared] != 0).float())
+            writers = writers[crowd].clamp(min=1.0)
+            writers[:, layout.means] = count[shared].unsqueeze(1).float()
+            values[shared] = values[shared] / writers
+        return SparsePlanes(
+            sample,
+            cell,
+            values[:, layout.local],
+            seat_planes(packed, layout)[:, layout.everywhere],
+            layout.local,
+            layout.everywhere,
+        )
+
+
+def present_units(packed: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows of ``uint16[B, U + 1, 5]`` with a unit, in order: sample ``int64[n]``, columns ``int64[n, 5]``."""
+    wide = packed.view(torch.int16)[:, :-1]
+    units = wide.shape[1]
+    index = (wide[:, :, 0] != 0).reshape(-1).nonzero().squeeze(1)
+    columns = wide.reshape(-1, 5).index_select(0, index).long() & 0xFFFF
+    return index // units, columns
+
+
+def unit_planes(unit: Tensor, layout: Planes) -> Tensor:
+    """What each unit ``int64[n, 5]`` writes into its cell: ``float32[n, C]``, zeros in the seat's planes."""
+    planes = torch.zeros((unit.shape[0], layout.count), device=unit.device)
+    kind, age = unit[:, 1], unit[:, 4].contiguous()
+    planes.scatter_(1, (kind & (layout.enemy - 1)).unsqueeze(1), 1.0)
+    planes[:, layout.affiliation] = 1.0 + (kind >= layout.enemy)
+    planes[:, layout.hp] = hp_ratio(unit[:, 2], unit[:, 3])
+    planes[:, layout.decay] = (50.0 / (age + 1).double()).float()
+    bins = torch.bucketize(age, torch.tensor(_AGE_BINS, device=unit.device), right=True)
+    planes.scatter_(1, (layout.age + bins).unsqueeze(1), 1.0)
+    return planes
+
+
+def seat_planes(packed: Tensor, layout: Planes) -> Tensor:
+    """The planes that have one value everywhere: ``float32[B, C]``, zeros elsewhere."""
+    about = packed.view(torch.int16)[:, -1].long() & 0xFFFF
+    planes = torch.zeros((packed.shape[0], layout.count), device=packed.device)
+    planes[:, layout.base_hp] = hp_ratio(about[:, 1], about[:, 2])
+    money = (about[:, 0] // _MONEY_BIN).clamp(max=_MONEY_BINS - 1)
+    planes.scatter_(1, (layout.money + money).unsqueeze(1), 1.0)
+    return planes

@@ -1,0 +1,1 @@
+"""Evaluation: whole matches between players, their results, tournaments."""

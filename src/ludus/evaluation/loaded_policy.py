@@ -1,0 +1,170 @@
+"""Trained weights as an object that acts: ``ludus.load_policy("RUN@best").act(observation)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ludus.evaluation.players import game_of_player
+from ludus.evaluation.weights import network_of
+from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
+from ludus.flow.slab import Array
+from ludus.games import spec as game_spec
+from ludus.games import typed
+from ludus.games.exports.values import Face, SpecFace, mask_rows
+from ludus.games.match import ParamError
+from ludus.games.registry import BUILT_IN, maker
+from ludus.policies.network import PolicyNetwork
+from ludus.policies.weights import WeightsError, build_policy, load_weights
+from ludus.presets.config import ParamValue
+from ludus.presets.errors import ConfigError
+from ludus.presets.game_checks import params_text
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.search.text import is_search
+from ludus.storage import resolve_weights
+
+GYMNASIUM = "gymnasium/"
+
+
+class LoadedPolicy:
+    """A policy network with its memory, for one environment or a batch of them.
+
+    Not safe for several threads. Sampled actions depend on the seed, the number of calls and the row alone.
+    """
+
+    def __init__(
+        self, network: PolicyNetwork, meta: WeightsMeta, face: Face, *, seed: int, deterministic: bool
+    ) -> None:
+        self.spec: GameSpec = network.spec
+        self.version = meta.version
+        #: Ticks between two decisions in training; environments take it as ``frame_skip``.
+        self.frame_skip = meta.frame_skip
+        self.deterministic = deterministic
+        self._face = face
+        self._network = network
+        self._actor = NetworkActor(network, seed, meta.version)
+        self._calls = 0
+        self._memory: Array | None = None
+        self._first: npt.NDArray[np.bool_] = np.ones(0, np.bool_)
+
+    def reset(self, rows: npt.ArrayLike | None = None) -> None:
+        """Forgets what was seen: call it where an episode begins.
+
+        Args:
+            rows: ``bool[N]``, the rows of a batch whose episode begins (default: all, of whatever number).
+        """
+        if rows is None:
+            self._memory, self._first = None, np.ones(0, np.bool_)
+            return
+        fresh = np.asarray(rows)
+        if fresh.dtype != np.bool_ or fresh.ndim != 1:
+            raise ValueError(f"reset: rows of {fresh.dtype}{list(fresh.shape)}, expected bool[N]")
+        if len(self._first) != len(fresh):
+            raise ValueError(f"reset: {len(fresh)} rows, the policy acts for {len(self._first)}")
+        self._first |= fresh
+
+    def act(self, observation: Any, mask: Any = None, *, deterministic: bool | None = None) -> Any:
+        """Decides in the environment's own spaces.
+
+        Args:
+            observation: What the environment gave: a dict of arrays by tensor name (``ludus.gymnasium``,
+                ``ludus.Match.observe``), or a member of the observation space of a ``gymnasium/...`` game.
+                With a leading axis: a batch, as vector environments give it.
+            mask: ``info["legal"]`` or ``info["action_mask"]``; None: everything is legal.
+            deterministic: The likeliest choice of each head instead of a drawn one (default: as loaded).
+
+        Returns:
+            An action, or a batch of actions, that the environment's ``step`` takes. Continuous actions are
+            float32 within the bounds of the space.
+
+        Raises:
+            ValueError: Observation or mask do not belong to the game, or the batch has another size than
+                before without :meth:`reset`.
+        """
+        seen, count = self._face.rows(observation, self._network.inputs)
+        rows = 1 if count is None else count
+        legal = mask_rows(self.spec, mask, count)
+        if len(self._first) == 0:
+            self._first = np.ones(rows, np.bool_)
+            shape = self._actor.memory_shape
+            self._memory = None if shape is None else np.zeros((rows, *shape), np.float32)
+        elif len(self._first) != rows:
+            raise ValueError(
+                f"a batch of {rows} after one of {len(self._first)}: call reset() before the size changes"
+            )
+        self._actor.greedy = self.deterministic if deterministic is None else deterministic
+        decision = self._actor.act(
+            seen, legal, self._memory, self._first, self._calls, np.arange(rows, dtype=np.int32)
+        )
+        self._calls += 1
+        self._memory = decision.memory
+        self._first = np.zeros(rows, np.bool_)
+        return self._face.actions(decision.actions, count)
+
+
+def load_policy(
+    reference: str,
+    *,
+    game: str = "",
+    params: dict[str, ParamValue] | None = None,
+    seed: int = 0,
+    deterministic: bool = False,
+) -> LoadedPolicy:
+    """Loads weights as a policy that acts. Loading runs no code that the weights name.
+
+    Args:
+        reference: ``RUN@best``, ``RUN@last``, ``RUN@VERSION``, a run directory (its best), or a weights file.
+        game: The game as you name it: the weights must belong to it. Needed where the environment comes from
+            a module of yours (``gymnasium/my_package:MyEnv-v0``).
+        params: Parameters of the game (default: the run's).
+        seed: Of sampled actions.
+        deterministic: The likeliest choice of each head instead of a drawn one.
+
+    Raises:
+        ConfigError: Not weights of one network, of another game, or an environment with other spaces.
+        StorageError: No such run, version or file.
+    """
+    if is_search(reference):
+        raise ConfigError(
+            f"{reference}: a searched player decides from states, not observations: ludus.search"
+        )
+    try:
+        weights = load_weights(resolve_weights(reference))
+        network = build_policy(weights, "cpu")
+    except WeightsError as error:
+        raise ConfigError(str(error)) from error
+    face = _face(reference, weights, typed(game), params)
+    return LoadedPolicy(network, weights.meta, face, seed=seed, deterministic=deterministic)
+
+
+def _face(reference: str, weights: Weights, game: str, params: dict[str, ParamValue] | None) -> Face:
+    meta, theirs = weights.meta, decode_spec(weights.meta.spec)
+    hosted = meta.game.startswith(GYMNASIUM)
+    if hosted and ":" in meta.game and not game:
+        raise ConfigError(
+            f"{reference}: weights of {meta.game}, whose module is imported only where you name it: "
+            f'load_policy("{reference}", game="{meta.game}")'
+        )
+    if not hosted and not game:
+        if meta.game in BUILT_IN and game_spec(meta.game).version != theirs.version:
+            raise ConfigError(
+                f"{reference}: made for version {theirs.version} of {meta.game}, this is version "
+                f"{game_spec(meta.game).version}"
+            )
+        return SpecFace(theirs)
+    trained = game_of_player(reference)
+    given = params_text(params) if params is not None else trained[1] if trained else {}
+    try:
+        network_of(weights, game_spec(game or meta.game, given), reference)
+        if not hosted:
+            return SpecFace(theirs)
+        from ludus.games.adapters.gymnasium import GymnasiumMaker
+        from ludus.games.adapters.gymnasium_face import GymnasiumFace
+
+        made = maker(game or meta.game, given)
+    except ParamError as error:
+        raise ConfigError(f"{reference}: {error}") from error
+    assert isinstance(made, GymnasiumMaker)
+    return GymnasiumFace(made)

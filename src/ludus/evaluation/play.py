@@ -1,0 +1,314 @@
+"""Plays matches between two players, each from every seat, on a pool of their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ludus.evaluation.results import ALONE, EvalResult, summarise
+from ludus.flow import Controller, GameSpec, MatchResult, SeatPlan
+from ludus.flow.lineups import lineup_of
+from ludus.flow.names import did_you_mean
+from ludus.games import replays
+from ludus.games.python_game import ENOUGH_TICKS
+from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
+from ludus.pool import Pool
+from ludus.pool.factory import make_pool
+from ludus.presets.errors import ConfigError, EndlessMatch
+from ludus.rollouts import Actor, Collector
+from ludus.search import Evaluator, SearchText, parse_search
+from ludus.search.planner import is_plan, parse_plan
+from ludus.search.text import is_search
+
+RANDOM = "random"
+PLAYERS = (
+    "a player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION or a weights file, "
+    "any of these weights with +search:VISITS behind it, mcts:VISITS or plan:TREESxROLLOUTS"
+)
+SLOTS = 128
+STEPS = 16
+SEARCH_STEPS = 1  # of a slab where somebody searches: an interruption is noticed after one move a match
+
+
+@dataclass(slots=True)
+class Player:
+    """A bot of the core (``bot``), whoever decides (``actor``), or who reads the pool's states
+    (``search``).
+    """
+
+    name: str
+    bot: str = ""
+    actor: Actor | None = None
+    frame_skip: int = 0
+    search: Callable[[Pool], Actor] | None = None
+
+
+def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -> Player:
+    """A bot of the game; ``random`` is the game's own if it has one, else uniform among legal choices.
+
+    Raises ``ConfigError`` for any other name.
+    """
+    bots = [b.name for b in spec.bots]
+    if name == ALONE and spec.seats == 1:
+        return Player(name)
+    if name in bots:
+        return Player(name, bot=name, frame_skip=frame_skip)
+    if name == RANDOM:
+        from ludus.policies.distribution import Heads  # torch: only where the game has no such bot
+        from ludus.rollouts.network_actor import RandomActor
+
+        return Player(name, actor=RandomActor(Heads.of(spec), seed), frame_skip=frame_skip)
+    raise ConfigError(f"{name}: {spec.name} has no such bot{did_you_mean(name, [*bots, RANDOM])}; {PLAYERS}")
+
+
+def opponent(name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0) -> Player:
+    """Whom an evaluation names: a bot, ``random``, or a search with random matches (``mcts:400``)."""
+    if is_search(name):
+        return rollout_player(name, spec, params, seed)
+    if is_plan(name):
+        return plan_player(name, spec, params, seed, frame_skip)
+    return scripted_player(name, spec, seed, frame_skip)
+
+
+def search_player(
+    name: str,
+    spec: GameSpec,
+    params: dict[str, str],
+    text: SearchText,
+    evaluator: Evaluator | str,
+    seed: int,
+    version: int = 0,
+) -> Player:
+    """A player that searches. Raises ``ConfigError`` where the game cannot be searched."""
+    from ludus.rollouts.search_actor import SearchActor
+
+    def actor(pool: Pool) -> Actor:
+        try:
+            return SearchActor(pool, params, text, evaluator, seed, version)
+        except ValueError as error:
+            raise ConfigError(f"{name}: {error}") from error
+
+    return Player(name, search=actor)
+
+
+def plan_player(name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0) -> Player:
+    """``plan:8x100``: a search against a known bot. Raises ``ConfigError``."""
+    from ludus.pool.native import NativePool
+    from ludus.rollouts.search_actor import PlannerActor
+
+    try:
+        config = parse_plan(name)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+    def actor(pool: Pool) -> Actor:
+        if not isinstance(pool, NativePool):
+            raise ConfigError(f"{name}: {spec.name} is not a compiled game; only these can be planned")
+        try:
+            return PlannerActor(pool, params, config, frame_skip, seed)
+        except ValueError as error:
+            raise ConfigError(f"{name}: {error}") from error
+
+    return Player(name, search=actor, frame_skip=frame_skip)
+
+
+def rollout_player(
+    name: str, spec: GameSpec, params: dict[str, str], seed: int, greedy: bool = False
+) -> Player:
+    """``mcts:400``: a search with random rollouts. Raises ``ConfigError``."""
+    try:
+        _, text = parse_search(name)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    if greedy:
+        text = msgspec.structs.replace(text, plies=0)
+    return search_player(name, spec, params, text, "rollout", seed)
+
+
+def play_matches(
+    spec: GameSpec,
+    params: dict[str, str],
+    player: Player,
+    against: Player,
+    *,
+    matches: int,
+    seed: int,
+    threads: int = 0,
+    record: int = 0,
+    random_start: int = 0,
+    max_ticks: int = 0,
+    should_stop: Callable[[], bool] | None = None,
+    finished: Callable[[Sequence[MatchResult]], None] | None = None,
+) -> list[MatchResult]:
+    """Results of exactly ``matches`` matches, in the order of their numbers (fewer after ``should_stop``).
+
+    Match m has the same seed and seats whatever the players are, and every match that was begun is
+    counted: long ones are not left out. ``player`` holds the seats of a whole team where there are teams. The
+    first ``record`` matches keep a replay in their result. In a game of one seat ``against`` does not play.
+
+    With ``random_start`` above 0 the game's bot ``random`` plays for a seat during its first k ticks, k drawn
+    from 0..``random_start`` for each match and seat, so that players who know one line by heart meet others.
+    ``finished`` is called time and again with the matches that have just ended, if any.
+
+    ``max_ticks`` bounds a match (0: what the game declares, else ``ENOUGH_TICKS``).
+
+    Raises ``ConfigError`` where the game has no such bot or a bot of the core plays, which decides from the
+    first tick, and ``EndlessMatch`` when matches outlast ``max_ticks``.
+    """
+    if random_start:
+        _check_random_start(random_start, spec, player, against)
+    start = RANDOM if random_start else ""
+    sides: list[Player] = []
+
+    def plan(side: Player) -> SeatPlan:
+        if side.actor is None and side.search is None:
+            return SeatPlan((Controller(bot=side.bot),), side.frame_skip)
+        policy = len(sides)
+        sides.append(side)
+        return SeatPlan((Controller(policy=policy, name=side.name),), side.frame_skip, start, random_start)
+
+    first = plan(player)
+    lineup = lineup_of(spec, first, plan(against) if spec.seats > 1 else first)
+    turns = math.lcm(2, len(spec.turns))
+    slots = -(-min(SLOTS, matches) // turns) * turns  # match m plays turn m, whatever the slots
+    searches = any(side.search is not None for side in sides)
+    with closing(
+        make_pool(
+            spec.name,
+            params,
+            lineup,
+            matches=slots,
+            groups=2 if threads else 1,
+            threads=threads,
+            seed=seed,
+            schedule=matches,
+            record=range(min(record, matches)),
+            states=searches,
+        )
+    ) as pool:
+        course = _Course(spec, pool, matches, max_ticks or limit_of(spec), sides, should_stop, finished)
+        actors = {p: side.search(pool) if side.search else side.actor for p, side in enumerate(sides)}
+        if not actors:
+            return _bots_only(pool, course)
+        collector = Collector(pool, {p: actor for p, actor in actors.items() if actor is not None})
+        slab = pool.slab(SEARCH_STEPS if searches else STEPS)
+        while course.goes_on():
+            course.add(collector.collect(slab).results)
+    return course.in_order()
+
+
+def limit_of(spec: GameSpec) -> int:
+    """Most ticks of a match: the game's own limit, else ``ENOUGH_TICKS``."""
+    return spec.max_ticks if 0 < spec.max_ticks < UNBOUNDED_TICKS else ENOUGH_TICKS
+
+
+@dataclass(slots=True)
+class _Course:
+    """The results of an evaluation while it is played."""
+
+    spec: GameSpec
+    pool: Pool
+    matches: int
+    max_ticks: int
+    sides: Sequence[Player]
+    should_stop: Callable[[], bool] | None
+    finished: Callable[[Sequence[MatchResult]], None] | None
+    results: list[MatchResult] = field(default_factory=list)
+    since: int = 0  # ticks of the pool when the last match ended
+
+    def goes_on(self) -> bool:
+        return not self.pool.finished and not (self.should_stop and self.should_stop())
+
+    def add(self, ended: Sequence[MatchResult]) -> None:
+        """Raises ``EndlessMatch`` when the matches under way have outlasted the limit."""
+        self._keep(ended)
+        left = self.matches - len(self.results)
+        under_way = min(left, self.pool.matches)
+        # All ticks since the last end are of matches that are still under way, at most one a slot.
+        if under_way and self.pool.stats().ticks - self.since > under_way * self.max_ticks:
+            raise EndlessMatch(self.spec.name, self.max_ticks, left, self.matches)
+
+    def _keep(self, ended: Sequence[MatchResult]) -> None:
+        if ended:
+            names = {f"policy:{p}": side.name for p, side in enumerate(self.sides)}
+            ended = [
+                msgspec.structs.replace(r, players=tuple(names.get(n, n) for n in r.players)) for r in ended
+            ]
+            self.results += ended
+            self.since = self.pool.stats().ticks
+        if self.finished is not None:
+            self.finished(ended)
+
+    def in_order(self) -> list[MatchResult]:
+        return sorted((_tried(r, self.spec.name) for r in self.results), key=lambda r: r.match)
+
+
+def _check_random_start(ticks: int, spec: GameSpec, *sides: Player) -> None:
+    if ticks < 0:
+        raise ConfigError(f"random_start = {ticks}: expected 0 ticks or more")
+    if RANDOM not in (bot.name for bot in spec.bots):
+        raise ConfigError(f"{spec.name} has no bot {RANDOM}, so no match can begin at random")
+    for side in sides:
+        if side.bot:
+            raise ConfigError(
+                f"{side.name} plays from the first tick: a random start is for two players that are no bots"
+            )
+
+
+def _tried(result: MatchResult, game: str) -> MatchResult:
+    """The replay of a Python game says whether its match comes out the same again."""
+    if not result.replay:
+        return result
+    return msgspec.structs.replace(result, replay=replays.tried(result.replay, game))
+
+
+def _bots_only(pool: Pool, course: _Course) -> list[MatchResult]:
+    """Bots play inside the core; the caller only collects what came of it."""
+    while True:
+        course.add([r for group in range(pool.groups) for r in pool.recv(group).results])
+        if not course.goes_on():
+            return course.in_order()
+        for group in range(pool.groups):
+            pool.send(group)
+
+
+def play_evaluation(
+    spec: GameSpec,
+    params: dict[str, str],
+    player: Player,
+    against: Player,
+    *,
+    matches: int,
+    seed: int,
+    threads: int = 0,
+    record: int = 0,
+    random_start: int = 0,
+    max_ticks: int = 0,
+    should_stop: Callable[[], bool] | None = None,
+    finished: Callable[[Sequence[MatchResult]], None] | None = None,
+) -> tuple[EvalResult, list[MatchResult]]:
+    """:func:`play_matches` with its counts and interval."""
+    results = play_matches(
+        spec,
+        params,
+        player,
+        against,
+        matches=matches,
+        seed=seed,
+        threads=threads,
+        record=record,
+        random_start=random_start,
+        max_ticks=max_ticks,
+        should_stop=should_stop,
+        finished=finished,
+    )
+    summary = summarise(
+        results, player=player.name, against=against.name, game=spec.name, seed=seed, params=params
+    )
+    if len(results) < matches:
+        summary = msgspec.structs.replace(summary, interrupted=True)
+    return summary, results

@@ -1,0 +1,130 @@
+"""Who plays, and matches between two players: what front ends call to evaluate.
+
+torch is loaded only for players that have a network: bots and searches with random matches play without it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ludus.evaluation.play import (
+    Player,
+    plan_player,
+    rollout_player,
+    scripted_player,
+    search_player,
+)
+from ludus.evaluation.results import ALONE
+from ludus.flow import GameSpec
+from ludus.presets.config import RunConfig
+from ludus.presets.errors import ConfigError
+from ludus.presets.file import parse_preset
+from ludus.presets.game_checks import params_text
+from ludus.rollouts.scripted import ScriptedActor, is_bot_file, load_bot
+from ludus.search.planner import is_plan
+from ludus.search.text import SUFFIX, Seen, is_search, parse_search
+from ludus.storage import RunDirectory, is_reference, name_of, refuse_run, resolve_weights
+
+if TYPE_CHECKING:
+    from ludus.search.network import NetworkEvaluator
+
+
+def resolve_player(
+    text: str,
+    spec: GameSpec,
+    *,
+    seed: int = 0,
+    frame_skip: int = 0,
+    greedy: bool = False,
+    params: dict[str, str] | None = None,
+) -> Player:
+    """Who ``text`` is: a bot's name, ``random``, ``RUN@best|last|VERSION``, a weights file, a bot in
+    Python (``my_bot.py``, ``my_bot.py:CLASS``), whose code is run, or a search (``mcts:400``,
+    ``RUN@best+search:400``; see :mod:`ludus.search.player`), which needs the game's ``params``.
+
+    Weights play at the frame skip that they were trained with unless ``frame_skip`` says otherwise.
+    Raises ``ConfigError``, ``StorageError`` or ``BotError``.
+    """
+    if is_bot_file(text):
+        return Player(text, actor=ScriptedActor(load_bot(text), spec), frame_skip=frame_skip)
+    if is_search(text):
+        return _searched(text, spec, params or {}, seed, greedy)
+    if is_plan(text):
+        return plan_player(text, spec, params or {}, seed, frame_skip)
+    if text in {b.name for b in spec.bots} or text == ALONE or not is_reference(text):
+        return scripted_player(text, spec, seed, frame_skip)
+    from ludus.evaluation.weights import network_of
+    from ludus.policies.weights import WeightsError, load_weights
+    from ludus.rollouts.network_actor import NetworkActor
+
+    path = resolve_weights(text)
+    try:
+        weights = load_weights(path)
+        network = network_of(weights, spec, text)
+    except WeightsError as error:
+        raise ConfigError(str(error)) from error
+    skip = frame_skip or weights.meta.frame_skip
+    version = weights.meta.version
+    actor = NetworkActor(network, seed, version, greedy)
+    return Player(name_of(path, version), actor=actor, frame_skip=skip)
+
+
+def _searched(text: str, spec: GameSpec, params: dict[str, str], seed: int, greedy: bool) -> Player:
+    if SUFFIX not in text:
+        return rollout_player(text, spec, params, seed, greedy)
+    try:
+        weights, how = parse_search(text)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    if greedy:
+        how = msgspec.structs.replace(how, plies=0)
+    evaluator, version = evaluator_of(weights, spec, symmetries=how.symmetries)
+    name = name_of(resolve_weights(weights), version) + text.removeprefix(weights)
+    return search_player(name, spec, params, how, evaluator, seed, version)
+
+
+def evaluator_of(
+    reference: str, spec: GameSpec, device: str = "cpu", symmetries: Seen = "one"
+) -> tuple[NetworkEvaluator, int]:
+    """Weights by name, ready to answer a search, and their version. Raises ``ConfigError`` or
+    ``StorageError``. ``symmetries``: as in :class:`ludus.search.text.SearchText`.
+    """
+    from ludus.evaluation.weights import network_of
+    from ludus.policies.weights import WeightsError, load_weights
+    from ludus.presets.hardware import precision_name
+    from ludus.search.network import NetworkEvaluator
+
+    try:
+        weights = load_weights(resolve_weights(reference))
+        network = network_of(weights, spec, reference, device)
+        precision = precision_name(RunConfig(), device)
+        return NetworkEvaluator(network, precision, symmetries=symmetries), weights.meta.version
+    except (WeightsError, ValueError) as error:
+        raise ConfigError(f"{reference}: {error}") from error
+
+
+def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
+    """The game, and the parameters of its rules, that weights were trained on; None for a bot's name.
+
+    Both are what files say: the name loads built-in and installed games only.
+    """
+    if is_search(text):
+        text = text.rpartition(SUFFIX)[0]
+    refuse_run(text)
+    if not text or is_bot_file(text) or not is_reference(text):
+        return None
+    from ludus.policies.weights import WeightsError, load_weights
+
+    path = resolve_weights(text)
+    try:
+        game = load_weights(path).meta.game
+    except WeightsError as error:
+        raise ConfigError(str(error)) from error
+    run = path.parent.parent.parent
+    config = run / "config.toml"
+    if not config.is_file():
+        return game, {}
+    preset = parse_preset(RunDirectory(run).config_bytes(), str(config)).preset
+    return game, params_text(preset.game.params)

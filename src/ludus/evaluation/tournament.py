@@ -1,0 +1,160 @@
+"""Everyone against everyone: the table of results, and ratings of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.results import EvalResult
+from ludus.flow import MatchResult
+from ludus.flow.seeds import derive_seed
+from ludus.presets.config import ParamValue
+from ludus.presets.errors import ConfigError
+from ludus.ratings import elo, nash_average
+from ludus.search.text import SUFFIX
+from ludus.storage import RunDirectory
+
+ALL = "@all"
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """One player. ``elo`` has mean 0 over all players; ``nash_share`` is its part of the mixture that nobody
+    beats, ``nash_rating`` its Elo against that mixture. Pairs that did not meet count as equal there.
+    """
+
+    player: str
+    points: float
+    matches: int
+    elo: float
+    elo_error: float  # standard
+    nash_share: float
+    nash_rating: float
+
+
+class Tournament(msgspec.Struct, frozen=True):
+    """``points[i][j]``: what i made of ``matches[i][j]`` matches against j; a win is 1, a draw 1/2."""
+
+    game: str
+    standings: tuple[Standing, ...]  # in the order of the players, not of their ratings
+    points: tuple[tuple[float, ...], ...]
+    matches: tuple[tuple[int, ...], ...]
+    seed: int
+    interrupted: bool = False  # pairs that had not met by then count as equal
+
+
+def expand(player: str, versions: int) -> list[str]:
+    """``RUN@all`` (with a search behind it or not) -> one player a kept version, at most ``versions``, spread
+    evenly with the first and the last of them. Any other player is itself. Raises ``StorageError``.
+    """
+    weights, search, rest = player.partition(SUFFIX)
+    if not weights.endswith(ALL):
+        return [player]
+    folder = weights.removesuffix(ALL)
+    kept = RunDirectory.open(Path(folder)).checkpoints.versions()
+    if len(kept) > versions:
+        picks = np.unique(np.linspace(0, len(kept) - 1, versions).round().astype(int))
+        kept = [kept[int(i)] for i in picks]
+    return [f"{folder}@{version}{search}{rest}" for version in kept]
+
+
+def pairings(players: Sequence[str], versions: int, neighbours: int = 0) -> int:
+    """How many pairs of ``players`` meet; arguments as in :func:`tournament`."""
+    count = sum(len(expand(player, versions)) for player in players)
+    apart = neighbours or count
+    return sum(min(apart, count - 1 - i) for i in range(count))
+
+
+def tournament(
+    players: Sequence[str],
+    *,
+    game: str = "",
+    params: dict[str, ParamValue] | None = None,
+    matches: int = 40,
+    versions: int = 12,
+    neighbours: int = 0,
+    seed: int = 1,
+    frame_skip: int = 0,
+    greedy: bool = False,
+    threads: int = 0,
+    random_start: int = 0,
+    max_ticks: int = 0,
+    should_stop: Callable[[], bool] | None = None,
+    finished: Callable[[Sequence[MatchResult]], None] | None = None,
+    told: Callable[[EvalResult], None] | None = None,
+) -> Tournament:
+    """Every pair of ``players`` meets ``matches`` times, seats in turn; with ``neighbours`` above 0 only
+    those that stand at most so far apart in the list (ELF OpenGo's self-play Elo: 1). ``random_start``: see
+    :func:`ludus.evaluation.play.play_matches`.
+
+    ``told`` is given every pairing's result; ``max_ticks`` and ``finished``: see
+    :func:`ludus.evaluation.play.play_matches`. After ``should_stop`` the table has what was played.
+    Raises ``ConfigError`` and what :func:`evaluate` raises.
+    """
+    everyone = [name for player in players for name in expand(player, versions)]
+    if len(everyone) < 2:
+        raise ConfigError(f"{', '.join(everyone) or 'nobody'}: a table needs two players at least")
+    if len(set(everyone)) < len(everyone):
+        twice = next(name for name in everyone if everyone.count(name) > 1)
+        raise ConfigError(f"{twice}: named twice")
+    count = len(everyone)
+    points, met = np.zeros((count, count)), np.zeros((count, count), np.int64)
+    played, names, interrupted = "", list(everyone), False
+    for i in range(count):
+        for j in range(i + 1, count):
+            if 0 < neighbours < j - i:
+                continue
+            if interrupted or (should_stop and should_stop()):
+                interrupted = True
+                continue
+            result = evaluate(
+                everyone[i],
+                everyone[j],
+                game=game,
+                params=params,
+                matches=matches,
+                seed=derive_seed(seed, i, j),
+                frame_skip=frame_skip,
+                greedy=greedy,
+                threads=threads,
+                random_start=random_start,
+                max_ticks=max_ticks,
+                should_stop=should_stop,
+                finished=finished,
+            )
+            interrupted = result.interrupted
+            names[i], names[j] = result.player, result.against
+            if result.errors:
+                raise ConfigError(f"{everyone[i]} against {everyone[j]}: {result.errors} matches failed")
+            played = result.game
+            points[i, j] = result.wins + 0.5 * result.draws
+            points[j, i] = result.matches - points[i, j]
+            met[i, j] = met[j, i] = result.matches
+            if told is not None:
+                told(result)
+    if len(set(names)) < count:  # runs in several folders have one name
+        names = list(everyone)
+    ratings, nash = elo(points, met), nash_average(points, met)
+    standings = tuple(
+        Standing(
+            player=name,
+            points=float(points[i].sum()),
+            matches=int(met[i].sum()),
+            elo=float(ratings.rating[i]),
+            elo_error=float(ratings.error[i]),
+            nash_share=float(nash.share[i]),
+            nash_rating=float(nash.rating[i]),
+        )
+        for i, name in enumerate(names)
+    )
+    return Tournament(
+        played,
+        standings,
+        tuple(tuple(float(x) for x in row) for row in points),
+        tuple(tuple(int(x) for x in row) for row in met),
+        seed,
+        interrupted,
+    )

@@ -1,0 +1,37 @@
+"""Networks of weights files, for the game that they belong to."""
+
+from __future__ import annotations
+
+from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
+from ludus.policies.network import PolicyNetwork
+from ludus.policies.weights import WeightsError, build_policy
+from ludus.presets.errors import ConfigError
+
+
+def network_of(weights: Weights, spec: GameSpec, name: str = "weights", device: str = "cpu") -> PolicyNetwork:
+    """The network that ``weights`` describe, for a game that observes and acts as theirs did.
+
+    Raises ``ConfigError`` where the weights belong to another game or another version of its spec.
+    """
+    check_spec(weights.meta, spec, name)
+    try:
+        return build_policy(weights, device)
+    except WeightsError as error:
+        raise ConfigError(f"{name}: {error}") from error
+
+
+def check_spec(meta: WeightsMeta, spec: GameSpec, name: str) -> None:
+    """Raises ``ConfigError`` unless weights with ``meta`` observe and act as ``spec`` says.
+
+    The spec that the weights carry is compared: the hash beside it may be from before labels counted.
+    """
+    if meta.game != spec.name:
+        raise ConfigError(f"{name}: weights of {meta.game}, expected weights of {spec.name}")
+    theirs = decode_spec(meta.spec)
+    if theirs.spec_hash != spec.spec_hash:
+        labels = theirs.label_difference(spec) if theirs.former_hash == spec.former_hash else ""
+        raise ConfigError(
+            f"{name}: made for {meta.game} with spec {theirs.spec_hash} (version {theirs.version}), "
+            f"this game has spec {spec.spec_hash} (version {spec.version})"
+            + (f": {labels}" if labels else "")
+        )

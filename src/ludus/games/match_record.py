@@ -1,0 +1,190 @@
+"""What is written down of a match of a Python game, and playing it again.
+
+Such a game has no state that could be hashed, so what is compared is what the match has shown: a running
+digest of observations and masks of the seats that decide and of the rewards. Equal digests say that whoever
+played, or watches, could not have told the two matches apart.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from ludus.flow.masks import legal_choices
+from ludus.flow.seeds import match_seed
+from ludus.flow.slab import Array
+from ludus.flow.spec import GameSpec
+from ludus.games.python_game import Floats, GameMaker, Ints, PythonGame
+from ludus.native import core
+
+HASH_EVERY = 10  # ticks
+REPRODUCED = ("unknown", "yes", "no")
+Reproduced = Literal["unknown", "yes", "no"]
+
+
+class Tape:
+    """Writes down match ``match`` of a pool's ``seed``, moment by moment:
+
+    ``moment``, then for every tick ``decide`` of each seat, ``earn``, and ``moment`` again or ``end``.
+    Without ``digest`` only the decisions are kept, and there is nothing to :meth:`encode`.
+    """
+
+    def __init__(
+        self, spec: GameSpec, seed: int, match: int, *, hash_every: int = HASH_EVERY, digest: bool = True
+    ) -> None:
+        self.spec, self.seed, self.match, self.hash_every = spec, seed, match, hash_every
+        self.tick = 0
+        self.ticks: list[int] = []
+        self.seats: list[int] = []
+        self.actions: list[int] = []  # heads of every decision in turn
+        self.hashes: list[int] = []
+        self.returns = np.zeros(spec.seats, np.float32)
+        self._digest = hashlib.blake2b(digest_size=8) if digest else None
+
+    @property
+    def hash(self) -> int:
+        """64 bits of everything that was shown so far."""
+        if self._digest is None:
+            raise ValueError("this tape keeps decisions alone")
+        return int.from_bytes(self._digest.copy().digest(), "little")
+
+    def moment(self, shown: Iterable[tuple[int, Sequence[Array], Array]]) -> None:
+        """``(seat, packed tensors in the order of the spec, mask: uint8[A])`` of each seat that decides."""
+        if self._digest is None:
+            return
+        for seat, tensors, mask in shown:
+            self._digest.update(bytes((seat,)))
+            for tensor in tensors:
+                self._digest.update(tensor.tobytes())
+            self._digest.update(mask.tobytes())
+        self.end()
+
+    def decide(self, seat: int, action: Sequence[int]) -> None:
+        """One choice a head."""
+        self.ticks.append(self.tick)
+        self.seats.append(seat)
+        self.actions += action
+
+    def earn(self, rewards: Floats) -> None:
+        """``float32[S]``: what the tick paid the seats that have decided in the match."""
+        self.tick += 1
+        self.returns += rewards
+        if self._digest is not None:
+            self._digest.update((rewards + np.float32(0.0)).tobytes())  # one zero
+
+    def end(self) -> None:
+        """The match is over: after this tick nothing is shown."""
+        if self.tick % self.hash_every == 0:
+            self.hashes.append(self.hash)
+
+    def encode(
+        self,
+        params: Mapping[str, str],
+        players: Sequence[str],
+        over: bool,
+        outcome: Sequence[float],
+        reproduced: Reproduced = "unknown",
+    ) -> bytes:
+        """The bytes of a ``.ludus`` file. ``over``: it was not cut off."""
+        return core.replay_encode(
+            game=self.spec.name,
+            version=self.spec.version,
+            params=dict(params),
+            seed=self.seed,
+            match=self.match,
+            players=list(players),
+            heads=len(self.spec.heads),
+            ticks=self.ticks,
+            seats=self.seats,
+            actions=self.actions,
+            length=self.tick,
+            hash_every=self.hash_every,
+            hashes=self.hashes,
+            final_hash=self.hash,
+            over=over,
+            outcome=[float(x) for x in outcome] if over else [0.0] * self.spec.seats,
+            returns=self.returns.tolist(),
+            reproduced=REPRODUCED.index(reproduced),
+        )
+
+
+class Rerun:
+    """A recorded match played again, tick by tick. Raises ``ValueError`` saying what does not fit the game.
+
+    ``decisions``: of each tick, ``{seat: heads}``. Close it when done.
+    """
+
+    def __init__(self, maker: GameMaker, seed: int, match: int, hash_every: int) -> None:
+        self.spec = maker.spec
+        self.game: PythonGame = maker.make()
+        self.tape = Tape(self.spec, seed, match, hash_every=hash_every)
+        self.over = False
+        self._decided = np.zeros(self.spec.seats, np.float32)
+        self._legal = getattr(self.game, "legal", None)
+        self._masks: dict[int, Array] = {}
+        self.game.reset(match_seed(seed, match))
+        self._show()
+
+    def _show(self) -> None:
+        shown: list[tuple[int, Sequence[Array], Array]] = []
+        self._masks = {}
+        for seat in self.game.to_act():
+            out = {t.name: np.zeros(t.packed_shape, t.packed_dtype) for t in self.spec.observation}
+            self.game.observe(seat, out)
+            mask = np.ones(self.spec.mask_size, np.uint8)
+            if self._legal is not None:
+                self._legal(seat, mask)
+            self._masks[seat] = mask
+            self._decided[seat] = 1.0
+            shown.append((seat, list(out.values()), mask))
+        self.tape.moment(shown)
+
+    def play(self, decisions: Mapping[int, Sequence[int]], last: bool = False) -> None:
+        """The next tick. ``last``: nothing was shown after it, for the match ended or was cut off."""
+        if self.over:
+            raise ValueError("the match is over already")
+        if set(decisions) != set(self._masks):
+            raise ValueError(f"seats {sorted(decisions)} decide, expected {sorted(self._masks)}")
+        actions = np.zeros((self.spec.seats, len(self.spec.heads)), np.int32)
+        for seat, action in decisions.items():
+            actions[seat] = action
+            self._check(seat, actions[seat])
+        self.over = bool(self.game.step(actions))
+        earned = np.zeros(self.spec.seats, np.float32)
+        self.game.rewards(earned)
+        self.tape.earn(earned * self._decided)
+        if self.over or last:
+            self.tape.end()
+        else:
+            self._show()
+
+    def _check(self, seat: int, action: Ints) -> None:
+        for k, head in enumerate(self.spec.heads):
+            if head.kind == "continuous":
+                if not np.isfinite(action[k : k + 1].view(np.float32)).all():
+                    raise ValueError(f"seat {seat}: {head.name} is not a finite number")
+                continue
+            choice = int(action[k])
+            if not 0 <= choice < head.size:
+                raise ValueError(f"seat {seat}: {head.name} {choice} is not in [0, {head.size})")
+            legal = legal_choices(self.spec, self._masks[seat][None], k, action[None])[0]
+            if legal.any() and not legal[choice]:
+                raise ValueError(f"seat {seat}: {head.name} {choice} is illegal")
+
+    def outcome(self) -> list[float]:
+        """Of a match that is over and was not cut off; else zeros."""
+        out = np.zeros(self.spec.seats, np.float32)
+        if self.over and not self.game.truncated:
+            self.game.outcome(out)
+        return [float(x) for x in out]
+
+    def close(self) -> None:
+        """Gives back what the game holds."""
+        closing = getattr(self.game, "close", None)
+        if closing is not None:
+            with contextlib.suppress(Exception):
+                closing()

@@ -1,0 +1,216 @@
+"""Slots of games with one seat, an object a slot: the common case, with the least work around each step.
+
+Small observations are written into memory of the shard's own, the same for ever, and copied to the slab by
+one call for all slots; large ones go to the slab directly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+import numpy as np
+
+from ludus.flow import Slab
+from ludus.flow.seeds import match_seed
+from ludus.flow.slab import Array
+from ludus.games.python_game import PythonGame
+from ludus.pool.control_block import DECISIONS, SLOT, TICKS, Cells, Longs
+from ludus.pool.shard import Bools, Plan, Shard
+
+SMALL = 4096  # bytes of a row's tensor that are copied rather than pointed to anew at every step
+
+
+class Single(Shard):
+    """``games[i]`` plays slot ``slots[i]``, which is row ``slots[i]`` too."""
+
+    def __init__(
+        self, plan: Plan, cells: Cells, slots: range, worker: int, make: Callable[[], PythonGame]
+    ) -> None:
+        super().__init__(plan, cells, slots, worker)
+        count = len(slots)
+        self.games = [make() for _ in slots]
+        self.legal: list[Callable[[int, Array], None] | None] = [
+            getattr(g, "legal", None) for g in self.games
+        ]
+        self.masked = any(legal is not None for legal in self.legal)
+        self.broken: dict[int, str] = {}  # slots whose next match could not begin, with the error
+        self.earned = np.zeros((count, 1), np.float32)
+        self.earned_of = list(self.earned)
+        self.staged: dict[str, Array] = {}
+        self.direct: list[str] = []
+        for t in plan.spec.observation:
+            if t.packed_dtype.itemsize * int(np.prod(t.packed_shape)) <= SMALL:
+                self.staged[t.name] = np.zeros((count, *t.packed_shape), t.packed_dtype)
+            else:
+                self.direct.append(t.name)
+        #: what game i observes into
+        self.outs: list[dict[str, Array]] = [{n: a[i] for n, a in self.staged.items()} for i in range(count)]
+        self.masks = np.ones((count, plan.spec.mask_size), np.uint8)
+        self.mask_of = list(self.masks)
+
+    def close(self) -> None:
+        for game in self.games:
+            closing = getattr(game, "close", None)
+            if closing is not None:
+                with contextlib.suppress(Exception):
+                    closing()
+
+    def _play(self, slab: Slab, before: int, lost: bool) -> None:
+        cells, span, now, first = self.cells, self.span, before + 1, self.slots.start
+        for name in self.direct:
+            for out, view in zip(self.outs, slab.obs[name][now, self.rows], strict=True):
+                out[name] = view
+        errors: dict[int, str] = {}
+        over: dict[int, bool] = {}
+        begun = cells.match[span] >= 0
+        if before < 0:
+            taken = np.flatnonzero(begun) if lost else np.zeros(0, np.int64)  # took their worker along
+            for i in taken.tolist():
+                self._record(first + i, True, self._lost_text(first + i))
+            fresh: Longs = np.arange(len(self.slots))
+            self._next_matches(first + taken)
+            others = np.setdiff1d(fresh, taken)
+            if len(others):
+                self._next_matches(first + others, first=True)
+        else:
+            self._clear(slab, before)
+            if lost:
+                errors = {i: self._lost_text(first + i) for i in np.flatnonzero(begun).tolist()}
+            else:
+                errors.update(self.broken)
+                stepped = begun.copy()
+                stepped[list(self.broken)] = False
+                self.broken = {}
+                self._step(slab, before, stepped, over, errors)
+            fresh = self._finish(slab, before, over, errors)
+        shown = cells.match[span] >= 0
+        for i in fresh.tolist():
+            if shown[i]:
+                shown[i] = self._begin(i)
+        for name, stage in self.staged.items():
+            slab.obs[name][now, self.rows] = stage
+        slab.mask[now, self.rows] = self.masks
+        slab.active[now, self.rows] = shown
+        slab.policy[now, self.rows] = np.where(shown, cells.policy[span, 0], np.int16(-1))
+        slab.first[now, self.rows] = 0
+        slab.first[now, first + fresh] = shown[fresh]
+        cells.decisions[span] += shown
+        cells.decided[span, 0] = shown
+        self.counters[DECISIONS] += int(np.count_nonzero(shown))
+
+    def _step(
+        self, slab: Slab, before: int, stepped: Bools, over: dict[int, bool], errors: dict[int, str]
+    ) -> None:
+        """The matches of ``stepped: [k]`` move on by their decisions; the rest stay."""
+        cells, span, beat, first = self.cells, self.span, self.beat, self.slots.start
+        games, earned_of, outs, legal, mask_of = (
+            self.games,
+            self.earned_of,
+            self.outs,
+            self.legal,
+            self.mask_of,
+        )
+        actions = slab.actions[before, self.rows][:, None, :]
+        earned = self.earned
+        earned[...] = 0.0
+        for i in np.flatnonzero(stepped).tolist():
+            beat[SLOT] = first + i
+            game = games[i]
+            field = "step"
+            try:
+                ended = game.step(actions[i])
+                field = "rewards"
+                game.rewards(earned_of[i])
+                if ended:
+                    over[i] = bool(game.truncated)
+                field = "observe"
+                game.observe(0, outs[i])
+                judge = legal[i]
+                if judge is not None and not ended:
+                    field = "legal"
+                    judge(0, mask_of[i])
+            except Exception as error:
+                errors[i] = f"{field}: {type(error).__name__}: {error}"
+        if not np.isfinite(earned).all():
+            for i in np.flatnonzero(~np.isfinite(earned[:, 0])).tolist():
+                errors.setdefault(i, f"rewards: {earned[i].tolist()}, expected finite numbers")
+                earned[i] = 0.0
+        cells.tick[span] += stepped
+        cells.returns[span] += earned
+        slab.reward[before, self.rows] = earned[:, 0]
+        self.counters[TICKS] += int(np.count_nonzero(stepped))
+        self._check_finite(slab, before + 1, stepped, errors)
+        cut = self.plan.truncate_ticks
+        if cut:
+            late = stepped & (cells.tick[span] >= cut)
+            over.update({i: True for i in np.flatnonzero(late).tolist() if i not in over})
+
+    def _check_finite(self, slab: Slab, now: int, stepped: Bools, errors: dict[int, str]) -> None:
+        """No observation may hold NaN or infinity: a network would spread them to every weight."""
+        for name in self.floats:
+            array = self.staged.get(name)
+            if array is None:
+                array = slab.obs[name][now, self.rows]
+            if np.isfinite(array).all():
+                continue
+            wrong = ~np.isfinite(array.reshape(len(self.slots), -1)).all(axis=1)
+            for i in np.flatnonzero(wrong).tolist():
+                if stepped[i]:
+                    errors.setdefault(i, f"observation {name}: holds values that are not finite")
+                array[i] = 0
+
+    def _finish(self, slab: Slab, before: int, over: dict[int, bool], errors: dict[int, str]) -> Longs:
+        """Ends matches: rows are marked and keep their last observation. Gives those that begin anew."""
+        if not over and not errors:
+            return np.zeros(0, np.int64)
+        cells, first, now = self.cells, self.slots.start, before + 1
+        for i in errors:
+            over[i] = True
+        ended = np.array(sorted(over), np.int64)
+        slots = first + ended
+        truncated = np.array([over[i] for i in ended.tolist()])
+        decided = cells.decided[slots, 0] != 0
+        slab.truncated[before, slots] = truncated & decided
+        slab.terminated[before, slots] = ~truncated & decided
+        for name, final in cells.final.items():
+            final[slots] = self.staged[name][ended] if name in self.staged else slab.obs[name][now, slots]
+        for i in errors:  # what the row saw before is the best that is known of a match that failed
+            for name, final in cells.final.items():
+                final[first + i] = slab.obs[name][before, first + i]
+        self._record_many(slots, truncated)
+        for i in ended.tolist():
+            slot = first + i
+            if i in errors:
+                self._blame(slot, errors[i])
+                continue
+            try:
+                self.games[i].outcome(cells.last_outcome[slot])
+            except Exception as error:
+                cells.last_outcome[slot] = 0.0
+                self._blame(slot, f"outcome: {type(error).__name__}: {error}")
+        self._next_matches(slots)
+        return ended
+
+    def _begin(self, i: int) -> bool:
+        """Resets a slot's game. False if that failed: the next step's results say so."""
+        slot = self.slots[i]
+        self.beat[SLOT] = slot
+        game = self.games[i]
+        try:
+            game.reset(match_seed(self.plan.seed, int(self.cells.match[slot])))
+            seats = list(game.to_act())
+            if seats != [0]:
+                raise ValueError(f"to_act: seats {seats}, expected [0]")
+            game.observe(0, self.outs[i])
+            judge = self.legal[i]
+            if judge is not None:
+                judge(0, self.mask_of[i])
+            for name in self.floats:
+                if not np.isfinite(self.outs[i][name]).all():
+                    self.outs[i][name][...] = 0
+                    raise ValueError(f"observation {name}: holds values that are not finite")
+        except Exception as error:
+            self.broken[i] = f"reset: {type(error).__name__}: {error}"
+            return False
+        return True

@@ -1,0 +1,1 @@
+"""Presets: one TOML file that reproduces a run; its structs, reader and checks."""

@@ -1,0 +1,400 @@
+"""Preset files: found by path or by the name of a shipped one, read, overridden, checked, written.
+
+A TOML document and the command line become one plain document, which is checked once; so a wrong
+value is refused in the same words wherever it came from, and the origin of every value is known.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import msgspec.inspect as mi
+
+from ludus.algorithms.appo.config import AppoConfig
+from ludus.flow.names import did_you_mean, nearest
+from ludus.games import rulebook, typed
+from ludus.games.hosted import placed
+from ludus.presets import schema
+from ludus.presets.config import ParamValue, Preset
+from ludus.presets.schema import Problem
+from ludus.storage.errors import StorageError
+from ludus.storage.files import read_bounded
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Document = dict[str, object]
+Origin = Literal["default", "preset", "command line"]
+MAX_BYTES = 1 << 20
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+class PresetError(ValueError):
+    """A preset that cannot be used. ``lines`` has one mistake each, with where it is."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = tuple(lines)
+
+
+class LoadedPreset(msgspec.Struct, frozen=True):
+    """``name``: how the run is called; ``source``: the file; ``origins``: path -> where its value is from
+    (paths that are not in it have their default)."""
+
+    preset: Preset
+    name: str
+    source: str
+    origins: dict[str, Origin]
+
+    def where(self, path: str) -> str:
+        """What an error about ``path`` starts with: the file, or the option that set it."""
+        if self.origins.get(path) == "command line":
+            return option_of(path)
+        return self.source
+
+
+def option_of(path: str) -> str:
+    """The command-line option of a path: ``--algorithm.learning-rate``."""
+    return "--" + path.replace("_", "-")
+
+
+def shipped_presets() -> dict[str, Path]:
+    """Name -> file of the presets that come with the package (or lie in the checkout it runs from)."""
+    for folder in (_PACKAGE / "data" / "presets", _PACKAGE.parent.parent / "presets"):
+        found = {p.stem: p for p in sorted(folder.glob("*.toml"))}
+        if found:
+            return found
+    return {}
+
+
+def find_preset(name: str) -> Path:
+    """The file that ``name`` means: a path, or a shipped preset (``minirts``, ``presets/minirts.toml``).
+
+    Raises :class:`PresetError`, naming the nearest shipped preset.
+    """
+    path = Path(name)
+    shipped = shipped_presets()
+    if path.suffix != ".toml" and name in shipped:
+        return shipped[name]
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise PresetError([f"{name}: is a folder; expected a preset file or the name of a shipped preset"])
+    if path.suffix == ".toml" and path.parent.name == "presets" and path.stem in shipped:
+        return shipped[path.stem]
+    if path.suffix == ".toml":
+        near = nearest(path.stem, shipped)
+        hint = f" (did you mean the shipped preset {near}?)" if near else ""
+        raise PresetError([f"{name}: no such file{hint}; shipped presets: ludus presets list"])
+    near = did_you_mean(path.stem, shipped, "shipped presets")
+    raise PresetError([f"{name}: no such preset{near}"])
+
+
+def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> LoadedPreset:
+    """Reads and checks a preset that a person named.
+
+    ``overrides``: dotted path -> text, as options give them. The game that the preset names may load its code
+    (:mod:`ludus.games.names`). Raises :class:`PresetError` with every mistake that was found.
+    """
+    path = find_preset(name)
+    source = name if Path(name).is_file() else str(path)
+    try:
+        raw = read_bounded(path, MAX_BYTES)
+    except StorageError as error:
+        raise PresetError([f"{error}; this is no preset"]) from None
+    except OSError as error:
+        raise PresetError([f"{source}: cannot be read ({error.strerror})"]) from None
+    loaded = parse_preset(raw, source=source, name=path.stem, overrides=overrides)
+    return _with_game(_with_rulebook(loaded, path.parent), path.parent)
+
+
+def _with_game(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
+    """The preset with its game's path made absolute, so that the run resumes from any folder.
+
+    Whoever names a preset names its game: unlike a run's ``config.toml``, it may load that code.
+    """
+    game = loaded.preset.game
+    from_preset = loaded.origins.get("game.name") == "preset"
+    name = typed(placed(game.name, folder if from_preset else Path()))
+    resolved = msgspec.structs.replace(game, name=name)
+    return msgspec.structs.replace(loaded, preset=msgspec.structs.replace(loaded.preset, game=resolved))
+
+
+def _with_rulebook(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
+    """Puts what ``rulebook`` and ``randomise`` mean in the place of what they say."""
+    game = loaded.preset.game
+    params = dict(game.params)
+    given = params.get("rulebook")
+    if rulebook.is_path(given):
+        path = Path(str(given))
+        beside = folder / path
+        from_preset = loaded.origins.get("game.params.rulebook") == "preset"
+        try:
+            params["rulebook"] = rulebook.read(
+                beside if from_preset and beside.is_file() else path, check=game.name == rulebook.GAME
+            )
+        except ValueError as error:
+            where = loaded.where("game.params.rulebook")
+            lines = [f"{where}: game.params.rulebook: {line}" for line in str(error).splitlines()]
+            raise PresetError(lines) from None
+    if game.randomise:
+        if params.get("randomise"):
+            raise PresetError([f"{loaded.source}: game.params.randomise: set by game.randomise already"])
+        params["randomise"] = rulebook.randomise_text(game.randomise)
+    resolved = msgspec.structs.replace(game, params=params, randomise={})
+    return msgspec.structs.replace(loaded, preset=msgspec.structs.replace(loaded.preset, game=resolved))
+
+
+def parse_preset(
+    raw: bytes, source: str, name: str = "preset", overrides: Mapping[str, str] | None = None
+) -> LoadedPreset:
+    """Checks the bytes of a preset file; see :func:`load_preset`."""
+    if len(raw) > MAX_BYTES:
+        raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; this is no preset"])
+    try:
+        document: Document = tomllib.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise PresetError([f"{source}: not UTF-8 text (byte {error.start})"]) from None
+    except tomllib.TOMLDecodeError as error:
+        raise PresetError([f"{source}: not valid TOML: {error}"]) from None
+    except RecursionError:
+        raise PresetError([f"{source}: not valid TOML: nested too deep"]) from None
+    origins: dict[str, Origin] = {p: "preset" for p, _ in leaves(document)}
+    problems: list[Problem] = []
+    for key, text in (overrides or {}).items():
+        result = _override(document, key, text)
+        if isinstance(result, Problem):
+            problems.append(result)
+        else:
+            origins = {p: o for p, o in origins.items() if not p.startswith(result + ".")}
+            origins[result] = "command line"
+    lines = [f"{option_of(p.path)}: {p.text}" for p in problems]
+    for problem in schema.check(document, mi.type_info(Preset)):
+        where = option_of(problem.path) if _from_command_line(problem.path, origins) else source
+        lines.append(f"{where}: {problem.text}")
+    if lines:
+        raise PresetError(lines)
+    preset = msgspec.convert(_named(document), Preset)
+    loaded = LoadedPreset(preset, name, source, origins)
+    lines = [f"{loaded.where(p.path)}: {p.text}" for p in _together(preset)]
+    if lines:
+        raise PresetError(lines)
+    return loaded
+
+
+def _named(document: Document) -> Document:
+    """The document with the name of each table that may be one of several, the first where none is given."""
+    out = dict(document)
+    for field in mi.type_info(Preset).fields:  # type: ignore[attr-defined]
+        if schema.variants(field.type):
+            table = out.get(field.encode_name, {})
+            chosen = schema.variant_of(table, field.type)
+            if chosen is not None and isinstance(table, dict) and chosen.tag_field:
+                out[field.encode_name] = {chosen.tag_field: chosen.tag, **table}
+    return out
+
+
+def _from_command_line(path: str, origins: Mapping[str, Origin]) -> bool:
+    parts = path.split(".")
+    return any(origins.get(".".join(parts[:n])) == "command line" for n in range(1, len(parts) + 1))
+
+
+def _override(document: Document, key: str, text: str) -> str | Problem:
+    """Puts ``text`` at ``key`` into the document; gives the path in the preset's own spelling."""
+    here: Any = document  # the container that the next part names a place in
+    kind: mi.Type = mi.type_info(Preset)
+    path: list[str] = []
+    parts = key.split(".")
+    for depth, given in enumerate(parts):
+        last = depth == len(parts) - 1
+        at = ".".join(path)
+        if schema.variants(kind):
+            chosen = schema.variant_of(here, kind)
+            kind = next(iter(schema.variants(kind).values())) if chosen is None else chosen
+        if isinstance(kind, mi.StructType) and isinstance(here, dict):
+            fields = {f.encode_name: f.type for f in kind.fields}
+            if kind.tag_field:
+                fields[kind.tag_field] = mi.StrType()
+            name = given.replace("-", "_")
+            if name not in fields:
+                full = ".".join([*path, name])
+                return Problem(full, f"unknown key {full}" + did_you_mean(name, fields, "keys here"))
+            kind = fields[name]
+            slot: str | int = name
+        elif isinstance(kind, mi.DictType) and isinstance(here, dict):
+            kind, name = kind.value_type, given.replace("-", "_")
+            slot = name
+        elif isinstance(kind, mi.VarTupleType) and isinstance(here, list):
+            if not given.isdecimal() or int(given) > len(here):
+                return Problem(key, f"{at} has {len(here)} entries; expected an index from 0 to {len(here)}")
+            kind, name, slot = kind.item_type, given, int(given)
+            if slot == len(here):
+                here.append({} if isinstance(kind, mi.StructType) else None)
+        else:
+            return Problem(key, f"{at} is {schema.expected(kind)}, it has no part {given}")
+        path.append(name)
+        if last:
+            if isinstance(kind, (mi.StructType, mi.DictType)) or schema.variants(kind):
+                return Problem(key, f"{'.'.join(path)} is a table; set one of its keys")
+            here[slot] = schema.from_text(text, kind)
+        elif isinstance(here, dict) and _has_parts(kind):
+            here = here.setdefault(slot, [] if isinstance(kind, mi.VarTupleType) else {})
+        else:
+            here = here[slot] if _has_parts(kind) else None
+    return ".".join(path)
+
+
+def _has_parts(kind: mi.Type) -> bool:
+    """Whether an override may go on below: tables, and lists of tables."""
+    if isinstance(kind, mi.VarTupleType):
+        return isinstance(kind.item_type, mi.StructType)
+    return isinstance(kind, (mi.StructType, mi.DictType)) or bool(schema.variants(kind))
+
+
+def _together(preset: Preset) -> Iterator[Problem]:
+    """What no single value can be blamed for."""
+    pool, policy = preset.pool, preset.policy
+    if pool.matches % pool.groups:
+        yield Problem(
+            "pool.matches",
+            f"pool.matches = {pool.matches}: expected a multiple of pool.groups = {pool.groups}",
+        )
+    if len(policy.channels) != len(policy.strides):
+        yield Problem(
+            "policy.strides",
+            f"policy.strides has {len(policy.strides)} values: expected {len(policy.channels)}, "
+            "one for each of policy.channels",
+        )
+    if policy.kernels and len(policy.kernels) != len(policy.channels):
+        yield Problem(
+            "policy.kernels",
+            f"policy.kernels has {len(policy.kernels)} values: expected {len(policy.channels)}, "
+            "one for each of policy.channels, or none",
+        )
+    if isinstance(preset.algorithm, AppoConfig):
+        for name in ("search", "self_play"):
+            if getattr(preset, name) != getattr(Preset(preset.game), name):
+                yield Problem(name, f'{name}: is read by algorithm.name = "alphazero" alone')
+        if policy.blocks > 0:
+            yield Problem("policy.blocks", 'policy.blocks: a residual tower is learned by "alphazero" alone')
+        for name in ("ownership", "score"):
+            if getattr(policy, name):
+                yield Problem(f"policy.{name}", f'policy.{name}: is learned by "alphazero" alone')
+    elif policy.blocks == 0:
+        text = "policy.blocks = 0: alphazero learns a residual tower, expected 1 or more"
+        yield Problem("policy.blocks", text)
+    if preset.opponents and not any(o.weight > 0 for o in preset.opponents):
+        yield Problem("opponents.0.weight", "opponents: all weights are 0; expected one above 0")
+
+
+def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Every value with its dotted path. Lists of tables are entered, lists of plain values are values."""
+    if isinstance(value, msgspec.Struct):
+        value = {name: getattr(value, name) for name in value.__struct_fields__}
+    if isinstance(value, dict) and (value or not path):
+        for key, item in value.items():
+            yield from leaves(item, f"{path}.{key}" if path else str(key))
+    elif (
+        isinstance(value, (list, tuple))
+        and value
+        and all(isinstance(v, (dict, msgspec.Struct)) for v in value)
+    ):
+        for i, item in enumerate(value):
+            yield from leaves(item, f"{path}.{i}")
+    else:
+        yield path, value
+
+
+def setting_paths(kind: mi.Type | None = None, path: str = "") -> dict[str, mi.Type]:
+    """Every setting that a preset can hold, with its type; the first entry stands for a list of tables."""
+    kind = kind or mi.type_info(Preset)
+    if schema.variants(kind):
+        every: dict[str, mi.Type] = {}
+        for struct in schema.variants(kind).values():
+            every = setting_paths(struct, path) | every | {f"{path}.{struct.tag_field}": mi.StrType()}
+        return every
+    if isinstance(kind, mi.StructType):
+        out: dict[str, mi.Type] = {}
+        for field in kind.fields:
+            out |= setting_paths(field.type, f"{path}.{field.encode_name}" if path else field.encode_name)
+        return out
+    if isinstance(kind, mi.VarTupleType) and isinstance(kind.item_type, mi.StructType):
+        return setting_paths(kind.item_type, f"{path}.0")
+    return {path: kind}
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """One value of the effective configuration."""
+
+    path: str
+    value: str | int | float | bool | tuple[str | int | float, ...] | dict[str, ParamValue]
+    origin: Origin
+
+
+def explain(loaded: LoadedPreset) -> list[Explained]:
+    """The effective configuration, value by value, in the order of the structs."""
+    plain = msgspec.to_builtins(loaded.preset)
+    out = []
+    for path, value in leaves(plain):
+        entry = {"path": path, "value": value, "origin": loaded.origins.get(path, "default")}
+        out.append(msgspec.convert(entry, Explained))
+    return out
+
+
+def to_toml(preset: Preset, remarks: Mapping[str, str] | None = None) -> str:
+    """The whole preset, defaults written out, as TOML that :func:`parse_preset` reads back equal.
+
+    ``remarks``: dotted path -> comment behind the value.
+    """
+    plain: Document = msgspec.to_builtins(preset)
+    lines: list[str] = []
+    _write_table(lines, "", "", plain, remarks or {})
+    return "\n".join(lines).strip() + "\n"
+
+
+def _write_table(
+    lines: list[str], name: str, path: str, table: Mapping[str, object], remarks: Mapping[str, str]
+) -> None:
+    """``name`` is the table's in TOML, ``path`` its dotted path with the indices of lists."""
+    nested: list[tuple[str, str, object]] = []
+    for key, value in table.items():
+        below = f"{path}.{key}" if path else key
+        is_tables = isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], dict)
+        if isinstance(value, dict) or is_tables:
+            nested.append((f"{name}.{_key(key)}" if name else _key(key), below, value))
+        else:
+            line = f"{_key(key)} = {_toml_value(value)}"
+            lines.append(f"{line:<42} # {remarks[below]}" if below in remarks else line)
+    for inner, below, value in nested:
+        if isinstance(value, dict):
+            if value:
+                lines += ["", f"[{inner}]"]
+                _write_table(lines, inner, below, value, remarks)
+        elif isinstance(value, (list, tuple)):
+            for i, item in enumerate(value):
+                lines += ["", f"[[{inner}]]"]
+                _write_table(lines, inner, f"{below}.{i}", item, remarks)
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml_value(key)
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml_value(v) for v in value) + "]"
+    raise TypeError(f"a preset cannot hold {type(value).__name__}")

@@ -1,0 +1,159 @@
+"""A preset against the game it names: does the game exist, does it know these bots and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.spec import GameSpec, ParamSpec
+from ludus.games import list_games, spec, text_params
+from ludus.games.hosted import is_hosted
+from ludus.games.names import is_installed_name
+from ludus.presets import schema
+from ludus.presets.config import ParamValue, Preset
+from ludus.presets.file import LoadedPreset, PresetError
+from ludus.presets.schema import Problem
+from ludus.search.text import SUFFIX, is_search, parse_search
+
+#: Opponents that are not bots: the learner's own weights, now and earlier.
+LEARNED_OPPONENTS = ("latest", "past")
+
+
+def find_game(reference: str) -> GameSpec:
+    """The spec of a game under its default parameters. Raises :class:`PresetError`."""
+    try:
+        return spec(reference)
+    except ValueError as error:  # no such game, a module that cannot be loaded, or one that holds no game
+        if not is_installed_name(reference) or is_hosted(reference) or reference in list_games():
+            raise PresetError([str(error)]) from error
+        near = did_you_mean(reference, list_games(), "games")
+        raise PresetError([f"unknown game {reference}{near}; see: ludus games list"]) from None
+
+
+def params_text(params: Mapping[str, ParamValue]) -> dict[str, str]:
+    """Parameters as the core takes them. Raises ``ParamError``."""
+    return text_params(params)
+
+
+def effective_params(declared: GameSpec, preset: Preset) -> dict[str, ParamValue]:
+    """Every parameter of the rules, the game's defaults included."""
+    defaults: dict[str, ParamValue] = {
+        p.name: p.default_value if p.kind == "text" else schema.number(p.default_value)
+        for p in declared.params
+    }
+    return {**defaults, **preset.game.params}
+
+
+def check_game(loaded: LoadedPreset) -> GameSpec:
+    """The spec of the preset's game under its parameters. Raises :class:`PresetError` with every mistake."""
+    preset = loaded.preset
+    try:
+        declared = find_game(preset.game.name)
+    except PresetError as error:
+        raise PresetError([f"{loaded.where('game.name')}: game.name: {error}"]) from None
+    problems = [*param_problems(preset.game.params, declared)]
+    if not problems:
+        try:  # bots and observations may depend on the parameters
+            declared = spec(preset.game.name, preset.game.params)
+        except ValueError as error:
+            problems = [Problem("game.params", line) for line in str(error).splitlines()]
+    problems += [*_bot_problems(preset, declared), *_input_problems(preset, declared)]
+    problems += ends_problems(preset, declared)
+    if problems:
+        raise PresetError([f"{loaded.where(p.path)}: {p.text}" for p in problems])
+    return declared
+
+
+def param_problems(
+    params: Mapping[str, ParamValue], declared: GameSpec, prefix: str = "game.params."
+) -> Iterator[Problem]:
+    """Every mistake of ``params`` against what the game declares."""
+    known = {p.name: p for p in declared.params}
+    show = f"; see: ludus games show {declared.name}"
+    for key, value in params.items():
+        path = prefix + key
+        if key not in known:
+            near = did_you_mean(key, known, "parameters")
+            yield Problem(path, f"unknown parameter {path}{near}{show}")
+        elif not _param_fits(value, known[key]):
+            want = _param_expected(known[key])
+            near = ""
+            if known[key].kind == "text" and nearest(str(value), known[key].choices):
+                near = f" (did you mean {nearest(str(value), known[key].choices)}?)"
+            yield Problem(path, f"{path} = {schema.quoted(value)}: expected {want}{near}{show}")
+
+
+def _param_fits(value: ParamValue, param: ParamSpec) -> bool:
+    if isinstance(value, bool) and param.choices != ("false", "true"):
+        return False
+    text = value if isinstance(value, str) else repr(value).lower()
+    if param.kind == "text":
+        return not param.choices or text in param.choices
+    try:
+        number = int(text) if param.kind == "integer" else float(text)
+    except ValueError:
+        return False
+    return param.low <= number <= param.high
+
+
+def _param_expected(param: ParamSpec) -> str:
+    if param.choices == ("false", "true"):
+        return "true or false"
+    if param.kind == "text":
+        return "one of " + ", ".join(param.choices) if param.choices else "a text"
+    noun = "a whole number" if param.kind == "integer" else "a number"
+    return f"{noun} from {param.low:g} to {param.high:g}"
+
+
+def _bot_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
+    bots = [b.name for b in declared.bots]
+    show = f"; see: ludus games show {declared.name}"
+    named = [(f"opponents.{i}.name", o.name, True) for i, o in enumerate(preset.opponents)]
+    named += [(f"evaluation.against.{i}", name, False) for i, name in enumerate(preset.evaluation.against)]
+    if preset.curriculum.bot:
+        named.append(("curriculum.bot", preset.curriculum.bot, False))
+    for path, name, learned in named:
+        if not learned and is_search(name):
+            yield from _search_problems(path, name, declared)
+            continue
+        valid = [*bots, *LEARNED_OPPONENTS] if learned else [*bots, "random"]
+        if name not in valid:
+            near = did_you_mean(name, valid, "there are")
+            yield Problem(path, f"{path}: unknown bot {name} of {declared.name}{near}{show}")
+
+
+def _search_problems(path: str, name: str, declared: GameSpec) -> Iterator[Problem]:
+    if SUFFIX in name:
+        yield Problem(path, f"{path}: {name}: expected a bot, random or mcts:VISITS")
+        return
+    try:
+        parse_search(name)
+    except ValueError as error:
+        yield Problem(path, f"{path}: {error}")
+    if not (declared.turn_based and declared.perfect_information and declared.deterministic):
+        yield Problem(path, f"{path}: {name}: {declared.name} cannot be searched")
+
+
+def ends_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
+    """Settings about how a match ends, in a game that does not say who owns what then."""
+    if declared.counted_cells > 0:
+        return
+    asked = {f"policy.{key}": "true" for key in ("ownership", "score") if getattr(preset.policy, key)}
+    if preset.search.score_share > 0:
+        asked["search.score_share"] = f"{preset.search.score_share:g}"
+    for path, value in asked.items():
+        counting = ", ".join(name for name in list_games() if spec(name).counted_cells > 0)
+        yield Problem(
+            path,
+            f"{path} = {value}: {declared.name} does not count who owns what at the end of a match; "
+            f"games that do: {counting}",
+        )
+
+
+def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
+    tensors = [t.name for t in declared.observation]
+    for i, name in enumerate(preset.policy.inputs):
+        if name not in tensors:
+            path = f"policy.inputs.{i}"
+            near = did_you_mean(name, tensors, "observations")
+            yield Problem(path, f"{path}: unknown observation {name} of {declared.name}{near}")

@@ -1,0 +1,224 @@
+"""Checks plain data against msgspec structs and says every mistake with its path.
+
+msgspec's own conversion stops at the first mistake and knows no nearest names; a person who edits
+a preset wants all of them, in the words of the file. Paths are dotted (``opponents.0.weight``), the
+same in a file and on the command line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import msgspec
+import msgspec.inspect as mi
+
+from ludus.flow.names import did_you_mean, nearest
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One mistake. ``path`` is where it sits ("" = the whole document), ``more`` a hint or empty."""
+
+    path: str
+    text: str
+    more: str = ""
+
+
+def quoted(value: object) -> str:
+    """A value as an error shows it: short, on one line."""
+    text = f'"{value}"' if isinstance(value, str) else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def expected(kind: mi.Type) -> str:
+    """What a value of this type looks like, in words."""
+    if isinstance(kind, mi.BoolType):
+        return "true or false"
+    if isinstance(kind, (mi.IntType, mi.FloatType)):
+        noun = "a whole number" if isinstance(kind, mi.IntType) else "a number"
+        if kind.ge is not None and kind.le is not None:
+            return f"{noun} from {kind.ge:g} to {kind.le:g}"
+        bounds = [
+            f"{sign} {bound:g}"
+            for sign, bound in ((">", kind.gt), (">=", kind.ge), ("<", kind.lt), ("<=", kind.le))
+            if bound is not None
+        ]
+        return noun + (" " + " and ".join(bounds) if bounds else "")
+    if isinstance(kind, mi.StrType):
+        return "a text that is not empty" if kind.min_length else "a text"
+    if isinstance(kind, mi.LiteralType):
+        return "one of " + ", ".join(str(v) for v in kind.values)
+    if isinstance(kind, mi.VarTupleType):
+        return f"a list of {_plural(kind.item_type)}"
+    if isinstance(kind, mi.TupleType):
+        return f"a list of {len(kind.item_types)} values: " + ", ".join(expected(t) for t in kind.item_types)
+    if isinstance(kind, mi.UnionType):
+        return " or ".join(expected(t) for t in kind.types)
+    if isinstance(kind, mi.StructType):
+        needed = [f.encode_name for f in kind.fields if f.required]
+        return "a table" + (f" with {', '.join(needed)}" if needed else "")
+    if isinstance(kind, mi.DictType):
+        return "a table"
+    return "a value"
+
+
+def _plural(kind: mi.Type) -> str:
+    if isinstance(kind, mi.StructType):
+        return "tables"
+    return expected(kind).removeprefix("a ").replace("number", "numbers", 1).replace("text", "texts", 1)
+
+
+def check(value: object, kind: mi.Type, path: str = "") -> Iterator[Problem]:
+    """Every mistake of plain data ``value`` (dict, list, str, int, float, bool) against ``kind``."""
+    if isinstance(kind, mi.UnionType) and variants(kind):
+        yield from _check_variant(value, kind, path)
+    elif isinstance(kind, mi.StructType):
+        yield from _check_struct(value, kind, path)
+    elif isinstance(kind, mi.VarTupleType) and isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            yield from check(item, kind.item_type, f"{path}.{i}")
+    elif isinstance(kind, mi.TupleType) and isinstance(value, (list, tuple)):
+        if len(value) != len(kind.item_types):
+            yield _mismatch(value, kind, path)
+            return
+        for i, (item, item_type) in enumerate(zip(value, kind.item_types, strict=True)):
+            yield from check(item, item_type, f"{path}.{i}")
+    elif isinstance(kind, mi.DictType) and isinstance(value, dict):
+        for key, item in value.items():
+            yield from check(item, kind.value_type, f"{path}.{key}")
+    elif isinstance(kind, mi.LiteralType) and isinstance(value, str):
+        if value not in kind.values:
+            near = nearest(value, [str(v) for v in kind.values])
+            yield _mismatch(value, kind, path, f" (did you mean {near}?)" if near else "")
+    elif not _fits(value, kind):
+        yield _mismatch(value, kind, path)
+
+
+def variants(kind: mi.Type) -> dict[str, mi.StructType]:
+    """The tables that a value of this type may be, by the name that tells which; empty for other types."""
+    if not isinstance(kind, mi.UnionType):
+        return {}
+    structs = [t for t in kind.types if isinstance(t, mi.StructType) and isinstance(t.tag, str)]
+    return {str(t.tag): t for t in structs} if len(structs) == len(kind.types) else {}
+
+
+def variant_of(value: object, kind: mi.Type) -> mi.StructType | None:
+    """Which of the tables ``value`` is: by its name, the first where it has none; None for an unknown
+    name.
+    """
+    known = variants(kind)
+    first = next(iter(known.values()))
+    if not isinstance(value, dict) or first.tag_field not in value:
+        return first
+    return known.get(str(value[first.tag_field]))
+
+
+def _check_variant(value: object, kind: mi.Type, path: str) -> Iterator[Problem]:
+    chosen = variant_of(value, kind)
+    if chosen is not None:
+        yield from _check_struct(value, chosen, path)
+        return
+    known = variants(kind)
+    field = next(iter(known.values())).tag_field
+    assert isinstance(value, dict)
+    given = value[str(field)]
+    text = f"{path}.{field} = {quoted(given)}: expected one of {', '.join(known)}"
+    near = nearest(str(given), known)
+    yield Problem(f"{path}.{field}", text + (f" (did you mean {near}?)" if near else ""))
+
+
+def _check_struct(value: object, kind: mi.StructType, path: str) -> Iterator[Problem]:
+    if not isinstance(value, dict):
+        yield _mismatch(value, kind, path)
+        return
+    fields = {f.encode_name: f for f in kind.fields}
+    prefix = f"{path}." if path else ""
+    for key, item in value.items():
+        field = fields.get(key)
+        if key == kind.tag_field:
+            continue
+        if field is None:
+            yield Problem(prefix + key, f"unknown key {prefix}{key}" + did_you_mean(key, fields, "keys here"))
+        else:
+            yield from check(item, field.type, prefix + key)
+    for name, field in fields.items():
+        if field.required and name not in value:
+            yield Problem(prefix + name, f"missing {prefix}{name}: expected {expected(field.type)}")
+
+
+def _mismatch(value: object, kind: mi.Type, path: str, more: str = "") -> Problem:
+    return Problem(path, f"{path or 'this'} = {quoted(value)}: expected {expected(kind)}{more}")
+
+
+def _fits(value: object, kind: mi.Type) -> bool:
+    if isinstance(kind, mi.UnionType):
+        return any(_fits(value, t) for t in kind.types)
+    if isinstance(kind, mi.BoolType):
+        return isinstance(value, bool)
+    if isinstance(kind, mi.StrType):
+        return isinstance(value, str) and len(value) >= (kind.min_length or 0)
+    if isinstance(kind, mi.IntType):
+        return isinstance(value, int) and not isinstance(value, bool) and _in_range(value, kind)
+    if isinstance(kind, mi.FloatType):
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and _in_range(value, kind)
+    return False
+
+
+def _in_range(value: float, kind: mi.IntType | mi.FloatType) -> bool:
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return False
+    if not math.isfinite(value):
+        return False
+    return (
+        (kind.gt is None or value > kind.gt)
+        and (kind.ge is None or value >= kind.ge)
+        and (kind.lt is None or value < kind.lt)
+        and (kind.le is None or value <= kind.le)
+    )
+
+
+def from_text(text: str, kind: mi.Type) -> object:
+    """The plain value that ``text`` of a command line stands for; the text itself where it fits nothing.
+
+    Lists are written ``16,32`` or ``[16, 32]``. The result still has to pass :func:`check`.
+    """
+    if isinstance(kind, mi.BoolType):
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if isinstance(kind, mi.IntType):
+        return _number(text, whole=True)
+    if isinstance(kind, mi.FloatType):
+        return _number(text, whole=False)
+    if isinstance(kind, mi.UnionType):  # a parameter of a game: whatever it looks like
+        if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        return number(text)
+    if isinstance(kind, (mi.VarTupleType, mi.TupleType)):
+        inner = text.strip().removeprefix("[").removesuffix("]")
+        items = [item.strip() for item in inner.split(",") if item.strip()]
+        if isinstance(kind, mi.VarTupleType):
+            return [from_text(item, kind.item_type) for item in items]
+        types = [*kind.item_types, *([mi.AnyType()] * len(items))]
+        return [from_text(item, t) for item, t in zip(items, types, strict=False)]
+    return text
+
+
+def number(text: str) -> int | float | str:
+    """``text`` as the whole or decimal number it looks like, else itself."""
+    value = _number(text, whole=True)
+    return _number(text, whole=False) if isinstance(value, str) else value
+
+
+def _number(text: str, whole: bool) -> int | float | str:
+    """``1_000``, ``1e6`` (whole if it is) and ``0.5``; the text itself if it is no number."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    if whole:
+        return int(value) if math.isfinite(value) and value == int(value) and "e" in text.lower() else text
+    return value

@@ -1,0 +1,1 @@
+"""The training of AlphaZero: self-play workers, trainer, gate."""

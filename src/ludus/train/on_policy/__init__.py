@@ -1,0 +1,1 @@
+"""The training of methods that learn from slabs: sampler, learner threads, trainer."""

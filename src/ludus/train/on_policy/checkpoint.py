@@ -1,0 +1,134 @@
+"""What a checkpoint holds beside the tensors, and how a run goes back to it."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from ludus.flow import Slab
+from ludus.flow.slab import Array
+from ludus.storage import Checkpoint, CorruptFile
+from ludus.train.candidates import Candidate
+from ludus.train.on_policy.components import Parts
+from ludus.train.on_policy.rollout_summary import RolloutSummary
+from ludus.train.opponents import PastWindow
+from ludus.train.stopping import Budget
+
+SCHEMA = 1
+POOL = "pool"
+MAX_MOMENT = 1 << 62
+
+
+class TrainerState(msgspec.Struct):
+    """Counters of a run. Everything that decides what happens next, apart from tensors and matches."""
+
+    schema: int = SCHEMA
+    budget: Budget = msgspec.field(default_factory=Budget)
+    received: int = 0  # decisions collected
+    learned: int = 0  # decisions trained on, epochs counted
+    dropped: int = 0
+    matches: int = 0
+    errors: int = 0
+    win_rate: dict[str, float] = {}
+    evaluations: int = 0  # made so far
+    evaluated_steps: int = 0  # budget.steps of the last one
+    evaluation_due: bool = False  # one that was decided on but not made when the checkpoint was written
+    mean_return: float | None = None  # running average of the training matches, None before the first
+    best_score: float | None = None
+    best_version: int = -1
+    candidates: list[Candidate] = []  # best first
+    acting_version: int = 0
+    filled: RolloutSummary | None = None  # of the slab that waits for the learner
+    past: PastWindow | None = None
+    anew: int = 0  # how often the run's matches began anew
+    log_sizes: dict[str, int] = {}
+    learner: dict[str, int] = {}
+
+
+def make_checkpoint(parts: Parts, state: TrainerState, filled: Slab | None) -> Checkpoint:
+    """The run between two rounds: no update and no rollout is under way.
+
+    ``filled``: the slab that has been collected and not yet learned from (pipelined runs).
+    """
+    arrays, counters = parts.learner.state()
+    state.learner = counters
+    rollout: dict[str, Array] = {POOL: np.frombuffer(parts.pool.snapshot(), np.uint8)}
+    rollout |= {f"collector.{name}": a for name, a in parts.collector.state().items()}
+    if filled is not None:
+        rollout |= {f"slab.{name}": a for name, a in _learned_fields(parts, filled).items()}
+    return Checkpoint(parts.learner.weights(), arrays, rollout, msgspec.json.encode(state))
+
+
+def decode_state(data: bytes) -> TrainerState:
+    """The counters in a checkpoint's JSON text. Raises ``CorruptFile`` on anything that is not ours."""
+    try:
+        state = msgspec.json.decode(data, type=TrainerState)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CorruptFile(f"state of a checkpoint: {error}") from error
+    if state.schema != SCHEMA:
+        raise CorruptFile(f"state of a checkpoint: schema {state.schema}, expected {SCHEMA}")
+    return state
+
+
+def times_anew(checkpoint: Checkpoint) -> int:
+    """How often the run's matches have begun anew, this resume counted. Raises ``CorruptFile``.
+
+    Matches that begin anew have a pool with a seed of its own, so that they are not the run's first ones.
+    """
+    return max(0, decode_state(checkpoint.state).anew) + (not checkpoint.signed)
+
+
+def restore_parts(parts: Parts, checkpoint: Checkpoint, state: TrainerState, filled: Slab | None) -> None:
+    """Puts back what :func:`make_checkpoint` took. Raises ``CorruptFile`` where it does not fit.
+
+    Of a checkpoint that is not signed the learner alone is put back: bytes of unknown origin must not become
+    memory of the core. Matches, rows' memory and the slab in flight begin anew.
+    """
+    where = f"checkpoint of version {checkpoint.version}"
+    try:
+        parts.learner.load_state(checkpoint.optimizer, state.learner)
+        if not checkpoint.signed:
+            parts.collector.begin_at(_moment(checkpoint))
+            return
+        parts.pool.restore(_array(checkpoint, POOL, where).tobytes())
+        prefix = "collector."
+        parts.collector.restore(
+            {n.removeprefix(prefix): a for n, a in checkpoint.rollout.items() if n.startswith(prefix)}
+        )
+    except ValueError as error:
+        raise CorruptFile(f"{where}: {error}") from error
+    if filled is None:
+        return
+    shape = parts.learner.network.memory_shape
+    if shape is not None:
+        filled.memory = np.zeros((filled.rows, *shape), np.float32)
+    for name, target in _learned_fields(parts, filled).items():
+        stored = _array(checkpoint, f"slab.{name}", where)
+        if stored.shape != target.shape or stored.dtype != target.dtype:
+            raise CorruptFile(
+                f"{where}: slab.{name} is {stored.dtype}{stored.shape}, expected {target.dtype}{target.shape}"
+            )
+        target[...] = stored
+
+
+def _learned_fields(parts: Parts, slab: Slab) -> dict[str, Array]:
+    """What a learner reads of a slab: everything but observations that the network has no input for."""
+    inputs = {f"obs.{t.name}" for t in parts.learner.network.inputs}
+    return {n: a for n, a in slab.fields().items() if n in inputs or not n.startswith("obs.")}
+
+
+def _moment(checkpoint: Checkpoint) -> int:
+    """The time step of an unsigned checkpoint, so that random draws do not repeat; 0 where it is no number of
+    ours.
+    """
+    stored = checkpoint.rollout.get("collector.moment")
+    if stored is None or stored.shape != (1,) or stored.dtype != np.int64:
+        return 0
+    moment = int(stored[0])
+    return moment if 0 <= moment < MAX_MOMENT else 0
+
+
+def _array(checkpoint: Checkpoint, name: str, where: str) -> Array:
+    if name not in checkpoint.rollout:
+        raise CorruptFile(f"{where}: no array {name}")
+    return checkpoint.rollout[name]

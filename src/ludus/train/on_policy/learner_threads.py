@@ -1,0 +1,76 @@
+"""Threads that learn while the calling thread samples."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import torch
+
+from ludus.algorithms.tasks import UpdatePlan
+
+
+class Gang:
+    """``size`` threads that help whatever plan was started last; worker numbers ``first``, ``first + 1``, ...
+
+    Lower numbers belong to the threads that join in with ``plan.help(n)`` when their own work is done. An
+    exception in a task is kept by the plan, which raises it in its ``wait``.
+    """
+
+    def __init__(self, size: int, first: int = 1) -> None:
+        self.size, self.first = size, first
+        self.busy_s = [0.0] * size
+        self._changed = threading.Condition()
+        self._plan: UpdatePlan | None = None
+        self._number = 0  # of plans started
+        self._closing = False
+        self._inside = 0  # threads in a plan
+        self._threads = [
+            threading.Thread(target=self._run, args=(i,), name=f"learner-{i + first}", daemon=True)
+            for i in range(size)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def start(self, plan: UpdatePlan) -> None:
+        """The threads begin to help ``plan``. Returns at once."""
+        with self._changed:
+            self._plan = plan
+            self._number += 1
+            self._inside = len(self._threads)
+            self._changed.notify_all()
+
+    def settle(self) -> None:
+        """Until every thread has left the plan that was started last. Ask after the plan is done."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._inside == 0)
+
+    def close(self) -> None:
+        """Threads leave after the plan they are in. Idempotent."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+        self._threads = []
+
+    def _run(self, index: int) -> None:
+        torch.set_num_threads(1)
+        seen = 0
+        while True:
+            with self._changed:
+                while not self._closing and self._number == seen:
+                    self._changed.wait()
+                if self._closing:
+                    return
+                plan, seen = self._plan, self._number
+            begin = time.perf_counter()
+            try:
+                if plan is not None:
+                    plan.help(self.first + index)
+            except BaseException:  # the plan keeps it and raises it in the thread that waits
+                pass
+            self.busy_s[index] += time.perf_counter() - begin
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()

@@ -1,0 +1,157 @@
+"""Collecting and learning, in the two reproducible lag modes.
+
+``sync``       collect with version v, learn: v + 1. The slab is learned from at lag 0.
+``pipelined``  collect slab n + 1 with version v while learning from slab n, which version v - 1 (v in the
+               first round) collected. The slab is learned from at lag 1, always.
+
+In both, everything that decides is fixed before the threads start, so that equal seeds give equal
+bits whatever the threads' timing. What learns is :class:`~ludus.algorithms.appo.learner.AppoLearner`'s
+plan: tasks that the gang's threads begin and the sampler joins when its slab is full.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ludus.algorithms.appo.learner import UpdateStats
+from ludus.algorithms.tasks import UpdatePlan
+from ludus.flow import MatchResult, Slab
+from ludus.rollouts import RolloutStats
+from ludus.train.on_policy.components import Parts
+from ludus.train.on_policy.learner_threads import Gang
+from ludus.train.on_policy.rollout_summary import RolloutSummary, summarise_rollout
+
+
+@dataclass(slots=True)
+class RoundTimes:
+    """Seconds of wall time; ``learn_s`` and ``learner_idle_s`` added up over the learner's threads."""
+
+    total_s: float = 0.0
+    collect_s: float = 0.0
+    infer_s: float = 0.0
+    pool_wait_s: float = 0.0
+    help_s: float = 0.0  # the sampler's thread inside the plan
+    help_wait_s: float = 0.0  # of it, without a task to run
+    learn_s: float = 0.0
+    learn_wait_s: float = 0.0
+    threads: int = 0  # of the learner alone
+
+
+@dataclass(slots=True)
+class Round:
+    """What one round brought: an update (not in the first pipelined round), and what was collected."""
+
+    update: UpdateStats | None
+    learned: RolloutSummary | None  # of the slab that was learned from
+    received: int  # decisions collected in this round
+    times: RoundTimes
+    results: list[MatchResult] = field(default_factory=list)
+    dropped: int = 0  # decisions thrown away because they were too old
+
+
+class Rounds:
+    """Owns which slab is full. Called by the one thread that drives the run."""
+
+    def __init__(self, parts: Parts, gang: Gang, pipelined: bool) -> None:
+        self.parts, self.gang, self.pipelined = parts, gang, pipelined
+        self.filled: Slab | None = None
+        self.summary: RolloutSummary | None = None
+        self._handover: int | None = None
+
+    def set_handover(self, ticks: int) -> None:
+        """Of the learner's plan, from the next slab on."""
+        self._handover = ticks
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Between two rounds nothing is under way here."""
+        yield
+
+    def close(self) -> None:
+        """Nothing to stop."""
+
+    def resume(self, summary: RolloutSummary | None) -> None:
+        """The first slab was restored from a checkpoint and waits for the learner."""
+        self.summary = summary
+        self.filled = self.parts.slabs[0] if summary is not None else None
+        self._publish()
+
+    def run(self, progress: float, meanwhile: Callable[[], None] | None = None) -> Round:
+        """One round. ``meanwhile`` runs in the sampler's turn, with the weights that act in this round."""
+        return self._pipelined(progress, meanwhile) if self.pipelined else self._sync(progress, meanwhile)
+
+    def _sync(self, progress: float, meanwhile: Callable[[], None] | None) -> Round:
+        begin = time.perf_counter()
+        if meanwhile is not None:
+            meanwhile()
+        slab = self.parts.slabs[0]
+        stats = self._collect(slab)
+        times = _collect_times(stats)
+        update = self._learn(slab, progress, times)
+        self._publish()
+        times.total_s = time.perf_counter() - begin
+        summary = summarise_rollout(stats.results, stats.steps, stats.ticks, self.parts.spec.teams)
+        return Round(update, summary, stats.steps, times, stats.results)
+
+    def _pipelined(self, progress: float, meanwhile: Callable[[], None] | None) -> Round:
+        begin = time.perf_counter()
+        parts = self.parts
+        learning, summary = self.filled, self.summary
+        target = parts.slabs[1] if learning is parts.slabs[0] else parts.slabs[0]
+        busy, plan = sum(self.gang.busy_s), None
+        if learning is not None:
+            plan = parts.learner.begin(learning, progress)
+            self.gang.start(plan)
+        try:
+            stats = self._collect(target)
+            if meanwhile is not None:
+                meanwhile()
+        except BaseException:
+            if plan is not None:  # leave the learner whole: a checkpoint may still be saved
+                plan.help(0)
+                parts.learner.finish()
+            raise
+        times = _collect_times(stats)
+        update = None
+        if plan is not None:
+            update = self._finish(plan, times, busy)
+            self._publish()
+        self.filled = target
+        self.summary = summarise_rollout(stats.results, stats.steps, stats.ticks, self.parts.spec.teams)
+        times.total_s = time.perf_counter() - begin
+        return Round(update, summary, stats.steps, times, stats.results)
+
+    def _collect(self, slab: Slab) -> RolloutStats:
+        if self._handover is not None:
+            self.parts.pool.set_handover(0, self._handover)
+        return self.parts.collector.collect(slab)
+
+    def _learn(self, slab: Slab, progress: float, times: RoundTimes) -> UpdateStats:
+        busy = sum(self.gang.busy_s)
+        plan = self.parts.learner.begin(slab, progress)
+        self.gang.start(plan)
+        return self._finish(plan, times, busy)
+
+    def _finish(self, plan: UpdatePlan, times: RoundTimes, busy_before: float) -> UpdateStats:
+        """Helps the plan that is under way to its end."""
+        begin = time.perf_counter()
+        plan.help(0)
+        update = self.parts.learner.finish()
+        self.gang.settle()
+        times.help_s = time.perf_counter() - begin
+        times.threads = self.gang.size
+        times.help_wait_s = plan.waited_s.get(0, 0.0)
+        times.learn_wait_s = sum(s for worker, s in plan.waited_s.items() if worker != 0)
+        times.learn_s = sum(self.gang.busy_s) - busy_before
+        return update
+
+    def _publish(self) -> None:
+        """The acting network takes the newest weights."""
+        self.parts.actor.version = self.parts.learner.copy_to(self.parts.acting)
+
+
+def _collect_times(stats: RolloutStats) -> RoundTimes:
+    return RoundTimes(collect_s=stats.total_s, infer_s=stats.infer_s, pool_wait_s=stats.wait_s)

@@ -1,0 +1,368 @@
+"""One run, from its first slab to its report.
+
+The thread that calls :meth:`Trainer.run` samples and drives; the gang's threads learn. Between two rounds
+nothing is under way: there checkpoints are written, opponents are frozen, evaluations are decided on,
+and Ctrl-C takes effect.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import numpy as np
+
+from ludus.algorithms.appo.learner import UpdateStats
+from ludus.evaluation.play import RANDOM, Player
+from ludus.evaluation.results import ALONE
+from ludus.evaluation.weights import network_of
+from ludus.flow import Weights
+from ludus.flow.seeds import SEED_PAST, derive_seed
+from ludus.pool import MatchError, PoolError
+from ludus.presets.config import OpponentConfig, Preset
+from ludus.presets.errors import RunFailed
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.storage import Checkpoint, RunDirectory, RunNotFound, StorageError, why_unsigned
+from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
+from ludus.train.on_policy.checkpoint import (
+    TrainerState,
+    decode_state,
+    make_checkpoint,
+    restore_parts,
+    times_anew,
+)
+from ludus.train.on_policy.components import Parts, acting_copy, build
+from ludus.train.on_policy.curriculum import handover_ticks
+from ludus.train.on_policy.learner_threads import Gang
+from ludus.train.on_policy.rollout_summary import RolloutSummary, running_return, running_win_rate
+from ludus.train.on_policy.rounds import Round, Rounds, RoundTimes
+from ludus.train.opponents import FIRST_PAST, PastWindow, bot_opponents, default_opponents, past_config
+from ludus.train.reporting.observer import Observer, Timing, UpdateMetrics
+from ludus.train.reporting.sinks import Sink
+from ludus.train.run_evaluator import Referee
+from ludus.train.run_loop import RunBase, Seeded
+from ludus.train.stopping import minutes_left
+
+FAILING_UPDATES = 5  # in which every match failed, until the run is given up
+
+
+def build_parts(preset: Preset, checkpoint: Checkpoint | None = None) -> Parts:
+    """The parts of a run in the number that its lag mode needs, ready for what ``checkpoint`` holds.
+
+    Raises ``ConfigError`` and ``CorruptFile``.
+    """
+    slabs = slabs_needed(preset.run) if preset.run.lag == "async" else 2
+    return build(preset, slabs, times_anew(checkpoint) if checkpoint is not None else 0)
+
+
+class Trainer(RunBase):
+    """Owns the parts of a run and its files while it runs. Made, run once, closed."""
+
+    def __init__(
+        self,
+        preset: Preset,
+        parts: Parts,
+        run: RunDirectory,
+        observer: Observer,
+        sinks: tuple[Sink, ...] = (),
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        super().__init__(preset, run, observer, sinks)
+        self.parts = parts
+        side_by_side = preset.run.lag == "async"
+        own = 2 if side_by_side else 1  # threads that are not the gang's
+        self.gang = Gang(max(0, self.parts.threads - own), first=own)
+        self.rounds: Rounds | AsyncRounds
+        if side_by_side:
+            self.rounds = AsyncRounds(self.parts, self.gang, preset.run, acting_copy(self.parts))
+        else:
+            self.rounds = Rounds(self.parts, self.gang, pipelined=preset.run.lag == "pipelined")
+        self.state: TrainerState = TrainerState()
+        self.frozen: dict[int, Weights] = {}
+        opponents = preset.opponents or default_opponents(self.parts.spec)
+        self.past = past_config(opponents)
+        self.referee = Referee(
+            preset,
+            self.parts.spec,
+            self.parts.params,
+            self._against(opponents),
+            self.log,
+            should_stop=lambda: self._interrupted,
+        )
+        self._failing = 0  # updates in a row whose matches all failed
+        self._saved_moment = 0
+        self._unsigned = ""  # why the last checkpoint has no signature
+        with self.rounds.paused():
+            if checkpoint is None:
+                self._begin()
+            else:
+                self._resume(checkpoint)
+
+    def _against(self, opponents: tuple[OpponentConfig, ...]) -> tuple[str, ...]:
+        """Whom to be measured against: as told, else the bots of training, of the game, or chance."""
+        if self.parts.spec.seats == 1:
+            return (ALONE,)
+        named = self.preset.evaluation.against or bot_opponents(opponents)
+        return named or tuple(b.name for b in self.parts.spec.bots) or (RANDOM,)
+
+    # ---- beginning and going on ------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        if self.past is not None:
+            self.state.past = PastWindow.start(self.past)
+            self._freeze(self.parts.learner.weights())
+        self.log.event("started", seed=self.preset.run.seed)
+
+    def _resume(self, checkpoint: Checkpoint) -> None:
+        state = decode_state(checkpoint.state)
+        if not checkpoint.signed:
+            self._begin_matches_anew(checkpoint, state)
+        waiting = self.parts.slabs[0] if state.filled is not None else None
+        restore_parts(self.parts, checkpoint, state, waiting)
+        self.state = state
+        self.rounds.resume(state.filled)
+        self._saved_moment = self.parts.collector.moment
+        if state.past is not None:
+            self._load_past()
+        self._rewind_log(state.log_sizes)
+        self.log.event("resumed", version=checkpoint.version, steps=state.budget.steps)
+
+    def _begin_matches_anew(self, checkpoint: Checkpoint, state: TrainerState) -> None:
+        """Says so, and takes what was in flight out of the counters."""
+        state.anew = times_anew(checkpoint)
+        if state.filled is not None:
+            state.dropped += state.filled.steps
+            state.filled = None
+        self._say(
+            f"matches begin anew (checkpoint of version {checkpoint.version}: {why_unsigned()}); weights, "
+            "optimiser and counters go on"
+        )
+
+    def _freeze(self, weights: Weights) -> None:
+        """Takes weights among the past opponents."""
+        assert self.state.past is not None
+        version = weights.meta.version
+        self.frozen[version] = weights
+        self._write_needed(self.run_dir.snapshot_path(version), lambda: self.run_dir.save_snapshot(weights))
+        self._seat_past()
+
+    def _load_past(self) -> None:
+        """Past opponents of a checkpoint; weights that are lost are left out, with a message."""
+        past = self.state.past
+        assert past is not None
+        missing: set[int] = set()
+        for version in sorted(past.needed()):
+            try:
+                self.frozen[version] = self.run_dir.load_snapshot(version)
+            except RunNotFound as error:
+                missing.add(version)
+                self._problem(f"{error}; past opponents go on without version {version}")
+        if missing:
+            past.forget(missing, self.version)
+        if self.frozen:
+            self._seat_past()
+        else:
+            self._freeze(self.parts.learner.weights())
+
+    def _referred_to(self) -> set[Path]:
+        past = self.state.past
+        return {self.run_dir.snapshot_path(v) for v in past.needed()} if past is not None else set()
+
+    def _seat_past(self) -> None:
+        """Gives every past slot the weights that it was drawn."""
+        assert self.state.past is not None
+        parts = self.parts
+        for slot, version in enumerate(self.state.past.playing):
+            policy = FIRST_PAST + slot
+            network = network_of(
+                self.frozen[version], parts.spec, f"snapshot {version}", str(parts.acting.device)
+            )
+            seed = derive_seed(self.preset.run.seed, SEED_PAST, policy)
+            parts.past[policy] = NetworkActor(network, seed, version)
+        parts.collector.set_actors({0: parts.actor, **parts.past})
+
+    # ---- the loop --------------------------------------------------------------------------------
+
+    def _round(self) -> None:
+        try:
+            done = self.rounds.run(self._progress(), self._meanwhile())
+        except (MatchError, PoolError) as error:
+            raise RunFailed(f"{error}; the newest checkpoint stands") from error
+        self._finished_round(done)
+
+    def _resting(self) -> AbstractContextManager[None]:
+        return self.rounds.paused()
+
+    def close(self) -> None:
+        """Stops threads and closes files. Idempotent."""
+        self.rounds.close()
+        self.gang.close()
+        self.parts.pool.close()
+        self._feed(lambda sink: sink.close())
+        self.log.close()
+
+    @property
+    def version(self) -> int:
+        return self.parts.learner.version
+
+    def _between_rounds(self) -> None:
+        state, parts = self.state, self.parts
+        version = parts.learner.version
+        if self.past is not None and state.past is not None and state.past.due(self.past, version):
+            with self.rounds.paused():
+                state.past.freeze(self.past, version, derive_seed(self.preset.run.seed, SEED_PAST))
+                self._freeze(parts.learner.weights())
+        if self.preset.curriculum.bot:
+            self.rounds.set_handover(self._handover())
+        super()._between_rounds()
+
+    def _handover(self) -> int:
+        return handover_ticks(self.preset.curriculum, self._progress())
+
+    def _meanwhile(self) -> Callable[[], None] | None:
+        return self._evaluate if self.state.evaluation_due else None
+
+    def _finished_round(self, done: Round) -> None:
+        state = self.state
+        state.received += done.received
+        state.dropped += done.dropped
+        now = time.perf_counter()
+        state.budget.minutes += (now - self._mark) / 60.0
+        self._mark = now
+        if done.update is not None and done.learned is not None:
+            self._learned(done.update, done.learned, done.times)
+
+    def _learned(self, update: UpdateStats, summary: RolloutSummary, times: RoundTimes) -> None:
+        state = self.state
+        if not all(np.isfinite(v) for v in (update.policy_loss, update.value_loss, update.grad_norm)):
+            raise RunFailed(
+                f"version {update.version}: the loss is not finite (policy {update.policy_loss}, "
+                f"value {update.value_loss}, gradient {update.grad_norm}); lower algorithm.learning_rate and "
+                f"resume from an earlier checkpoint"
+            )
+        state.budget.steps += summary.steps
+        state.budget.ticks += summary.ticks
+        state.learned += update.samples * self.parts.learner.config.epochs
+        state.matches += summary.matches
+        state.errors += summary.errors
+        state.win_rate = running_win_rate(state.win_rate, summary.outcomes)
+        state.mean_return = running_return(state.mean_return, summary)
+        if summary.errors:
+            self._problem(
+                f"{summary.errors} matches ended by an error of the game (version {update.version}); "
+                f"the first: {summary.first_error}"
+            )
+        self._failing = self._failing + 1 if summary.errors and not summary.matches else 0
+        if self._failing >= FAILING_UPDATES:
+            raise RunFailed(f"no match was played to its end any more: {summary.first_error}")
+        metrics = self._metrics(update, summary, times)
+        self._record(metrics)
+
+    def _metrics(self, update: UpdateStats, summary: RolloutSummary, times: RoundTimes) -> UpdateMetrics:
+        state = self.state
+        decisions = max(1, sum(update.lag.values()))
+        matches = max(1, summary.matches)
+        return UpdateMetrics(
+            update=update.version,
+            version=update.version,
+            steps=state.budget.steps,
+            received=state.received,
+            ticks=state.budget.ticks,
+            matches=state.matches,
+            progress=self._progress(),
+            loss=loss_numbers(update),
+            lag_mean=sum(lag * n for lag, n in update.lag.items()) / decisions,
+            lag_max=max(update.lag, default=0),
+            lag=dict(sorted(update.lag.items())),
+            sample_reuse=state.learned / max(1, state.received),
+            dropped=state.dropped,
+            outcomes=summary.outcomes,
+            win_rate=state.win_rate,
+            mean_return=summary.sum_returns / matches,
+            running_return=state.mean_return,
+            mean_ticks=summary.sum_ticks / matches,
+            handover_ticks=self._handover(),
+            time=self._timing(summary, times),
+        )
+
+    def _timing(self, summary: RolloutSummary, times: RoundTimes) -> Timing:
+        total = max(times.total_s, 1e-9)
+        steps_per_s = summary.steps / total
+        learner_wait = 0.0
+        if times.threads:
+            learner_wait = 1.0 - (times.learn_s - times.learn_wait_s) / (total * times.threads)
+        return Timing(
+            minutes=self.state.budget.minutes,
+            minutes_left=minutes_left(self.preset.run, self.state.budget, steps_per_s),
+            update_s=times.total_s,
+            collect_s=times.collect_s,
+            infer_s=times.infer_s,
+            pool_wait_s=times.pool_wait_s,
+            learn_s=times.learn_s + times.help_s - times.help_wait_s - times.learn_wait_s,
+            frames_per_s=summary.ticks / total,
+            steps_per_s=steps_per_s,
+            sampler_wait_share=min(1.0, times.help_wait_s / total),
+            learner_wait_share=min(1.0, max(0.0, learner_wait)),
+        )
+
+    def _player(self, version: int | None) -> tuple[int, Seeded]:
+        actor, store = self.parts.actor, self.run_dir.checkpoints
+        if version is not None and version != actor.version and version in store.versions():
+            weights = store.load(version).weights
+            device = str(self.parts.acting.device)
+            network = network_of(weights, self.parts.spec, f"version {version}", device)
+            actor = NetworkActor(network, actor.seed, version)
+        greedy, skip = self.preset.evaluation.greedy, self.preset.game.frame_skip
+
+        def made(seed: int) -> Player:
+            own = NetworkActor(actor.network, seed, actor.version, greedy)
+            return Player(self.run_dir.reference(actor.version), actor=own, frame_skip=skip)
+
+        return actor.version, made
+
+    # ---- files -----------------------------------------------------------------------------------
+
+    def _saved_already(self) -> bool:
+        return self.parts.collector.moment == self._saved_moment
+
+    def _write_checkpoint(self) -> Path:
+        state = self.state
+        state.filled = self.rounds.summary if self.rounds.filled is not None else None
+        state.log_sizes = self.log.sync()
+        path = self.run_dir.checkpoints.save(make_checkpoint(self.parts, state, self.rounds.filled))
+        self._saved_moment = self.parts.collector.moment
+        return path
+
+    def _after_checkpoint(self) -> None:
+        unsigned = self.run_dir.checkpoints.unsigned
+        if unsigned and not self._unsigned:
+            self._problem(f"checkpoints are not signed: {unsigned}; a resumed run begins its matches anew")
+        self._unsigned = unsigned
+        past = self.state.past
+        if past is not None:
+            self.run_dir.drop_snapshots(self._snapshots_on_disk())
+            self.frozen = {v: w for v, w in self.frozen.items() if v in past.needed()}
+
+    def _snapshots_on_disk(self) -> set[int]:
+        """Versions that this or an older checkpoint on disk refers to."""
+        assert self.state.past is not None
+        kept = set(self.state.past.needed())
+        for version in self.run_dir.checkpoints.versions():
+            try:
+                past = decode_state(self.run_dir.checkpoints.load_state(version)).past
+            except StorageError:
+                continue
+            if past is not None:
+                kept |= past.needed()
+        return kept
+
+
+def loss_numbers(update: UpdateStats) -> dict[str, float]:
+    """The means of one update, by name."""
+    names = (
+        "policy_loss value_loss entropy kl clip_fraction explained_variance grad_norm learning_rate "
+        "reward_mean target_mean samples"
+    )
+    return {name: float(getattr(update, name)) for name in names.split()}

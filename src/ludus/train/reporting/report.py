@@ -1,0 +1,244 @@
+"""``report.md``: what a run did, for people, from its own files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+
+from ludus.evaluation.results import EvalResult
+from ludus.presets.config import Preset
+from ludus.storage import RunDirectory, read_jsonl
+from ludus.storage.files import write_atomic
+from ludus.train.changes import in_words, read_changes
+from ludus.train.reporting.observer import EvaluationMetrics, UpdateMetrics
+
+Item = TypeVar("Item")
+
+CURVE_ROWS = 24
+PLOT_WIDTH, PLOT_HEIGHT = 640, 240
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito
+
+
+def read_metrics(run: RunDirectory) -> tuple[list[UpdateMetrics], list[EvaluationMetrics]]:
+    """All updates and evaluations of a run, in their order."""
+    updates: list[UpdateMetrics] = []
+    evaluations: list[EvaluationMetrics] = []
+    for row in read_jsonl(run.metrics):
+        if row.get("kind") == "evaluation":
+            evaluations.append(msgspec.convert(row, EvaluationMetrics, strict=False))
+        else:
+            updates.append(msgspec.convert(row, UpdateMetrics, strict=False))
+    return updates, evaluations
+
+
+def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
+    """Writes ``report.md`` and ``report.svg``; a file that cannot be written leaves the older one."""
+    inside = [e for e in read_metrics(run)[1] if not e.final]
+    if inside:
+        write_atomic(run.curve, curve_plot(inside).encode())
+    write_atomic(run.report, report_text(run, preset, reason).encode())
+
+
+def report_text(run: RunDirectory, preset: Preset, reason: str) -> str:
+    """Markdown: results first, then the curve, then how to get it again."""
+    updates, evaluations = read_metrics(run)
+    info = run.info()
+    lines = [f"# {preset.title or run.path.name}", ""]
+    if updates:
+        last = updates[-1]
+        lines += [
+            f"{last.steps:,} decisions ({last.ticks:,} ticks, {last.matches:,} matches) in "
+            f"{last.time.minutes:.1f} minutes, {last.version:,} updates. Ended: {reason}.",
+            "",
+        ]
+    final = [e for e in evaluations if e.final]
+    if final:
+        lines += [
+            f"## Final matches of version {final[-1].version}",
+            "",
+            *_result_table(final[-1].results),
+            "",
+            *_play_off_table([e for e in evaluations if e.playoff]),
+        ]
+    inside = [e for e in evaluations if not e.final and not e.playoff]
+    if inside:
+        title = "Mean return" if inside[0].results[0].alone else "Win rate"
+        plot = f"![{title} over steps]({run.curve.name})"
+        lines += [f"## {title} while training", "", plot, "", *_curve_table(inside), ""]
+    if updates:
+        lines += ["## Learning", "", *_learning_table(updates), ""]
+    lines += ["## How to get it again", "", "```", " ".join(info.command), "```", ""]
+    lines += [f"- seed {info.seed}, game {info.game} (spec {info.spec_hash}), started {info.started}"]
+    lines += [f"- ludus {info.package_version}; " + ", ".join(f"{k} {v}" for k, v in info.versions.items())]
+    lines += ["- " + ", ".join(f"{k}: {v}" for k, v in info.host.items())]
+    lines += [f"- changed when it was resumed, {c.time}: {in_words(c)}" for c in read_changes(run)]
+    lines += [""]
+    lines += ["```toml", run.config_bytes().decode().rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
+def _measure(value: float, alone: bool) -> str:
+    return f"{value:,.1f}" if alone else f"{value:.1%}"
+
+
+def _return_table(results: Sequence[EvalResult]) -> list[str]:
+    lines = [
+        "| matches | mean return | 95% interval | deviation | mean ticks | won |",
+        "|---|---|---|---|---|---|",
+    ]
+    for r in results:
+        won = f"{r.win_rate:.1%} ({r.ci_low:.1%} to {r.ci_high:.1%})" if r.decided else "-"
+        lines.append(
+            f"| {r.matches} | {r.mean_return:,.2f} | {r.return_low:,.2f} to {r.return_high:,.2f} "
+            f"| {r.return_deviation:,.2f} | {r.mean_ticks:,.0f} | {won} |"
+        )
+    return lines
+
+
+def _result_table(results: Sequence[EvalResult]) -> list[str]:
+    if results[0].alone:
+        return _return_table(results)
+    lines = [
+        "| against | matches | won | drawn | lost | win rate | 95% interval | mean ticks | by seat |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for r in results:
+        seats = " / ".join(f"{rate:.1%}" for rate in r.win_rate_by_seat)
+        lines.append(
+            f"| {r.against} | {r.matches} | {r.wins} | {r.draws} | {r.losses} | {r.win_rate:.1%} "
+            f"| {r.ci_low:.1%} to {r.ci_high:.1%} | {r.mean_ticks:,.0f} | {seats} |"
+        )
+    return lines
+
+
+def _play_off_table(candidates: Sequence[EvaluationMetrics]) -> list[str]:
+    """How the version of the final matches was chosen; nothing where there was no choice."""
+    if not candidates:
+        return []
+    names = _names(candidates)
+    lines = [
+        "Chosen by a play-off of the versions that did best while training. The final matches are fresh: "
+        "no choice was made by them.",
+        "",
+        "| candidate | matches | " + " | ".join(names) + " |",
+        "|---|---|" + "---|" * len(names),
+    ]
+    for e in candidates:
+        rates = (_interval(r) for r in e.results)
+        lines.append(f"| version {e.version} | {e.results[0].matches} | " + " | ".join(rates) + " |")
+    return [*lines, ""]
+
+
+def _interval(r: EvalResult) -> str:
+    low, high = _measure(r.measure_low, r.alone), _measure(r.measure_high, r.alone)
+    return f"{_measure(r.measure, r.alone)} ({low} to {high})"
+
+
+def _names(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
+    return list(dict.fromkeys(r.against for e in evaluations for r in e.results))
+
+
+def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
+    names = _names(evaluations)
+    lines = [
+        "| steps | version | " + " | ".join(names) + " |",
+        "|---|---|" + "---|" * len(names),
+    ]
+    for e in thinned(evaluations, CURVE_ROWS):
+        rates = {r.against: _interval(r) for r in e.results}
+        mark = " *" if e.best else ""
+        lines.append(
+            f"| {e.steps:,} | {e.version}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
+        )
+    return [*lines, "", "\\* the best so far, by the mean lower bound of its intervals"]
+
+
+def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
+    """Win rates (or returns) over steps as an SVG file: a line for each opponent, its interval as a band."""
+    alone = evaluations[0].results[0].alone
+    lowest, highest = 0.0, 1.0
+    if alone:
+        lowest = min(r.measure_low for e in evaluations for r in e.results)
+        highest = max(r.measure_high for e in evaluations for r in e.results)
+        highest = max(highest, lowest + 1e-9)
+    top = max(1, max(e.steps for e in evaluations))
+    left, bottom = 40, 20
+    width, height = PLOT_WIDTH - left - 10, PLOT_HEIGHT - bottom - 10
+
+    def x(steps: int) -> str:
+        return f"{left + width * steps / top:.1f}"
+
+    def y(value: float) -> str:
+        return f"{10 + height * (highest - value) / (highest - lowest):.1f}"
+
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" '
+        f'width="{PLOT_WIDTH}" font-family="sans-serif" font-size="11">'
+    ]
+    for tenth in range(0, 11, 2):
+        level = lowest + (highest - lowest) * tenth / 10
+        label = f"{level:,.0f}" if alone else f"{level:.0%}"
+        out.append(f'<path d="M{left} {y(level)}h{width}" stroke="#ccc"/>')
+        out.append(f'<text x="{left - 4}" y="{y(level)}" text-anchor="end">{label}</text>')
+    for index, name in enumerate(_names(evaluations)):
+        colour = COLOURS[index % len(COLOURS)]
+        points = [(e.steps, r) for e in evaluations for r in e.results if r.against == name]
+        upper = " ".join(f"{x(s)},{y(r.measure_high)}" for s, r in points)
+        lower = " ".join(f"{x(s)},{y(r.measure_low)}" for s, r in reversed(points))
+        line = " ".join(f"{x(s)},{y(r.measure)}" for s, r in points)
+        out.append(f'<polygon points="{upper} {lower}" fill="{colour}" opacity="0.2"/>')
+        out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        out.append(f'<text x="{left + 6}" y="{24 + 14 * index}" fill="{colour}">{name}</text>')
+    out.append(
+        f'<text x="{PLOT_WIDTH - 10}" y="{PLOT_HEIGHT - 4}" text-anchor="end">{top:,} steps</text></svg>'
+    )
+    return "".join(out) + "\n"
+
+
+def _search_table(updates: Sequence[UpdateMetrics]) -> list[str]:
+    ends = {"ownership_loss": "ownership loss", "score_loss": "score loss"}
+    learned = [name for name in ends if any(name in u.loss for u in updates)]
+    more = "".join(f" {ends[name]} |" for name in learned)
+    lines = [
+        f"| positions | minutes | matches | policy loss | above its least | value loss |{more} rate "
+        "| plies a match | first seat won | evaluations/s | batches filled |",
+        "|---|---|---|---|---|---|---|---|---|---|---|" + "---|" * len(learned),
+    ]
+    for u in thinned(updates, CURVE_ROWS):
+        loss, search = u.loss, u.search
+        more = "".join(f" {loss[name]:.3f} |" if name in loss else " |" for name in learned)
+        lines.append(
+            f"| {u.steps:,} | {u.time.minutes:.2f} | {u.matches:,} | {loss['policy_loss']:.3f} "
+            f"| {loss['policy_excess']:.3f} | {loss['value_loss']:.3f} |{more} {loss['learning_rate']:.2g} "
+            f"| {u.mean_ticks:.1f} | {next(iter(u.win_rate.values()), 0.0):.1%} "
+            f"| {search.get('evaluations_per_s', 0.0):,.0f} | {search.get('batch_fill', 0.0):.0%} |"
+        )
+    return lines
+
+
+def _learning_table(updates: Sequence[UpdateMetrics]) -> list[str]:
+    if updates[-1].search:
+        return _search_table(updates)
+    lines = [
+        "| steps | minutes | return | ticks a match | entropy | KL | value explained | lag | reuse "
+        "| frames/s | steps/s |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for u in thinned(updates, CURVE_ROWS):
+        loss = u.loss
+        lines.append(
+            f"| {u.steps:,} | {u.time.minutes:.2f} | {u.mean_return:.3f} | {u.mean_ticks:,.0f} "
+            f"| {loss['entropy']:.3f} | {loss['kl']:.4f} | {loss['explained_variance']:.2f} "
+            f"| {u.lag_mean:.2f} | {u.sample_reuse:.2f} "
+            f"| {u.time.frames_per_s:,.0f} | {u.time.steps_per_s:,.0f} |"
+        )
+    return lines
+
+
+def thinned(items: Sequence[Item], count: int) -> list[Item]:
+    """At most ``count`` of ``items``, evenly spaced, the first and the last among them."""
+    if len(items) <= count:
+        return list(items)
+    return [items[round(i * (len(items) - 1) / (count - 1))] for i in range(count)]

@@ -1,0 +1,111 @@
+"""The matches in which a run's weights are rated, apart from those that they are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ludus.evaluation.play import Player, opponent, play_matches
+from ludus.evaluation.results import EvalResult, seat_of_plan, summarise
+from ludus.flow import GameSpec, MatchResult
+from ludus.flow.seeds import SEED_EVALUATION, derive_seed
+from ludus.presets.config import Preset
+from ludus.presets.hardware import pool_thread_count
+from ludus.storage import RunLog
+
+FINAL = 1 << 20  # number of the final evaluation, apart from those inside training
+PLAYOFF = FINAL + 1  # of the matches that decide whose final evaluation it is: the same for all candidates
+NAMES = {FINAL: "final", PLAYOFF: "playoff"}  # in matches.jsonl; evaluations inside training have numbers
+REPLAYS_PER_OPPONENT = 2
+
+
+class Referee:
+    """Plays evaluation ``number`` on matches that neither training nor another evaluation meets.
+
+    ``matches.jsonl`` gets its rows opponent by opponent. ``should_stop`` is asked between slabs.
+    """
+
+    def __init__(
+        self,
+        preset: Preset,
+        spec: GameSpec,
+        params: dict[str, str],
+        against: tuple[str, ...],
+        log: RunLog,
+        should_stop: Callable[[], bool],
+    ) -> None:
+        self.preset, self.spec, self.params, self.against, self.log = preset, spec, params, against, log
+        self.should_stop = should_stop
+        self._recorded: dict[str, list[MatchResult]] = {}
+
+    def rate(
+        self, player_of: Callable[[int], Player], version: int, number: int, matches: int, record: int = 0
+    ) -> tuple[EvalResult, ...] | None:
+        """Against every opponent in turn; None when it was told to stop before the end.
+
+        ``player_of`` makes the player that is rated, from the seed of what it draws.
+        """
+        preset = self.preset
+        results: list[EvalResult] = []
+        opponent_skip = next((o.frame_skip for o in preset.opponents), 0)
+        for index, name in enumerate(self.against):
+            seed = derive_seed(preset.run.seed, SEED_EVALUATION, number, index)
+            player = player_of(seed)
+            played = play_matches(
+                self.spec,
+                self.params,
+                player,
+                opponent(name, self.spec, self.params, seed ^ 1, opponent_skip),
+                matches=matches,
+                seed=seed,
+                threads=pool_thread_count(preset),
+                record=record,
+                max_ticks=preset.evaluation.max_ticks,
+                should_stop=self.should_stop,
+            )
+            if self.should_stop():
+                return None
+            if record:
+                self._recorded[name] = played
+            self.log.matches([match_row(r, number, version) for r in played])
+            results.append(
+                summarise(
+                    played,
+                    player=player.name,
+                    against=name,
+                    game=self.spec.name,
+                    seed=seed,
+                    params=self.params,
+                )
+            )
+        return tuple(results)
+
+    def keep_replays(self, folder: Path) -> list[str]:
+        """Writes a few of the recorded matches, won ones first. Returns what could not be written."""
+        problems: list[str] = []
+        for name, played in self._recorded.items():
+            whole = [r for r in played if r.replay and not r.error]
+            won_first = sorted(whole, key=lambda r: (r.outcome[seat_of_plan(r, 0)] <= 0, r.match))
+            for index, result in enumerate(won_first[:REPLAYS_PER_OPPONENT]):
+                path = folder / f"final-{name}-{index + 1}.replay.ludus"
+                try:
+                    path.write_bytes(result.replay)
+                except OSError as error:
+                    problems.append(f"{path} was not written: {error.strerror or error}")
+        return problems
+
+
+def match_row(result: MatchResult, evaluation: int, version: int) -> dict[str, object]:
+    """A line of ``matches.jsonl``."""
+    return {
+        "evaluation": NAMES.get(evaluation, evaluation),
+        "version": version,
+        "match": result.match,
+        "seed": result.seed,
+        "ticks": result.ticks,
+        "seat": seat_of_plan(result, 0),
+        "outcome": result.outcome,
+        "players": result.players,
+        "truncated": result.truncated,
+        "error": result.error,
+    }
