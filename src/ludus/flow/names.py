@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def nearest(name: str, valid: Iterable[str]) -> str:
-    """The valid name that ``name`` was probably meant to be, or ""."""
+def nearest(name: str, valid: Iterable[str], cutoff: float = 0.6) -> str:
+    """The valid name that ``name`` was probably meant to be, or "". ``cutoff``: how alike, in [0, 1]."""
     from difflib import get_close_matches
 
     folded = {v.lower().replace("-", "_"): v for v in valid}
-    match = get_close_matches(name.lower().replace("-", "_"), folded, n=1, cutoff=0.6)
+    match = get_close_matches(name.lower().replace("-", "_"), folded, n=1, cutoff=cutoff)
     return folded[match[0]] if match else ""
 
 
-def did_you_mean(name: str, valid: Iterable[str], kind: str = "valid names") -> str:
+def did_you_mean(name: str, valid: Iterable[str], kind: str = "valid names", cutoff: float = 0.6) -> str:
     """`` (did you mean x?)``, or the list of valid names where none is near."""
     names = list(dict.fromkeys(valid))
-    near = nearest(name, names)
+    near = nearest(name, names, cutoff)
     if near:
         return f" (did you mean {near}?)"
     shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")

@@ -22,6 +22,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from ludus.flow.names import did_you_mean
 from ludus.flow.slab import Array
 from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec
 
@@ -219,11 +220,7 @@ def typed_params(declared: Sequence[ParamSpec], text: Mapping[str, str]) -> dict
 
 
 def _unknown(name: str, known: Sequence[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]}?" if near else "valid: " + (", ".join(known) or "none")
-    return f"unknown parameter {name} ({hint})"
+    return f"unknown parameter {name}{did_you_mean(name, known or ['none'], 'valid', 0.4)}"
 
 
 def _typed(param: ParamSpec, text: str) -> Value:

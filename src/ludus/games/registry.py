@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from ludus.flow.names import did_you_mean
 from ludus.flow.spec import GameSpec, decode_spec
 from ludus.games.hosted import hosted_maker, is_hosted, resolved
 from ludus.games.names import UnknownGame, admit, is_installed_name, loaded, shown
@@ -77,12 +78,9 @@ def find(reference: str) -> GameRef:
         return GameRef(reference, _loaded[reference])
     entry = _entry_points().get(reference)
     if entry is None:
-        import difflib
-
-        near = difflib.get_close_matches(reference, list_games(), n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]}?" if near else "valid: " + ", ".join(list_games())
+        hint = did_you_mean(reference, list_games(), "valid", 0.4)
         raise UnknownGame(
-            f"unknown game {reference!r} ({hint}); ludus games list shows all, and --game takes the path of "
+            f"unknown game {reference!r}{hint}; ludus games list shows all, and --game takes the path of "
             "a game of your own"
         )
     try:

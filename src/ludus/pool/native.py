@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import weakref
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec, Lineup, MatchResult, PoolStats, Slab, StepBatch, decode_spec
+from ludus.flow.names import did_you_mean
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.pool.errors import MatchError
@@ -305,9 +305,8 @@ def input_bits(spec: GameSpec, inputs: Sequence[str]) -> int:
     names = [t.name for t in spec.observation]
     for name in inputs:
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1, 0.4)
-            hint = f"did you mean {near[0]}?" if near else f"valid: {', '.join(names)}"
-            raise ValueError(f"inputs: {spec.name} does not observe {name!r} ({hint})")
+            hint = did_you_mean(name, names, "valid", 0.4)
+            raise ValueError(f"inputs: {spec.name} does not observe {name!r}{hint}")
     return sum(1 << i for i, name in enumerate(names) if not inputs or name in inputs)
 
 
@@ -324,9 +323,8 @@ def encode_lineup(spec: GameSpec, lineup: Lineup) -> list[EncodedPlan]:
     def bot_index(name: str, where: str) -> int:
         if name in names:
             return names.index(name)
-        near = difflib.get_close_matches(name, names, 1, 0.4)
-        hint = f"did you mean {near[0]}?" if near else f"valid: {', '.join(names) or 'none'}"
-        raise ValueError(f"{where}: {spec.name} has no bot {name!r} ({hint})")
+        hint = did_you_mean(name, names, "valid", 0.4)
+        raise ValueError(f"{where}: {spec.name} has no bot {name!r}{hint}")
 
     plans: list[EncodedPlan] = []
     for i, plan in enumerate(lineup.plans):

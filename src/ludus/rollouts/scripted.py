@@ -17,7 +17,6 @@ import importlib.util
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -27,6 +26,7 @@ import numpy.typing as npt
 
 from ludus.flow import GameSpec, TensorSpec
 from ludus.flow.masks import legal_choices
+from ludus.flow.names import did_you_mean
 from ludus.flow.slab import Array
 from ludus.rollouts.actor import Decision, Rows
 
@@ -172,10 +172,8 @@ class ScriptedActor:
             if isinstance(choice, str) and choice in h.labels:
                 choice = h.labels.index(choice)
             if not isinstance(choice, int) or not 0 <= choice < h.size:
-                near = get_close_matches(str(choice), h.labels, n=1, cutoff=0.4)
-                hint = (
-                    f" (did you mean {near[0]}?)" if near else f"; there are {', '.join(h.labels) or h.size}"
-                )
+                known = h.labels or [f"0 to {h.size - 1}"]
+                hint = did_you_mean(str(choice), known, "choices", 0.4)
                 raise BotError(f"the bot's answer {choice!r} is no choice of {h.name}{hint}")
             out.append(choice)
         return out

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Annotated, cast
 
 import msgspec
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec, decode_spec
+from ludus.flow.names import did_you_mean
 from ludus.native import NativeGames, core
 
 PREFIX = "plan:"
@@ -71,11 +71,8 @@ def parse_plan(text: str) -> PlannerConfig:
         name, _, value = option.partition("=")
         name = name.strip().replace("-", "_")
         if name not in PlannerConfig.__struct_fields__:
-            near = get_close_matches(name, PlannerConfig.__struct_fields__, 1, 0.5)
-            hint = (
-                f"did you mean {near[0]}?" if near else "known: " + ", ".join(PlannerConfig.__struct_fields__)
-            )
-            raise ValueError(f"{text}: unknown setting {name!r} ({hint})")
+            hint = did_you_mean(name, PlannerConfig.__struct_fields__, "known", 0.5)
+            raise ValueError(f"{text}: unknown setting {name!r}{hint}")
         plain[name] = value.strip()
     try:
         return msgspec.convert(plain, PlannerConfig, strict=False)
@@ -117,9 +114,8 @@ class Planner:
         bots = [b.name for b in self.spec.bots]
         for name in (config.opponent, config.guide):
             if name and name not in bots:
-                near = get_close_matches(name, bots, 1, 0.4)
-                hint = f"did you mean {near[0]}?" if near else f"valid: {', '.join(bots) or 'none'}"
-                raise ValueError(f"plan: {game} has no bot {name!r} ({hint})")
+                hint = did_you_mean(name, bots, "valid", 0.4)
+                raise ValueError(f"plan: {game} has no bot {name!r}{hint}")
         skip = frame_skip or self.spec.default_frame_skip
         self.slowest_s = 0.0
         self._core = module.make_planner(

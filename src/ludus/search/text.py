@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Literal
 
 import msgspec
 
+from ludus.flow.names import did_you_mean
 from ludus.search.config import SearchConfig
 
 Seen = Literal["one", "random", "all"]
@@ -63,9 +63,7 @@ def parse_search(text: str) -> tuple[str, SearchText]:
             name, value = "visits", option
         name = name.strip().replace("-", "_")
         if name not in known:
-            near = get_close_matches(name, known, 1, 0.5)
-            hint = f"did you mean {near[0]}?" if near else "known: " + ", ".join(known)
-            raise ValueError(f"{text}: unknown setting {name!r} ({hint})")
+            raise ValueError(f"{text}: unknown setting {name!r}{did_you_mean(name, known, 'known', 0.5)}")
         known[name][name] = value.strip()
     try:
         # Texts become numbers where the field is one (strict=False).

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ludus.flow.names import nearest
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, HeadSpec, ParamSpec
 from ludus.games.python_game import Floats, Ints, PythonGame, VectorGame, declare, tensor, typed_params
@@ -147,10 +148,8 @@ class AtariMaker:
         self._rom = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
         known = roms.get_all_rom_ids()
         if self._rom not in known:
-            import difflib
-
-            near = difflib.get_close_matches(self._rom, known, n=1, cutoff=0.5)
-            hint = f" (did you mean atari/{near[0]}?)" if near else ""
+            near = nearest(self._rom, known, 0.5)
+            hint = f" (did you mean atari/{near}?)" if near else ""
             raise ValueError(f"atari/{name}: no such game{hint}")
         values = {
             **typed_params(_PARAMS, {p.name: p.default_value for p in _PARAMS}),

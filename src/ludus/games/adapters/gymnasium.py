@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ludus.flow.names import nearest
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
@@ -238,12 +239,11 @@ def _labels(env: gymnasium.Env[Any, Any]) -> tuple[str, ...]:
 
 
 def _near(environment: str, prefix: str) -> str:
-    import difflib
 
     import gymnasium
 
-    near = difflib.get_close_matches(environment, list(gymnasium.registry), n=1, cutoff=0.6)
-    return f" (did you mean gymnasium/{prefix}{near[0]}?)" if near else ""
+    near = nearest(environment, gymnasium.registry)
+    return f" (did you mean gymnasium/{prefix}{near}?)" if near else ""
 
 
 def maker(name: str, params: Mapping[str, str]) -> GymnasiumMaker:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ludus.flow.names import nearest
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, HeadSpec, ParamSpec
 from ludus.games.python_game import Bytes, Floats, Ints, PythonGame, VectorGame, declare, tensor, typed_params
@@ -126,10 +127,8 @@ class OpenSpielMaker:
         import pyspiel
 
         if name not in pyspiel.registered_names():
-            import difflib
-
-            near = difflib.get_close_matches(name, pyspiel.registered_names(), n=1, cutoff=0.5)
-            hint = f" (did you mean openspiel/{near[0]}?)" if near else ""
+            near = nearest(name, pyspiel.registered_names(), 0.5)
+            hint = f" (did you mean openspiel/{near}?)" if near else ""
             raise ValueError(f"openspiel/{name}: no such game{hint}")
         kinds = {t.short_name: t for t in pyspiel.registered_games()}
         declared = _declared(kinds[name].parameter_specification)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ludus.flow.names import did_you_mean
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, HeadSpec, ParamSpec
 from ludus.games.python_game import Floats, Ints, PythonGame, VectorGame, declare, tensor, typed_params
@@ -132,12 +133,9 @@ class VizdoomMaker:
 
         self._config = Path(name) if name.endswith(".cfg") else Path(vizdoom.scenarios_path) / f"{name}.cfg"
         if not self._config.is_file():
-            import difflib
-
             known = sorted(p.stem for p in Path(vizdoom.scenarios_path).glob("*.cfg"))
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f"did you mean vizdoom/{near[0]}?" if near else "there are: " + ", ".join(known)
-            raise ValueError(f"vizdoom/{name}: no such scenario ({hint})")
+            hint = did_you_mean(f"vizdoom/{name}", [f"vizdoom/{k}" for k in known], "there are", 0.7)
+            raise ValueError(f"vizdoom/{name}: no such scenario{hint}")
         values: dict[str, Any] = {
             **typed_params(_PARAMS, {p.name: p.default_value for p in _PARAMS}),
             **typed_params(_PARAMS, params),
