@@ -42,8 +42,8 @@ CHILD = """
 import resource, sys
 from pathlib import Path
 from ludus.train.api import start_run
-from ludus.train.observer import SilentObserver
-from ludus.train.preset_file import parse_preset
+from ludus.train.reporting.observer import SilentObserver
+from ludus.presets.file import parse_preset
 
 run, how = Path(sys.argv[1]), sys.argv[2]
 
@@ -153,8 +153,8 @@ FULL_FOR_A_MOMENT = """
 import os, signal, sys
 from pathlib import Path
 from ludus.train.api import start_run
-from ludus.train.observer import SilentObserver
-from ludus.train.preset_file import parse_preset
+from ludus.train.reporting.observer import SilentObserver
+from ludus.presets.file import parse_preset
 
 run, filler = Path(sys.argv[1]), Path(sys.argv[1]).parent / "filler"
 

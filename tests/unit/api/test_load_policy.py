@@ -249,7 +249,7 @@ def test_a_module_of_the_user_is_imported_only_where_it_is_named(tmp_path: Path)
     python(tmp_path, 'import ludus\nludus.train("corridor.toml", "run")\n')
     said = python(
         tmp_path,
-        "import sys, ludus\nfrom ludus.train.errors import ConfigError\n"
+        "import sys, ludus\nfrom ludus.presets.errors import ConfigError\n"
         'try:\n    ludus.load_policy("run@last")\nexcept ConfigError as error:\n    print(error)\n'
         "print('my_package' in sys.modules)\n"
         'policy = ludus.load_policy("run@last", game="gymnasium/my_package:Corridor-v0")\n'

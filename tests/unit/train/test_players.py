@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ludus.evaluation import players
-from ludus.train.api import evaluate
+from ludus.evaluation.evaluate import evaluate
 
 
 def test_two_sides_of_the_same_name_have_seeds_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,7 @@ from pathlib import Path
 sys.path.insert(0, {tests!r})
 from tests.unit.train.test_runs import KillAt
 from ludus.train.api import start_run
-from ludus.train.preset_file import parse_preset
+from ludus.presets.file import parse_preset
 preset = parse_preset(Path({preset!r}).read_bytes(), "killed").preset
 start_run(preset, Path({run!r}), observer=KillAt({update}))
 """
