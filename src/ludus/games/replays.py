@@ -151,7 +151,7 @@ def _maker_of(about: ReplayInfo, game: str) -> GameMaker:
 
 
 def _verify_hosted(data: bytes, about: ReplayInfo, made: GameMaker) -> ReplayCheck:
-    from ludus.games import tape as tapes  # numpy: not for a look at a replay
+    from ludus.games import match_record as tapes  # numpy: not for a look at a replay
 
     hashes, made_decisions = core.replay_hashes(data), decisions(data)
     if any(len(d.action) != len(made.spec.heads) for d in made_decisions):

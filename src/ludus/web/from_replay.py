@@ -29,7 +29,7 @@ def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recordi
     views = replays.frames(replay, every)
     return Recording(
         game=info.game,
-        title=f"{game.title}: {_sides(info.players, declared)}",
+        title=f"{declared.title}: {_sides(info.players, declared)}",
         kind=_kind(info.game, views[0]),
         seats=info.players,
         views=views,

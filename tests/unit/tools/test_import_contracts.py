@@ -33,7 +33,7 @@ def packages() -> set[str]:
 @pytest.mark.parametrize(
     ("number", "about"),
     [
-        ("2", {"algorithms", "policies", "search", "league", "ratings", "storage"}),
+        ("2", {"algorithms", "codecs", "policies", "search", "league", "ratings", "storage"}),
         ("3", {"flow", "games", "pool", "storage", "ratings", "league"}),
     ],
 )

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from ludus.evaluation import players
+from ludus.evaluation import evaluate as module
 from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.players import resolve_player
 
 
 def test_two_sides_of_the_same_name_have_seeds_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: list[int] = []
-    resolve = players.resolve_player
 
     def note(*arguments: object, seed: int, **more: object) -> object:
         seeds.append(seed)
-        return resolve(*arguments, seed=seed, **more)  # type: ignore[arg-type]
+        return resolve_player(*arguments, seed=seed, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(players, "resolve_player", note)
+    monkeypatch.setattr(module, "resolve_player", note)
     first = evaluate("mcts:4", "mcts:4", game="tic_tac_toe", matches=2, seed=1)
     assert evaluate("mcts:4", "mcts:4", game="tic_tac_toe", matches=2, seed=1) == first
     evaluate("mcts:4", "mcts:4", game="tic_tac_toe", matches=2, seed=2)
