@@ -162,13 +162,13 @@ def test_ctrl_c_ends_an_evaluation_with_the_matches_that_are_over(stairs: Path) 
 
 
 def test_ctrl_c_ends_a_tournament_with_the_matches_that_are_over(trained: Path) -> None:
-    words = ["rate", "runs/r@best", "random", "mcts:30", "--matches", "100000", "--game", "tic_tac_toe"]
+    words = ["rate", "runs/r@best", "random", "mcts:30", "--matches", "10000000", "--game", "tic_tac_toe"]
     code, out, err = interrupted([*words, "--json"], trained, 0.1)
     assert code == 130, err
     table = json.loads(out)
     assert table["interrupted"] is True
     met = table["matches"]
-    assert 0 < met[0][1] < 100000
+    assert 0 < met[0][1] < 10000000
     assert met[0][2] == met[1][2] == 0
     assert "interrupted: " in err.splitlines()[-1]
     last = (trained / "runs" / "r" / "results.jsonl").read_text().splitlines()[-1]
