@@ -350,7 +350,7 @@ def test_a_game_of_ones_own_is_trained_resumed_and_rated(tmp_path: Path) -> None
 
 
 def test_a_record_is_of_one_run_and_one_configuration(tmp_path: Path) -> None:
-    """Whoever exchanges the configuration of a run that this user started gains nothing."""
+    """A changed configuration of a run that this user started loads no code."""
     (tmp_path / "nim.py").write_text(GUIDE.read_text("utf-8").split("```python\n")[1].split("```")[0])
     (tmp_path / "nim.toml").write_text(PRESET.format(game='"./nim.py"', params="{ heap = 9 }"))
     assert command("train", "nim.toml", "--run-dir", "run", "--quiet", cwd=tmp_path).returncode == 0

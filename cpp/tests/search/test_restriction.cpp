@@ -1,4 +1,4 @@
-// Moves that a search is told to leave out.
+// Root restrictions: moves that a search leaves out.
 
 #include <vector>
 

@@ -119,7 +119,7 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
 def _with_game(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
     """The preset with its game's path made absolute, so that the run resumes from any folder.
 
-    Whoever names a preset names its game: unlike a run's ``config.toml``, it may load that code.
+    A preset that a person names may load its game's code; a run's ``config.toml`` may not.
     """
     game = loaded.preset.game
     from_preset = loaded.origins.get("game.name") == "preset"

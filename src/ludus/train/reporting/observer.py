@@ -62,7 +62,7 @@ class UpdateMetrics(msgspec.Struct, frozen=True):
 class EvaluationMetrics(msgspec.Struct, frozen=True):
     """One evaluation: a line of ``metrics.jsonl``.
 
-    ``playoff``: of a candidate at the end of the run; whoever does best there plays the ``final`` matches.
+    ``playoff``: of a candidate at the end of the run. The best candidate plays the ``final`` matches.
     """
 
     version: int
