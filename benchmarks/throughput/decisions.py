@@ -103,7 +103,7 @@ class Play:
                         continue
                     for tensor in self.tensors:
                         packed = torch.from_numpy(self.slab.obs[tensor.name][t, rows])
-                        value = codec_of(tensor).unfold(tensor, packed) if self.planes else packed
+                        value = codec_of(tensor).decode(tensor, packed) if self.planes else packed
                         self.seen += float(value.flatten()[0])
                     if self.moves is None:
                         self.pool.random_actions(group, seed=t)

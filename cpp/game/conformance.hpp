@@ -113,7 +113,7 @@ inline void check_pointing(Findings& f, const GameSpec& s, const HeadSpec& h) {
   f.expect(axes == 2 || axes == 3, "spec",
            head + " points at " + h.points_at + ", which is no tensor of entity rows or planes");
   f.expect(h.rows >= 1 && h.rows <= h.size, "spec", head + ": rows must be 1 .. its choices");
-  // Only a codec knows what its tensor unfolds to.
+  // Only a codec knows what its tensor decodes to.
   if (!known || t->codec != "identity") return;
   f.expect(axes != 2 || h.rows <= t->shape[0], "spec", head + ": more rows than the tensor has");
   f.expect(axes != 2 || !h.by_columns, "spec", head + ": entity rows have no columns");

@@ -1,4 +1,4 @@
-"""What a packed tensor becomes."""
+"""The layout of a decoded tensor."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ Kind = Literal["planes", "rows", "vector"]
 
 
 @dataclass(frozen=True, slots=True)
-class Unfolded:
+class TensorLayout:
     """``shape``: ``(C, H, W)`` of planes, ``(U, F)`` of entity rows, ``(D,)`` of a vector."""
 
     kind: Kind
     shape: tuple[int, ...]
 
 
-def by_rank(shape: tuple[int, ...]) -> Unfolded:
+def by_rank(shape: tuple[int, ...]) -> TensorLayout:
     """Three axes are planes, two are entity rows, anything else is read as a flat vector."""
     if len(shape) == 3:
-        return Unfolded("planes", shape)
+        return TensorLayout("planes", shape)
     if len(shape) == 2:
-        return Unfolded("rows", shape)
-    return Unfolded("vector", (math.prod(shape),))
+        return TensorLayout("rows", shape)
+    return TensorLayout("vector", (math.prod(shape),))

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ludus.codecs.layout import Unfolded
+from ludus.codecs.layout import TensorLayout
 from ludus.flow import TensorSpec
 
 #: Names of the planes, in order. The items of the first plane that are not listed are no plane (passage).
@@ -38,16 +38,16 @@ _SLOWEST = 10  # steps that a bomb can have left
 class PommermanCells:
     """See the module. The planes come in channels-last memory, which convolutions on processors prefer."""
 
-    def layout(self, spec: TensorSpec) -> Unfolded:
+    def layout(self, spec: TensorSpec) -> TensorLayout:
         fits = spec.dtype == "u8" and len(spec.shape) == 3 and spec.shape[0] == 3
         if not fits:
             raise ValueError(
                 f"tensor {spec.name!r}: the codec pommerman reads uint8[3, S, S], "
                 f"got {spec.dtype}{list(spec.shape)}"
             )
-        return Unfolded("planes", (len(PLANES), spec.shape[1] + 1, spec.shape[2] + 1))
+        return TensorLayout("planes", (len(PLANES), spec.shape[1] + 1, spec.shape[2] + 1))
 
-    def unfold(self, spec: TensorSpec, packed: Tensor) -> Tensor:
+    def decode(self, spec: TensorSpec, packed: Tensor) -> Tensor:
         """``uint8[B, 3, S, S]`` -> ``float32[B, 22, S + 1, S + 1]``."""
         table, offsets = _table(packed.device)
         centred = _centred(packed)

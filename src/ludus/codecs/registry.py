@@ -1,6 +1,6 @@
 """From packed observation rows to the float tensors that a network reads.
 
-A spec names a codec for each tensor. A codec says what it unfolds to (planes ``[C, H, W]``, entity
+A spec names a codec for each tensor. A codec says what it decodes to (planes ``[C, H, W]``, entity
 rows ``[U, F]`` or a flat vector ``[D]``) and does it for a batch on the device the batch is on.
 The table at the end of this file is the only register.
 """
@@ -13,7 +13,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from ludus.codecs.layout import Unfolded, by_rank
+from ludus.codecs.layout import TensorLayout, by_rank
 from ludus.codecs.pommerman import PommermanCells
 from ludus.codecs.rts_cells import RtsCells
 from ludus.codecs.rts_flag_cells import RtsFlagCells
@@ -24,11 +24,11 @@ from ludus.flow import TensorSpec
 class Codec(Protocol):
     """One way of packing. Stateless; safe to use from several threads."""
 
-    def layout(self, spec: TensorSpec) -> Unfolded:
-        """What ``spec`` unfolds to. ``ValueError`` if the codec cannot read such a tensor."""
+    def layout(self, spec: TensorSpec) -> TensorLayout:
+        """Kind and shape of the decoded tensor. ``ValueError`` if the codec cannot read such a tensor."""
         ...
 
-    def unfold(self, spec: TensorSpec, packed: Tensor) -> Tensor:
+    def decode(self, spec: TensorSpec, packed: Tensor) -> Tensor:
         """``packed[B, *packed_shape]`` -> ``float32[B, *layout(spec).shape]``."""
         ...
 
@@ -44,22 +44,22 @@ class Identity:
         dropped before anything is converted.
         """
         batch, (units, features) = packed.shape[0], spec.shape
-        rows = (self.unfold(spec, packed) if spec.dtype == "bits" else packed).reshape(
+        rows = (self.decode(spec, packed) if spec.dtype == "bits" else packed).reshape(
             batch * units, features
         )
         width = rows.element_size() * features
         words = rows.view(torch.int64) if width % 8 == 0 and rows.storage_offset() % 8 == 0 else rows
         index = (words != 0).any(dim=1).nonzero().squeeze(1)
         some = rows.index_select(0, index).to(torch.float32)
-        if spec.dtype != "bits" and spec.scale != 1.0:  # bits are scaled by unfold
+        if spec.dtype != "bits" and spec.scale != 1.0:  # bits are scaled by decode
             some = some * spec.scale
         owner = torch.div(index, units, rounding_mode="floor")
         return owner, index - owner * units, some
 
-    def layout(self, spec: TensorSpec) -> Unfolded:
+    def layout(self, spec: TensorSpec) -> TensorLayout:
         return by_rank(spec.shape)
 
-    def unfold(self, spec: TensorSpec, packed: Tensor) -> Tensor:
+    def decode(self, spec: TensorSpec, packed: Tensor) -> Tensor:
         shape = (packed.shape[0], *self.layout(spec).shape)
         if spec.dtype == "bits":
             shifts = torch.arange(8, dtype=torch.uint8, device=packed.device)
@@ -83,7 +83,7 @@ _CODECS: Mapping[str, Codec] = {
 
 
 def entity_rows(spec: TensorSpec, packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """:meth:`Identity.present` of a tensor that unfolds to entity rows."""
+    """:meth:`Identity.present` of a tensor that decodes to entity rows."""
     return _IDENTITY.present(spec, packed)
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ludus.codecs.layout import Unfolded
+from ludus.codecs.layout import TensorLayout
 from ludus.codecs.sparse import SparsePlanes
 from ludus.flow import TensorSpec
 
@@ -100,7 +100,7 @@ def hp_ratio(part: Tensor, whole: Tensor) -> Tensor:
 class RtsCells:
     """See the module. The planes come in channels-last memory, which convolutions on processors prefer."""
 
-    def layout(self, spec: TensorSpec) -> Unfolded:
+    def layout(self, spec: TensorSpec) -> TensorLayout:
         side = int(spec.scale)
         packs = spec.dtype == "u16" and len(spec.shape) == 2 and spec.shape[1] == 5
         types = planes_of(spec).types
@@ -110,9 +110,9 @@ class RtsCells:
                 f"labels of 1 to 16 types and 16 more planes, got {spec.dtype}{list(spec.shape)}, "
                 f"{spec.scale} and {len(spec.labels)} labels"
             )
-        return Unfolded("planes", (planes_of(spec).count, side, side))
+        return TensorLayout("planes", (planes_of(spec).count, side, side))
 
-    def unfold(self, spec: TensorSpec, packed: Tensor) -> Tensor:
+    def decode(self, spec: TensorSpec, packed: Tensor) -> Tensor:
         """``uint16[B, U + 1, 5]`` -> ``float32[B, C, S, S]``."""
         side, layout = int(spec.scale), planes_of(spec)
         batch, area = packed.shape[0], side * side

@@ -15,7 +15,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ludus.codecs.layout import Unfolded
+from ludus.codecs.layout import TensorLayout
 from ludus.codecs.rts_cells import hp_ratio, present_units
 from ludus.flow import TensorSpec
 
@@ -27,7 +27,7 @@ _SCORE_BINS = 5
 class RtsFlagCells:
     """See the module."""
 
-    def layout(self, spec: TensorSpec) -> Unfolded:
+    def layout(self, spec: TensorSpec) -> TensorLayout:
         side = int(spec.scale)
         packs = spec.dtype == "u16" and len(spec.shape) == 2 and spec.shape[1] == 5
         if not packs or side < 1 or side != spec.scale:
@@ -35,9 +35,9 @@ class RtsFlagCells:
                 f"tensor {spec.name!r}: the codec rts_flag_cells reads uint16[U + 1, 5] and a whole "
                 f"scale >= 1, got {spec.dtype}{list(spec.shape)} and {spec.scale}"
             )
-        return Unfolded("planes", (PLANES, side, side))
+        return TensorLayout("planes", (PLANES, side, side))
 
-    def unfold(self, spec: TensorSpec, packed: Tensor) -> Tensor:
+    def decode(self, spec: TensorSpec, packed: Tensor) -> Tensor:
         """``uint16[B, U + 1, 5]`` -> ``float32[B, 11, S, S]``."""
         side = int(spec.scale)
         batch, area = packed.shape[0], side * side

@@ -13,7 +13,7 @@ Natural = Annotated[int, msgspec.Meta(ge=0, le=1000)]
 class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Encoder, memory and heads of a policy network.
 
-    ``inputs`` names the observation tensors to read (empty = all). Tensors whose codec unfolds to
+    ``inputs`` names the observation tensors to read (empty = all). Tensors whose codec decodes to
     planes go through the convolution torso, the others through the dense torso; the two are joined.
     ``context`` is the width of what each head tells the heads after it, where a game's heads depend on each
     other (``autoregressive.py``).

@@ -14,7 +14,7 @@ import msgspec
 import torch
 from torch import Tensor, nn
 
-from ludus.codecs.layout import Unfolded
+from ludus.codecs.layout import TensorLayout
 from ludus.codecs.registry import codec_of, entity_rows, is_bytes, sparse_planes
 from ludus.flow import GameSpec, HeadSpec, TensorSpec
 from ludus.policies.action_distribution import Independent, Preference
@@ -87,7 +87,7 @@ class PolicyNetwork(nn.Module):
         self.precision = precision
         self.heads = Heads.of(spec)
         self.inputs = inputs_of(config, spec)
-        self.layouts: dict[str, Unfolded] = {t.name: codec_of(t).layout(t) for t in self.inputs}
+        self.layouts: dict[str, TensorLayout] = {t.name: codec_of(t).layout(t) for t in self.inputs}
         self.planes = nn.ModuleDict()
         self.rows = nn.ModuleDict()
         vector = 0
@@ -186,9 +186,9 @@ class PolicyNetwork(nn.Module):
         return memory.initial(rows, self.device) if memory is not None else None
 
     def vectors(self, obs: Observation) -> Tensor | None:
-        """All vector inputs unfolded and joined, before normalisation: ``float32[N, D]``."""
+        """All vector inputs decoded and joined, before normalisation: ``float32[N, D]``."""
         parts = [
-            codec_of(t).unfold(t, obs[t.name]) for t in self.inputs if self.layouts[t.name].kind == "vector"
+            codec_of(t).decode(t, obs[t.name]) for t in self.inputs if self.layouts[t.name].kind == "vector"
         ]
         if not parts:
             return None
@@ -217,7 +217,7 @@ class PolicyNetwork(nn.Module):
                 packed, torso = obs[tensor.name], self.planes[tensor.name]
                 assert isinstance(torso, Planes | Residual)
                 if tensor.name in self.points_at:
-                    flat, cells = torso.with_cells(codec_of(tensor).unfold(tensor, packed))
+                    flat, cells = torso.with_cells(codec_of(tensor).decode(tensor, packed))
                     parts.append(flat)
                     pointed[tensor.name] = Cells(cells)
                     continue
@@ -225,7 +225,7 @@ class PolicyNetwork(nn.Module):
                 if planes is None and is_bytes(tensor):
                     parts.append(torso(self._pictures(tensor, packed), tensor.scale))
                 elif planes is None:
-                    parts.append(torso(codec_of(tensor).unfold(tensor, packed)))
+                    parts.append(torso(codec_of(tensor).decode(tensor, packed)))
                 else:
                     parts.append(torso(planes))
             elif kind == "rows":

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ludus.codecs.layout import Unfolded
+from ludus.codecs.layout import TensorLayout
 from ludus.flow import HeadSpec
 
 
@@ -112,8 +112,8 @@ class Cells(Pointed):
         return some * (choice < head.rows).unsqueeze(1)
 
 
-def check_pointer(game: str, head: HeadSpec, layouts: Mapping[str, Unfolded]) -> Unfolded:
-    """What the tensor that ``head`` points at unfolds to. ``ValueError`` where they do not fit."""
+def check_pointer(game: str, head: HeadSpec, layouts: Mapping[str, TensorLayout]) -> TensorLayout:
+    """What the tensor that ``head`` points at decodes to. ``ValueError`` where they do not fit."""
     layout = layouts.get(head.points_at)
     if layout is None or layout.kind == "vector":
         raise ValueError(f"the heads of {game} point at {head.points_at!r}; policy.inputs must name it")

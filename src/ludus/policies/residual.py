@@ -174,10 +174,10 @@ class ResidualNetwork(PolicyNetwork):
         """``obs[name]: [N, *packed]`` -> ``float32[N, C, H, W]``."""
         parts = []
         for tensor in self.inputs:
-            unfolded = codec_of(tensor).unfold(tensor, obs[tensor.name])
+            decoded = codec_of(tensor).decode(tensor, obs[tensor.name])
             if self.layouts[tensor.name].kind == "vector":
-                unfolded = unfolded[:, :, None, None].expand(-1, -1, self.height, self.width)
-            parts.append(unfolded)
+                decoded = decoded[:, :, None, None].expand(-1, -1, self.height, self.width)
+            parts.append(decoded)
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
     def outputs(self, planes: Tensor) -> tuple[Tensor, Tensor]:

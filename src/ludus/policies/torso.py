@@ -1,4 +1,4 @@
-"""Parts that turn unfolded observations into one feature vector: planes, entity rows, vectors."""
+"""Parts that turn decoded observations into one feature vector: planes, entity rows, vectors."""
 
 from __future__ import annotations
 

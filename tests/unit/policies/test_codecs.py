@@ -89,7 +89,7 @@ def test_rts_cells_equals_the_slow_expansion(side: int, types: int) -> None:
     spec = cells_spec(side, types=types)
     codec = codec_of(spec)
     assert codec.layout(spec).shape == (types + 16, side, side)
-    planes = codec.unfold(spec, torch.from_numpy(packed))
+    planes = codec.decode(spec, torch.from_numpy(packed))
     expected = slow_planes(packed, side, types)
     assert (expected[:, : types + 1] > 0).any(axis=(0, 2, 3)).all()
     np.testing.assert_array_equal(planes.numpy(), expected)
@@ -98,7 +98,7 @@ def test_rts_cells_equals_the_slow_expansion(side: int, types: int) -> None:
 def test_rts_cells_without_units_holds_only_the_seat() -> None:
     packed = np.zeros((2, 65, 5), np.uint16)
     packed[:, 64] = (120, 250, 500, 20, 0)
-    planes = codec_of(cells_spec()).unfold(cells_spec(), torch.from_numpy(packed)).numpy()
+    planes = codec_of(cells_spec()).decode(cells_spec(), torch.from_numpy(packed)).numpy()
     np.testing.assert_array_equal(planes, slow_planes(packed, 20))
     assert planes.any(axis=(0, 2, 3)).sum() == 2
 
@@ -141,7 +141,7 @@ def test_rts_flag_cells_equals_the_slow_expansion(side: int) -> None:
     spec = tensor("cells", "u16", (17, 5), "rts_flag_cells", side)
     codec = codec_of(spec)
     assert codec.layout(spec).shape == (11, side, side)
-    planes = codec.unfold(spec, torch.from_numpy(packed)).numpy()
+    planes = codec.decode(spec, torch.from_numpy(packed)).numpy()
     np.testing.assert_array_equal(planes, slow_flag_planes(packed, side))
 
 
@@ -165,7 +165,7 @@ def test_rts_flag_cells_refuses_other_shapes() -> None:
 def test_identity_scales(dtype: str, numpy_type: type[np.generic]) -> None:
     spec = tensor("x", dtype, (2, 3, 4), scale=0.5)
     values = np.arange(5 * 24).reshape(5, 2, 3, 4).astype(numpy_type)
-    out = codec_of(spec).unfold(spec, torch.from_numpy(values))
+    out = codec_of(spec).decode(spec, torch.from_numpy(values))
     assert codec_of(spec).layout(spec).kind == "planes"
     np.testing.assert_array_equal(out.numpy(), values.astype(np.float32) * 0.5)
 
@@ -175,7 +175,7 @@ def test_bits_unpack_least_significant_first(codec: str) -> None:
     spec = tensor("x", "bits", (3, 7), codec)
     truth = np.random.default_rng(1).integers(0, 2, (6, 3, 7))
     packed = np.packbits(truth.reshape(6, -1).astype(np.uint8), axis=1, bitorder="little")
-    out = codec_of(spec).unfold(spec, torch.from_numpy(packed))
+    out = codec_of(spec).decode(spec, torch.from_numpy(packed))
     assert codec_of(spec).layout(spec).kind == "rows"
     np.testing.assert_array_equal(out.numpy(), truth.astype(np.float32))
 
@@ -200,7 +200,7 @@ def test_sparse_convolution_equals_the_dense_one(side: int, stride: int) -> None
     assert sparse is not None
     results = []
     for out in (
-        convolution(codec_of(spec).unfold(spec, packed)),
+        convolution(codec_of(spec).decode(spec, packed)),
         sparse_convolution(side, side, stride)(convolution, sparse),
     ):
         grads = torch.autograd.grad(out.square().sum(), list(convolution.parameters()))

@@ -58,7 +58,7 @@ def test_planes_are_those_of_the_description() -> None:
     packed[:, 1] = np.where(bomb, rng.integers(2, 11, bomb.shape) | rng.integers(1, 11, bomb.shape) << 4, 0)
     packed[:, 2] = rng.integers(0, 11, bomb.shape) | np.where(bomb, rng.integers(0, 5, bomb.shape) << 4, 0)
     spec = board_spec()
-    planes = codec_of(spec).unfold(spec, torch.from_numpy(packed))
+    planes = codec_of(spec).decode(spec, torch.from_numpy(packed))
     assert planes.shape == (40, *codec_of(spec).layout(spec).shape)
     assert planes.is_contiguous(memory_format=torch.channels_last)
     np.testing.assert_allclose(planes.numpy(), plain(packed), rtol=0, atol=1e-6)
@@ -66,7 +66,7 @@ def test_planes_are_those_of_the_description() -> None:
 
 def test_any_byte_gives_numbers_in_range() -> None:
     packed = torch.arange(256, dtype=torch.uint8).reshape(1, 1, 16, 16).repeat(1, 3, 1, 1)
-    planes = codec_of(board_spec((3, 16, 16))).unfold(board_spec((3, 16, 16)), packed)
+    planes = codec_of(board_spec((3, 16, 16))).decode(board_spec((3, 16, 16)), packed)
     assert float(planes.min()) >= 0
     assert float(planes.max()) <= 1
 

@@ -29,8 +29,8 @@ def test_the_usual_atari_network_has_its_usual_size() -> None:
     reference = screen.float() / 255
     for layer in torso.convolutions:
         reference = torch.nn.functional.leaky_relu(layer(reference), 0.01)
-    unfolded = torso(screen.float() * (1 / 255))
-    assert torch.allclose(unfolded, reference.flatten(1), atol=1e-5)
+    decoded = torso(screen.float() * (1 / 255))
+    assert torch.allclose(decoded, reference.flatten(1), atol=1e-5)
     assert network.step({"screen": screen}).logits.shape == (2, 6)
 
 
