@@ -152,14 +152,14 @@ def rulebook_keys(_: GameSpec) -> str:
 
 def _allowed(node: dict[str, Any]) -> str:
     if "minimum" in node:
-        noun = "a whole number" if node["type"] == "integer" else "a number"
+        noun = "integer" if node["type"] == "integer" else "number"
         return f"{noun}, {_number(node['minimum'])} .. {_number(node['maximum'])}"
     if node["type"] == "array":
         choices = node["items"].get("enum")
         return "list of " + (", ".join(map(_code, choices)) if choices else "names")
     if "enum" in node:
         return ", ".join(map(_code, node["enum"]))
-    return {"boolean": "true, false", "string": "text"}.get(str(node["type"]), str(node["type"]))
+    return {"boolean": "true, false", "string": "string"}.get(str(node["type"]), str(node["type"]))
 
 
 #: Sections that only some pages have.

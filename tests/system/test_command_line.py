@@ -101,7 +101,7 @@ def test_a_preset_with_wrong_values(folder: Path) -> None:
     done = ludus("train", "x.toml", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines() == [
-        'x.toml: run.max_steps = "many": expected a whole number >= 0',
+        'x.toml: run.max_steps = "many": expected an integer >= 0',
         'x.toml: run.lag = "synk": expected one of async, pipelined, sync (did you mean sync?)',
     ]
 

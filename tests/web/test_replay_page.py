@@ -188,5 +188,5 @@ def test_ticks_must_rise() -> None:
 
 def test_other_games_need_a_tick() -> None:
     recording = Recording(game="g", title="g", kind="g", seats=("a",), views=[b'{"board": 1}'])
-    with pytest.raises(ViewError, match="whole number `tick`"):
+    with pytest.raises(ViewError, match="integer `tick`"):
         render(recording)

@@ -231,7 +231,7 @@ def _typed(param: ParamSpec, text: str) -> Value:
     try:
         number: Value = int(text) if param.kind == "integer" else float(text)
     except ValueError:
-        noun = "a whole number" if param.kind == "integer" else "a number"
+        noun = "an integer" if param.kind == "integer" else "a number"
         raise ValueError(f"parameter {param.name} = {text}: expected {noun}") from None
     if not param.low <= float(number) <= param.high:
         raise ValueError(f"parameter {param.name} = {text}: expected {param.low:g} to {param.high:g}")

@@ -189,6 +189,6 @@ def text_params(params: Mapping[str, object]) -> dict[str, str]:
     out: dict[str, str] = {}
     for name, value in params.items():
         if not isinstance(value, (str, int, float)):
-            raise ParamError(f"parameter {name} = {value!r}: expected a number or text")
+            raise ParamError(f"parameter {name} = {value!r}: expected a number or a string")
         out[name] = value if isinstance(value, str) else repr(value).lower()
     return out

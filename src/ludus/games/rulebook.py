@@ -125,10 +125,10 @@ def flatten(table: Mapping[str, object]) -> list[str]:
         text = _text(value)
         if text is None:
             problems.append(
-                f"{path} = {value!r:.60}: expected a number, true or false, text or a list of these"
+                f"{path} = {value!r:.60}: expected a number, true or false, a string or a list of these"
             )
         elif any(c in path for c in "=\n#") or any(c in text for c in "\n\r#"):
-            problems.append(f"{path!r:.60}: keys and texts hold no line breaks, = or #")
+            problems.append(f"{path!r:.60}: keys and strings hold no line breaks, = or #")
         else:
             lines.append(f"{path}={text}")
     if problems:

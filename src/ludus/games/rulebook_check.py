@@ -1,7 +1,7 @@
 """Messages about a rulebook file: the line of each mistake, wrong kinds of values, one message a mistake.
 
-The core checks the flattened keys, in which a list and a text look alike and lines are gone. Here stands what
-only the file shows.
+The core checks flattened keys: it cannot tell a list from a string and knows no line
+numbers. This module adds what only the file shows.
 """
 
 from __future__ import annotations

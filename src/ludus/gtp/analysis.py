@@ -125,7 +125,7 @@ def lower_bound(candidate: Candidate) -> float:
 
 
 def leela_line(report: Report, options: Options, size: int) -> str:
-    """A report of ``lz-analyze``: rates as whole numbers up to 10,000."""
+    """A report of ``lz-analyze``: rates as integers up to 10,000."""
     parts = []
     for order, c in enumerate(shown(report, options)):
         parts.append(

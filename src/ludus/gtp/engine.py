@@ -35,7 +35,7 @@ from ludus.gtp.words import colour, integer, need, number
 
 Handler = Callable[["Engine", Sequence[str]], str]
 
-#: What a command that goes on answering until the next line gives instead of a text.
+#: What a command that keeps answering until the next line returns instead of a string.
 Stream = Iterator[str]
 
 STATUS = ("alive", "dead", "seki")

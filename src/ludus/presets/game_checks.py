@@ -100,8 +100,8 @@ def _param_expected(param: ParamSpec) -> str:
     if param.choices == ("false", "true"):
         return "true or false"
     if param.kind == "text":
-        return "one of " + ", ".join(param.choices) if param.choices else "a text"
-    noun = "a whole number" if param.kind == "integer" else "a number"
+        return "one of " + ", ".join(param.choices) if param.choices else "a string"
+    noun = "an integer" if param.kind == "integer" else "a number"
     return f"{noun} from {param.low:g} to {param.high:g}"
 
 

@@ -8,6 +8,7 @@ same in a file and on the command line.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -36,7 +37,7 @@ def expected(kind: mi.Type) -> str:
     if isinstance(kind, mi.BoolType):
         return "true or false"
     if isinstance(kind, (mi.IntType, mi.FloatType)):
-        noun = "a whole number" if isinstance(kind, mi.IntType) else "a number"
+        noun = "an integer" if isinstance(kind, mi.IntType) else "a number"
         if kind.ge is not None and kind.le is not None:
             return f"{noun} from {kind.ge:g} to {kind.le:g}"
         bounds = [
@@ -46,7 +47,7 @@ def expected(kind: mi.Type) -> str:
         ]
         return noun + (" " + " and ".join(bounds) if bounds else "")
     if isinstance(kind, mi.StrType):
-        return "a text that is not empty" if kind.min_length else "a text"
+        return "a non-empty string" if kind.min_length else "a string"
     if isinstance(kind, mi.LiteralType):
         return "one of " + ", ".join(str(v) for v in kind.values)
     if isinstance(kind, mi.VarTupleType):
@@ -66,7 +67,7 @@ def expected(kind: mi.Type) -> str:
 def _plural(kind: mi.Type) -> str:
     if isinstance(kind, mi.StructType):
         return "tables"
-    return expected(kind).removeprefix("a ").replace("number", "numbers", 1).replace("text", "texts", 1)
+    return re.sub(r"^an? (.*?\b(?:integer|number|string))", r"\1s", expected(kind))
 
 
 def check(value: object, kind: mi.Type, path: str = "") -> Iterator[Problem]:
@@ -204,13 +205,13 @@ def from_text(text: str, kind: mi.Type) -> object:
 
 
 def number(text: str) -> int | float | str:
-    """``text`` as the whole or decimal number it looks like, else itself."""
+    """``text`` as the integer or float that it looks like, else itself."""
     value = _number(text, whole=True)
     return _number(text, whole=False) if isinstance(value, str) else value
 
 
 def _number(text: str, whole: bool) -> int | float | str:
-    """``1_000``, ``1e6`` (whole if it is) and ``0.5``; the text itself if it is no number."""
+    """``1_000``, ``1e6`` (an integer where one is wanted) and ``0.5``; the text itself if it is no number."""
     try:
         return int(text)
     except ValueError:

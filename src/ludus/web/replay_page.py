@@ -126,7 +126,7 @@ def _pack_decisions(recording: Recording, effects: OrderLog) -> dict[str, object
 def _generic_view(document: bytes | str) -> object:
     view: object = msgspec.json.decode(document)
     if not isinstance(view, dict) or not isinstance(view.get("tick"), int):
-        raise ViewError("a view document is not an object with a whole number `tick`")
+        raise ViewError("a view document is not an object with an integer `tick`")
     return view
 
 

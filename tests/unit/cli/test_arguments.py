@@ -71,9 +71,9 @@ def test_double_dash_ends_options() -> None:
     ("line", "message"),
     [
         ("x --cout 3", "unknown option --cout (did you mean --count?)"),
-        ("x --count 0", "--count = 0: expected a whole number >= 1"),
-        ("x --count two", '--count = "two": expected a whole number >= 1'),
-        ("x --count 99999999999999999999", "--count = 99999999999999999999: expected a whole number >= 1"),
+        ("x --count 0", "--count = 0: expected an integer >= 1"),
+        ("x --count two", '--count = "two": expected an integer >= 1'),
+        ("x --count 99999999999999999999", "--count = 99999999999999999999: expected an integer >= 1"),
         ("x --mode slwo", '--mode = "slwo": expected one of fast, slow (did you mean slow?)'),
         ("x --count", "--count: missing value"),
         ("x --count --json", "--count: missing value"),

@@ -52,7 +52,7 @@ def test_known_errors_exist() -> None:
         ),
         (
             "games show minirts --param map-size=3",
-            "--param map_size = 3: expected a whole number from 10 to 32; see: ludus games show minirts",
+            "--param map_size = 3: expected an integer from 10 to 32; see: ludus games show minirts",
         ),
         ("games show minirts --param map", "--param map: expected NAME=VALUE"),
         (

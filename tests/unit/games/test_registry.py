@@ -41,7 +41,7 @@ def test_the_spec_hash_depends_on_what_policies_read_and_on_nothing_else() -> No
             {"opens": "seat2"},
             "tic_tac_toe.opens = 'seat2': unknown choice (did you mean seat0?)",
         ),
-        ("tic_tac_toe", {"opens": [1]}, "parameter opens = [1]: expected a number or text"),
+        ("tic_tac_toe", {"opens": [1]}, "parameter opens = [1]: expected a number or a string"),
         ("./nowhere", {}, "nowhere: no such file or folder; expected a compiled game module"),
     ],
 )

@@ -88,7 +88,7 @@ def test_built_in_files_are_what_is_built_in() -> None:
             "expected a list of move, attack, gather, build (did you mean move?)",
         ),
         ("[units.a]\nhp = 1979-05-27", "units.a.hp = datetime.date(1979, 5, 27): expected a number"),
-        ("[units.a]\nhp = [[1]]", "units.a.hp = [[1]]: expected a number, true or false, text"),
+        ("[units.a]\nhp = [[1]]", "units.a.hp = [[1]]: expected a number, true or false, a string"),
         ("[units.a]\nhp = ", "not valid TOML"),
         ("title = 'a # b'", "hold no line breaks, = or #"),
         ("\xff", "expected at least two types"),

@@ -44,19 +44,19 @@ def mistakes(raw: bytes, overrides: dict[str, str] | None = None) -> list[str]:
         ("algorithm.learning_rate = nan", "algorithm.learning_rate = nan: expected a number > 0"),
         ("algorithm.discount = 1.5", "algorithm.discount = 1.5: expected a number from 0 to 1"),
         ("algorithm.vtrace = 1", "algorithm.vtrace = 1: expected true or false"),
-        ("pool.matches = 2.5", "pool.matches = 2.5: expected a whole number >= 1"),
-        ("pool.matches = true", "pool.matches = True: expected a whole number >= 1"),
+        ("pool.matches = 2.5", "pool.matches = 2.5: expected an integer >= 1"),
+        ("pool.matches = true", "pool.matches = True: expected an integer >= 1"),
         (
             "run.max_steps = 99999999999999999999",
-            "run.max_steps = 99999999999999999999: expected a whole number >= 0",
+            "run.max_steps = 99999999999999999999: expected an integer >= 0",
         ),
-        ("policy.channels = 3", "policy.channels = 3: expected a list of whole numbers >= 1"),
-        ("policy.channels = [3, 0]", "policy.channels.1 = 0: expected a whole number >= 1"),
+        ("policy.channels = 3", "policy.channels = 3: expected a list of integers >= 1"),
+        ("policy.channels = [3, 0]", "policy.channels.1 = 0: expected an integer >= 1"),
         (
             'run.lag = "pipeline"',
             'run.lag = "pipeline": expected one of async, pipelined, sync (did you mean pipelined?)',
         ),
-        ("opponents = [{weight = 1}]", "missing opponents.0.name: expected a text that is not empty"),
+        ("opponents = [{weight = 1}]", "missing opponents.0.name: expected a non-empty string"),
         ("opponents = 3", "opponents = 3: expected a list of tables"),
         ("pool = {matches = 7, groups = 2}", "pool.matches = 7: expected a multiple of pool.groups = 2"),
         (
@@ -99,7 +99,7 @@ def test_all_mistakes_are_told_at_once() -> None:
         (b"\xff\xfe", "presets/x.toml: not UTF-8 text (byte 0)"),
         (b"x" * (MAX_BYTES + 1), f"presets/x.toml: larger than {MAX_BYTES} bytes"),
         (b"a = " + b"[" * 100_000, "presets/x.toml: not valid TOML: "),
-        (b'[game]\nname = ""', 'presets/x.toml: game.name = "": expected a text that is not empty'),
+        (b'[game]\nname = ""', 'presets/x.toml: game.name = "": expected a non-empty string'),
         (
             b'[game]\nname = "tictactoe"',
             "presets/x.toml: game.name: unknown game tictactoe (did you mean tic_tac_toe?); "
@@ -161,7 +161,7 @@ def test_overrides_and_their_origins() -> None:
     [
         ("run.max-minuts", "3", "--run.max-minuts: unknown key run.max_minuts (did you mean max_minutes?)"),
         ("run.max-minutes", "x", '--run.max-minutes: run.max_minutes = "x": expected a number >= 0'),
-        ("pool.matches", "0", "--pool.matches: pool.matches = 0: expected a whole number >= 1"),
+        ("pool.matches", "0", "--pool.matches: pool.matches = 0: expected an integer >= 1"),
         ("pool.matches", "7", "--pool.matches: pool.matches = 7: expected a multiple of pool.groups = 2"),
         ("algorithm", "3", "--algorithm: algorithm is a table; set one of its keys"),
         (
@@ -177,7 +177,7 @@ def test_overrides_and_their_origins() -> None:
         (
             "policy.channels",
             "a",
-            '--policy.channels.0: policy.channels.0 = "a": expected a whole number >= 1',
+            '--policy.channels.0: policy.channels.0 = "a": expected an integer >= 1',
         ),
         (
             "game.name",
