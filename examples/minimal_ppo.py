@@ -84,7 +84,7 @@ def collect(pool: NativePool, slab: Slab, network: ActorCritic) -> list[float]:
         if t < slab.steps:
             action = choice.sample()
             slab.actions[t, rows, 0] = action.numpy()
-            slab.logp[t, rows] = choice.log_prob(action).numpy()
+            slab.log_prob[t, rows] = choice.log_prob(action).numpy()
             pool.send(0)
     return outcomes
 
@@ -97,7 +97,7 @@ def update(spec: GameSpec, slab: Slab, network: ActorCritic, optimiser: torch.op
     advantage = torch.from_numpy((advantage - advantage.mean()) / (advantage.std() + 1e-8))
     obs = observation(spec, slab, slice(0, slab.steps))[torch.from_numpy(acts)]
     legal = torch.from_numpy(slab.mask[:-1][acts] != 0)
-    action, old = torch.from_numpy(slab.actions[acts][:, 0]), torch.from_numpy(slab.logp[acts])
+    action, old = torch.from_numpy(slab.actions[acts][:, 0]), torch.from_numpy(slab.log_prob[acts])
     for _ in range(EPOCHS):
         for part in torch.randperm(len(action)).chunk(MINIBATCHES):
             choice, value = network(obs[part], legal[part])
@@ -115,7 +115,7 @@ def train(game: str, opponent: str, steps: int, seed: int = 1) -> float:
     """Trains against a bot for ``steps`` decisions. Returns the mean outcome of the last 1,000 matches."""
     torch.manual_seed(seed)
     learner, bot = SeatPlan((Controller(policy=0),)), SeatPlan((Controller(bot=opponent),))
-    with NativePool(game, {}, Lineup((learner, bot)), matches=256, groups=1, threads=1, seed=seed) as pool:
+    with NativePool(game, {}, Lineup((learner, bot)), slots=256, groups=1, threads=1, seed=seed) as pool:
         if len(pool.spec.heads) != 1:
             raise SystemExit(f"{game} has {len(pool.spec.heads)} action heads; this example handles one")
         slab = Slab(pool.spec, ROLLOUT, pool.rows)

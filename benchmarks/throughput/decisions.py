@@ -41,7 +41,7 @@ Ints = npt.NDArray[np.int32]
 def make_pool(inputs: Sequence[str] = (), threads: int = 0) -> NativePool:
     plan = SeatPlan((Controller(policy=0),), frame_skip=FRAME_SKIP)
     lineup = Lineup((plan, plan))
-    return NativePool("minirts", {}, lineup, matches=MATCHES, groups=2, threads=threads, inputs=inputs)
+    return NativePool("minirts", {}, lineup, slots=MATCHES, groups=2, threads=threads, inputs=inputs)
 
 
 def recorded(player: str, steps: int) -> list[list[Ints]]:
@@ -64,7 +64,7 @@ def recorded(player: str, steps: int) -> list[list[Ints]]:
                 {name: a[step, rows] for name, a in slab.obs.items()},
                 slab.mask[step, rows],
                 None if memory is None else memory[rows],
-                slab.first[step, rows],
+                slab.is_first[step, rows],
                 step,
                 np.arange(rows.start, rows.stop, dtype=np.int32),
             )

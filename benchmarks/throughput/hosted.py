@@ -86,7 +86,7 @@ def pool(matches: int, workers: int, vectorise: str) -> Callable[[float], Measur
 
     def run(seconds: float) -> Measured:
         with ProcessPool(
-            f"gymnasium/{GAME}", {"vectorise": vectorise}, ALONE, matches=matches, groups=2, workers=workers
+            f"gymnasium/{GAME}", {"vectorise": vectorise}, ALONE, slots=matches, groups=2, workers=workers
         ) as made:
             slab = made.slab(64)
             seen = slab.obs["observation"]

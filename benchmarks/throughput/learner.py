@@ -63,7 +63,7 @@ def random_slab(spec: GameSpec, steps: int, rows: int, seed: int = 0) -> Slab:
     slab.reward[:] = rng.normal(size=(steps, rows)) * (rng.random((steps, rows)) < 0.02)
     slab.terminated[:] = rng.random((steps, rows)) < 0.02
     slab.actions[:] = rng.integers(0, CHOICES, slab.actions.shape)
-    slab.logp[:] = -np.log(CHOICES)
+    slab.log_prob[:] = -np.log(CHOICES)
     slab.version[:] = -1  # one version behind: V-trace's second forward pass is paid for
     return slab
 
@@ -112,9 +112,9 @@ def raw_costs(learner: AppoLearner, slab: Slab, seconds: float) -> tuple[float, 
         flat = {k: torch.from_numpy(x.reshape(-1, *x.shape[2:])[:n]) for k, x in slab.obs.items()}
 
         def run() -> tuple[torch.Tensor, torch.Tensor]:
-            preference, value = network.flat(flat)
-            assert isinstance(preference, Independent)
-            return preference.logits, value
+            distribution, value = network.flat(flat)
+            assert isinstance(distribution, Independent)
+            return distribution.logits, value
 
     else:
         rows = max(1, min(learner.config.micro_batch // slab.steps, slab.rows))

@@ -101,7 +101,7 @@ class PoolHandle {
     view.mask =
         check<std::uint8_t>(host_array(get("mask"), "mask"), "mask", steps + 1, spec.mask_bytes());
     view.active = check<std::uint8_t>(host_array(get("active"), "active"), "active", steps + 1, 1);
-    view.first = check<std::uint8_t>(host_array(get("first"), "first"), "first", steps + 1, 1);
+    view.first = check<std::uint8_t>(host_array(get("is_first"), "is_first"), "is_first", steps + 1, 1);
     view.policy = check<std::int16_t>(host_array(get("policy"), "policy"), "policy", steps + 1, 1);
     view.terminated =
         check<std::uint8_t>(host_array(get("terminated"), "terminated"), "terminated", steps, 1);

@@ -261,7 +261,7 @@ def test_a_name_from_a_file_is_refused_by_every_function() -> None:
             with pytest.raises(names.UnknownGame):
                 function(text)
         with pytest.raises(names.UnknownGame):
-            make_pool(text, {}, None, matches=1, groups=1, threads=0, seed=0)  # type: ignore[arg-type]
+            make_pool(text, {}, None, slots=1, groups=1, threads=0, seed=0)  # type: ignore[arg-type]
     for name in ("minirts", "gymnasium/CartPole-v1", "gymnasium/ALE/Pong-v5", "openspiel/chess", "my-game"):
         names.admit(name)
     for name in ("pettingzoo/classic/chess_v6", "atari/Breakout", "vizdoom/basic", "m" * names.MAX_NAME):

@@ -71,7 +71,7 @@ def act(network: PolicyNetwork, slab: Slab, seed: int, version: int = 0) -> None
         if len(rows) == 0:
             continue
         obs = {n: torch.from_numpy(x[t, rows]) for n, x in slab.obs.items()}
-        first = torch.from_numpy(slab.first[t, rows]) != 0
+        first = torch.from_numpy(slab.is_first[t, rows]) != 0
         out = network.step(obs, memory[rows] if memory is not None else None, first)
         slab.value[t, rows] = out.value.numpy()
         if t == slab.steps:
@@ -79,9 +79,9 @@ def act(network: PolicyNetwork, slab: Slab, seed: int, version: int = 0) -> None
         if memory is not None and out.memory is not None:
             memory[rows] = out.memory
         draw = torch.from_numpy(uniforms(seed, t, rows, len(network.heads.sizes)))
-        drawn = out.preference.draw(torch.from_numpy(slab.mask[t, rows]), draw)
+        drawn = out.distribution.sample(torch.from_numpy(slab.mask[t, rows]), draw)
         slab.actions[t, rows] = drawn.actions.numpy()
-        slab.logp[t, rows] = drawn.log_prob.numpy()
+        slab.log_prob[t, rows] = drawn.log_prob.numpy()
         slab.version[t, rows] = version
 
 
@@ -114,7 +114,7 @@ def random_slab(
     pending = np.ones(rows, bool)
     for t in range(steps + 1):
         act_now = slab.active[t] != 0
-        slab.first[t] = pending & act_now
+        slab.is_first[t] = pending & act_now
         pending &= ~act_now
         if t < steps:
             pending |= (slab.terminated[t] | slab.truncated[t]) != 0

@@ -23,24 +23,24 @@ class Transitions:
     """What followed each decision. All ``[T, R]``; entries without a decision mean nothing.
 
     ``reward``: sum until the row's next decision or the end of its match. ``bootstrap``: value of the
-    moment that followed. ``follows``: time of the next decision inside the slab and the same match, or
-    -1. ``known``: a decision whose successor is known. The last decision of a row that is not active
+    moment that followed. ``next_index``: time of the next decision inside the slab and the same match, or
+    -1. ``valid``: a decision whose successor is known. The last decision of a row that is not active
     at T and whose match goes on has none: it is not trained on, its value bootstraps the decisions before it.
     """
 
     reward: Floats
     bootstrap: Floats
-    follows: Ints
-    known: Bools
+    next_index: Ints
+    valid: Bools
 
 
 @dataclass(frozen=True, slots=True)
 class Returns:
-    """``advantage, target: float32[T, R]`` in the game's units, zero outside ``known: bool[T, R]``."""
+    """``advantage, target: float32[T, R]`` in the game's units, zero outside ``valid: bool[T, R]``."""
 
     advantage: Floats
     target: Floats
-    known: Bools
+    valid: Bools
 
 
 def transitions(
@@ -62,21 +62,21 @@ def transitions(
     )
     total = np.zeros(rows, np.float32)
     bootstrap = np.where(active[steps], value[steps], np.float32(0.0)).astype(np.float32)
-    follows = np.full(rows, -1, np.int32)
-    known = active[steps].copy()
+    next_index = np.full(rows, -1, np.int32)
+    valid = active[steps].copy()
     for t in range(steps - 1, -1, -1):
         end, act = ended[t], active[t]
         np.copyto(total, 0.0, where=end)
         total += reward[t]
         np.copyto(bootstrap, after_end[t], where=end)
-        np.copyto(follows, -1, where=end)
-        known |= end
-        out.reward[t], out.bootstrap[t], out.follows[t] = total, bootstrap, follows
-        np.logical_and(act, known, out=out.known[t])
+        np.copyto(next_index, -1, where=end)
+        valid |= end
+        out.reward[t], out.bootstrap[t], out.next_index[t] = total, bootstrap, next_index
+        np.logical_and(act, valid, out=out.valid[t])
         np.copyto(total, 0.0, where=act)
         np.copyto(bootstrap, value[t], where=act)
-        np.copyto(follows, t, where=act)
-        known |= act
+        np.copyto(next_index, t, where=act)
+        valid |= act
     return out
 
 
@@ -113,14 +113,14 @@ def vtrace(
         rho = np.minimum(ratio, np.float32(rho_clip)) * delta
         c = np.minimum(ratio, np.float32(c_clip)) * gamma_lambda
     for t in range(steps - 1, -1, -1):
-        np.copyto(later, 0.0, where=moves.follows[t] < 0)
-        known = moves.known[t]
+        np.copyto(later, 0.0, where=moves.next_index[t] < 0)
+        valid = moves.valid[t]
         carried = later * gamma_lambda
-        np.add(delta[t], carried, out=advantage[t], where=known)
+        np.add(delta[t], carried, out=advantage[t], where=valid)
         here = advantage[t] if ratio is None else rho[t] + c[t] * later
-        np.add(here, value[t], out=target[t], where=known)
-        np.copyto(later, here, where=known)
-    return Returns(advantage, target, moves.known)
+        np.add(here, value[t], out=target[t], where=valid)
+        np.copyto(later, here, where=valid)
+    return Returns(advantage, target, moves.valid)
 
 
 def gae(moves: Transitions, value: Floats, *, discount: float, gae_lambda: float) -> Returns:
@@ -138,14 +138,14 @@ def n_step(moves: Transitions, value: Floats, *, discount: float, n: int) -> Ret
     steps, rows = moves.reward.shape
     gamma = np.float32(discount)
     columns = np.broadcast_to(np.arange(rows), (steps, rows))
-    inside = moves.follows >= 0
-    successor = np.maximum(moves.follows, 0)
+    inside = moves.next_index >= 0
+    successor = np.maximum(moves.next_index, 0)
     # A decision whose successor is unknown stands for itself by its value.
-    target = np.where(moves.known, moves.reward + gamma * moves.bootstrap, value[:steps])
+    target = np.where(moves.valid, moves.reward + gamma * moves.bootstrap, value[:steps])
     one = target
     for _ in range(n - 1):
         further = moves.reward + gamma * target[successor, columns]
-        target = np.where(moves.known, np.where(inside, further, one), value[:steps])
-    target = np.where(moves.known, target, np.float32(0.0)).astype(np.float32)
-    advantage = np.where(moves.known, target - value[:steps], np.float32(0.0)).astype(np.float32)
-    return Returns(advantage, target, moves.known)
+        target = np.where(moves.valid, np.where(inside, further, one), value[:steps])
+    target = np.where(moves.valid, target, np.float32(0.0)).astype(np.float32)
+    advantage = np.where(moves.valid, target - value[:steps], np.float32(0.0)).astype(np.float32)
+    return Returns(advantage, target, moves.valid)

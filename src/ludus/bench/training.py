@@ -1,4 +1,4 @@
-"""How fast training is, against what its parts allow on the same processors in the same minutes.
+"""How fast training is, against what its components allow on the same processors in the same minutes.
 
 Three things are timed in turn, several times over, so that what else the machine does falls on all of
 them alike:
@@ -32,8 +32,8 @@ from ludus.presets.hardware import pool_thread_count
 from ludus.rollouts import LEARNER
 from ludus.rollouts.collector import as_index
 from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
-from ludus.train.on_policy.components import Parts, acting_copy, build
-from ludus.train.on_policy.learner_threads import Gang
+from ludus.train.on_policy.components import Components, acting_copy, build
+from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rounds import Round, Rounds
 
 TURNS = 4
@@ -104,15 +104,15 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
     if seconds <= 0:
         raise ConfigError(f"seconds = {seconds}: expected more than 0")
     beside = preset.run.lag == "async"
-    parts = build(preset, slabs_needed(preset.run) if beside else 2)
+    components = build(preset, slabs_needed(preset.run) if beside else 2)
     own = 2 if beside else 1
-    gang = Gang(max(0, parts.threads - own), first=own)
+    learner_threads = LearnerThreads(max(0, components.threads - own), first=own)
     rounds: Rounds | AsyncRounds
     if beside:
-        rounds = AsyncRounds(parts, gang, preset.run, acting_copy(parts))
+        rounds = AsyncRounds(components, learner_threads, preset.run, acting_copy(components))
     else:
-        rounds = Rounds(parts, gang, pipelined=preset.run.lag == "pipelined")
-    alone = _PoolAlone(preset, parts)
+        rounds = Rounds(components, learner_threads, pipelined=preset.run.lag == "pipelined")
+    alone = _PoolAlone(preset, components)
     training, simulation, inference, learning = _Tally(), _Tally(), _Tally(), _Tally()
     try:
         for _ in range(WARM_ROUNDS):
@@ -125,17 +125,21 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
                 training.seconds += time.perf_counter() - begin
                 alone.record()
                 _repeat(turn * 0.2, lambda: alone.play(simulation))
-                _repeat(turn * 0.1, lambda: _infer(parts, rounds.filled or parts.slabs[0], inference))
+                _repeat(
+                    turn * 0.1, lambda: _infer(components, rounds.filled or components.slabs[0], inference)
+                )
                 _repeat(
                     turn * 0.2,
-                    lambda: _learn(parts, gang, rounds.filled or parts.slabs[0], learning, own),
+                    lambda: _learn(
+                        components, learner_threads, rounds.filled or components.slabs[0], learning, own
+                    ),
                 )
     finally:
         rounds.close()
-        gang.close()
-        parts.pool.close()
+        learner_threads.close()
+        components.pool.close()
         alone.close()
-    return _result(preset, name, parts, training, simulation, inference, learning)
+    return _result(preset, name, components, training, simulation, inference, learning)
 
 
 def _repeat(seconds: float, work: Callable[[], None]) -> None:
@@ -153,15 +157,15 @@ class _PoolAlone:
     accordingly. So the moves are recorded from training itself, and played from the same states.
     """
 
-    def __init__(self, preset: Preset, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, preset: Preset, components: Components) -> None:
+        self._components = components
         self._pool: Pool = make_pool(
             preset.game.name,
-            parts.params,
-            parts.lineup,
-            matches=preset.pool.matches,
+            components.params,
+            components.lineup,
+            slots=preset.pool.matches,
             groups=preset.pool.groups,
-            threads=parts.threads if parts.threads > 1 else 0,
+            threads=components.threads if components.threads > 1 else 0,
             seed=derive_seed(preset.run.seed, SEED_POOL),
             inputs=preset.policy.inputs,
         )
@@ -169,13 +173,13 @@ class _PoolAlone:
         self._moves: Slab | None = None
         self._start = b""
         if isinstance(self._pool, NativePool):
-            self._moves = parts.pool.slab(preset.pool.steps)
+            self._moves = components.pool.slab(preset.pool.steps)
 
     def record(self) -> None:
         """Training's sampler plays one slab more, untimed; nobody learns from it."""
         if self._moves is not None:
-            self._start = self._parts.pool.snapshot()
-            self._parts.collector.collect(self._moves)
+            self._start = self._components.pool.snapshot()
+            self._components.collector.collect(self._moves)
 
     def play(self, tally: _Tally) -> None:
         """One slab; going back to its beginning is not timed."""
@@ -216,7 +220,7 @@ def _train(rounds: Rounds | AsyncRounds, preset: Preset, tally: _Tally) -> None:
         return
     tally.steps += done.learned.steps
     tally.ticks += done.learned.ticks
-    tally.learned += done.update.samples * rounds.parts.learner.config.epochs
+    tally.learned += done.update.samples * rounds.components.learner.config.epochs
     tally.lag += float(sum(lag * n for lag, n in done.update.lag.items()))
     times = done.times
     tally.sampler_wait_s += times.help_wait_s
@@ -225,23 +229,23 @@ def _train(rounds: Rounds | AsyncRounds, preset: Preset, tally: _Tally) -> None:
         tally.learner_wait_s += times.total_s * times.threads - (times.learn_s - times.learn_wait_s)
 
 
-def _infer(parts: Parts, slab: Slab, tally: _Tally) -> None:
+def _infer(components: Components, slab: Slab, tally: _Tally) -> None:
     """Decides for every moment of a slab again, in the batches that a rollout makes."""
     begin = time.perf_counter()
     memory = slab.memory
     for t in range(slab.steps):
-        for group in range(parts.pool.groups):
-            span = parts.pool.group_rows(group)
+        for group in range(components.pool.groups):
+            span = components.pool.group_rows(group)
             ours = np.flatnonzero((slab.active[t, span] != 0) & (slab.policy[t, span] == LEARNER))
             if not len(ours):
                 continue
             rows = (ours + span.start).astype(np.int32)
             index = as_index(rows)
-            parts.actor.act(
+            components.actor.act(
                 {name: a[t, index] for name, a in slab.obs.items()},
                 slab.mask[t, index],
                 None if memory is None else memory[index],
-                slab.first[t, index],
+                slab.is_first[t, index],
                 t,
                 rows,
             )
@@ -249,34 +253,36 @@ def _infer(parts: Parts, slab: Slab, tally: _Tally) -> None:
     tally.seconds += time.perf_counter() - begin
 
 
-def _learn(parts: Parts, gang: Gang, slab: Slab, tally: _Tally, own: int) -> None:
+def _learn(
+    components: Components, learner_threads: LearnerThreads, slab: Slab, tally: _Tally, own: int
+) -> None:
     """One update with every thread of the run; the learner is put back afterwards, untimed.
 
     So training goes on as if nothing had been, and each of these updates costs what training's cost.
     """
-    arrays, counters = parts.learner.state()
+    arrays, counters = components.learner.state()
     begin = time.perf_counter()
-    plan = parts.learner.begin(slab, 0.0)
-    gang.start(plan)
+    plan = components.learner.begin(slab, 0.0)
+    learner_threads.start(plan)
     plan.help(own - 1)
-    update = parts.learner.finish()
-    gang.settle()
+    update = components.learner.finish()
+    learner_threads.settle()
     tally.seconds += time.perf_counter() - begin
     tally.steps += update.samples
-    parts.learner.load_state(arrays, counters)
+    components.learner.load_state(arrays, counters)
 
 
 def _result(
     preset: Preset,
     name: str,
-    parts: Parts,
+    components: Components,
     training: _Tally,
     simulation: _Tally,
     inference: _Tally,
     learning: _Tally,
 ) -> BenchTrainResult:
     # Inference is timed on one thread; every thread could do as much.
-    infer = inference.steps_per_s * parts.threads
+    infer = inference.steps_per_s * components.threads
     learn = learning.steps_per_s
     network = 1.0 / (1.0 / max(infer, 1e-9) + 1.0 / max(learn, 1e-9))
     pure = simulation.steps_per_s
@@ -285,11 +291,11 @@ def _result(
     learner_wait = max(0.0, training.learner_wait_s) / max(training.learner_s, 1e-9)
     return BenchTrainResult(
         preset=name or preset.title,
-        game=parts.spec.name,
+        game=components.spec.name,
         lag=preset.run.lag,
-        threads=parts.threads,
-        precision=parts.learner.network.precision,
-        parameters=parts.learner.parameters.size,
+        threads=components.threads,
+        precision=components.learner.network.precision,
+        parameters=components.learner.parameters.size,
         matches=preset.pool.matches,
         seconds=training.seconds,
         frames_per_s=training.ticks_per_s,
@@ -307,7 +313,7 @@ def _result(
         sample_reuse=training.learned / max(1, training.received),
         sampler_wait_share=min(1.0, sampler_wait),
         learner_wait_share=min(1.0, learner_wait),
-        advice=_advice(pure, infer, learn, few_pool_threads=pool_thread_count(preset) < parts.threads),
+        advice=_advice(pure, infer, learn, few_pool_threads=pool_thread_count(preset) < components.threads),
     )
 
 

@@ -181,11 +181,11 @@ def play_matches(
             spec.name,
             params,
             lineup,
-            matches=slots,
+            slots=slots,
             groups=2 if threads else 1,
             threads=threads,
             seed=seed,
-            schedule=matches,
+            num_matches=matches,
             record=range(min(record, matches)),
             states=searches,
         )
@@ -227,7 +227,7 @@ class _Course:
         """Raises ``EndlessMatch`` when the matches under way have outlasted the limit."""
         self._keep(ended)
         left = self.matches - len(self.results)
-        under_way = min(left, self.pool.matches)
+        under_way = min(left, self.pool.slots)
         # All ticks since the last end are of matches that are still under way, at most one a slot.
         if under_way and self.pool.stats().ticks - self.since > under_way * self.max_ticks:
             raise EndlessMatch(self.spec.name, self.max_ticks, left, self.matches)

@@ -1,4 +1,4 @@
-"""The memory that observations, decisions and rewards live in.
+"""Slab: the rollout buffer that observations, decisions and rewards are written to.
 
 A slab is allocated once and written in place by the core: the batch that a policy sees at time t
 is a view of the arrays that the learner reads later. ``T`` steps, ``R`` rows, ``A`` bytes of a mask
@@ -7,13 +7,13 @@ slot, seat), fixed for ever.
 
 Time in a slab, for every row:
 
-    obs[t], mask[t], active[t], first[t]   what the seat sees before decision t      t = 0..T
-    actions[t], logp[t], value[t]          the decision                               t = 0..T-1
+    obs[t], mask[t], active[t], is_first[t]   what the seat sees before decision t      t = 0..T
+    actions[t], log_prob[t], value[t]          the decision                               t = 0..T-1
     reward[t], terminated[t], truncated[t] what happened between obs[t] and obs[t+1]  t = 0..T-1
 
 obs[T] is the bootstrap observation and is written again as obs[0] of the next slab. After a match
 ends (same-step autoreset) obs[t+1] belongs to the next match. A row that is not active at t (turn
-of another seat, frame skip, a bot plays, the schedule is exhausted) keeps stale bytes in obs[t];
+of another seat, frame skip, a bot plays, all matches are played) keeps stale bytes in obs[t];
 its rewards still count for its last active step.
 """
 
@@ -54,14 +54,14 @@ class Slab:
         }
         self.mask = make((steps + 1, rows, spec.mask_size), np.uint8)  # 1 = legal
         self.active = make((steps + 1, rows), np.uint8)  # must act at t
-        self.first = make((steps + 1, rows), np.uint8)  # first decision of this row in its match
+        self.is_first = make((steps + 1, rows), np.uint8)  # first decision of this row in its match
         self.policy = make((steps + 1, rows), np.int16)  # policy id that must act, -1 if inactive
         self.reward = make((steps, rows), np.float32)
         self.terminated = make((steps, rows), np.uint8)
         self.truncated = make((steps, rows), np.uint8)
         self.actions = make((steps, rows, len(spec.heads)), np.int32)
         # Written by the rollout, not by the core:
-        self.logp = make((steps, rows), np.float32)  # of the whole decision, under the behaviour policy
+        self.log_prob = make((steps, rows), np.float32)  # of the whole decision, under the behaviour policy
         self.value = make((steps + 1, rows), np.float32)
         self.final_value = make((steps, rows), np.float32)  # V(last observation) where truncated
         self.version = make((steps, rows), np.int32)  # weights that decided
@@ -71,7 +71,8 @@ class Slab:
         """Every array by name (``obs.<name>`` for observations), for checkpoints and for the core."""
         out: dict[str, Array] = {f"obs.{k}": v for k, v in self.obs.items()}
         for name in (
-            "mask active first policy reward terminated truncated actions logp value final_value version"
+            "mask active is_first policy reward terminated truncated actions log_prob value"
+            " final_value version"
         ).split():
             out[name] = getattr(self, name)
         if self.memory is not None:

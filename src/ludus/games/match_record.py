@@ -26,7 +26,7 @@ REPRODUCED = ("unknown", "yes", "no")
 Reproduced = Literal["unknown", "yes", "no"]
 
 
-class Tape:
+class MatchRecorder:
     """Writes down match ``match`` of a pool's ``seed``, moment by moment:
 
     ``moment``, then for every tick ``decide`` of each seat, ``earn``, and ``moment`` again or ``end``.
@@ -49,7 +49,7 @@ class Tape:
     def hash(self) -> int:
         """64 bits of everything that was shown so far."""
         if self._digest is None:
-            raise ValueError("this tape keeps decisions alone")
+            raise ValueError("this recorder keeps decisions alone")
         return int.from_bytes(self._digest.copy().digest(), "little")
 
     def moment(self, shown: Iterable[tuple[int, Sequence[Array], Array]]) -> None:
@@ -112,7 +112,7 @@ class Tape:
         )
 
 
-class Rerun:
+class Resimulation:
     """A recorded match played again, tick by tick. Raises ``ValueError`` saying what does not fit the game.
 
     ``decisions``: of each tick, ``{seat: heads}``. Close it when done.
@@ -121,7 +121,7 @@ class Rerun:
     def __init__(self, maker: GameMaker, seed: int, match: int, hash_every: int) -> None:
         self.spec = maker.spec
         self.game: PythonGame = maker.make()
-        self.tape = Tape(self.spec, seed, match, hash_every=hash_every)
+        self.recorder = MatchRecorder(self.spec, seed, match, hash_every=hash_every)
         self.over = False
         self._decided = np.zeros(self.spec.seats, np.float32)
         self._legal = getattr(self.game, "legal", None)
@@ -141,7 +141,7 @@ class Rerun:
             self._masks[seat] = mask
             self._decided[seat] = 1.0
             shown.append((seat, list(out.values()), mask))
-        self.tape.moment(shown)
+        self.recorder.moment(shown)
 
     def play(self, decisions: Mapping[int, Sequence[int]], last: bool = False) -> None:
         """The next tick. ``last``: nothing was shown after it, for the match ended or was cut off."""
@@ -156,9 +156,9 @@ class Rerun:
         self.over = bool(self.game.step(actions))
         earned = np.zeros(self.spec.seats, np.float32)
         self.game.rewards(earned)
-        self.tape.earn(earned * self._decided)
+        self.recorder.earn(earned * self._decided)
         if self.over or last:
-            self.tape.end()
+            self.recorder.end()
         else:
             self._show()
 

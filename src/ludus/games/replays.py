@@ -151,7 +151,7 @@ def _maker_of(about: ReplayInfo, game: str) -> GameMaker:
 
 
 def _verify_hosted(data: bytes, about: ReplayInfo, made: GameMaker) -> ReplayCheck:
-    from ludus.games import match_record as tapes  # numpy: not for a look at a replay
+    from ludus.games import match_record as recorders  # numpy: not for a look at a replay
 
     hashes, made_decisions = core.replay_hashes(data), decisions(data)
     if any(len(d.action) != len(made.spec.heads) for d in made_decisions):
@@ -164,33 +164,33 @@ def _verify_hosted(data: bytes, about: ReplayInfo, made: GameMaker) -> ReplayChe
     def differs(what: str) -> ReplayCheck:
         return ReplayCheck(False, tick, last_same, f"{what} after tick {tick}")
 
-    rerun: tapes.Rerun | None = None
+    resimulation: recorders.Resimulation | None = None
     try:
-        rerun = tapes.Rerun(made, about.seed, about.match, about.hash_every)
-        tape = rerun.tape
+        resimulation = recorders.Resimulation(made, about.seed, about.match, about.hash_every)
+        recorder = resimulation.recorder
         for tick in range(about.ticks + 1):
             if tick > 0:
-                rerun.play(by_tick.get(tick - 1, {}), last=tick == about.ticks)
+                resimulation.play(by_tick.get(tick - 1, {}), last=tick == about.ticks)
             if tick % about.hash_every == 0:
-                if tape.hash != hashes[tick // about.hash_every]:
+                if recorder.hash != hashes[tick // about.hash_every]:
                     return differs("what the match shows differs")
                 last_same = tick
-            if rerun.over and tick < about.ticks:
+            if resimulation.over and tick < about.ticks:
                 return differs("this match is over, the recorded one was not,")
-        if not rerun.over and about.over:
+        if not resimulation.over and about.over:
             return differs("the recorded match was over, this one is not,")
-        if str(tape.hash) != about.final_hash:
+        if str(recorder.hash) != about.final_hash:
             return differs("what the match shows differs")
-        if tape.returns.tolist() != list(about.returns):
+        if recorder.returns.tolist() != list(about.returns):
             return differs("the returns differ")
-        if about.over and rerun.outcome() != list(about.outcome):
+        if about.over and resimulation.outcome() != list(about.outcome):
             return differs("the outcome differs")
         return ReplayCheck(True, about.ticks, about.ticks, "")
     except Exception as error:  # of the game, or of a decision that it refuses
         return differs(f"{type(error).__name__}: {error}")
     finally:
-        if rerun is not None:
-            rerun.close()
+        if resimulation is not None:
+            resimulation.close()
 
 
 def tried(data: bytes, game: str = "") -> bytes:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ludus.flow import GameSpec, HeadSpec
-from ludus.policies.action_distribution import Drawn, Judged, Preference
+from ludus.policies.action_distribution import ActionDistribution, Evaluated, Sampled
 from ludus.policies.distribution import Heads, entropy_of, log_probs_of, sample_of
 from ludus.policies.pointed import Pointed
 
@@ -136,7 +136,7 @@ class AutoregressiveHeads(nn.Module):
         return chosen, log_prob, entropy
 
 
-class Pointing(Preference):
+class Pointing(ActionDistribution):
     """Of :class:`AutoregressiveHeads`. The entropy is that of each head given the drawn choices before it,
     whose mean over drawn decisions is the entropy of the whole."""
 
@@ -144,13 +144,13 @@ class Pointing(Preference):
         self.heads, self.features, self.pointed = heads, features, pointed
 
     @torch.no_grad()
-    def draw(self, mask: Tensor, uniform: Tensor | None) -> Drawn:
+    def sample(self, mask: Tensor, uniform: Tensor | None) -> Sampled:
         actions, log_prob, _ = self.heads.run(self.features, self.pointed, mask, uniform=uniform)
-        return Drawn(actions, log_prob)
+        return Sampled(actions, log_prob)
 
-    def judge(self, mask: Tensor, actions: Tensor) -> Judged:
+    def evaluate(self, mask: Tensor, actions: Tensor) -> Evaluated:
         _, log_prob, entropy = self.heads.run(self.features, self.pointed, mask, actions=actions)
-        return Judged(log_prob, entropy)
+        return Evaluated(log_prob, entropy)
 
     def select(self, index: Tensor) -> Pointing:
         index = index.nonzero().squeeze(1) if index.dtype == torch.bool else index

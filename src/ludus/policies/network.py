@@ -1,4 +1,4 @@
-"""The policy network: packed observations in, preferences, value and memory out.
+"""The policy network: packed observations in, distributions, value and memory out.
 
 Shapes: ``N`` rows, ``T`` steps, ``B`` rows of a sequence, ``A`` choices of all heads. Observations are
 given packed, as they lie in a slab: ``obs[name]: [N, *packed_shape]``.
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from ludus.codecs.layout import TensorLayout
 from ludus.codecs.registry import codec_of, entity_rows, is_bytes, sparse_planes
 from ludus.flow import GameSpec, HeadSpec, TensorSpec
-from ludus.policies.action_distribution import Independent, Preference
+from ludus.policies.action_distribution import ActionDistribution, Independent
 from ludus.policies.autoregressive import AutoregressiveHeads, Pointing
 from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
@@ -29,36 +29,36 @@ from ludus.policies.torso import Dense, Planes, Residual, Rows, make_planes
 Observation = Mapping[str, Tensor]
 
 
-def _logits(preference: Preference) -> Tensor:
-    if not isinstance(preference, Independent):
+def _logits(distribution: ActionDistribution) -> Tensor:
+    if not isinstance(distribution, Independent):
         raise TypeError("heads that depend on each other have no logits before they are decided")
-    return preference.logits
+    return distribution.logits
 
 
 class Step(NamedTuple):
     """What a network says about ``N`` rows. ``value`` is in the game's own units."""
 
-    preference: Preference
+    distribution: ActionDistribution
     value: Tensor  # float32[N]
     memory: Tensor | None  # float32[N, *memory_shape]
 
     @property
     def logits(self) -> Tensor:
         """``float32[N, A]`` of independent heads; ``TypeError`` for others."""
-        return _logits(self.preference)
+        return _logits(self.distribution)
 
 
 class Sequence(NamedTuple):
     """What a network says about ``[T, B]`` moments. ``value`` is normalised, as the loss wants it."""
 
-    preference: Preference  # of T * B moments; says nothing about inactive ones
+    distribution: ActionDistribution  # of T * B moments; says nothing about inactive ones
     value: Tensor  # float32[T, B]
     memory: Tensor | None  # after the last step
 
     @property
     def logits(self) -> Tensor:
         """``float32[T, B, A]`` of independent heads; ``TypeError`` for others."""
-        return _logits(self.preference).reshape(*self.value.shape, -1)
+        return _logits(self.distribution).reshape(*self.value.shape, -1)
 
 
 def inputs_of(config: PolicyConfig, spec: GameSpec) -> tuple[TensorSpec, ...]:
@@ -260,7 +260,7 @@ class PolicyNetwork(nn.Module):
             return torch.autocast(self.device.type, torch.bfloat16)
         return contextlib.nullcontext()
 
-    def _heads(self, features: Tensor, pointed: Mapping[str, Pointed]) -> tuple[Preference, Tensor]:
+    def _heads(self, features: Tensor, pointed: Mapping[str, Pointed]) -> tuple[ActionDistribution, Tensor]:
         features = features.float()
         value = self.value_head(features).squeeze(-1)
         if isinstance(self.policy_head, AutoregressiveHeads):
@@ -311,11 +311,11 @@ class PolicyNetwork(nn.Module):
             assert first is not None
             memory = self.recurrent.step(features.float(), memory, first.bool())
             features = self.recurrent.output(memory)
-        preference, value = self._heads(features, pointed)
-        return Step(preference, self.denormalise(value), memory)
+        distribution, value = self._heads(features, pointed)
+        return Step(distribution, self.denormalise(value), memory)
 
-    def flat(self, obs: Observation, recalled: Tensor | None = None) -> tuple[Preference, Tensor]:
-        """Preferences and normalised values ``[N]`` of any moments; for policies without learned memory.
+    def flat(self, obs: Observation, recalled: Tensor | None = None) -> tuple[ActionDistribution, Tensor]:
+        """Action distributions and normalised values ``[N]`` of any time steps, without learned memory.
 
         ``recalled: [N, 2, D]`` of these moments (:meth:`recalled`), for policies that recall.
         """
@@ -328,7 +328,7 @@ class PolicyNetwork(nn.Module):
     ) -> Sequence:
         """``obs[name]: [T, B, *packed]``, ``first, active: bool[T, B]``, ``memory: [B, ...]`` at the start.
 
-        Inactive moments cost no encoding and leave memory alone; their preferences and values mean nothing.
+        Inactive moments cost no encoding and leave memory alone; their distributions and values mean nothing.
         Without memory this is one flat batch.
         """
         steps, rows = first.shape
@@ -359,5 +359,5 @@ class PolicyNetwork(nn.Module):
                 features.float().reshape(steps, rows, -1), memory, first.bool(), active
             )
             features = outputs.flatten(0, 1)
-        preference, value = self._heads(features, pointed)
-        return Sequence(preference, value.reshape(steps, rows), memory)
+        distribution, value = self._heads(features, pointed)
+        return Sequence(distribution, value.reshape(steps, rows), memory)

@@ -27,7 +27,7 @@ from torch.nn import functional
 
 from ludus.codecs.registry import codec_of
 from ludus.flow import GameSpec
-from ludus.policies.action_distribution import Independent, Preference
+from ludus.policies.action_distribution import ActionDistribution, Independent
 from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import Heads
 from ludus.policies.network import Observation, PolicyNetwork, Step, inputs_of
@@ -216,7 +216,7 @@ class ResidualNetwork(PolicyNetwork):
         logits, value = self.outputs(self.boards(obs))
         return Step(Independent(self.heads, logits), value, None)
 
-    def flat(self, obs: Observation, recalled: Tensor | None = None) -> tuple[Preference, Tensor]:
+    def flat(self, obs: Observation, recalled: Tensor | None = None) -> tuple[ActionDistribution, Tensor]:
         """See :meth:`PolicyNetwork.flat`."""
         logits, value = self.outputs(self.boards(obs))
         return Independent(self.heads, logits), value

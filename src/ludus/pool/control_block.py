@@ -23,9 +23,9 @@ NUMBER, SLAB, BEFORE, KIND = range(4)
 PLAY, PLAY_AFTER_LOSS = range(2)
 # Columns of ``counters``.
 TICKS, DECISIONS, MATCHES, ERRORS, BUSY_NS, WAIT_NS = range(6)
-# Columns of ``beat``.
+# Columns of ``heartbeat``.
 PLAYS, SLOT = range(2)
-# In ``match``: the schedule has nothing more for the slot; no match of it has begun yet.
+# In ``match``: no match is left for the slot; no match of it has begun yet.
 IDLE, UNBEGUN = -1, -2
 
 Longs = npt.NDArray[np.int64]
@@ -36,12 +36,12 @@ Floats = npt.NDArray[np.float32]
 
 
 @dataclass(slots=True)
-class Cells:
+class ControlBlock:
     """Arrays in a segment; allocated in this order by every process."""
 
     command: Longs  # [W, G, 4]: number (rising), slab, time before, kind
     done: Longs  # [W, G]: number of the last command that was carried out
-    beat: Longs  # [W, 2]: plays begun, slot that is being stepped
+    heartbeat: Longs  # [W, 2]: plays begun, slot that is being stepped
     counters: Longs  # [W, 6]
     mixture: npt.NDArray[np.float64]  # [P, C] weights, 0 beyond a plan's controllers
     closing: Bytes  # [1]: workers end when they have nothing to do
@@ -70,8 +70,8 @@ class Cells:
     @classmethod
     def allocate(
         cls, allocate: Allocator, spec: GameSpec, lineup: Lineup, workers: int, groups: int, slots: int
-    ) -> Cells:
-        """New cells, or the same ones in another process."""
+    ) -> ControlBlock:
+        """A new control block, or the same one in another process."""
         seats, w, g, n = spec.seats, workers, groups, slots
         controllers = max(len(p.controllers) for p in lineup.plans)
 

@@ -23,13 +23,13 @@ Rows = npt.NDArray[np.int32]
 
 @final
 class NativePool:
-    """``matches`` slots of ``game``, in ``groups`` contiguous groups, on ``threads`` workers.
+    """``slots`` match slots of ``game``, in ``groups`` contiguous groups, on ``threads`` workers.
 
     Implements :class:`ludus.pool.protocol.Pool`. Slot s plays matches s, s + N, s + 2N, ...; match m
     draws everything from ``(seed, m)``, so its course depends on the actions alone, never on threads or
     groups. ``game`` is any reference that :func:`ludus.games.registry.find` knows.
 
-    ``threads=0`` plays inside :meth:`recv` on the caller's thread. ``schedule=M`` plays exactly matches
+    ``threads=0`` plays inside :meth:`recv` on the caller's thread. ``num_matches=M`` plays exactly matches
     0..M-1 and then slots idle (:attr:`finished`): evaluations count these, not the first to finish.
     ``autoreset``: ``"same_step"`` shows the next match at once; ``"next_step"`` leaves the finished row
     inactive with its last observation for one step; ``"off"`` leaves it so until :meth:`reset`.
@@ -53,11 +53,11 @@ class NativePool:
         params: Mapping[str, object] | None = None,
         lineup: Lineup | None = None,
         *,
-        matches: int,
+        slots: int,
         groups: int = 2,
         threads: int = 1,
         seed: int = 0,
-        schedule: int | None = None,
+        num_matches: int | None = None,
         autoreset: Literal["same_step", "next_step", "off"] = "same_step",
         truncate_ticks: int = 0,
         on_error: Literal["raise", "truncate"] = "raise",
@@ -73,14 +73,14 @@ class NativePool:
         text = registry.text_params(params or {})
         self._spec = decode_spec(native.spec_json(name, text))
         self._lineup = lineup
-        self._matches, self._groups, self._seed = matches, groups, seed
+        self._slots, self._groups, self._seed = slots, groups, seed
         if on_error not in ("raise", "truncate"):
             raise ValueError(f"on_error={on_error!r}, expected 'raise' or 'truncate'")
         for key, value, top in (("seed", seed, 2**64), ("truncate_ticks", truncate_ticks, 2**32)):
             if not 0 <= value < top:
                 raise ValueError(f"{key}={value}, expected 0..{top - 1}")
-        if schedule is not None and not 0 <= schedule < 2**62:
-            raise ValueError(f"schedule={schedule}, expected a number of matches >= 0")
+        if num_matches is not None and not 0 <= num_matches < 2**62:
+            raise ValueError(f"num_matches={num_matches}: expected an integer >= 0")
         if isinstance(record, str) and record not in ("none", "all"):
             raise ValueError(f"record={record!r}, expected 'none', 'all' or match numbers")
         if not 1 <= hash_every < 2**30:
@@ -92,11 +92,11 @@ class NativePool:
             params=text,
             plans=encode_lineup(self._spec, lineup),
             rotate=lineup.rotate,
-            matches=matches,
+            matches=slots,
             groups=groups,
             threads=threads,
             seed=seed,
-            schedule=schedule,
+            schedule=num_matches,
             autoreset=autoreset,
             truncate_ticks=truncate_ticks,
             raise_errors=self._raise,
@@ -138,9 +138,9 @@ class NativePool:
         return self._lineup
 
     @property
-    def matches(self) -> int:
+    def slots(self) -> int:
         """Slots."""
-        return self._matches
+        return self._slots
 
     @property
     def rows(self) -> int:
@@ -166,12 +166,12 @@ class NativePool:
         return self._group_rows[group]
 
     def group_finished(self, group: int) -> bool:
-        """Whether the group has played its part of the schedule and all of it has been received."""
+        """Whether the group has played its matches and all of them have been received."""
         return bool(self._core.group_finished(group))
 
     @property
     def finished(self) -> bool:
-        """Whether the whole schedule is played and received."""
+        """Whether the ``num_matches`` matches are played and received."""
         return all(self._core.group_finished(g) for g in range(self._groups))
 
     def slab(self, steps: int) -> Slab:

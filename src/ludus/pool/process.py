@@ -1,9 +1,9 @@
 """The pool of games written in Python: worker processes, observations written in place.
 
 Each worker plays a share of every group, so that it steps one group while the policy decides for the
-other. Slabs and cells lie in memory that all of them map; on the step path nothing is sent but a
-number in a cell and a ring of a bell. A worker that dies or hangs is killed and replaced: its matches
-end with an error, those of the others go on undisturbed.
+other. Slabs and the control block lie in memory that all of them map; on the step path nothing is sent but a
+command number in the control block and a doorbell notification. A worker that dies or hangs is killed and
+replaced: its matches end with an error, those of the others go on undisturbed.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from ludus.pool.control_block import (
     SLAB,
     SLOT,
     UNBEGUN,
-    Cells,
+    ControlBlock,
     Longs,
     share,
 )
 from ludus.pool.errors import MatchError
-from ludus.pool.replay_recorder import Tapes
+from ludus.pool.replay_recorder import ReplayRecorder
 from ludus.pool.shard import Plan, Shard, make_shard
-from ludus.pool.shared import Bell, Segment, Sizes, shared_slab
+from ludus.pool.shared import Doorbell, Segment, Sizes, shared_slab
 from ludus.pool.worker import Start
-from ludus.pool.worker_pool import Crew
+from ludus.pool.worker_pool import WorkerPool
 
 _NO_ROWS = np.empty(0, np.int32)
 _SNAPSHOT = b"ludus.process.1\n"
@@ -70,14 +70,14 @@ class _Group:
         self.t = -1
         self.playing = False
         self.given = False  # results of the last step were handed out
-        self.bell = Bell()
-        self.poll: select.poll | None = None  # of its bell and every worker's channel
+        self.doorbell = Doorbell()
+        self.poll: select.poll | None = None  # of its doorbell and every worker's channel
         self.sent = 0  # number of the last command
 
 
 @final
 class ProcessPool:
-    """``matches`` slots of a Python game, in ``groups`` contiguous groups, on ``workers`` processes.
+    """``slots`` match slots of a Python game, in ``groups`` contiguous groups, on ``workers`` processes.
 
     Implements :class:`ludus.pool.protocol.Pool`; slabs must come from :meth:`slab`. Slot s plays matches s,
     s + N, ...; match m is reset with a seed of ``(seed, m)``, so its course depends on the actions alone
@@ -86,7 +86,7 @@ class ProcessPool:
     ``workers=0`` plays inside :meth:`recv` in the calling process, for debugging and for small games: then
     a game that hangs hangs the caller. ``timeout_s``: a worker that has been in one game's ``step`` or
     ``reset`` for longer is killed and replaced (0 = never); ``start_timeout_s`` is for making the games.
-    ``on_error``, ``schedule`` and ``truncate_ticks`` are those of ``NativePool``.
+    ``on_error``, ``num_matches`` and ``truncate_ticks`` are those of ``NativePool``.
 
     ``record`` names the matches whose replay comes in ``MatchResult.replay`` (empty for a match that failed);
     with ``states`` :meth:`slot_state` knows where every match stands. Either way no slots are stepped by one
@@ -101,11 +101,11 @@ class ProcessPool:
         params: Mapping[str, object] | None = None,
         lineup: Lineup | None = None,
         *,
-        matches: int,
+        slots: int,
         groups: int = 2,
         workers: int = 1,
         seed: int = 0,
-        schedule: int | None = None,
+        num_matches: int | None = None,
         truncate_ticks: int = 0,
         on_error: Literal["raise", "truncate"] = "raise",
         timeout_s: float = 60.0,
@@ -115,8 +115,8 @@ class ProcessPool:
     ) -> None:
         if lineup is None:
             raise ValueError(f"{game} pool: lineup is missing")
-        if matches < 1 or groups < 1 or matches % groups:
-            raise ValueError(f"matches={matches}, groups={groups}: expected a multiple of groups")
+        if slots < 1 or groups < 1 or slots % groups:
+            raise ValueError(f"slots={slots}, groups={groups}: expected a multiple of groups")
         if workers < 0:
             raise ValueError(f"workers={workers}, expected >= 0")
         if on_error not in ("raise", "truncate"):
@@ -126,23 +126,25 @@ class ProcessPool:
         self._game = registry.python_reference(game)
         self._spec, self._lineup, self._seed = maker.spec, lineup, seed
         _check_lineup(self._spec, lineup)
-        self._matches, self._raise = matches, on_error == "raise"
+        self._slots, self._raise = slots, on_error == "raise"
         alone = states or record != ()
-        self._plan = Plan(self._spec, lineup, seed, matches, schedule, truncate_ticks, alone)
-        size = matches // groups
+        self._plan = Plan(self._spec, lineup, seed, slots, num_matches, truncate_ticks, alone)
+        size = slots // groups
         workers = min(workers, size)
         self._groups = [_Group(g, range(g * size, (g + 1) * size), self._spec.seats) for g in range(groups)]
-        self._segment = _control_segment(self._spec, lineup, max(workers, 1), groups, matches)
-        self._cells = Cells.allocate(
-            self._segment.allocate, self._spec, lineup, max(workers, 1), groups, matches
+        self._segment = _control_segment(self._spec, lineup, max(workers, 1), groups, slots)
+        self._control = ControlBlock.allocate(
+            self._segment.allocate, self._spec, lineup, max(workers, 1), groups, slots
         )
-        self._cells.match[...] = UNBEGUN
-        self._tapes: Tapes | None = None
+        self._control.match[...] = UNBEGUN
+        self._recorders: ReplayRecorder | None = None
         if alone:
-            self._tapes = Tapes(self._spec, lineup, self._params, seed, self._cells, record, states)
+            self._recorders = ReplayRecorder(
+                self._spec, lineup, self._params, seed, self._control, record, states
+            )
         for p, plan in enumerate(lineup.plans):
-            self._cells.mixture[p, : len(plan.controllers)] = [c.weight for c in plan.controllers]
-        rows = np.arange(matches * self._spec.seats, dtype=np.int32)
+            self._control.mixture[p, : len(plan.controllers)] = [c.weight for c in plan.controllers]
+        rows = np.arange(slots * self._spec.seats, dtype=np.int32)
         self._row_slot, self._row_seat = rows // self._spec.seats, rows % self._spec.seats
         self._policies = sorted({c.policy for p in lineup.plans for c in p.controllers})
         seats = range(self._spec.seats)
@@ -151,22 +153,22 @@ class ProcessPool:
         self._command = 0
         self._fallen: set[int] = set()  # workers replaced since they last played
         self._lost: set[tuple[int, int]] = set()  # (worker, group) whose matches died before their next step
-        self._crew = Crew(
+        self._workers = WorkerPool(
             self._spec.name,
             [self._start(number, workers) for number in range(workers)],
-            [self._segment.descriptor, *(d for g in self._groups for d in g.bell.descriptors)],
-            self._cells.beat,
+            [self._segment.descriptor, *(d for g in self._groups for d in g.doorbell.descriptors)],
+            self._control.heartbeat,
             timeout_s=timeout_s,
             start_timeout_s=start_timeout_s,
         )
         self._closer = weakref.finalize(
-            self, _close, self._crew, self._groups, self._cells, self._segment, os.getpid()
+            self, _close, self._workers, self._groups, self._control, self._segment, os.getpid()
         )
         self._serial: list[Shard] = []
         if workers == 0:
-            self._serial = [make_shard(maker, self._plan, self._cells, g.slots, 0) for g in self._groups]
+            self._serial = [make_shard(maker, self._plan, self._control, g.slots, 0) for g in self._groups]
         try:
-            self._crew.hire()
+            self._workers.start()
         except BaseException:
             self._closer()
             raise
@@ -181,15 +183,15 @@ class ProcessPool:
             spec=self._spec,
             lineup=self._lineup,
             seed=self._seed,
-            slots=self._matches,
-            schedule=self._plan.schedule,
+            slots=self._slots,
+            num_matches=self._plan.num_matches,
             truncate_ticks=self._plan.truncate_ticks,
             alone=self._plan.alone,
             groups=[(s.start, s.stop) for s in spans],
             worker=number,
             workers=workers,
             control_bytes=self._segment.size,
-            bell_descriptors=len(self._groups[0].bell.descriptors),
+            doorbell_descriptors=len(self._groups[0].doorbell.descriptors),
         )
 
     # ---- what there is ---------------------------------------------------------------------------
@@ -203,14 +205,14 @@ class ProcessPool:
         return self._lineup
 
     @property
-    def matches(self) -> int:
+    def slots(self) -> int:
         """Slots."""
-        return self._matches
+        return self._slots
 
     @property
     def rows(self) -> int:
         """``R``: slots times seats."""
-        return self._matches * self._spec.seats
+        return self._slots * self._spec.seats
 
     @property
     def groups(self) -> int:
@@ -229,27 +231,27 @@ class ProcessPool:
     @property
     def worker_pids(self) -> list[int]:
         """Process ids of the workers that play now."""
-        return self._crew.pids
+        return self._workers.pids
 
     def group_rows(self, group: int) -> slice:
         """The contiguous rows of a group."""
         return self._groups[group].rows
 
     def group_finished(self, group: int) -> bool:
-        """Whether the group has played its part of the schedule and all of it has been received."""
+        """Whether the group has played its matches and all of them have been received."""
         g = self._groups[group]
-        idle = bool((self._cells.match[g.slots.start : g.slots.stop] == IDLE).all())
+        idle = bool((self._control.match[g.slots.start : g.slots.stop] == IDLE).all())
         return g.slab is not None and not g.playing and g.given and idle
 
     @property
     def finished(self) -> bool:
-        """Whether the whole schedule is played and received."""
+        """Whether the ``num_matches`` matches are played and received."""
         return all(self.group_finished(g.number) for g in self._groups)
 
     def slab(self, steps: int) -> Slab:
         """Memory of ``steps`` steps that every worker can write into."""
         made = shared_slab(self._spec, steps, self.rows)
-        self._crew.slabs.append(made)
+        self._workers.slabs.append(made)
         return made[0]
 
     # ---- play ------------------------------------------------------------------------------------
@@ -262,7 +264,7 @@ class ProcessPool:
             raise ValueError("attach: workers cannot write into this slab; make it with pool.slab(steps)")
         if g.playing:
             raise ValueError(f"attach: group {group} is playing; receive it first")
-        self._crew.give(number)
+        self._workers.give(number)
         before = g.slab
         g.slab = slab
         if before is None:
@@ -271,7 +273,7 @@ class ProcessPool:
         if before is not slab or g.t != 0:
             for name, array in before.obs.items():
                 slab.obs[name][0, g.rows] = array[g.t, g.rows]
-            for name in ("mask", "active", "first", "policy"):
+            for name in ("mask", "active", "is_first", "policy"):
                 getattr(slab, name)[0, g.rows] = getattr(before, name)[g.t, g.rows]
         g.t = 0
 
@@ -282,26 +284,26 @@ class ProcessPool:
             raise ValueError(f"send: receive group {group} first")
         if g.t >= g.slab.steps:
             raise ValueError(f"send: the slab of group {group} is full; attach one")
-        if self._tapes is not None:
-            self._tapes.sent(g.slab, g.t, g.slots)
+        if self._recorders is not None:
+            self._recorders.sent(g.slab, g.t, g.slots)
         self._order(g, self._number(g.slab), g.t)
 
     def _number(self, slab: Slab) -> int:
         """Of a slab of this pool; -1 for any other."""
-        return next((i for i, (known, _) in enumerate(self._crew.slabs) if known is slab), -1)
+        return next((i for i, (known, _) in enumerate(self._workers.slabs) if known is slab), -1)
 
     def _order(self, g: _Group, slab: int, before: int) -> None:
         self._command += 1
         g.sent = self._command
         g.playing, g.given = True, False
         g.t = before + 1
-        for number in range(len(self._crew)):
-            cell = self._cells.command[number, g.number]
+        for number in range(len(self._workers)):
+            cell = self._control.command[number, g.number]
             lost = (number, g.number) in self._lost
             self._lost.discard((number, g.number))
             cell[SLAB], cell[BEFORE], cell[KIND] = slab, before, PLAY_AFTER_LOSS if lost else PLAY
             cell[NUMBER] = g.sent  # last: from here on the worker may read the cell
-            self._crew.ring(number)
+            self._workers.notify(number)
 
     def recv(self, group: int | None = None) -> StepBatch:
         """Waits for ``group``, or for the first of those that play. Releases the GIL.
@@ -315,7 +317,7 @@ class ProcessPool:
         if g.slab is None:
             raise ValueError(f"recv: attach a slab to group {g.number} first")
         if g.playing:
-            if self._crew:
+            if self._workers:
                 self._wait(g)
             else:
                 self._serial[g.number].play(g.slab, g.t - 1, False)
@@ -325,20 +327,20 @@ class ProcessPool:
 
     def _batch(self, g: _Group) -> StepBatch:
         assert g.slab is not None
-        slab, rows, cells = g.slab, g.rows, self._cells
-        if self._tapes is not None and not g.given:
-            self._tapes.received(slab, g.t, g.slots)
-        ended = np.flatnonzero(cells.ended[g.slots.start : g.slots.stop])
+        slab, rows, control = g.slab, g.rows, self._control
+        if self._recorders is not None and not g.given:
+            self._recorders.received(slab, g.t, g.slots)
+        ended = np.flatnonzero(control.ended[g.slots.start : g.slots.stop])
         results: list[MatchResult] = []
         final_rows = _NO_ROWS
-        final_obs = {name: a[:0] for name, a in cells.final.items()}
+        final_obs = {name: a[:0] for name, a in control.final.items()}
         if len(ended):
             if not g.given:
                 results = self._results(ended + g.slots.start)
             if g.t > 0:
                 over = slab.terminated[g.t - 1, rows] | slab.truncated[g.t - 1, rows]
                 final_rows = g.all_rows[over != 0]
-                final_obs = {name: a[final_rows] for name, a in cells.final.items()}
+                final_obs = {name: a[final_rows] for name, a in control.final.items()}
         g.given = True
         active = slab.active[g.t, rows]
         if len(self._policies) == 1 and bool(active.all()):
@@ -362,16 +364,16 @@ class ProcessPool:
         )
 
     def _results(self, slots: Longs) -> list[MatchResult]:
-        cells = self._cells
+        control = self._control
         columns = (
-            cells.last_match,
-            cells.last_ticks,
-            cells.last_decisions,
-            cells.last_outcome,
-            cells.last_returns,
-            cells.last_policy,
-            cells.last_truncated,
-            cells.failed,
+            control.last_match,
+            control.last_ticks,
+            control.last_decisions,
+            control.last_outcome,
+            control.last_returns,
+            control.last_policy,
+            control.last_truncated,
+            control.failed,
         )
         rows = zip(slots.tolist(), *(c[slots].tolist() for c in columns), strict=True)
         return [
@@ -386,8 +388,8 @@ class ProcessPool:
                 players=_players(tuple(policy)),
                 plan_of_seat=self._plans_of[slot % self._spec.seats],
                 truncated=bool(truncated),
-                error=cells.error[slot].decode(errors="replace") if failed else "",
-                replay=self._tapes.take(match) if self._tapes is not None else b"",
+                error=control.error[slot].decode(errors="replace") if failed else "",
+                replay=self._recorders.take(match) if self._recorders is not None else b"",
             )
             for slot, match, ticks, decisions, outcome, returns, policy, truncated, failed in rows
         ]
@@ -395,67 +397,67 @@ class ProcessPool:
     # ---- waiting, and what can go wrong then ---------------------------------------------------------
 
     def _ready(self, g: _Group) -> bool:
-        return bool((self._cells.done[: len(self._crew), g.number] >= g.sent).all())
+        return bool((self._control.done[: len(self._workers), g.number] >= g.sent).all())
 
     def _first_ready(self) -> _Group:
         playing = [g for g in self._groups if g.playing]
         if not playing:
             raise ValueError("recv: no group is playing; attach or send one first")
         playing.sort(key=lambda g: g.sent)
-        if not self._crew:
+        if not self._workers:
             return playing[0]
-        bells = [g.bell for g in playing]
-        poll = self._crew.poll(bells)
+        doorbells = [g.doorbell for g in playing]
+        poll = self._workers.poll(doorbells)
         while True:
             for g in playing:
                 if self._ready(g):
                     return g
-            self._sleep(poll, bells)
+            self._sleep(poll, doorbells)
 
     def _wait(self, g: _Group) -> None:
         if self._ready(g):
-            g.bell.silence()
+            g.doorbell.clear()
         else:
             if g.poll is None:
-                g.poll = self._crew.poll([g.bell])
+                g.poll = self._workers.poll([g.doorbell])
             poll = g.poll
             while not self._ready(g):
-                self._sleep(poll, [g.bell])
+                self._sleep(poll, [g.doorbell])
         if self._fallen:
-            played = {n for n in self._fallen if self._cells.command[n, g.number, KIND] == PLAY}
+            played = {n for n in self._fallen if self._control.command[n, g.number, KIND] == PLAY}
             for number in played:
-                self._crew.worked(number)
+                self._workers.worked(number)
             self._fallen -= played
 
-    def _sleep(self, poll: select.poll, bells: Sequence[Bell]) -> None:
+    def _sleep(self, poll: select.poll, doorbells: Sequence[Doorbell]) -> None:
         """Until something happens; replaces workers that died, and those that have hung for too long."""
-        for number, why in self._crew.news(poll, bells).items():
-            slot = int(self._cells.beat[number, SLOT])
-            culprit = self._culprit(slot)
-            self._crew.bury(number, culprit + why, poll)
-            self._lose(number, slot, culprit, why)
-            self._crew.replace(number, poll)
+        for number, why in self._workers.wait(poll, doorbells).items():
+            slot = int(self._control.heartbeat[number, SLOT])
+            stepped = self._stepped_match(slot)
+            self._workers.kill(number, stepped + why, poll)
+            self._lose(number, slot, stepped, why)
+            self._workers.restart(number, poll)
 
-    def _lose(self, number: int, slot: int, culprit: str, why: str) -> None:
+    def _lose(self, number: int, slot: int, stepped: str, why: str) -> None:
         """Ends the matches that a dead worker played; the one in ``slot`` was being stepped."""
         self._fallen.add(number)
         for g in self._groups:
-            for lost in share(g.slots.start, g.slots.stop, len(self._crew), number):
+            for lost in share(g.slots.start, g.slots.stop, len(self._workers), number):
                 mine = lost == slot or slot < 0
-                text = why if mine else f"lost with another match of its worker: {culprit}{why}"
-                self._cells.loss[lost] = text.encode()[:MAX_ERROR]
-            if g.playing and self._cells.done[number, g.number] < g.sent:
-                self._cells.command[number, g.number, KIND] = PLAY_AFTER_LOSS
+                text = why if mine else f"lost with another match of its worker: {stepped}{why}"
+                self._control.loss[lost] = text.encode()[:MAX_ERROR]
+            if g.playing and self._control.done[number, g.number] < g.sent:
+                self._control.command[number, g.number, KIND] = PLAY_AFTER_LOSS
             elif g.slab is not None:
                 self._lost.add((number, g.number))
             g.poll = None
-        self._cells.beat[number, SLOT] = -1
+        self._control.heartbeat[number, SLOT] = -1
 
-    def _culprit(self, slot: int) -> str:
+    def _stepped_match(self, slot: int) -> str:
         if slot < 0:
             return ""
-        match = int(self._cells.match[slot])
-        tick = int(self._cells.tick[slot])
+        match = int(self._control.match[slot])
+        tick = int(self._control.tick[slot])
         return f"slot {slot}, match {match}, seed {match_seed(self._seed, match)}, tick {tick}: "
 
     # ---- settings and state ----------------------------------------------------------------------
@@ -470,7 +472,7 @@ class ProcessPool:
         count = len(self._lineup.plans[plan].controllers)
         if len(weights) != count or not sum(weights) > 0 or min(weights) < 0:
             raise ValueError(f"set_mixture: {weights}, expected {count} numbers >= 0 that do not sum to 0")
-        self._cells.mixture[plan, :count] = weights
+        self._control.mixture[plan, :count] = weights
 
     def random_actions(self, group: int, seed: int = 0) -> None:
         """Fills ``slab.actions[t]`` with uniformly random legal choices of every head."""
@@ -489,22 +491,22 @@ class ProcessPool:
     def slot_state(self, slot: int) -> bytes:
         """The way to the slot's present moment, for a search of it. Raises ``ValueError`` without
         ``states``."""
-        if self._tapes is None:
+        if self._recorders is None:
             raise ValueError("slot_state: the pool follows no matches; make it with states=True")
-        return self._tapes.state(slot)
+        return self._recorders.state(slot)
 
     def slot_tick(self, slot: int) -> int:
         """Steps since the slot's match began."""
-        return int(self._cells.tick[slot])
+        return int(self._control.tick[slot])
 
     def stats(self) -> PoolStats:
-        total = [int(x) for x in self._cells.counters.sum(axis=0)]
+        total = [int(x) for x in self._control.counters.sum(axis=0)]
         ticks, decisions, matches, errors, busy, wait = total
         return PoolStats(ticks, decisions, 0, matches, errors, busy, wait, self._recv_wait_ns)
 
     def snapshot(self) -> bytes:
         """How far every slot is. Python games cannot be stored: :meth:`restore` begins their next matches."""
-        taken = _Snapshot(self._game, self._seed, self._matches, self._cells.match.tolist())
+        taken = _Snapshot(self._game, self._seed, self._slots, self._control.match.tolist())
         return _SNAPSHOT + msgspec.json.encode(taken)
 
     def restore(self, data: bytes) -> None:
@@ -515,16 +517,16 @@ class ProcessPool:
             stored = msgspec.json.decode(data[len(_SNAPSHOT) :], type=_Snapshot)
         except msgspec.DecodeError as error:
             raise ValueError(f"snapshot: {error}") from None
-        if (stored.game, stored.seed, stored.slots) != (self._game, self._seed, self._matches):
+        if (stored.game, stored.seed, stored.slots) != (self._game, self._seed, self._slots):
             raise ValueError(f"snapshot: of {stored.game}, seed {stored.seed}, {stored.slots} slots")
-        if len(stored.matches) != self._matches or any(g.playing for g in self._groups):
+        if len(stored.matches) != self._slots or any(g.playing for g in self._groups):
             raise ValueError("snapshot: receive every group first")
         for g in self._groups:  # the next attach begins matches
             g.slab = None
-        if self._tapes is not None:
-            self._tapes.forget()
-        self._cells.match[...] = stored.matches
-        self._cells.resumed[0] = 1
+        if self._recorders is not None:
+            self._recorders.forget()
+        self._control.match[...] = stored.matches
+        self._control.resumed[0] = 1
 
     def close(self) -> None:
         """Ends the workers, matches in flight included. Idempotent."""
@@ -549,7 +551,7 @@ def _players(policies: tuple[int, ...]) -> tuple[str, ...]:
 
 def _control_segment(spec: GameSpec, lineup: Lineup, workers: int, groups: int, slots: int) -> Segment:
     sizes = Sizes()
-    Cells.allocate(sizes, spec, lineup, workers, groups, slots)
+    ControlBlock.allocate(sizes, spec, lineup, workers, groups, slots)
     return Segment(sizes.total)
 
 
@@ -572,12 +574,14 @@ def _check_lineup(spec: GameSpec, lineup: Lineup) -> None:
                 raise ValueError(f"plan {i}: {c}: every seat of a Python game is a policy's")
 
 
-def _close(crew: Crew, groups: Sequence[_Group], cells: Cells, control: Segment, owner: int) -> None:
+def _close(
+    workers: WorkerPool, groups: Sequence[_Group], control: ControlBlock, segment: Segment, owner: int
+) -> None:
     """Workers end by themselves when they are told; those that do not are killed."""
     if os.getpid() != owner:  # a fork of the parent: the workers are not its own
         return
-    cells.closing[0] = 1
-    crew.dismiss()
+    control.closing[0] = 1
+    workers.shutdown()
     for g in groups:
-        g.bell.close()
-    control.close()
+        g.doorbell.close()
+    segment.close()

@@ -9,7 +9,7 @@ Use, for a pool of G groups and slabs of T steps:
     batch = pool.recv(g)                                   # batch.t == 1; reward[0] etc. are written
     ...
     batch = pool.recv(g)                                   # batch.t == T: bootstrap observation; do not send
-    pool.attach(g, other_slab); batch = pool.recv(g)       # t == 0 again, the same moment in the new slab
+    pool.attach(g, other_slab); batch = pool.recv(g)       # t == 0 again, the same time step in the new slab
 
 *Grouped* order calls ``recv(g)`` in a fixed order and is bit-reproducible for any number of
 threads; two groups are double-buffered sampling. *Ready-first* order makes many small groups and
@@ -34,8 +34,8 @@ class Pool(Protocol):
     def lineup(self) -> Lineup: ...
 
     @property
-    def matches(self) -> int:
-        """Slots."""
+    def slots(self) -> int:
+        """Number of matches that run in parallel."""
         ...
 
     @property
@@ -62,7 +62,7 @@ class Pool(Protocol):
 
     @property
     def finished(self) -> bool:
-        """Whether the whole schedule is played and received."""
+        """Whether the ``num_matches`` matches are played and received."""
         ...
 
     def slab(self, steps: int) -> Slab:
@@ -70,7 +70,7 @@ class Pool(Protocol):
         ...
 
     def attach(self, group: int, slab: Slab) -> None:
-        """The group writes into ``slab`` from t = 0 on; its present moment is copied there."""
+        """The group writes into ``slab`` from t = 0 on; its present time step is copied there."""
         ...
 
     def recv(self, group: int | None = None) -> StepBatch:

@@ -1,7 +1,8 @@
-"""The tapes of a pool of Python games: what its matches are told and show, written down by the parent.
+"""Replay recorder of a pool of Python games: the parent records what its matches receive and return.
 
-Everything that a tape needs stands in slab and cells when a group is received and sent, so workers know
-nothing of it. It costs time for each slot that is followed; a pool that records nothing has no tapes.
+A recorder reads everything from the slab and the control block when a group is received and
+sent, so workers know nothing of it. It costs time for each slot that is followed; a pool that records
+nothing has no recorders.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 
 from ludus.flow import GameSpec, Lineup, Slab
-from ludus.games.match_record import Tape
+from ludus.games.match_record import MatchRecorder
 from ludus.native import core
-from ludus.pool.control_block import Cells, Floats
+from ludus.pool.control_block import ControlBlock, Floats
 
 
-class Tapes:
+class ReplayRecorder:
     """``record``: numbers of the matches whose replay is wanted. ``follow``: every match is followed, so
     that :meth:`state` knows where it stands."""
 
@@ -24,64 +25,66 @@ class Tapes:
         lineup: Lineup,
         params: Mapping[str, str],
         seed: int,
-        cells: Cells,
+        control: ControlBlock,
         record: Container[int],
         follow: bool,
     ) -> None:
-        self._spec, self._params, self._seed, self._cells = spec, params, seed, cells
+        self._spec, self._params, self._seed, self._control = spec, params, seed, control
         self._record, self._follow = record, follow
         self._names = {c.policy: c.name or f"policy:{c.policy}" for p in lineup.plans for c in p.controllers}
-        self._tapes: dict[int, Tape] = {}
+        self._recorders: dict[int, MatchRecorder] = {}
         self._replays: dict[int, bytes] = {}  # by match, until they are taken
 
     def received(self, slab: Slab, t: int, slots: range) -> None:
         """A group's moment at ``t`` was received for the first time."""
-        cells, seats = self._cells, self._spec.seats
+        control, seats = self._control, self._spec.seats
         for slot in slots:
-            tape = self._tapes.get(slot)
-            if tape is not None and t > 0:
+            recorder = self._recorders.get(slot)
+            if recorder is not None and t > 0:
                 rows = slice(slot * seats, (slot + 1) * seats)
                 rewards: Floats = slab.reward[t - 1, rows]
-                tape.earn(rewards)
-                if cells.ended[slot]:
-                    self._finish(slot, tape)
-                    tape = None
+                recorder.earn(rewards)
+                if control.ended[slot]:
+                    self._finish(slot, recorder)
+                    recorder = None
                 else:
-                    self._show(tape, slab, t, slot)
-            match = int(cells.match[slot])
-            if tape is None and match >= 0 and (self._follow or match in self._record):
-                tape = Tape(self._spec, self._seed, match, digest=match in self._record)
-                self._tapes[slot] = tape
-                self._show(tape, slab, t, slot)
+                    self._show(recorder, slab, t, slot)
+            match = int(control.match[slot])
+            if recorder is None and match >= 0 and (self._follow or match in self._record):
+                recorder = MatchRecorder(self._spec, self._seed, match, digest=match in self._record)
+                self._recorders[slot] = recorder
+                self._show(recorder, slab, t, slot)
 
-    def _show(self, tape: Tape, slab: Slab, t: int, slot: int) -> None:
+    def _show(self, recorder: MatchRecorder, slab: Slab, t: int, slot: int) -> None:
         first = slot * self._spec.seats
         rows = [first + s for s in range(self._spec.seats) if slab.active[t, first + s]]
-        tape.moment((row - first, [o[t, row] for o in slab.obs.values()], slab.mask[t, row]) for row in rows)
+        recorder.moment(
+            (row - first, [o[t, row] for o in slab.obs.values()], slab.mask[t, row]) for row in rows
+        )
 
-    def _finish(self, slot: int, tape: Tape) -> None:
-        cells = self._cells
-        del self._tapes[slot]
-        if cells.failed[slot] or tape.match not in self._record:
+    def _finish(self, slot: int, recorder: MatchRecorder) -> None:
+        control = self._control
+        del self._recorders[slot]
+        if control.failed[slot] or recorder.match not in self._record:
             return
-        tape.end()
-        self._replays[tape.match] = tape.encode(
+        recorder.end()
+        self._replays[recorder.match] = recorder.encode(
             self._params,
-            [self._names[p] for p in cells.last_policy[slot].tolist()],
-            not cells.last_truncated[slot],
-            cells.last_outcome[slot].tolist(),
+            [self._names[p] for p in control.last_policy[slot].tolist()],
+            not control.last_truncated[slot],
+            control.last_outcome[slot].tolist(),
         )
 
     def sent(self, slab: Slab, t: int, slots: range) -> None:
         """A group's decisions at ``t`` are about to be played."""
         seats = self._spec.seats
         for slot in slots:
-            tape = self._tapes.get(slot)
-            if tape is None:
+            recorder = self._recorders.get(slot)
+            if recorder is None:
                 continue
             for row in range(slot * seats, (slot + 1) * seats):
                 if slab.active[t, row]:
-                    tape.decide(row - slot * seats, slab.actions[t, row].tolist())
+                    recorder.decide(row - slot * seats, slab.actions[t, row].tolist())
 
     def take(self, match: int) -> bytes:
         """The replay of a match that ended; empty if it has none."""
@@ -89,11 +92,11 @@ class Tapes:
 
     def state(self, slot: int) -> bytes:
         """Where the slot's match stands: the way to it, for a search."""
-        tape = self._tapes.get(slot)
-        if tape is None or not self._follow:
+        recorder = self._recorders.get(slot)
+        if recorder is None or not self._follow:
             raise ValueError(f"slot {slot}: the pool does not follow this match; make it with states=True")
-        return core.hosted_state(self._seed, tape.match, tape.actions)
+        return core.hosted_state(self._seed, recorder.match, recorder.actions)
 
     def forget(self) -> None:
         """The matches under way go on elsewhere."""
-        self._tapes.clear()
+        self._recorders.clear()

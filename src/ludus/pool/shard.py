@@ -1,4 +1,4 @@
-"""The slots of one group that one worker plays, and what it writes about them into slab and cells.
+"""The slots of one group that one worker plays, and what it writes into slab and control block.
 
 The same code runs in a worker process and, without workers, inside the caller's ``recv``. What a row is
 told is what the native pool tells (``cpp/pool/match.hpp``): rewards count from its first decision in a
@@ -29,7 +29,7 @@ from ludus.pool.control_block import (
     TICKS,
     UNBEGUN,
     Bytes,
-    Cells,
+    ControlBlock,
     Floats,
     Longs,
 )
@@ -48,7 +48,7 @@ class Plan:
     lineup: Lineup
     seed: int
     slots: int  # of the whole pool
-    schedule: int | None
+    num_matches: int | None
     truncate_ticks: int
     alone: bool = False  # no match may depend on those beside it: nothing is stepped by one call
 
@@ -63,13 +63,13 @@ class Plan:
 class Shard:
     """State that single matches and vectorised ones have in common."""
 
-    def __init__(self, plan: Plan, cells: Cells, slots: range, worker: int) -> None:
-        self.plan, self.cells, self.slots = plan, cells, slots
+    def __init__(self, plan: Plan, control: ControlBlock, slots: range, worker: int) -> None:
+        self.plan, self.control, self.slots = plan, control, slots
         self.seats = plan.spec.seats
         self.span = slice(slots.start, slots.stop)
         self.rows = slice(slots.start * self.seats, slots.stop * self.seats)
-        self.counters = cells.counters[worker]
-        self.beat = cells.beat[worker]
+        self.counters = control.counters[worker]
+        self.heartbeat = control.heartbeat[worker]
         policies = {c.policy for p in plan.lineup.plans for c in p.controllers}
         self.controllers, self.only = len(policies), min(policies)
         self.floats = [t.name for t in plan.spec.observation if t.dtype == "f32"]
@@ -77,12 +77,12 @@ class Shard:
     def play(self, slab: Slab, before: int, lost: bool) -> None:
         """From the decisions at ``before`` (-1: from nothing) to the moment after it.
 
-        ``lost``: whoever played these slots is gone; their matches end with the error in the cells.
+        ``lost``: whoever played these slots is gone; their matches end with the error in the control block.
         """
-        self.beat[PLAYS] += 1
-        self.cells.ended[self.span] = 0
+        self.heartbeat[PLAYS] += 1
+        self.control.ended[self.span] = 0
         self._play(slab, before, lost)
-        self.beat[SLOT] = -1
+        self.heartbeat[SLOT] = -1
 
     def _clear(self, slab: Slab, before: int) -> None:
         """Nothing has happened between ``before`` and the next moment yet."""
@@ -97,32 +97,32 @@ class Shard:
         raise NotImplementedError
 
     def _next_match(self, slot: int, first: bool) -> bool:
-        """Moves a slot on to its next match; False when the schedule has none for it."""
+        """Moves a slot on to its next match; False when none is left for it."""
         return bool(self._next_matches(np.array([slot]), first)[0])
 
     def _next_matches(self, slots: Longs, first: bool = False) -> Bools:
-        """Moves ``slots: [n]`` on to their next matches; False where the schedule has none."""
-        cells, plan = self.cells, self.plan
-        match = cells.match[slots]
+        """Moves ``slots: [n]`` on to their next matches; False where none is left."""
+        control, plan = self.control, self.plan
+        match = control.match[slots]
         if first:
-            begin = match + plan.slots if cells.resumed[0] else slots
+            begin = match + plan.slots if control.resumed[0] else slots
             match = np.where(match == IDLE, IDLE, np.where(match == UNBEGUN, slots, begin))
         else:
             match = match + plan.slots
         there = match >= 0
-        if plan.schedule is not None:
-            there &= match < plan.schedule
-        cells.match[slots] = np.where(there, match, IDLE)
-        cells.tick[slots] = 0
-        cells.decisions[slots] = 0
-        cells.returns[slots] = 0.0
-        cells.decided[slots] = 0
+        if plan.num_matches is not None:
+            there &= match < plan.num_matches
+        control.match[slots] = np.where(there, match, IDLE)
+        control.tick[slots] = 0
+        control.decisions[slots] = 0
+        control.returns[slots] = 0.0
+        control.decided[slots] = 0
         if self.controllers == 1:
-            cells.policy[slots] = self.only
+            control.policy[slots] = self.only
             return there
         for slot in slots[there].tolist():
             for seat in range(self.seats):
-                cells.policy[slot, seat] = self._draw(int(cells.match[slot]), plan.plan_of(slot, seat))
+                control.policy[slot, seat] = self._draw(int(control.match[slot]), plan.plan_of(slot, seat))
         return there
 
     def _draw(self, match: int, plan: int) -> int:
@@ -130,7 +130,7 @@ class Shard:
         controllers = self.plan.lineup.plans[plan].controllers
         if len(controllers) == 1:
             return controllers[0].policy
-        weights = self.cells.mixture[plan, : len(controllers)]
+        weights = self.control.mixture[plan, : len(controllers)]
         teams = self.plan.spec.teams
         stream = teams.index(teams[plan]) if teams else plan  # a team draws as one
         point = mix(self.plan.seed, _CONTROLLER, match, stream) / 2.0**64 * float(weights.sum())
@@ -138,43 +138,43 @@ class Shard:
         return controllers[min(index, len(controllers) - 1)].policy
 
     def _record(self, slot: int, truncated: bool, error: str) -> None:
-        """The match of a slot is over: its result goes to the cells. Outcomes are the caller's."""
+        """The match of a slot is over: its result goes to the control block. Outcomes are the caller's."""
         self._record_many(np.array([slot]), np.array([truncated]))
         if error:
-            self._blame(slot, error)
+            self._record_error(slot, error)
 
     def _record_many(self, slots: Longs, truncated: Bools) -> None:
         """:meth:`_record` of ``slots: [n]`` without errors."""
-        cells = self.cells
-        cells.ended[slots] = 1
-        cells.last_match[slots] = cells.match[slots]
-        cells.last_ticks[slots] = cells.tick[slots]
-        cells.last_decisions[slots] = cells.decisions[slots]
-        cells.last_truncated[slots] = truncated
-        cells.last_returns[slots] = cells.returns[slots]
-        cells.last_outcome[slots] = 0.0
-        cells.last_policy[slots] = cells.policy[slots]
-        cells.failed[slots] = 0
+        control = self.control
+        control.ended[slots] = 1
+        control.last_match[slots] = control.match[slots]
+        control.last_ticks[slots] = control.tick[slots]
+        control.last_decisions[slots] = control.decisions[slots]
+        control.last_truncated[slots] = truncated
+        control.last_returns[slots] = control.returns[slots]
+        control.last_outcome[slots] = 0.0
+        control.last_policy[slots] = control.policy[slots]
+        control.failed[slots] = 0
         self.counters[MATCHES] += len(slots)
 
-    def _blame(self, slot: int, error: str) -> None:
+    def _record_error(self, slot: int, error: str) -> None:
         """What was wrong with the match that was recorded last."""
-        self.cells.failed[slot] = 1
-        self.cells.error[slot] = error.encode()[:MAX_ERROR]
+        self.control.failed[slot] = 1
+        self.control.error[slot] = error.encode()[:MAX_ERROR]
         self.counters[ERRORS] += 1
 
     def _lost_text(self, slot: int) -> str:
         """What the parent wrote about the loss of this slot's match."""
-        return self.cells.loss[slot].decode(errors="replace") or "the worker died"
+        return self.control.loss[slot].decode(errors="replace") or "the worker died"
 
 
 class Slots(Shard):
     """A game object a slot, any number of seats."""
 
     def __init__(
-        self, plan: Plan, cells: Cells, slots: range, worker: int, make: Callable[[], PythonGame]
+        self, plan: Plan, control: ControlBlock, slots: range, worker: int, make: Callable[[], PythonGame]
     ) -> None:
-        super().__init__(plan, cells, slots, worker)
+        super().__init__(plan, control, slots, worker)
         self.games = [make() for _ in slots]
         self.legal: list[Callable[[int, Array], None] | None] = [
             getattr(g, "legal", None) for g in self.games
@@ -189,17 +189,17 @@ class Slots(Shard):
                     closing()
 
     def _play(self, slab: Slab, before: int, lost: bool) -> None:
-        now, count, seats, cells = before + 1, len(self.slots), self.seats, self.cells
+        now, count, seats, control = before + 1, len(self.slots), self.seats, self.control
         names = list(slab.obs)
         views = {n: slab.obs[n][now, self.rows].reshape(count, seats, *slab.obs[n].shape[2:]) for n in names}
         masks = slab.mask[now, self.rows].reshape(count, seats, -1)
         slab.active[now, self.rows] = 0
-        slab.first[now, self.rows] = 0
+        slab.is_first[now, self.rows] = 0
         slab.policy[now, self.rows] = -1
         show = _Show(slab, now, views, masks)
         if before < 0:
             for i, slot in enumerate(self.slots):
-                begun = lost and cells.match[slot] >= 0  # and took its worker along
+                begun = lost and control.match[slot] >= 0  # and took its worker along
                 if begun:
                     self._record(slot, True, self._lost_text(slot))
                 self._begin(i, not begun, show)
@@ -207,7 +207,7 @@ class Slots(Shard):
         self._clear(slab, before)
         over: list[tuple[int, bool]] = []
         errors: dict[int, str] = {}
-        playing = [i for i in range(count) if cells.match[self.slots[i]] >= 0]
+        playing = [i for i in range(count) if control.match[self.slots[i]] >= 0]
         if lost:
             errors = {i: self._lost_text(self.slots[i]) for i in playing}
         else:
@@ -232,13 +232,13 @@ class Slots(Shard):
         show: _Show,
     ) -> None:
         """Every match of ``playing`` moves on by its decisions."""
-        count, cells, beat, games = len(self.slots), self.cells, self.beat, self.games
+        count, control, heartbeat, games = len(self.slots), self.control, self.heartbeat, self.games
         actions = slab.actions[before, self.rows].reshape(count, self.seats, -1)
         earned = np.zeros((count, self.seats), np.float32)
-        decided = cells.decided[self.span].copy()
+        decided = control.decided[self.span].copy()
         first, cut = self.slots.start, self.plan.truncate_ticks
         for i in playing:
-            beat[SLOT] = first + i
+            heartbeat[SLOT] = first + i
             game = games[i]
             field = "step"
             try:
@@ -258,7 +258,7 @@ class Slots(Shard):
         self.counters[TICKS] += len(playing)
         if cut:
             done = {i for i, _ in over}
-            late = np.flatnonzero(inside & (cells.tick[self.span] >= cut)).tolist()
+            late = np.flatnonzero(inside & (control.tick[self.span] >= cut)).tolist()
             over += [(i, True) for i in late if i not in done and i not in errors]
         self._check_finite(playing, errors, show)
 
@@ -272,13 +272,13 @@ class Slots(Shard):
         errors: dict[int, str],
     ) -> None:
         """Rewards of the step, for rows that had decided by then; ticks of every match that was stepped."""
-        cells, span = self.cells, self.span
+        control, span = self.control, self.span
         if not np.isfinite(earned).all():
             for i in np.flatnonzero(~np.isfinite(earned).all(axis=1)).tolist():
                 errors.setdefault(i, f"rewards: {earned[i].tolist()}, expected finite numbers")
                 earned[i] = 0.0
-        cells.tick[span] += inside
-        cells.returns[span] += earned
+        control.tick[span] += inside
+        control.returns[span] += earned
         slab.reward[before, self.rows] = (earned * decided).reshape(-1)
 
     def _check_finite(self, playing: Sequence[int], errors: dict[int, str], show: _Show) -> None:
@@ -295,7 +295,7 @@ class Slots(Shard):
 
     def _show(self, i: int, show: _Show) -> None:
         """The moment as every seat that must act sees it."""
-        slot, cells, game, legal = self.slots[i], self.cells, self.games[i], self.legal[i]
+        slot, control, game, legal = self.slots[i], self.control, self.games[i], self.legal[i]
         slab, now = show.slab, show.now
         row = slot * self.seats
         for seat in game.to_act():
@@ -308,18 +308,18 @@ class Slots(Shard):
                 show.masks[i, seat] = 1
             at = row + seat
             slab.active[now, at] = 1
-            slab.policy[now, at] = cells.policy[slot, seat]
-            if not cells.decided[slot, seat]:
-                slab.first[now, at] = 1
-                cells.decided[slot, seat] = 1
-            cells.decisions[slot] += 1
+            slab.policy[now, at] = control.policy[slot, seat]
+            if not control.decided[slot, seat]:
+                slab.is_first[now, at] = 1
+                control.decided[slot, seat] = 1
+            control.decisions[slot] += 1
             self.counters[DECISIONS] += 1
 
     def _hide(self, i: int, show: _Show) -> None:
         row = self.slots[i] * self.seats
         at = slice(row, row + self.seats)
         show.slab.active[show.now, at] = 0
-        show.slab.first[show.now, at] = 0
+        show.slab.is_first[show.now, at] = 0
         show.slab.policy[show.now, at] = -1
 
     def _withdraw(self, i: int, show: _Show) -> None:
@@ -327,19 +327,19 @@ class Slots(Shard):
         slot = self.slots[i]
         at = slice(slot * self.seats, (slot + 1) * self.seats)
         asked = int(np.count_nonzero(show.slab.active[show.now, at]))
-        self.cells.decisions[slot] -= asked
+        self.control.decisions[slot] -= asked
         self.counters[DECISIONS] -= asked
-        self.cells.decided[slot] &= 1 - show.slab.first[show.now, at]
+        self.control.decided[slot] &= 1 - show.slab.is_first[show.now, at]
         self._hide(i, show)
 
     def _begin(self, i: int, first: bool, show: _Show) -> None:
-        """The next match of a slot, if the schedule has one. A failure shows in the next step's results."""
+        """The next match of a slot, if one is left. A failure shows in the next step's results."""
         slot = self.slots[i]
-        self.beat[SLOT] = slot
+        self.heartbeat[SLOT] = slot
         if not self._next_match(slot, first):
             return
         try:
-            self.games[i].reset(match_seed(self.plan.seed, int(self.cells.match[slot])))
+            self.games[i].reset(match_seed(self.plan.seed, int(self.control.match[slot])))
             self._show(i, show)
             for name in self.floats:
                 if not np.isfinite(show.views[name][i]).all():
@@ -351,15 +351,15 @@ class Slots(Shard):
 
     def _finish(self, i: int, truncated: bool, error: str, slab: Slab, before: int, show: _Show) -> None:
         """The match is over: its rows are marked and keep their last observation; the next one begins."""
-        slot, cells, game = self.slots[i], self.cells, self.games[i]
+        slot, control, game = self.slots[i], self.control, self.games[i]
         row = slot * self.seats
         self._withdraw(i, show)
         for seat in range(self.seats):
-            if not cells.decided[slot, seat]:
+            if not control.decided[slot, seat]:
                 continue
             at = row + seat
             (slab.truncated if truncated else slab.terminated)[before, at] = 1
-            out = {n: f[at] for n, f in cells.final.items()}
+            out = {n: f[at] for n, f in control.final.items()}
             try:
                 if error:
                     raise RuntimeError(error)
@@ -370,10 +370,10 @@ class Slots(Shard):
         self._record(slot, truncated, error)
         if not error:
             try:
-                game.outcome(cells.last_outcome[slot])
+                game.outcome(control.last_outcome[slot])
             except Exception as e:
-                cells.last_outcome[slot] = 0.0
-                self._blame(slot, f"outcome: {type(e).__name__}: {e}")
+                control.last_outcome[slot] = 0.0
+                self._record_error(slot, f"outcome: {type(e).__name__}: {e}")
         self._begin(i, False, show)
 
 
@@ -398,9 +398,9 @@ class Vector(Shard):
     """
 
     def __init__(
-        self, plan: Plan, cells: Cells, slots: range, worker: int, make: Callable[[], VectorGame]
+        self, plan: Plan, control: ControlBlock, slots: range, worker: int, make: Callable[[], VectorGame]
     ) -> None:
-        super().__init__(plan, cells, slots, worker)
+        super().__init__(plan, control, slots, worker)
         self.make = make
         self.game = make()
         self.done = np.zeros(len(slots), np.bool_)  # ended in the last step
@@ -413,14 +413,14 @@ class Vector(Shard):
             self.game.close()
 
     def _play(self, slab: Slab, before: int, lost: bool) -> None:
-        cells, span, now, rows = self.cells, self.span, before + 1, self.rows
-        self.beat[SLOT] = self.slots.start
+        control, span, now, rows = self.control, self.span, before + 1, self.rows
+        self.heartbeat[SLOT] = self.slots.start
         if before < 0:
             self._next_matches(np.arange(self.slots.start, self.slots.stop), True)
             self._restart(slab, now)
             return
         if lost:
-            self._fail(slab, before, cells.match[span] >= 0, "")
+            self._fail(slab, before, control.match[span] >= 0, "")
             return
         try:
             reward, terminated, truncated = self.game.step(slab.actions[before, rows])
@@ -434,8 +434,8 @@ class Vector(Shard):
             terminated, truncated = terminated & self.acting, truncated & self.acting
             reward = np.where(self.acting, reward, np.float32(0.0))
         ended = terminated | truncated
-        cells.tick[span] += self.acting
-        cells.returns[span, 0] += reward
+        control.tick[span] += self.acting
+        control.returns[span, 0] += reward
         slab.reward[before, rows] = reward
         slab.terminated[before, rows] = terminated
         slab.truncated[before, rows] = truncated > terminated
@@ -447,25 +447,25 @@ class Vector(Shard):
         elif not self.idle:
             active = np.ones(len(self.slots), np.bool_)
         else:
-            active = np.array(cells.match[span] >= 0)
+            active = np.array(control.match[span] >= 0)
         if self.idle:
-            playing = cells.match[span] >= 0
+            playing = control.match[span] >= 0
             active, fresh = active & playing, fresh & playing
         self._activate(slab, now, active, fresh)
 
     def _activate(self, slab: Slab, now: int, active: Bools, first: Bools) -> None:
         """Which rows decide at ``now``. Everything is legal, always."""
-        cells, span, rows = self.cells, self.span, self.rows
+        control, span, rows = self.control, self.span, self.rows
         if self.opened is not slab:
             slab.mask[:, rows] = 1
             self.opened = slab
         slab.active[now, rows] = active
-        slab.first[now, rows] = first
+        slab.is_first[now, rows] = first
         if self.controllers == 1 and self.only == 0:
             slab.policy[now, rows] = active - _ONE
         else:
-            slab.policy[now, rows] = np.where(active, cells.policy[span, 0], np.int16(-1))
-        cells.decisions[span] += active
+            slab.policy[now, rows] = np.where(active, control.policy[span, 0], np.int16(-1))
+        control.decisions[span] += active
         self.acting = active
         self.counters[DECISIONS] += int(np.count_nonzero(active))
 
@@ -479,18 +479,18 @@ class Vector(Shard):
 
     def _finish(self, slab: Slab, now: int, ended: Longs, terminated: Bools) -> None:
         slots = ended + self.slots.start
-        for n, f in self.cells.final.items():
+        for n, f in self.control.final.items():
             f[slots] = slab.obs[n][now, slots]
         self._record_many(slots, ~terminated[ended])
         self.idle = not self._next_matches(slots).all() or self.idle
 
     def _fail(self, slab: Slab, before: int, acted: Bools, text: str) -> None:
         """Every match of the shard ends with it: the library cannot begin just one anew."""
-        cells = self.cells
+        control = self.control
         self._clear(slab, before)
         for i in np.flatnonzero(acted).tolist():
             slot = self.slots[i]
-            for n, f in cells.final.items():
+            for n, f in control.final.items():
                 f[slot] = slab.obs[n][before, slot]
             slab.truncated[before, slot] = 1
             self._record(slot, True, text or self._lost_text(slot))
@@ -502,7 +502,7 @@ class Vector(Shard):
 
     def _restart(self, slab: Slab, now: int) -> None:
         """All matches begin. What is drawn depends on the slots of the shard and on how far they are."""
-        match = self.cells.match[self.span]
+        match = self.control.match[self.span]
         playing = match >= 0
         self.idle = not playing.all()
         self.game.reset(match_seed(self.plan.seed, int(match.max())))
@@ -511,12 +511,12 @@ class Vector(Shard):
         self._activate(slab, now, playing, playing)
 
 
-def make_shard(maker: GameMaker, plan: Plan, cells: Cells, slots: range, worker: int) -> Shard:
+def make_shard(maker: GameMaker, plan: Plan, control: ControlBlock, slots: range, worker: int) -> Shard:
     """Vectorised where the game can be, else an object a slot."""
     from ludus.pool.single_agent import Single
 
     if plan.spec.seats > 1:
-        return Slots(plan, cells, slots, worker, maker.make)
+        return Slots(plan, control, slots, worker, maker.make)
     if not plan.truncate_ticks and not plan.alone and len(slots) > 0:
         first = maker.make_vector(len(slots))
         if first is not None:
@@ -527,5 +527,5 @@ def make_shard(maker: GameMaker, plan: Plan, cells: Cells, slots: range, worker:
                 assert made is not None
                 return made
 
-            return Vector(plan, cells, slots, worker, make)
-    return Single(plan, cells, slots, worker, maker.make)
+            return Vector(plan, control, slots, worker, make)
+    return Single(plan, control, slots, worker, maker.make)

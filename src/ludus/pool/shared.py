@@ -1,7 +1,7 @@
-"""Memory and bells that several processes share, and that leave nothing behind.
+"""Memory and doorbells that several processes share, and that leave nothing behind.
 
 A :class:`Segment` has no name in any file system: it exists as long as some process holds it, so a
-killed program leaks nothing. A :class:`Bell` wakes a process that sleeps in ``poll``; what is meant is
+killed program leaks nothing. A :class:`Doorbell` wakes a process that sleeps in ``poll``; what is meant is
 always read from shared memory.
 """
 
@@ -85,8 +85,8 @@ def shared_slab(spec: GameSpec, steps: int, rows: int, descriptor: int | None = 
     return Slab(spec, steps, rows, segment.allocate), segment
 
 
-class Bell:
-    """Rings in another process. ``descriptors`` are what that process needs to have the same bell."""
+class Doorbell:
+    """Wakes another process (an eventfd). ``descriptors`` give that process the same one."""
 
     def __init__(self, descriptors: Sequence[int] | None = None) -> None:
         if descriptors is not None:
@@ -99,14 +99,14 @@ class Bell:
                 os.set_blocking(descriptor, False)
         self.wait_descriptor = self.descriptors[0]
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Nothing happens once it is closed."""
         if len(self.descriptors) == 1:
             os.eventfd_write(self.descriptors[0], 1)
         elif self.descriptors:  # pragma: no cover - other systems
             os.write(self.descriptors[1], b"\0")
 
-    def silence(self) -> int:
+    def clear(self) -> int:
         """How often it has rung since the last call."""
         try:
             if len(self.descriptors) == 1:
@@ -116,7 +116,7 @@ class Bell:
             return 0
 
     def wait(self) -> None:
-        """Sleeps until it rings. A bell is waited for by one process, in this way or in a ``poll``."""
+        """Sleeps until it rings. A doorbell is waited for by one process, in this way or in a ``poll``."""
         os.set_blocking(self.wait_descriptor, True)
         if len(self.descriptors) == 1:
             os.eventfd_read(self.wait_descriptor)

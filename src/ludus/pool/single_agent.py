@@ -15,7 +15,7 @@ from ludus.flow import Slab
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games.python_game import PythonGame
-from ludus.pool.control_block import DECISIONS, SLOT, TICKS, Cells, Longs
+from ludus.pool.control_block import DECISIONS, SLOT, TICKS, ControlBlock, Longs
 from ludus.pool.shard import Bools, Plan, Shard
 
 SMALL = 4096  # bytes of a row's tensor that are copied rather than pointed to anew at every step
@@ -25,9 +25,9 @@ class Single(Shard):
     """``games[i]`` plays slot ``slots[i]``, which is row ``slots[i]`` too."""
 
     def __init__(
-        self, plan: Plan, cells: Cells, slots: range, worker: int, make: Callable[[], PythonGame]
+        self, plan: Plan, control: ControlBlock, slots: range, worker: int, make: Callable[[], PythonGame]
     ) -> None:
-        super().__init__(plan, cells, slots, worker)
+        super().__init__(plan, control, slots, worker)
         count = len(slots)
         self.games = [make() for _ in slots]
         self.legal: list[Callable[[int, Array], None] | None] = [
@@ -57,13 +57,13 @@ class Single(Shard):
                     closing()
 
     def _play(self, slab: Slab, before: int, lost: bool) -> None:
-        cells, span, now, first = self.cells, self.span, before + 1, self.slots.start
+        control, span, now, first = self.control, self.span, before + 1, self.slots.start
         for name in self.direct:
             for out, view in zip(self.outs, slab.obs[name][now, self.rows], strict=True):
                 out[name] = view
         errors: dict[int, str] = {}
         over: dict[int, bool] = {}
-        begun = cells.match[span] >= 0
+        begun = control.match[span] >= 0
         if before < 0:
             taken = np.flatnonzero(begun) if lost else np.zeros(0, np.int64)  # took their worker along
             for i in taken.tolist():
@@ -84,7 +84,7 @@ class Single(Shard):
                 self.broken = {}
                 self._step(slab, before, stepped, over, errors)
             fresh = self._finish(slab, before, over, errors)
-        shown = cells.match[span] >= 0
+        shown = control.match[span] >= 0
         for i in fresh.tolist():
             if shown[i]:
                 shown[i] = self._begin(i)
@@ -92,18 +92,18 @@ class Single(Shard):
             slab.obs[name][now, self.rows] = stage
         slab.mask[now, self.rows] = self.masks
         slab.active[now, self.rows] = shown
-        slab.policy[now, self.rows] = np.where(shown, cells.policy[span, 0], np.int16(-1))
-        slab.first[now, self.rows] = 0
-        slab.first[now, first + fresh] = shown[fresh]
-        cells.decisions[span] += shown
-        cells.decided[span, 0] = shown
+        slab.policy[now, self.rows] = np.where(shown, control.policy[span, 0], np.int16(-1))
+        slab.is_first[now, self.rows] = 0
+        slab.is_first[now, first + fresh] = shown[fresh]
+        control.decisions[span] += shown
+        control.decided[span, 0] = shown
         self.counters[DECISIONS] += int(np.count_nonzero(shown))
 
     def _step(
         self, slab: Slab, before: int, stepped: Bools, over: dict[int, bool], errors: dict[int, str]
     ) -> None:
         """The matches of ``stepped: [k]`` move on by their decisions; the rest stay."""
-        cells, span, beat, first = self.cells, self.span, self.beat, self.slots.start
+        control, span, heartbeat, first = self.control, self.span, self.heartbeat, self.slots.start
         games, earned_of, outs, legal, mask_of = (
             self.games,
             self.earned_of,
@@ -115,7 +115,7 @@ class Single(Shard):
         earned = self.earned
         earned[...] = 0.0
         for i in np.flatnonzero(stepped).tolist():
-            beat[SLOT] = first + i
+            heartbeat[SLOT] = first + i
             game = games[i]
             field = "step"
             try:
@@ -136,14 +136,14 @@ class Single(Shard):
             for i in np.flatnonzero(~np.isfinite(earned[:, 0])).tolist():
                 errors.setdefault(i, f"rewards: {earned[i].tolist()}, expected finite numbers")
                 earned[i] = 0.0
-        cells.tick[span] += stepped
-        cells.returns[span] += earned
+        control.tick[span] += stepped
+        control.returns[span] += earned
         slab.reward[before, self.rows] = earned[:, 0]
         self.counters[TICKS] += int(np.count_nonzero(stepped))
         self._check_finite(slab, before + 1, stepped, errors)
         cut = self.plan.truncate_ticks
         if cut:
-            late = stepped & (cells.tick[span] >= cut)
+            late = stepped & (control.tick[span] >= cut)
             over.update({i: True for i in np.flatnonzero(late).tolist() if i not in over})
 
     def _check_finite(self, slab: Slab, now: int, stepped: Bools, errors: dict[int, str]) -> None:
@@ -164,41 +164,41 @@ class Single(Shard):
         """Ends matches: rows are marked and keep their last observation. Gives those that begin anew."""
         if not over and not errors:
             return np.zeros(0, np.int64)
-        cells, first, now = self.cells, self.slots.start, before + 1
+        control, first, now = self.control, self.slots.start, before + 1
         for i in errors:
             over[i] = True
         ended = np.array(sorted(over), np.int64)
         slots = first + ended
         truncated = np.array([over[i] for i in ended.tolist()])
-        decided = cells.decided[slots, 0] != 0
+        decided = control.decided[slots, 0] != 0
         slab.truncated[before, slots] = truncated & decided
         slab.terminated[before, slots] = ~truncated & decided
-        for name, final in cells.final.items():
+        for name, final in control.final.items():
             final[slots] = self.staged[name][ended] if name in self.staged else slab.obs[name][now, slots]
         for i in errors:  # what the row saw before is the best that is known of a match that failed
-            for name, final in cells.final.items():
+            for name, final in control.final.items():
                 final[first + i] = slab.obs[name][before, first + i]
         self._record_many(slots, truncated)
         for i in ended.tolist():
             slot = first + i
             if i in errors:
-                self._blame(slot, errors[i])
+                self._record_error(slot, errors[i])
                 continue
             try:
-                self.games[i].outcome(cells.last_outcome[slot])
+                self.games[i].outcome(control.last_outcome[slot])
             except Exception as error:
-                cells.last_outcome[slot] = 0.0
-                self._blame(slot, f"outcome: {type(error).__name__}: {error}")
+                control.last_outcome[slot] = 0.0
+                self._record_error(slot, f"outcome: {type(error).__name__}: {error}")
         self._next_matches(slots)
         return ended
 
     def _begin(self, i: int) -> bool:
         """Resets a slot's game. False if that failed: the next step's results say so."""
         slot = self.slots[i]
-        self.beat[SLOT] = slot
+        self.heartbeat[SLOT] = slot
         game = self.games[i]
         try:
-            game.reset(match_seed(self.plan.seed, int(self.cells.match[slot])))
+            game.reset(match_seed(self.plan.seed, int(self.control.match[slot])))
             seats = list(game.to_act())
             if seats != [0]:
                 raise ValueError(f"to_act: seats {seats}, expected [0]")

@@ -1,7 +1,7 @@
 """A process that plays a share of every group's slots. Started by :class:`ludus.pool.process.ProcessPool`.
 
-It sleeps until its bell rings, carries out the commands that it finds in the cells, oldest first, and
-rings the group's bell. What it is told beside that - which game, which slabs - comes as JSON with
+It sleeps until its doorbell is notified, carries out the commands of the control block, oldest first, and
+notifies the group's doorbell. What else it receives - which game, which slabs - comes as JSON with
 descriptors over a socket, before play or while none of its groups plays. When the parent is gone, in whatever
 way, the kernel ends this process and its children.
 """
@@ -25,7 +25,7 @@ _MAX_DESCRIPTORS = 64
 
 
 class Start(msgspec.Struct):
-    """The first message. Descriptors with it: control segment, own bell, then every group's bell."""
+    """The first message. Descriptors with it: control segment, own doorbell, then every group's doorbell."""
 
     reference: str
     typed: bool  # by a person; see ludus.games.names
@@ -34,14 +34,14 @@ class Start(msgspec.Struct):
     lineup: Lineup
     seed: int
     slots: int
-    schedule: int | None
+    num_matches: int | None
     truncate_ticks: int
     alone: bool  # a match depends on nothing beside it
     groups: list[tuple[int, int]]  # this worker's slots of each group
     worker: int
     workers: int
     control_bytes: int
-    bell_descriptors: int  # of one bell
+    doorbell_descriptors: int  # of one doorbell
 
 
 class NewSlab(msgspec.Struct):
@@ -101,21 +101,21 @@ class Worker:
     def __init__(self, channel: socket.socket, start: Start, descriptors: list[int]) -> None:
         from ludus.games.names import loaded, typed
         from ludus.games.registry import maker
-        from ludus.pool.control_block import Cells
+        from ludus.pool.control_block import ControlBlock
         from ludus.pool.shard import Plan, make_shard
-        from ludus.pool.shared import Bell, Segment
+        from ludus.pool.shared import Doorbell, Segment
 
         self.channel = channel
         self.start = start
         self.spec = start.spec
         segment = Segment(start.control_bytes, descriptors[0])
         groups = len(start.groups)
-        self.cells = Cells.allocate(
+        self.control = ControlBlock.allocate(
             segment.allocate, start.spec, start.lineup, start.workers, groups, start.slots
         )
-        n = start.bell_descriptors
-        bells = [Bell(descriptors[1 + n * i : 1 + n * (i + 1)]) for i in range(groups + 1)]
-        self.bell, self.group_bells = bells[0], bells[1:]
+        n = start.doorbell_descriptors
+        doorbells = [Doorbell(descriptors[1 + n * i : 1 + n * (i + 1)]) for i in range(groups + 1)]
+        self.doorbell, self.group_bells = doorbells[0], doorbells[1:]
         admitted = typed if start.typed else loaded  # by the parent, which has made the game
         made = maker(admitted(start.reference), start.params)
         if made.spec.spec_hash != start.spec.spec_hash:
@@ -128,29 +128,29 @@ class Worker:
             start.lineup,
             start.seed,
             start.slots,
-            start.schedule,
+            start.num_matches,
             start.truncate_ticks,
             start.alone,
         )
         self.shards = [
-            make_shard(made, plan, self.cells, range(*span), start.worker) for span in start.groups
+            make_shard(made, plan, self.control, range(*span), start.worker) for span in start.groups
         ]
         self.slabs: dict[int, Slab] = {}
-        self.seen = [int(self.cells.done[start.worker, g]) for g in range(groups)]
+        self.seen = [int(self.control.done[start.worker, g]) for g in range(groups)]
 
     def run(self) -> None:
         """Until told to end, or until the parent is gone."""
         from ludus.pool.control_block import BUSY_NS, WAIT_NS
 
-        counters = self.cells.counters[self.start.worker]
+        counters = self.control.counters[self.start.worker]
         clock = time.perf_counter_ns
         at = clock()
         while True:
             group = self._next()
             if group is None:
-                if self.cells.closing[0]:
+                if self.control.closing[0]:
                     return
-                self.bell.wait()
+                self.doorbell.wait()
                 now = clock()
                 counters[WAIT_NS] += now - at
                 at = now
@@ -165,7 +165,7 @@ class Worker:
         from ludus.pool.control_block import NUMBER
 
         best, number = None, 0
-        mine = self.cells.command[self.start.worker]
+        mine = self.control.command[self.start.worker]
         for group, seen in enumerate(self.seen):
             given = int(mine[group, NUMBER])
             if given > seen and (best is None or given < number):
@@ -176,11 +176,11 @@ class Worker:
         from ludus.pool.control_block import PLAY_AFTER_LOSS
 
         worker = self.start.worker
-        number, slab, before, kind = (int(x) for x in self.cells.command[worker, group])
+        number, slab, before, kind = (int(x) for x in self.control.command[worker, group])
         self.shards[group].play(self._slab(slab), before, kind == PLAY_AFTER_LOSS)
         self.seen[group] = number
-        self.cells.done[worker, group] = number
-        self.group_bells[group].ring()
+        self.control.done[worker, group] = number
+        self.group_bells[group].notify()
 
     def _slab(self, number: int) -> Slab:
         from ludus.pool.shared import shared_slab

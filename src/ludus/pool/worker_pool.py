@@ -19,7 +19,7 @@ import msgspec
 from ludus.flow import Slab
 from ludus.pool.control_block import PLAYS, SLOT, Longs
 from ludus.pool.errors import PoolError
-from ludus.pool.shared import Bell, Segment, wait_for
+from ludus.pool.shared import Doorbell, Segment, wait_for
 from ludus.pool.worker import NewSlab, Start, receive_message, send_message
 
 CLOSE_S = 2.0  # for games to give back what they hold
@@ -37,25 +37,25 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(slots=True)
-class _Hand:
+class _Worker:
     """What the parent holds of one worker."""
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
     lifeline: socket.socket
-    bell: Bell
+    doorbell: Doorbell
     slabs: set[int] = field(default_factory=set)  # those it has been given
     losses: int = 0
 
 
 @final
-class Crew:
+class WorkerPool:
     """Workers 0, 1, ...; whoever replaces one has its number. Knows processes, not what they play.
 
     ``starts`` says what each of them plays and ``descriptors`` what all of them share: the control segment
-    first, then every group's bell. ``beat`` is the pool's cell of that name. A worker that has been in one
-    step for longer than ``timeout_s`` counts as hanging (0 = never); ``start_timeout_s`` is for making the
-    games. Made without workers: see :meth:`hire`.
+    first, then every group's doorbell. ``heartbeat`` is the control block's array. A worker that has
+    been in one step for longer than ``timeout_s`` counts as hanging (0 = never);
+    ``start_timeout_s`` is for making the games. Made without workers: see :meth:`start`.
     """
 
     def __init__(
@@ -63,60 +63,60 @@ class Crew:
         name: str,
         starts: Sequence[Start],
         descriptors: Sequence[int],
-        beat: Longs,
+        heartbeat: Longs,
         *,
         timeout_s: float,
         start_timeout_s: float,
     ) -> None:
         self._name, self._starts, self._descriptors = name, starts, list(descriptors)
         self._timeout_s, self._start_timeout_s = timeout_s, start_timeout_s
-        self._hands: list[_Hand] = []
-        self._watch = _Watch(beat)
+        self._workers: list[_Worker] = []
+        self._watch = _Watch(heartbeat)
         self._checked_at = 0.0
         self.slabs: list[tuple[Slab, Segment]] = []  # by number, those of all workers
 
     def __len__(self) -> int:
-        return len(self._hands)
+        return len(self._workers)
 
     @property
     def pids(self) -> list[int]:
         """Process ids of the workers that play now."""
-        return [h.process.pid for h in self._hands]
+        return [h.process.pid for h in self._workers]
 
-    def hire(self) -> None:
+    def start(self) -> None:
         """Starts everyone and waits until they have made their games. :class:`PoolError` if one cannot."""
-        self._hands += [_spawn() for _ in self._starts]
-        for number, hand in enumerate(self._hands):
-            self._introduce(number, hand)
-        for number in range(len(self._hands)):
-            self._welcome(number)
+        self._workers += [_spawn() for _ in self._starts]
+        for number, worker in enumerate(self._workers):
+            self._send_start(number, worker)
+        for number in range(len(self._workers)):
+            self._await_ready(number)
 
     def give(self, slab: int) -> None:
         """Makes sure that everyone can write into the slab of that number."""
-        for hand in self._hands:
-            if slab not in hand.slabs:
-                _give_slab(hand, slab, *self.slabs[slab])
+        for worker in self._workers:
+            if slab not in worker.slabs:
+                _give_slab(worker, slab, *self.slabs[slab])
 
-    def ring(self, number: int) -> None:
-        """There is something new in the worker's cells."""
-        self._hands[number].bell.ring()
+    def notify(self, number: int) -> None:
+        """There is something new in the worker's part of the control block."""
+        self._workers[number].doorbell.notify()
 
-    def poll(self, bells: Sequence[Bell]) -> select.poll:
-        """For :meth:`news`: wakes when one of ``bells`` rings or a worker dies."""
+    def poll(self, doorbells: Sequence[Doorbell]) -> select.poll:
+        """For :meth:`wait`: wakes when one of ``doorbells`` rings or a worker dies."""
         poll = select.poll()
-        for bell in bells:
-            poll.register(bell.wait_descriptor, select.POLLIN)
-        for hand in self._hands:
-            poll.register(hand.channel, select.POLLHUP)
+        for doorbell in doorbells:
+            poll.register(doorbell.wait_descriptor, select.POLLIN)
+        for worker in self._workers:
+            poll.register(worker.channel, select.POLLHUP)
         return poll
 
-    def news(self, poll: select.poll, bells: Sequence[Bell]) -> dict[int, str]:
+    def wait(self, poll: select.poll, doorbells: Sequence[Doorbell]) -> dict[int, str]:
         """Sleeps until something happens. Workers that died, and those that hang, with the reason."""
         pause = min(1.0, self._timeout_s / 4) if self._timeout_s > 0 else 1.0
         news = {descriptor for descriptor, _ in wait_for(poll, pause)}
-        for bell in bells:
-            bell.silence()
-        gone = {n: _how_it_died(h.process) for n, h in enumerate(self._hands) if h.channel.fileno() in news}
+        for doorbell in doorbells:
+            doorbell.clear()
+        gone = {n: _how_it_died(h.process) for n, h in enumerate(self._workers) if h.channel.fileno() in news}
         now = time.monotonic()
         if self._timeout_s > 0 and now - self._checked_at >= pause:
             self._checked_at = now
@@ -124,88 +124,88 @@ class Crew:
                 gone.setdefault(number, f"took longer than {self._timeout_s:g} s (pool.timeout_s)")
         return gone
 
-    def bury(self, number: int, why: str, poll: select.poll) -> None:
+    def kill(self, number: int, why: str, poll: select.poll) -> None:
         """Kills a worker. :class:`PoolError` with ``why`` if its place has lost too many in a row."""
-        poll.unregister(self._hands[number].channel)
+        poll.unregister(self._workers[number].channel)
         self._lose(number, why)
 
-    def replace(self, number: int, poll: select.poll) -> None:
-        """Another one in a buried worker's place, that has all slabs and looks at its cells at once."""
-        self._start(number)
-        self._welcome(number)
-        hand = self._hands[number]
+    def restart(self, number: int, poll: select.poll) -> None:
+        """Another one in a killed worker's place, that has all slabs and looks at its commands at once."""
+        self._respawn(number)
+        self._await_ready(number)
+        worker = self._workers[number]
         for i, (slab, segment) in enumerate(self.slabs):
-            _give_slab(hand, i, slab, segment)
-        hand.bell.ring()
-        poll.register(hand.channel, select.POLLHUP)
+            _give_slab(worker, i, slab, segment)
+        worker.doorbell.notify()
+        poll.register(worker.channel, select.POLLHUP)
         self._watch.see(number)
 
     def worked(self, number: int) -> None:
         """The worker can play after all: earlier losses are forgotten."""
-        self._hands[number].losses = 0
+        self._workers[number].losses = 0
 
     def _lose(self, number: int, why: str) -> None:
-        hand = self._hands[number]
-        _kill(hand)
-        hand.losses += 1
-        if hand.losses > MAX_LOSSES:
-            raise PoolError(f"{self._name}: worker {number} was lost {hand.losses} times in a row: {why}")
+        worker = self._workers[number]
+        _kill(worker)
+        worker.losses += 1
+        if worker.losses > MAX_LOSSES:
+            raise PoolError(f"{self._name}: worker {number} was lost {worker.losses} times in a row: {why}")
 
-    def _start(self, number: int) -> None:
-        hand = _spawn()
-        hand.losses = self._hands[number].losses
-        self._hands[number] = hand
-        self._introduce(number, hand)
+    def _respawn(self, number: int) -> None:
+        worker = _spawn()
+        worker.losses = self._workers[number].losses
+        self._workers[number] = worker
+        self._send_start(number, worker)
 
-    def _welcome(self, number: int) -> None:
+    def _await_ready(self, number: int) -> None:
         """Waits until the worker has made its games. One that crashes over it, as engines sometimes do
         where many start at once, is lost like one that crashes while it plays: another takes its place.
         """
-        while why := self._greet(self._hands[number]):
+        while why := self._handshake(self._workers[number]):
             self._lose(number, why)
-            self._start(number)
+            self._respawn(number)
 
-    def _introduce(self, number: int, hand: _Hand) -> None:
-        control, *bells = self._descriptors
-        with contextlib.suppress(BrokenPipeError):  # its death is found out by _greet
+    def _send_start(self, number: int, worker: _Worker) -> None:
+        control, *doorbells = self._descriptors
+        with contextlib.suppress(BrokenPipeError):  # its death is found out by _handshake
             send_message(
-                hand.channel,
+                worker.channel,
                 msgspec.json.encode(self._starts[number]),
-                [control, *hand.bell.descriptors, *bells],
+                [control, *worker.doorbell.descriptors, *doorbells],
             )
 
-    def _greet(self, hand: _Hand) -> str:
+    def _handshake(self, worker: _Worker) -> str:
         """Waits until a worker has made its games. How it crashed over it, empty where it did not."""
-        hand.channel.settimeout(self._start_timeout_s)
+        worker.channel.settimeout(self._start_timeout_s)
         try:
-            told, _ = receive_message(hand.channel)
+            told, _ = receive_message(worker.channel)
         except TimeoutError:
             raise PoolError(
                 f"{self._name}: a worker did not make its games within {self._start_timeout_s:g} s"
             ) from None
         except (EOFError, OSError):
-            why = f"died while it made its games ({_how_it_died(hand.process)})"
-            if -(hand.process.returncode or 0) in _CRASHES:
+            why = f"died while it made its games ({_how_it_died(worker.process)})"
+            if -(worker.process.returncode or 0) in _CRASHES:
                 return why
             raise PoolError(f"{self._name}: a worker {why}") from None
         finally:
-            hand.channel.settimeout(None)
+            worker.channel.settimeout(None)
         if told:
-            raise PoolError(f"{self._name}: {told.decode(errors='replace')}")
+            raise PoolError(f"{self._name}: {told.decode(errors='restart')}")
         return ""
 
-    def dismiss(self) -> None:
-        """Everyone's end, once their cells say ``closing``: those that do not go by themselves are killed."""
-        for hand in self._hands:
+    def shutdown(self) -> None:
+        """Ends all workers, once the control block says ``closing``; kills those that do not end."""
+        for worker in self._workers:
             with contextlib.suppress(OSError):
-                hand.channel.shutdown(socket.SHUT_RDWR)  # those that are still making their games
-            hand.bell.ring()
+                worker.channel.shutdown(socket.SHUT_RDWR)  # those that are still making their games
+            worker.doorbell.notify()
         deadline = time.monotonic() + CLOSE_S
-        for hand in self._hands:
+        for worker in self._workers:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                hand.process.wait(max(0.0, deadline - time.monotonic()))
-            _kill(hand)
-        self._hands.clear()
+                worker.process.wait(max(0.0, deadline - time.monotonic()))
+            _kill(worker)
+        self._workers.clear()
         for _, segment in self.slabs:
             segment.close()
         self.slabs.clear()
@@ -214,27 +214,27 @@ class Crew:
 class _Watch:
     """Since when each worker has been in the step that it is in."""
 
-    def __init__(self, beat: Longs) -> None:
-        self._beat = beat
+    def __init__(self, heartbeat: Longs) -> None:
+        self._beat = heartbeat
         self._since: dict[int, tuple[int, int, float]] = {}
 
     def see(self, number: int) -> None:
-        beat = self._beat[number]
-        self._since[number] = (int(beat[PLAYS]), int(beat[SLOT]), time.monotonic())
+        heartbeat = self._beat[number]
+        self._since[number] = (int(heartbeat[PLAYS]), int(heartbeat[SLOT]), time.monotonic())
 
     def hanging(self, timeout_s: float) -> list[int]:
         """Workers that have been seen in one step for longer than ``timeout_s``."""
         out = []
-        for number, beat in enumerate(self._beat):
+        for number, heartbeat in enumerate(self._beat):
             plays, slot, since = self._since.get(number, (-1, -1, 0.0))
-            if (int(beat[PLAYS]), int(beat[SLOT])) != (plays, slot):
+            if (int(heartbeat[PLAYS]), int(heartbeat[SLOT])) != (plays, slot):
                 self.see(number)
             elif slot >= 0 and time.monotonic() - since > timeout_s:
                 out.append(number)
         return out
 
 
-def _spawn() -> _Hand:
+def _spawn() -> _Worker:
     """A worker in a session of its own, so that Ctrl-C at the terminal reaches the parent alone."""
     ours, theirs = socket.socketpair()
     lifeline, their_lifeline = socket.socketpair()
@@ -256,14 +256,14 @@ def _spawn() -> _Hand:
     finally:
         theirs.close()
         their_lifeline.close()
-    return _Hand(process, ours, lifeline, Bell())
+    return _Worker(process, ours, lifeline, Doorbell())
 
 
-def _give_slab(hand: _Hand, number: int, slab: Slab, segment: Segment) -> None:
-    hand.slabs.add(number)
+def _give_slab(worker: _Worker, number: int, slab: Slab, segment: Segment) -> None:
+    worker.slabs.add(number)
     told = NewSlab(number=number, steps=slab.steps, rows=slab.rows)
     with contextlib.suppress(BrokenPipeError):
-        send_message(hand.channel, msgspec.json.encode(told), [segment.descriptor])
+        send_message(worker.channel, msgspec.json.encode(told), [segment.descriptor])
 
 
 def _how_it_died(process: subprocess.Popen[bytes]) -> str:
@@ -279,11 +279,11 @@ def _how_it_died(process: subprocess.Popen[bytes]) -> str:
     return f"the worker exited with code {code}"
 
 
-def _kill(hand: _Hand) -> None:
+def _kill(worker: _Worker) -> None:
     """A worker and everything that it started, by its own process group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(hand.process.pid, signal.SIGKILL)
-    hand.process.wait()
-    hand.channel.close()
-    hand.lifeline.close()
-    hand.bell.close()
+        os.killpg(worker.process.pid, signal.SIGKILL)
+    worker.process.wait()
+    worker.channel.close()
+    worker.lifeline.close()
+    worker.doorbell.close()

@@ -17,7 +17,7 @@ class Decision(NamedTuple):
     """Of ``N`` rows. ``memory`` is None for a policy without one."""
 
     actions: npt.NDArray[np.int32]  # [N, K]
-    logp: npt.NDArray[np.float32]  # [N], of the whole decision
+    log_prob: npt.NDArray[np.float32]  # [N], of the whole decision
     value: npt.NDArray[np.float32]  # [N]
     memory: Array | None  # [N, *memory_shape], after the decision
 

@@ -42,13 +42,13 @@ class RolloutStats:
 class Collector:
     """Owns the memory of every row and the counter of decisions; both are part of a checkpoint.
 
-    One thread calls it. ``moment`` counts time steps since the start of the run: with the seed and
+    One thread calls it. ``time_step`` counts time steps since the start of the run: with the seed and
     the row's number it is the whole randomness of a decision.
     """
 
     def __init__(self, pool: Pool, actors: Mapping[int, Actor]) -> None:
         self.pool = pool
-        self.moment = 0
+        self.time_step = 0
         self._memory: dict[int, npt.NDArray[np.float32]] = {}
         self._last_policy = np.full(pool.rows, -1, np.int16)  # who decided last for a row
         self._ticks = pool.stats().ticks
@@ -85,7 +85,7 @@ class Collector:
                 batch = self._receive(group, t, stats)
                 self._decide(batch, stats)
                 pool.send(group)
-            self.moment += 1
+            self.time_step += 1
         for group in groups:
             batch = self._receive(group, slab.steps, stats)
             self._bootstrap(batch, stats)
@@ -97,19 +97,19 @@ class Collector:
     def state(self) -> dict[str, Array]:
         """Arrays to store; :meth:`restore` takes them back."""
         out: dict[str, Array] = {
-            "moment": np.array([self.moment], np.int64),
+            "time_step": np.array([self.time_step], np.int64),
             "last_policy": self._last_policy.copy(),
         }
         out.update({f"memory.{policy}": memory.copy() for policy, memory in self._memory.items()})
         return out
 
-    def begin_at(self, moment: int) -> None:
-        """Counts time steps from ``moment`` on; nothing is remembered for any row."""
-        self.moment = moment
+    def begin_at(self, time_step: int) -> None:
+        """Counts time steps from ``time_step`` on; nothing is remembered for any row."""
+        self.time_step = time_step
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Raises ``ValueError`` when the arrays do not fit this pool or these policies."""
-        expected = {"moment", "last_policy", *(f"memory.{p}" for p in self._memory)}
+        expected = {"time_step", "last_policy", *(f"memory.{p}" for p in self._memory)}
         if set(state) != expected:
             raise ValueError(f"collector state has {sorted(state)}, expected {sorted(expected)}")
         last = state["last_policy"]
@@ -125,13 +125,13 @@ class Collector:
                 )
             memory[...] = stored
         self._last_policy[...] = last
-        self.moment = int(state["moment"][0])
+        self.time_step = int(state["time_step"][0])
         self._ticks = self.pool.stats().ticks
 
     def _open(self, slab: Slab) -> None:
         """What the core does not write and the last use of the slab left behind."""
         slab.final_value[...] = 0.0
-        slab.logp[...] = 0.0
+        slab.log_prob[...] = 0.0
         slab.value[...] = 0.0
         slab.version[...] = -1
         memory = self._memory.get(LEARNER)
@@ -148,7 +148,7 @@ class Collector:
         stats.wait_s += time.perf_counter() - begin
         if batch.t != t:
             raise RuntimeError(f"group {group} is at t={batch.t}, expected {t}")
-        # At the very first moment too: a match can end before any of its rows had to decide.
+        # At the very first time step too: a match can end before any of its rows had to decide.
         stats.results += batch.results
         if t > 0 and len(batch.final_rows):
             self._value_last(batch, stats)
@@ -166,12 +166,12 @@ class Collector:
                 {name: a[t, index] for name, a in slab.obs.items()},
                 slab.mask[t, index],
                 None if memory is None else memory[index],
-                slab.first[t, index],
-                self.moment,
+                slab.is_first[t, index],
+                self.time_step,
                 rows,
             )
             slab.actions[t, index] = decision.actions
-            slab.logp[t, index] = decision.logp
+            slab.log_prob[t, index] = decision.log_prob
             slab.value[t, index] = decision.value
             slab.version[t, index] = self._actors[policy].version
             self._last_policy[index] = policy
@@ -209,7 +209,7 @@ class Collector:
             slab.value[t, index] = self._actors[LEARNER].value(
                 {name: a[t, index] for name, a in slab.obs.items()},
                 None if memory is None else memory[index],
-                slab.first[t, index],
+                slab.is_first[t, index],
             )
         stats.infer_s += time.perf_counter() - begin
 

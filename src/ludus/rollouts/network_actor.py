@@ -54,7 +54,7 @@ class NetworkActor:
         draws: Tensor | None = None
         if not self.greedy:
             draws = self._tensor(uniforms(self.seed, step, rows, len(self.network.heads.sizes)))
-        drawn = out.preference.draw(self._tensor(mask), draws)
+        drawn = out.distribution.sample(self._tensor(mask), draws)
         return Decision(
             drawn.actions.cpu().numpy().astype(np.int32),
             drawn.log_prob.cpu().numpy(),
@@ -104,7 +104,7 @@ class RandomActor:
         sizes = self.heads.sizes
         draws = uniforms(self.seed, step, rows, len(sizes))
         actions = np.zeros((len(rows), len(sizes)), np.int32)
-        logp = np.zeros(len(rows), np.float32)
+        log_prob = np.zeros(len(rows), np.float32)
         packed, chosen = torch.from_numpy(mask), torch.from_numpy(actions)
         for k in range(len(sizes)):
             if self.continuous[k]:  # tanh(u) is uniform in (-1, 1)
@@ -116,8 +116,8 @@ class RandomActor:
             nth = np.minimum((draws[:, k] * count).astype(np.int64), np.maximum(count - 1, 0))
             reached = legal.cumsum(axis=1) > nth[:, None]
             actions[:, k] = np.where(count > 0, reached.argmax(axis=1), 0)
-            logp -= np.log(np.maximum(count, 1)).astype(np.float32)
-        return Decision(actions, logp, np.zeros(len(rows), np.float32), None)
+            log_prob -= np.log(np.maximum(count, 1)).astype(np.float32)
+        return Decision(actions, log_prob, np.zeros(len(rows), np.float32), None)
 
     def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
         """Nothing is known: zeros."""

@@ -54,8 +54,8 @@ class SearchActor:
         found = self._player.decide([int(r) for r in rows], states, plies=plies)
         actions = np.array([[f.move] for f in found], np.int32)
         share = [f.root.policy[np.searchsorted(f.root.moves, f.move)] for f in found]
-        logp = np.log(np.maximum(np.array(share, np.float32), 1e-9))
-        return Decision(actions, logp, np.array([f.value for f in found], np.float32), None)
+        log_prob = np.log(np.maximum(np.array(share, np.float32), 1e-9))
+        return Decision(actions, log_prob, np.array([f.value for f in found], np.float32), None)
 
     def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
         """Asked for matches that were cut off, whose states are gone: zeros."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ludus.search.evaluator import CORE_EVALUATORS, Batch, Evaluator, UniformEvaluator
     from ludus.search.planner import Plan, Planner, PlannerConfig, parse_plan
     from ludus.search.player import SearchPlayer
-    from ludus.search.self_play import NEVER_RESIGN, Games, SelfPlay
+    from ludus.search.self_play import NEVER_RESIGN, Matches, SelfPlay
     from ludus.search.text import SearchText, parse_search
     from ludus.search.trees import RootStatistics, Trees
 else:
@@ -32,7 +32,7 @@ else:
         **dict.fromkeys(("Plan", "Planner", "PlannerConfig", "parse_plan"), "ludus.search.planner"),
         "SearchPlayer": "ludus.search.player",
         **dict.fromkeys(("SearchText", "parse_search"), "ludus.search.text"),
-        **dict.fromkeys(("NEVER_RESIGN", "Games", "SelfPlay"), "ludus.search.self_play"),
+        **dict.fromkeys(("NEVER_RESIGN", "Matches", "SelfPlay"), "ludus.search.self_play"),
         **dict.fromkeys(("RootStatistics", "Trees"), "ludus.search.trees"),
     }
 
@@ -49,7 +49,7 @@ __all__ = [
     "NEVER_RESIGN",
     "Batch",
     "Evaluator",
-    "Games",
+    "Matches",
     "Plan",
     "Planner",
     "PlannerConfig",

@@ -19,7 +19,7 @@ NEVER_RESIGN = -1.0
 
 
 @dataclass(slots=True)
-class Games:
+class Matches:
     """Finished matches, column by column: ``M`` matches, ``P`` plies of all of them, ``K`` moves of all
     policies.
 
@@ -49,24 +49,24 @@ class Games:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @classmethod
-    def of(cls, columns: Mapping[str, Any]) -> Games:
+    def of(cls, columns: Mapping[str, Any]) -> Matches:
         """Of arrays that are known to be right; see :meth:`check`."""
         return cls(**{name: columns[name] for name in DTYPES})
 
     @classmethod
-    def empty(cls) -> Games:
+    def empty(cls) -> Matches:
         return cls.of({name: np.zeros(0, dtype) for name, dtype in DTYPES.items()})
 
     @classmethod
-    def join(cls, parts: list[Games]) -> Games:
+    def join(cls, parts: list[Matches]) -> Matches:
         """One after the other."""
         if not parts:
             return cls.empty()
         return cls.of({f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)})
 
     @classmethod
-    def check(cls, columns: Mapping[str, Array], choices: int) -> Games:
-        """Games from a file. ``ValueError`` saying what does not fit: names, dtypes, lengths, ranges."""
+    def check(cls, columns: Mapping[str, Array], choices: int) -> Matches:
+        """Matches from a file. ``ValueError`` saying what does not fit: names, dtypes, lengths, ranges."""
         for name, dtype in DTYPES.items():
             if name not in columns:
                 raise ValueError(f"no column {name}")
@@ -169,9 +169,9 @@ class SelfPlay:
         """The second half."""
         self._core.deliver(policy, value)
 
-    def take_games(self) -> Games:
+    def take_games(self) -> Matches:
         """Matches that ended since the last call."""
-        return Games.of(self._core.take_games())
+        return Matches.of(self._core.take_games())
 
     def set_version(self, version: int) -> None:
         """The evaluator answers with these weights from now on."""

@@ -26,7 +26,7 @@ class GamesMeta(msgspec.Struct, frozen=True):
     seed: int
 
 
-class GameFiles:
+class MatchFiles:
     """The folder ``games`` of a run. One process writes.
 
     ``former_hash``: what files carry as the spec's hash that were written before labels counted.

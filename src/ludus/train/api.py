@@ -26,11 +26,11 @@ from ludus.storage import (
     StorageError,
     utc_now,
 )
-from ludus.train.alphazero.components import AlphaZeroParts, build_alphazero
+from ludus.train.alphazero.components import AlphaZeroComponents, build_alphazero
 from ludus.train.alphazero.trainer import AlphaZeroTrainer
 from ludus.train.changes import in_words, record_change, run_settings
-from ludus.train.on_policy.components import Parts, resolve_spec
-from ludus.train.on_policy.trainer import Trainer, build_parts
+from ludus.train.on_policy.components import Components, resolve_spec
+from ludus.train.on_policy.trainer import Trainer, build_components
 from ludus.train.reporting.observer import Observer, SilentObserver
 from ludus.train.reporting.sinks import default_sinks
 from ludus.train.run_game import remember, resumed_game
@@ -88,17 +88,17 @@ def start_run(preset: Preset, run_dir: Path, *, observer: Observer | None = None
         run_id=secrets.token_hex(16),
         signature=hardware.signature_of(preset.game.name),
     )
-    parts = _parts(preset)  # a preset that cannot be put together leaves no directory behind
+    components = _components(preset)  # a preset that cannot be put together leaves no directory behind
     try:
         run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
         lock = run.lock()
     except BaseException:
-        parts.close()
+        components.close()
         raise
     observer = observer or SilentObserver()
     with lock:
         _remember(run_dir, preset.game, preset, observer)
-        return _carry_out(preset, parts, run, observer, None)
+        return _carry_out(preset, components, run, observer, None)
 
 
 def resume_run(
@@ -131,18 +131,20 @@ def resume_run(
         if status.state == "lost" and status.holder is not None:
             observer.on_message(f"the run was lost: {status.holder} ended without a word")
         checkpoint = _newest(run, observer)
-        parts = _parts(preset, checkpoint)
+        components = _components(preset, checkpoint)
         try:
             if checkpoint is not None:
-                check_spec(checkpoint.weights.meta, parts.spec, f"version {checkpoint.version} of {run.path}")
+                check_spec(
+                    checkpoint.weights.meta, components.spec, f"version {checkpoint.version} of {run.path}"
+                )
             change = record_change(run, before, preset, hardware.command())
         except BaseException:
-            parts.close()
+            components.close()
             raise
         if change is not None:
             observer.on_message(f"changed from now on: {in_words(change)}")
         _remember(run_dir, configured, preset, observer)
-        return _carry_out(preset, parts, run, observer, checkpoint)
+        return _carry_out(preset, components, run, observer, checkpoint)
 
 
 def _newest(run: RunDirectory, observer: Observer) -> Checkpoint | None:
@@ -182,27 +184,27 @@ def _remember(run_dir: Path, configured: GameConfig, preset: Preset, observer: O
         )
 
 
-def _parts(preset: Preset, checkpoint: Checkpoint | None = None) -> Parts | AlphaZeroParts:
+def _components(preset: Preset, checkpoint: Checkpoint | None = None) -> Components | AlphaZeroComponents:
     if isinstance(preset.algorithm, AlphaZeroConfig):
         return build_alphazero(preset)
-    return build_parts(preset, checkpoint)
+    return build_components(preset, checkpoint)
 
 
 def _carry_out(
     preset: Preset,
-    parts: Parts | AlphaZeroParts,
+    components: Components | AlphaZeroComponents,
     run: RunDirectory,
     observer: Observer,
     checkpoint: Checkpoint | None,
 ) -> RunResult:
     sinks = default_sinks(run.path)
     trainer: Trainer | AlphaZeroTrainer
-    if isinstance(parts, AlphaZeroParts):
-        trainer = AlphaZeroTrainer(preset, parts, run, observer, sinks, checkpoint)
+    if isinstance(components, AlphaZeroComponents):
+        trainer = AlphaZeroTrainer(preset, components, run, observer, sinks, checkpoint)
     else:
-        trainer = Trainer(preset, parts, run, observer, sinks, checkpoint)
+        trainer = Trainer(preset, components, run, observer, sinks, checkpoint)
     try:
-        observer.on_start(run.path, preset, trainer.parts.spec)
+        observer.on_start(run.path, preset, trainer.components.spec)
         if note := hardware.device_note(preset.run):
             observer.on_message(note)
         final = trainer.run()

@@ -144,24 +144,24 @@ def make_pool(
     params: Mapping[str, object] | None,
     lineup: Lineup,
     *,
-    matches: int,
+    slots: int,
     groups: int = 1,
     threads: int = 0,
     seed: int = 0,
-    schedule: int | None = None,
+    num_matches: int | None = None,
     on_error: Literal["raise", "truncate"] = "truncate",
 ) -> Pool:
-    """A pool that plays ``matches`` matches at once and asks where a learned policy must decide.
+    """A pool that plays ``slots`` matches in parallel and asks where a learned policy must decide.
 
     Args:
         game: A game by name or reference.
         params: Parameters of its rules.
         lineup: Who fills each role of a match.
-        matches: Slots.
+        slots: Number of matches that run in parallel.
         groups: Rows are received and sent in this many groups.
         threads: Threads of a compiled game, processes of a Python game (0: the calling thread plays).
         seed: Of all matches.
-        schedule: Number of matches to play in all (default: without end).
+        num_matches: Number of matches to play in total (default: unlimited).
         on_error: What an error of the game does: end its match, or raise.
 
     Raises:
@@ -173,11 +173,11 @@ def make_pool(
         typed(game),
         params or {},
         lineup,
-        matches=matches,
+        slots=slots,
         groups=groups,
         threads=threads,
         seed=seed,
-        schedule=schedule,
+        num_matches=num_matches,
         on_error=on_error,
     )
 

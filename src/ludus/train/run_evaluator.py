@@ -19,7 +19,7 @@ NAMES = {FINAL: "final", PLAYOFF: "playoff"}  # in matches.jsonl; evaluations in
 REPLAYS_PER_OPPONENT = 2
 
 
-class Referee:
+class RunEvaluator:
     """Plays evaluation ``number`` on matches that neither training nor another evaluation meets.
 
     ``matches.jsonl`` gets its rows opponent by opponent. ``should_stop`` is asked between slabs.

@@ -27,7 +27,7 @@ from ludus.train.changes import options
 from ludus.train.reporting.observer import EvaluationMetrics, Observer, UpdateMetrics
 from ludus.train.reporting.report import write_report
 from ludus.train.reporting.sinks import Sink
-from ludus.train.run_evaluator import FINAL, PLAYOFF, Referee
+from ludus.train.run_evaluator import FINAL, PLAYOFF, RunEvaluator
 from ludus.train.stopping import Budget, more_budget, progress, reason_to_stop
 
 RECORDED = 32  # matches of a final evaluation that keep a replay
@@ -52,7 +52,7 @@ class RunBase(ABC):
     """Owns a run's files while it runs. Made, run once, closed."""
 
     state: RunState
-    referee: Referee
+    run_evaluator: RunEvaluator
 
     def __init__(
         self, preset: Preset, run: RunDirectory, observer: Observer, sinks: tuple[Sink, ...]
@@ -153,7 +153,7 @@ class RunBase(ABC):
         """Evaluates the weights that act now; the checkpoint that was saved just before has the same."""
         state, number = self.state, self.state.evaluations
         version, player = self._player(None)
-        results = self.referee.rate(player, version, number, self.preset.evaluation.matches)
+        results = self.run_evaluator.rate(player, version, number, self.preset.evaluation.matches)
         if results is None:  # interrupted: it is made again after the run is resumed
             return
         state.evaluations += 1
@@ -186,14 +186,14 @@ class RunBase(ABC):
         self._say(
             f"final evaluation of version {best}: {evaluation.final_matches} matches{self._an_opponent()}"
         )
-        results = self.referee.rate(player, best, FINAL, evaluation.final_matches, record=RECORDED)
+        results = self.run_evaluator.rate(player, best, FINAL, evaluation.final_matches, record=RECORDED)
         self._stop_if_interrupted()
         assert results is not None
         score = score_of(results)
         state.best_version = best
         self._point_best(best, score)
         self._judged(EvaluationMetrics(best, state.budget.steps, score, True, results, final=True))
-        for problem in self.referee.keep_replays(self.run_dir.replays):
+        for problem in self.run_evaluator.keep_replays(self.run_dir.replays):
             self._problem(problem)
         return results
 
@@ -217,7 +217,7 @@ class RunBase(ABC):
         self._say(f"play-off of versions {named}: {matches} matches each{self._an_opponent()}")
         scores: list[float] = []
         for version, player in players:
-            results = self.referee.rate(player, version, PLAYOFF, matches)
+            results = self.run_evaluator.rate(player, version, PLAYOFF, matches)
             self._stop_if_interrupted()
             assert results is not None
             scores.append(score_of(results))
@@ -226,7 +226,7 @@ class RunBase(ABC):
         return max(zip(scores, players, strict=True), key=lambda pair: (pair[0], pair[1][0]))[1]
 
     def _an_opponent(self) -> str:
-        return "" if self.referee.against == (ALONE,) else " an opponent"
+        return "" if self.run_evaluator.against == (ALONE,) else " an opponent"
 
     def _save(self) -> bool:
         """Writes a checkpoint. A failure is reported and the run goes on; False then."""

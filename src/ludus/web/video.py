@@ -1,6 +1,6 @@
 """A recorded match on a map as a video file (H.264 in MP4), for slides and for who has no browser at hand.
 
-Drawn from the same view documents as the replay page, with the same colours: circles are the even seats'
+Sampled from the same view documents as the replay page, with the same colours: circles are the even seats'
 units, squares the odd ones', larger ones buildings. What a seat does not see is dark and nobody in it drawn.
 Needs the extra ``[video]`` (PyAV, Pillow).
 """

@@ -13,7 +13,7 @@ from ludus.algorithms.alphazero import learner as learner_module
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.alphazero.loss import Loss, alphazero_loss, masked_log_probs
-from ludus.algorithms.alphazero.replay_buffer import Window
+from ludus.algorithms.alphazero.replay_buffer import ReplayBuffer
 from ludus.algorithms.alphazero.samples import Positions
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
@@ -21,13 +21,13 @@ from ludus.native import core
 from ludus.policies.config import PolicyConfig
 from ludus.policies.residual import Learned, ResidualNetwork
 from ludus.ratings.sprt import sprt
-from ludus.search import Games, SearchConfig, SelfPlay, SelfPlayConfig
+from ludus.search import Matches, SearchConfig, SelfPlay, SelfPlayConfig
 
 GAME = "tic_tac_toe"
 SMALL = PolicyConfig(blocks=1, filters=8, value_hidden=8)
 
 
-def played(count: int, seed: int = 1, first: int = 0) -> Games:
+def played(count: int, seed: int = 1, first: int = 0) -> Matches:
     play = SelfPlay(
         GAME,
         {},
@@ -37,10 +37,10 @@ def played(count: int, seed: int = 1, first: int = 0) -> Games:
         seed=seed,
         first=first,
     )
-    games = Games.empty()
+    games = Matches.empty()
     while len(games) < count:
         play.step(8)
-        games = Games.join([games, play.take_games()])
+        games = Matches.join([games, play.take_games()])
     return games
 
 
@@ -82,11 +82,11 @@ def test_the_loss_is_the_papers() -> None:
 def test_the_window_draws_what_was_recorded() -> None:
     """Every drawn position is one of a full search, with its own policy and the match's outcome."""
     config = AlphaZeroConfig(window_games_min=10, window_games=1000, window_share=1.0)
-    window = Window(config, 9)
+    window = ReplayBuffer(config, 9)
     parts = [played(30), played(30, first=1 << 40)]
     for number, games in enumerate(parts):
         window.add(number, games)
-    joined = Games.join(parts)
+    joined = Matches.join(parts)
     assert window.positions == int(joined.full.sum())
     drawn = window.draw(4000, np.random.default_rng(1), lead)
     known: dict[bytes, set[tuple[float, ...]]] = {}
@@ -114,7 +114,7 @@ def test_the_window_draws_what_was_recorded() -> None:
 
 def test_the_window_is_first_in_first_out_and_bounded() -> None:
     config = AlphaZeroConfig(window_games_min=20, window_games=45, window_share=0.5)
-    window = Window(config, 9)
+    window = ReplayBuffer(config, 9)
     gone: list[int] = []
     for number in range(8):
         gone += window.add(number, played(20, first=number << 40))
@@ -127,10 +127,10 @@ def test_the_window_is_first_in_first_out_and_bounded() -> None:
 def test_even_outcomes_evens_wins_out() -> None:
     games = played(60)
     config = AlphaZeroConfig(even_outcomes=True, window_games_min=1, window_share=1.0)
-    window = Window(config, 9)
+    window = ReplayBuffer(config, 9)
     one_sided = games.columns() | {"outcome": np.where(np.arange(len(games)) % 10 == 0, -1.0, 1.0)}
     one_sided["outcome"] = one_sided["outcome"].astype(np.float32)
-    window.add(0, Games.check(one_sided, 9))
+    window.add(0, Matches.check(one_sided, 9))
     drawn = window.draw(4000, np.random.default_rng(1), lead)
     marks = np.unpackbits(drawn.obs["board"].astype(np.uint8), axis=1, bitorder="little").sum(axis=1)
     winner_first = (drawn.value > 0) == (marks % 2 == 0)
@@ -138,7 +138,7 @@ def test_even_outcomes_evens_wins_out() -> None:
 
 
 def positions(count: int) -> Positions:
-    window = Window(AlphaZeroConfig(window_games_min=1, window_share=1.0), 9)
+    window = ReplayBuffer(AlphaZeroConfig(window_games_min=1, window_share=1.0), 9)
     window.add(0, played(60))
     return window.draw(count, np.random.default_rng(3), lead)
 

@@ -57,7 +57,7 @@ def run(learner: AppoLearner, slab: Slab, workers: int) -> UpdateStats:
 def today(learner: AppoLearner, slab: Slab) -> tuple[np.ndarray, np.ndarray]:
     """Values and log-probabilities of the slab's decisions by the learner's present weights."""
     samples = Samples(slab, learner.network)
-    value, log_prob = slab.value.copy(), slab.logp.copy()
+    value, log_prob = slab.value.copy(), slab.log_prob.copy()
     for task in learner._evaluations(samples, value, log_prob):
         task(0)
     return value, log_prob
@@ -73,9 +73,9 @@ def test_ratio_is_one_at_lag_zero(memory: str) -> None:
         next(learner.network.policy_head.parameters()).mul_(40.0)
     slab = played(learner, 9)
     value, log_prob = today(learner, slab)
-    ours = slab.active[:-1] != 0
-    assert slab.logp[ours].std() > 0.2
-    np.testing.assert_allclose(np.exp(log_prob - slab.logp)[ours], 1.0, atol=2e-6)
+    learner_mask = slab.active[:-1] != 0
+    assert slab.log_prob[learner_mask].std() > 0.2
+    np.testing.assert_allclose(np.exp(log_prob - slab.log_prob)[learner_mask], 1.0, atol=2e-6)
     np.testing.assert_allclose(value[slab.active != 0], slab.value[slab.active != 0], atol=2e-6)
 
 
@@ -96,12 +96,12 @@ def test_ratio_is_one_at_lag_zero_with_heads_that_depend_on_each_other(spec: Gam
     slab = random_slab(spec, 10, 24, 9, idle=0.3)
     act(learner.network, slab, 9, learner.version)
     _, log_prob = today(learner, slab)
-    ours = slab.active[:-1] != 0
-    assert slab.logp[ours].std() > 0.2
-    np.testing.assert_allclose(np.exp(log_prob - slab.logp)[ours], 1.0, atol=3e-6)
+    learner_mask = slab.active[:-1] != 0
+    assert slab.log_prob[learner_mask].std() > 0.2
+    np.testing.assert_allclose(np.exp(log_prob - slab.log_prob)[learner_mask], 1.0, atol=3e-6)
     slab.mask[:] = 1
     _, unmasked = today(learner, slab)
-    assert np.abs(np.exp(unmasked - slab.logp)[ours] - 1.0).max() > 0.1
+    assert np.abs(np.exp(unmasked - slab.log_prob)[learner_mask] - 1.0).max() > 0.1
 
 
 def test_a_mask_left_out_would_show() -> None:
@@ -109,7 +109,7 @@ def test_a_mask_left_out_would_show() -> None:
     slab = played(learner, 1)
     slab.mask[:] = 1
     _, log_prob = today(learner, slab)
-    assert np.abs(np.exp(log_prob - slab.logp)[slab.active[:-1] != 0] - 1.0).max() > 0.1
+    assert np.abs(np.exp(log_prob - slab.log_prob)[slab.active[:-1] != 0] - 1.0).max() > 0.1
 
 
 @pytest.mark.parametrize("memory", ["recall", "gru", "lstm"])
@@ -118,9 +118,9 @@ def test_memory_left_at_an_end_would_show(memory: str) -> None:
     with torch.no_grad():
         next(learner.network.policy_head.parameters()).mul_(40.0)
     slab = played(learner, 1)
-    slab.first[1:] = 0
+    slab.is_first[1:] = 0
     _, log_prob = today(learner, slab)
-    assert np.abs(np.exp(log_prob - slab.logp)[slab.active[:-1] != 0] - 1.0).max() > 1e-3
+    assert np.abs(np.exp(log_prob - slab.log_prob)[slab.active[:-1] != 0] - 1.0).max() > 1e-3
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
@@ -150,7 +150,7 @@ def gradient_of(learner: AppoLearner, slab: Slab, micro_batch: int) -> tuple[tor
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_micro_batches_add_up_to_the_full_batch(memory: str) -> None:
     slab = played(make_learner(memory), 1)
-    slab.logp += np.random.default_rng(1).normal(size=slab.logp.shape).astype(np.float32) * 0.2
+    slab.log_prob += np.random.default_rng(1).normal(size=slab.log_prob.shape).astype(np.float32) * 0.2
     whole, one = gradient_of(make_learner(memory), slab, 100_000)
     parts, many = gradient_of(make_learner(memory), slab, 20)
     assert one == 1
@@ -216,7 +216,7 @@ def test_what_was_not_decided_by_the_learner_changes_nothing(memory: str) -> Non
             array[dull] = rng.integers(0, 100, array[dull].shape)
         slab.value[dull] = rng.normal(size=int(dull.sum()))
         slab.mask[dull] = 0
-        slab.logp[dull[:-1]] = -5.0 * noise
+        slab.log_prob[dull[:-1]] = -5.0 * noise
         slab.version[dull[:-1]] = -9 * noise
         stats = learner.update(slab)
         assert 0 < stats.samples <= int((~dull[:-1]).sum())
@@ -258,7 +258,7 @@ def test_old_decisions_are_weighed_by_their_ratio() -> None:
     slab = random_slab(SPEC, 1, 64, 1)
     slab.reward[:], slab.terminated[:], slab.truncated[:] = 1.0, 1, 0
     act(learner.network, slab, 1, version=-1)
-    slab.logp[:, :32] += 30.0  # ratio near 0 today
+    slab.log_prob[:, :32] += 30.0  # ratio near 0 today
     stats = learner.update(slab)
     value, _ = slab.value, None
     expected = np.concatenate([value[0, :32], np.ones(32)]).mean()
@@ -427,15 +427,15 @@ def play_corridor(
         slab.mask[t] = 1
         slab.mask[t, :, 0] = place > 0  # no way left of the start
         slab.active[t] = busy
-        slab.first[t] = fresh & busy
+        slab.is_first[t] = fresh & busy
         slab.policy[t] = np.where(busy, 0, -1)
         step = Slab(spec, 1, rows)
-        for name in ("mask", "active", "first", "policy"):
+        for name in ("mask", "active", "is_first", "policy"):
             getattr(step, name)[0] = getattr(slab, name)[t]
         step.obs["numbers"][0] = slab.obs["numbers"][t]
         act_rows = np.flatnonzero(busy)
         obs = {"numbers": torch.from_numpy(slab.obs["numbers"][t, act_rows])}
-        first = torch.from_numpy(slab.first[t, act_rows]) != 0
+        first = torch.from_numpy(slab.is_first[t, act_rows]) != 0
         out = learner.network.step(obs, memory[act_rows] if memory is not None else None, first)
         slab.value[t, act_rows] = out.value.numpy()
         if t == steps:
@@ -446,7 +446,7 @@ def play_corridor(
         log_probs = heads.log_probs(out.logits, torch.from_numpy(slab.mask[t, act_rows]))
         actions = heads.sample(log_probs, torch.from_numpy(rng.random((len(act_rows), 2), np.float32)))
         slab.actions[t, act_rows] = actions.numpy()
-        slab.logp[t, act_rows] = heads.log_prob_of(log_probs, actions).numpy()
+        slab.log_prob[t, act_rows] = heads.log_prob_of(log_probs, actions).numpy()
         slab.version[t] = learner.version
         fresh &= ~busy
         place[act_rows] += np.where(slab.actions[t, act_rows, 0] == 1, 1, -1)
@@ -488,8 +488,8 @@ def test_bfloat16_acts_and_learns_alike(memory: str) -> None:
     full = AppoLearner(learner.config, learner.network.config, SPEC, seed=1)
     slab = played(learner, 3)
     value, log_prob = today(learner, slab)
-    ours = slab.active[:-1] != 0
-    np.testing.assert_allclose(np.exp(log_prob - slab.logp)[ours], 1.0, atol=1e-3)
+    learner_mask = slab.active[:-1] != 0
+    np.testing.assert_allclose(np.exp(log_prob - slab.log_prob)[learner_mask], 1.0, atol=1e-3)
     exact, _ = today(full, slab)
     error = np.abs(exact - value)[slab.active != 0].max()
     assert 0.0 < error < 0.05
@@ -510,7 +510,7 @@ def play_pointing(learner: AppoLearner, steps: int, rows: int, seed: int) -> tup
     units[..., 1] = colours * 40
     slab.mask[:] = 1
     slab.reward[:], slab.terminated[:], slab.truncated[:], slab.final_value[:] = 0.0, 1, 0, 0.0
-    slab.first[:] = 1
+    slab.is_first[:] = 1
     act(learner.network, slab, seed, learner.version)
     unit, _, target = np.moveaxis(slab.actions, 2, 0)
     found = unit == shining[:-1]

@@ -14,7 +14,7 @@ import torch
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.alphazero.loss import SCORE_DELTA, ends_loss
-from ludus.algorithms.alphazero.replay_buffer import Window
+from ludus.algorithms.alphazero.replay_buffer import ReplayBuffer
 from ludus.algorithms.alphazero.samples import Ends, Positions
 from ludus.flow import GameSpec, Weights
 from ludus.flow.slab import Array
@@ -27,7 +27,7 @@ from ludus.policies.inference import Inference, _Folded
 from ludus.policies.residual import ResidualNetwork, make_network
 from ludus.policies.symmetry import Symmetries
 from ludus.policies.weights import build_policy, load_weights, save_weights
-from ludus.search import NEVER_RESIGN, Games, SearchConfig, SearchError, SelfPlay, SelfPlayConfig, Trees
+from ludus.search import NEVER_RESIGN, Matches, SearchConfig, SearchError, SelfPlay, SelfPlayConfig, Trees
 
 PARAMS = {"size": "5", "komi": "0.5"}
 SPEC: GameSpec = game_spec("go", PARAMS)
@@ -47,12 +47,12 @@ OWNERS = [
 POINTS = 15 - 9 - 0.5
 
 
-def recorded(*matches: list[int]) -> Games:
+def recorded(*matches: list[int]) -> Matches:
     """Matches of Go with these moves, every position to be learned."""
     plies = [len(m) for m in matches]
     action = np.concatenate(matches).astype(np.uint16)
     count = len(action)
-    return Games(
+    return Matches(
         match=np.arange(len(matches), dtype=np.uint64),
         plies=np.array(plies, np.int32),
         outcome=np.ones(len(matches), np.float32),
@@ -70,7 +70,7 @@ def recorded(*matches: list[int]) -> Games:
     )
 
 
-def ends_of(games: Games, params: dict[str, str] | None = None) -> Ends:
+def ends_of(games: Matches, params: dict[str, str] | None = None) -> Ends:
     ends = Ends.empty(len(games), 25)
     offset = np.concatenate([[0], np.cumsum(games.plies, dtype=np.int64)])
     core.read_ends(
@@ -109,14 +109,14 @@ def test_a_finished_match_says_who_owns_what_and_others_do_not() -> None:
     np.testing.assert_array_equal(resigned.counted, [0])
 
 
-def played(count: int, *, first: int = 0, resign: float = NEVER_RESIGN) -> Games:
+def played(count: int, *, first: int = 0, resign: float = NEVER_RESIGN) -> Matches:
     plays = SelfPlayConfig(slots=16, never_resign_share=0.3)
     play = SelfPlay("go", PARAMS, SearchConfig(visits=8), plays, evaluator="rollout", seed=1, first=first)
     play.set_resign(resign)
-    games = Games.empty()
+    games = Matches.empty()
     while len(games) < count:
         play.step(64)
-        games = Games.join([games, play.take_games()])
+        games = Matches.join([games, play.take_games()])
     return games
 
 
@@ -169,7 +169,7 @@ def test_what_cannot_be_counted_is_refused() -> None:
 
 
 def test_targets_are_of_the_seat_that_decides() -> None:
-    window = Window(AlphaZeroConfig(window_games_min=1, window_share=1.0), SPEC.mask_size)
+    window = ReplayBuffer(AlphaZeroConfig(window_games_min=1, window_share=1.0), SPEC.mask_size)
     for number, games in enumerate([recorded(MATCH), recorded(MATCH[:-1], MATCH)]):
         window.add(number, games, ends_of(games))
     drawn = window.draw(600, np.random.default_rng(1), lead)
@@ -195,7 +195,7 @@ def test_targets_are_of_the_seat_that_decides() -> None:
 def test_a_share_of_the_value_is_the_margin(share: float) -> None:
     """In the targets of matches that were counted, and in a search that comes to the end of one."""
     worth = (1 - share) * 1.0 + share * POINTS / 25
-    window = Window(AlphaZeroConfig(window_games_min=1, value_mix=0.5), SPEC.mask_size, share)
+    window = ReplayBuffer(AlphaZeroConfig(window_games_min=1, value_mix=0.5), SPEC.mask_size, share)
     games = recorded(MATCH[:-1], MATCH)
     games.value[:] = 0.125  # what the searches said; the other half of the target
     window.add(0, games, ends_of(games))
@@ -222,7 +222,7 @@ def test_a_share_of_the_value_is_the_margin(share: float) -> None:
 def test_the_margin_counts_at_most_as_much_as_the_board() -> None:
     games = recorded(MATCH)
     params = {"komi": "-40"}  # Black leads by more than all 25 points
-    window = Window(AlphaZeroConfig(window_games_min=1), SPEC.mask_size, 0.5)
+    window = ReplayBuffer(AlphaZeroConfig(window_games_min=1), SPEC.mask_size, 0.5)
     window.add(0, games, ends_of(games, params))
     assert set(window.draw(50, np.random.default_rng(1), lead).value) == {1.0, -1.0}
     trees = Trees("go", PARAMS | params, SearchConfig(visits=50, score_share=0.5), evaluator="rollout")
@@ -318,11 +318,11 @@ def test_heads_learn_and_targets_turn_with_the_board() -> None:
 
 
 def test_how_matches_end_is_learned_from_some_and_known_of_others() -> None:
-    window, own = Window(AlphaZeroConfig(window_games_min=1), SPEC.mask_size), learner(HEADS)
+    window, own = ReplayBuffer(AlphaZeroConfig(window_games_min=1), SPEC.mask_size), learner(HEADS)
     games, others = played(300), played(200, first=1 << 40)
     window.add(0, games, ends_of(games))
     random = np.random.default_rng(1)
-    unseen = Window(window.config, SPEC.mask_size)
+    unseen = ReplayBuffer(window.config, SPEC.mask_size)
     unseen.add(0, others, ends_of(others))
     held = unseen.draw(512, random, lead)
     before = ownership_and_score_loss(own, held)

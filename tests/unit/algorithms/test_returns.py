@@ -101,7 +101,7 @@ def test_equal_to_the_reference(idle: float, clips: tuple[float, float] | None) 
     )
     advantage, target, known = reference(m, clips is not None, rho_clip, c_clip)
     assert 0 < known.sum() < known.size or idle == 0.0
-    np.testing.assert_array_equal(out.known, known)
+    np.testing.assert_array_equal(out.valid, known)
     np.testing.assert_allclose(out.advantage, advantage, atol=2e-5)
     np.testing.assert_allclose(out.target, target, atol=2e-5)
 
@@ -123,7 +123,7 @@ def test_n_step_equals_the_reference(n: int) -> None:
     for row in range(m.reward.shape[1]):
         chain = decisions_of(m, row)
         for i, d in enumerate(chain):
-            assert out.known[d.t, row] == (d.bootstrap is not None)
+            assert out.valid[d.t, row] == (d.bootstrap is not None)
             if d.bootstrap is None:
                 continue
             total, weight, j, left = 0.0, 1.0, i, n
@@ -181,14 +181,14 @@ def test_rewards_while_idle_count_for_the_last_decision_and_rewards_of_others_fo
     assert moves.reward[0, 0] == 1 + 2 + 4
     assert moves.bootstrap[0, 0] == 0.0
     assert moves.reward[5, 0] == 32
-    assert moves.known[:, 0].tolist() == [True, False, False, False, False, True]
+    assert moves.valid[:, 0].tolist() == [True, False, False, False, False, True]
 
 
 def test_a_decision_whose_successor_lies_beyond_the_slab_is_not_trained_on() -> None:
     m = _quiet(4)
     m.active[3:, 0] = False
     out = gae(m.transitions(), m.value, discount=GAMMA, gae_lambda=LAMBDA)
-    assert out.known[:, 0].tolist() == [True, True, False, False]
+    assert out.valid[:, 0].tolist() == [True, True, False, False]
     expected = m.reward[1, 0] + GAMMA * m.value[2, 0]
     assert out.target[1, 0] == pytest.approx(expected, abs=1e-6)
 

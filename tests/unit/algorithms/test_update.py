@@ -76,8 +76,8 @@ def test_policy_loss_is_that_of_advantages_with_mean_0_and_deviation_1(standardi
     learner = make_learner(normalise_advantages=standardised, discount=0.9, gae_lambda=0.8)
     slab = played(learner, 1)
     slab.reward[:] = 3.0 + 5.0 * slab.reward
-    shift = np.random.default_rng(2).normal(size=slab.logp.shape).astype(np.float32) * 0.3
-    slab.logp += shift  # the behaviour policy was another one: ratio exp(-shift)
+    shift = np.random.default_rng(2).normal(size=slab.log_prob.shape).astype(np.float32) * 0.3
+    slab.log_prob += shift  # the behaviour policy was another one: ratio exp(-shift)
     advantage = advantages(slab, 0.9, 0.8)
     if standardised:
         advantage = (advantage - advantage.mean()) / advantage.std()
@@ -117,7 +117,7 @@ def test_entropy_coefficient_moves_to_its_final_value(progress: float, constant:
 def test_every_epoch_of_every_version_is_shuffled_anew(memory: str) -> None:
     """An epoch's minibatches share out all decisions (rows, with memory), in an order of its own."""
     learner = make_learner(memory, epochs=2, minibatches=3)
-    name = "_moment_gradient" if memory == "none" else "_row_gradient"
+    name = "_step_gradient" if memory == "none" else "_row_gradient"
     original = getattr(learner, name)
     parts: list[list[int]] = []
 

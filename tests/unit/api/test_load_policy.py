@@ -77,7 +77,7 @@ def test_continuous_actions_are_numbers_of_the_space(tmp_path: Path) -> None:
     # The squashed mean of the network's Gaussian, worked out here: low + (tanh(u) + 1) / 2 * (high - low).
     network = policy._network
     out = network.step({"observation": torch.from_numpy(seen[None].astype(np.float32))})
-    mean = out.preference.draw(torch.ones((1, 2), dtype=torch.uint8), None).actions[0, 0]
+    mean = out.distribution.sample(torch.ones((1, 2), dtype=torch.uint8), None).actions[0, 0]
     u = mean.to(torch.int32).view(torch.float32)
     assert likeliest == pytest.approx([-2.0 + (float(torch.tanh(u)) + 1.0) / 2.0 * 4.0], abs=1e-5)
     assert (policy.act(seen, deterministic=True) == likeliest).all()

@@ -63,10 +63,10 @@ def test_probabilities_of_all_legal_decisions_sum_to_one() -> None:
         n = len(decisions)
         many = {k: x[row : row + 1].expand(n, *x.shape[1:]).contiguous() for k, x in obs.items()}
         with torch.no_grad():
-            judged = network.step(many).preference.judge(
+            evaluated = network.step(many).distribution.evaluate(
                 mask[row : row + 1].expand(n, -1), torch.tensor(decisions)
             )
-        assert float(judged.log_prob.double().exp().sum()) == pytest.approx(1.0, abs=1e-5)
+        assert float(evaluated.log_prob.double().exp().sum()) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_draws_follow_the_probabilities_and_are_always_legal() -> None:
@@ -78,10 +78,10 @@ def test_draws_follow_the_probabilities_and_are_always_legal() -> None:
         many = {k: x[row : row + 1].expand(repeat, *x.shape[1:]).contiguous() for k, x in obs.items()}
         masks = mask[row : row + 1].expand(repeat, -1)
         with torch.no_grad():
-            preference = network.step(many).preference
-            drawn = preference.draw(masks, torch.from_numpy(rng.random((repeat, 3), np.float32)))
-            judged = preference.judge(masks, drawn.actions)
-        torch.testing.assert_close(drawn.log_prob, judged.log_prob, atol=1e-6, rtol=1e-6)
+            distribution = network.step(many).distribution
+            drawn = distribution.sample(masks, torch.from_numpy(rng.random((repeat, 3), np.float32)))
+            evaluated = distribution.evaluate(masks, drawn.actions)
+        torch.testing.assert_close(drawn.log_prob, evaluated.log_prob, atol=1e-6, rtol=1e-6)
         legal = set(legal_decisions(spec, mask[row].numpy()))
         counts: dict[tuple[int, ...], int] = {}
         for action in map(tuple, drawn.actions.tolist()):
@@ -98,16 +98,16 @@ def test_the_likeliest_choice_is_taken_head_by_head() -> None:
     """No other choice of the last head, or of the first, is likelier given the others."""
     network = make()
     obs, mask = moments(40)
-    preference = network.step(obs).preference
+    distribution = network.step(obs).distribution
     heads = network.heads
     with torch.no_grad():
-        best = preference.draw(mask, None)
+        best = distribution.sample(mask, None)
         for target in range(6):
             other = best.actions.clone()
             other[:, 2] = target
             legal = heads.legal(mask, 2, other)[torch.arange(40), target]
-            judged = preference.judge(mask, other)
-            assert bool((judged.log_prob <= best.log_prob + 1e-6)[legal].all())
+            evaluated = distribution.evaluate(mask, other)
+            assert bool((evaluated.log_prob <= best.log_prob + 1e-6)[legal].all())
 
 
 def test_a_pointer_goes_with_its_entity() -> None:
@@ -121,9 +121,9 @@ def test_a_pointer_goes_with_its_entity() -> None:
     actions = torch.tensor([[0, 1, 2]] * 20)
     other = torch.tensor([[1, 1, 2]] * 20)
     with torch.no_grad():
-        a = network.step(obs).preference.judge(mask, actions).log_prob
-        b = network.step(swapped).preference.judge(mask, other).log_prob
-        c = network.step(obs).preference.judge(mask, other).log_prob
+        a = network.step(obs).distribution.evaluate(mask, actions).log_prob
+        b = network.step(swapped).distribution.evaluate(mask, other).log_prob
+        c = network.step(obs).distribution.evaluate(mask, other).log_prob
     torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-5)
     assert float((a - c).abs().max()) > 1e-2
 
@@ -134,11 +134,11 @@ def test_later_heads_know_the_earlier_choices() -> None:
     obs, mask = moments(10)
     mask[:] = 1
     with torch.no_grad():
-        preference = network.step(obs).preference
+        distribution = network.step(obs).distribution
         ratios = []
         for unit, order in itertools.product((0, 1, 3), (0, 1, 2)):
             a, b = (torch.tensor([[unit, order, t]] * 10) for t in (0, 4))
-            ratios.append(preference.judge(mask, a).log_prob - preference.judge(mask, b).log_prob)
+            ratios.append(distribution.evaluate(mask, a).log_prob - distribution.evaluate(mask, b).log_prob)
     spread = torch.stack(ratios).std(dim=0)
     assert float(spread.min()) > 1e-3
 
@@ -146,27 +146,27 @@ def test_later_heads_know_the_earlier_choices() -> None:
 def test_some_moments_of_a_batch_are_judged_as_alone() -> None:
     network = make()
     obs, mask = moments(30)
-    drawn = network.step(obs).preference.draw(mask, torch.full((30, 3), 0.3))
+    drawn = network.step(obs).distribution.sample(mask, torch.full((30, 3), 0.3))
     keep = torch.zeros(30, dtype=torch.bool)
     keep[[2, 3, 11, 29]] = True
     whole, _ = network.flat(obs)
     part = whole.select(keep)
     assert isinstance(part, Pointing)
-    judged = part.judge(mask[keep], drawn.actions[keep])
-    torch.testing.assert_close(judged.log_prob, drawn.log_prob[keep], atol=1e-6, rtol=1e-6)
+    evaluated = part.evaluate(mask[keep], drawn.actions[keep])
+    torch.testing.assert_close(evaluated.log_prob, drawn.log_prob[keep], atol=1e-6, rtol=1e-6)
     alone, _ = network.flat({n: x[keep] for n, x in obs.items()})
     torch.testing.assert_close(
-        judged.entropy, alone.judge(mask[keep], drawn.actions[keep]).entropy, atol=1e-6, rtol=1e-6
+        evaluated.entropy, alone.evaluate(mask[keep], drawn.actions[keep]).entropy, atol=1e-6, rtol=1e-6
     )
 
 
 def test_gradients_are_finite_and_reach_every_parameter() -> None:
     network = make()
     obs, mask = moments(50)
-    drawn = network.step(obs).preference.draw(mask, torch.full((50, 3), 0.6))
-    preference, value = network.flat(obs)
-    judged = preference.judge(mask, drawn.actions)
-    loss = judged.log_prob.sum() + judged.entropy.sum() + value.sum()
+    drawn = network.step(obs).distribution.sample(mask, torch.full((50, 3), 0.6))
+    distribution, value = network.flat(obs)
+    evaluated = distribution.evaluate(mask, drawn.actions)
+    loss = evaluated.log_prob.sum() + evaluated.entropy.sum() + value.sum()
     grads = torch.autograd.grad(loss, list(network.parameters()), allow_unused=True)
     for (name, _), grad in zip(network.named_parameters(), grads, strict=True):
         assert grad is not None, name

@@ -119,11 +119,11 @@ def test_acting_and_learning_agree_at_lag_zero() -> None:
             {"speed": slab.obs["speed"][t]},
             slab.mask[t],
             None,
-            slab.first[t],
+            slab.is_first[t],
             t,
             np.arange(8, dtype=np.int32),
         )
-        slab.actions[t], slab.logp[t], slab.value[t] = made.actions, made.logp, made.value
+        slab.actions[t], slab.log_prob[t], slab.value[t] = made.actions, made.log_prob, made.value
     stats = learner.update(slab)
     assert stats.samples == 32
     assert abs(stats.kl) < 1e-6

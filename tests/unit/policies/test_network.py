@@ -60,14 +60,14 @@ def test_a_sequence_says_what_its_steps_said(memory: str) -> None:
     """With resets in the middle and rows that do not act: memory is carried, reset and skipped alike."""
     network = PolicyNetwork(msgspec.structs.replace(SMALL, memory=memory), SPEC, seed=1)
     slab = random_slab(SPEC, 12, 10, seed=2, idle=0.3, end=0.2)
-    assert slab.first[1:].any()
+    assert slab.is_first[1:].any()
     act(network, slab, seed=5)
     start = torch.from_numpy(slab.memory) if slab.memory is not None else None
     with torch.no_grad():
         out = network.sequence(
             {n: torch.from_numpy(x) for n, x in slab.obs.items()},
             start,
-            torch.from_numpy(slab.first) != 0,
+            torch.from_numpy(slab.is_first) != 0,
             torch.from_numpy(slab.active) != 0,
         )
     active = slab.active != 0
@@ -135,9 +135,9 @@ def test_an_acting_network_says_bit_for_bit_what_the_learning_one_says(convoluti
     for name, value in acting.state_dict().items():
         value.copy_(learning.state_dict()[name])
     obs = {n: x[0] for n, x in observations(1, 64).items()}
-    acted, (preference, value) = acting.step(obs), learning.flat(obs)
-    assert isinstance(preference, Independent)
-    assert torch.equal(acted.logits, preference.logits)
+    acted, (distribution, value) = acting.step(obs), learning.flat(obs)
+    assert isinstance(distribution, Independent)
+    assert torch.equal(acted.logits, distribution.logits)
     assert torch.equal(acted.value, learning.denormalise(value))
 
 

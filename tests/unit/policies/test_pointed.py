@@ -56,15 +56,15 @@ def test_a_choice_is_its_cell(by_columns: bool) -> None:
         for x in range(WIDTH):
             planes = torch.zeros((1, 2, HEIGHT, WIDTH), dtype=torch.uint8)
             planes[0, :, y, x] = torch.tensor([90, 250], dtype=torch.uint8)
-            preference = network.step({"map": planes, "numbers": torch.ones((1, 3))}).preference
-            judged = [
-                float(preference.judge(mask, torch.tensor([[c]])).log_prob.detach())
+            distribution = network.step({"map": planes, "numbers": torch.ones((1, 3))}).distribution
+            evaluated = [
+                float(distribution.evaluate(mask, torch.tensor([[c]])).log_prob.detach())
                 for c in range(spec.heads[0].size)
             ]
             odd = x * HEIGHT + y if by_columns else y * WIDTH + x
-            others = [p for c, p in enumerate(judged) if c != odd]
+            others = [p for c, p in enumerate(evaluated) if c != odd]
             assert max(others) - min(others) < 1e-5
-            assert abs(judged[odd] - others[0]) > 1e-3
+            assert abs(evaluated[odd] - others[0]) > 1e-3
 
 
 def test_what_a_choice_tells_is_its_cell() -> None:
@@ -92,26 +92,26 @@ def test_probabilities_of_all_legal_decisions_sum_to_one(config: PolicyConfig) -
         many = {k: x[row : row + 1].expand(n, *x.shape[1:]).contiguous() for k, x in obs.items()}
         masks = mask[row : row + 1].expand(n, -1)
         with torch.no_grad():
-            preference = network.step(many).preference
-            judged = preference.judge(masks, torch.tensor(decisions))
-            drawn = preference.draw(
+            distribution = network.step(many).distribution
+            evaluated = distribution.evaluate(masks, torch.tensor(decisions))
+            drawn = distribution.sample(
                 masks, torch.from_numpy(np.random.default_rng(row).random((n, 3), np.float32))
             )
-        assert float(judged.log_prob.double().exp().sum()) == pytest.approx(1.0, abs=1e-5)
-        assert float(judged.log_prob.std()) > 0.05
+        assert float(evaluated.log_prob.double().exp().sum()) == pytest.approx(1.0, abs=1e-5)
+        assert float(evaluated.log_prob.std()) > 0.05
         assert set(map(tuple, drawn.actions.tolist())) <= set(decisions)
 
 
-def test_some_moments_of_a_batch_are_judged_as_alone() -> None:
+def test_some_moments_of_a_batch_are_evaluated_as_alone() -> None:
     spec = cells_spec()
     network = make(DEEP, spec)
     obs, mask = moments(spec, 20)
-    drawn = network.step(obs).preference.draw(mask, torch.full((20, 3), 0.3))
+    drawn = network.step(obs).distribution.sample(mask, torch.full((20, 3), 0.3))
     keep = torch.zeros(20, dtype=torch.bool)
     keep[[2, 3, 11, 19]] = True
     whole, _ = network.flat(obs)
-    judged = whole.select(keep).judge(mask[keep], drawn.actions[keep])
-    torch.testing.assert_close(judged.log_prob, drawn.log_prob[keep], atol=1e-6, rtol=1e-6)
+    evaluated = whole.select(keep).evaluate(mask[keep], drawn.actions[keep])
+    torch.testing.assert_close(evaluated.log_prob, drawn.log_prob[keep], atol=1e-6, rtol=1e-6)
 
 
 def test_gradients_are_finite_and_reach_every_parameter() -> None:
@@ -119,10 +119,10 @@ def test_gradients_are_finite_and_reach_every_parameter() -> None:
     network = make(DEEP, spec)
     obs, mask = moments(spec, 50)
     draws = torch.rand((50, 3), generator=torch.Generator().manual_seed(1))
-    drawn = network.step(obs).preference.draw(mask, draws)
-    preference, value = network.flat(obs)
-    judged = preference.judge(mask, drawn.actions)
-    loss = judged.log_prob.sum() + judged.entropy.sum() + value.sum()
+    drawn = network.step(obs).distribution.sample(mask, draws)
+    distribution, value = network.flat(obs)
+    evaluated = distribution.evaluate(mask, drawn.actions)
+    loss = evaluated.log_prob.sum() + evaluated.entropy.sum() + value.sum()
     grads = torch.autograd.grad(loss, list(network.parameters()), allow_unused=True)
     for (name, _), grad in zip(network.named_parameters(), grads, strict=True):
         assert grad is not None, name
@@ -135,8 +135,8 @@ def test_the_policy_begins_nearly_uniform() -> None:
     network = PolicyNetwork(DEEP, spec, seed=3)
     obs, mask = moments(spec, 30)
     mask[:] = 1
-    judged = network.flat(obs)[0].judge(mask, torch.zeros((30, 1), dtype=torch.int64))
-    assert float(judged.entropy.detach().min()) > 0.98 * np.log(12)
+    evaluated = network.flat(obs)[0].evaluate(mask, torch.zeros((30, 1), dtype=torch.int64))
+    assert float(evaluated.entropy.detach().min()) > 0.98 * np.log(12)
 
 
 def test_heads_that_do_not_fit_their_planes_are_refused() -> None:

@@ -26,7 +26,7 @@ AGAINST_BOT = Lineup(plans=(SeatPlan((Controller(policy=0),)), SeatPlan((Control
 
 
 def make(lineup: Lineup = LEARNED, game: str = "tic_tac_toe", **options: Any) -> NativePool:  # noqa: ANN401
-    return NativePool(game, {}, lineup, **{"matches": 12, "seed": 5, **options})
+    return NativePool(game, {}, lineup, **{"slots": 12, "seed": 5, **options})
 
 
 def play(pool: NativePool, slab: Slab, steps: int | None = None) -> list[MatchResult]:
@@ -80,7 +80,7 @@ def test_tic_tac_toe_is_told_as_python_plays_it() -> None:
             assert slab.active[t, other] == 0
             assert slab.policy[t, r] == (mover + slot) % 2  # plans rotate by slot
             assert slab.policy[t, other] == -1
-            assert slab.first[t, r] == (moves < 2)
+            assert slab.is_first[t, r] == (moves < 2)
             bits = np.unpackbits(slab.obs["board"][t, r], bitorder="little")[:18]
             assert list(bits[:9]) == [int(c == mover) for c in board]
             assert list(bits[9:]) == [int(c == 1 - mover) for c in board]
@@ -153,7 +153,7 @@ def test_final_observations_belong_to_the_rows_that_ended() -> None:
 
 def test_bots_play_their_schedule_without_a_slab() -> None:
     for threads in (0, 1, 3):
-        pool = make(BOTS, threads=threads, groups=3, schedule=300)
+        pool = make(BOTS, threads=threads, groups=3, num_matches=300)
         assert pool.rows == 0
         results: list[MatchResult] = []
         while not pool.finished:
@@ -174,7 +174,7 @@ def test_bots_play_their_schedule_without_a_slab() -> None:
 
 
 def test_a_schedule_ends_with_idle_rows() -> None:
-    pool = make(AGAINST_BOT, schedule=30, groups=2)
+    pool = make(AGAINST_BOT, num_matches=30, groups=2)
     slab = Slab(pool.spec, 30, pool.rows)
     results = play(pool, slab)
     assert [r.match for r in results] == list(range(30))
@@ -193,7 +193,7 @@ def test_frame_skip_of_each_seat() -> None:
         ),
         rotate=False,
     )
-    pool = make(lineup, "minirts", matches=2, groups=1)
+    pool = make(lineup, "minirts", slots=2, groups=1)
     slab = Slab(pool.spec, 12, pool.rows)
     pool.attach(0, slab)
     ticks = []
@@ -212,14 +212,14 @@ def test_frame_skip_of_each_seat() -> None:
 def test_the_handover_bot_plays_the_first_ticks() -> None:
     plan = SeatPlan((Controller(policy=0),), frame_skip=10, handover_bot="simple", handover_ticks=60)
     lineup = Lineup(plans=(plan, SeatPlan((Controller(bot="simple"),), frame_skip=10)), rotate=False)
-    pool = make(lineup, "minirts", matches=32, groups=1)
+    pool = make(lineup, "minirts", slots=32, groups=1)
     slab = Slab(pool.spec, 1, pool.rows)
     pool.attach(0, slab)
     pool.recv(0)
     ticks = {json.loads(pool.slot_view(s))["tick"] for s in range(32)}
     assert ticks <= {10, 20, 30, 40, 50, 60}
     assert len(ticks) >= 4
-    assert slab.first[0].all()
+    assert slab.is_first[0].all()
     pool.set_handover(0, 0)
     pool.reset(range(32))
     pool.send(0)
@@ -229,7 +229,7 @@ def test_the_handover_bot_plays_the_first_ticks() -> None:
 
 def test_a_mixture_of_bots_and_policies() -> None:
     both = SeatPlan((Controller(policy=0, weight=1.0), Controller(bot="random", weight=3.0)))
-    pool = make(Lineup(plans=(both, SeatPlan((Controller(bot="perfect"),)))), schedule=800, matches=20)
+    pool = make(Lineup(plans=(both, SeatPlan((Controller(bot="perfect"),)))), num_matches=800, slots=20)
     slab = Slab(pool.spec, 100, pool.rows)
     results = play(pool, slab)
     while not pool.finished:
@@ -303,7 +303,7 @@ def test_snapshot_and_restore_go_on_bit_for_bit() -> None:
         with pytest.raises(ValueError, match="restore"):
             copy.restore(bad)
     with pytest.raises(ValueError, match="matches=12, this one has matches=13"):
-        make(matches=13).restore(data)
+        make(slots=13).restore(data)
 
 
 def test_ready_first_order_can_be_replayed_exactly() -> None:
@@ -338,7 +338,7 @@ def test_autoreset_modes_through_the_wrapper() -> None:
     ended = slab.terminated[:-1].astype(bool)
     assert ended.sum() > 20
     assert not slab.active[1:-1][ended].any()
-    assert slab.first[2:][ended].all()
+    assert slab.is_first[2:][ended].all()
     pool = make(AGAINST_BOT, autoreset="off", groups=1)
     slab = Slab(pool.spec, 10, pool.rows)
     assert len(play(pool, slab)) == 12
@@ -384,12 +384,12 @@ def twice(controller: Controller, frame_skip: int = 0, handover_ticks: int = 0) 
             "handover_bot",
         ),
         ({"lineup": twice(Controller(policy=0), frame_skip=-1)}, "frame_skip=-1"),
-        ({"matches": 0}, "matches=0"),
+        ({"slots": 0}, "matches=0"),
         ({"groups": 13}, "groups=13"),
         ({"groups": 0}, "groups=0"),
         ({"threads": -1}, "threads=-1"),
         ({"seed": -1}, "seed=-1"),
-        ({"schedule": -1}, "schedule=-1"),
+        ({"num_matches": -1}, "num_matches=-1"),
         ({"truncate_ticks": -1}, "truncate_ticks=-1"),
         ({"autoreset": "sometimes"}, "expected same_step, next_step or off"),
         ({"on_error": "ignore"}, "on_error='ignore'"),
@@ -400,7 +400,7 @@ def twice(controller: Controller, frame_skip: int = 0, handover_ticks: int = 0) 
     ],
 )
 def test_arguments_that_make_no_sense(change: dict[str, Any], message: str) -> None:
-    arguments = {"game": "tic_tac_toe", "params": {}, "lineup": LEARNED, "matches": 12, **change}
+    arguments = {"game": "tic_tac_toe", "params": {}, "lineup": LEARNED, "slots": 12, **change}
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         NativePool(**arguments)
 
@@ -429,7 +429,7 @@ def readonly(a: Array) -> Array:
         broken("mask", lambda a: a[:, :, :-1].copy()),
         broken("mask", lambda a: np.asfortranarray(a)),
         broken("active", lambda a: a[:-1]),
-        broken("first", readonly),
+        broken("is_first", readonly),
         broken("obs.board", lambda a: a[:, :-1].copy()),
         broken("obs.board", lambda a: np.zeros((*a.shape[:2], 4), np.uint8)),
     ],
@@ -500,7 +500,7 @@ def ring_after() -> Iterator[Callable[[float], None]]:
 @pytest.mark.parametrize("threads", [0, 2])
 def test_an_interrupt_gets_out_of_recv(threads: int, ring_after: Callable[[float], None]) -> None:
     plan = SeatPlan((Controller(bot="noop"),))  # matches go on to the tick limit
-    pool = make(Lineup(plans=(plan, plan)), "minirts", matches=200, groups=1, threads=threads)
+    pool = make(Lineup(plans=(plan, plan)), "minirts", slots=200, groups=1, threads=threads)
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the alarm may ring before recv begins
         ring_after(0.3)
         while True:
@@ -519,7 +519,7 @@ def test_tensors_that_nobody_reads_are_left_alone(autoreset: str) -> None:
     lineup = Lineup(plans=(SeatPlan((Controller(policy=0),)), SeatPlan((Controller(bot="simple"),))))
 
     def run(inputs: tuple[str, ...]) -> tuple[Slab, list[dict[str, Array]], list[MatchResult]]:
-        options = {"matches": 4, "groups": 1, "threads": 0, "autoreset": autoreset, "truncate_ticks": 700}
+        options = {"slots": 4, "groups": 1, "threads": 0, "autoreset": autoreset, "truncate_ticks": 700}
         with make(lineup, "minirts", inputs=inputs, **options) as pool:
             slab = Slab(pool.spec, 40, pool.rows)
             slab.obs["cells"][:] = 7

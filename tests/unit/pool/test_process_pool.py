@@ -32,7 +32,7 @@ Act = Callable[[StepBatch], None]
 
 
 def walk(params: dict[str, object] | None = None, **more: object) -> ProcessPool:
-    settings: dict[str, object] = {"matches": 4, "groups": 2, "workers": 2, "seed": 5, "on_error": "truncate"}
+    settings: dict[str, object] = {"slots": 4, "groups": 2, "workers": 2, "seed": 5, "on_error": "truncate"}
     return ProcessPool(WALK, params or {}, ONE, **{**settings, **more})  # type: ignore[arg-type]
 
 
@@ -66,7 +66,7 @@ def test_a_slab_says_what_happened() -> None:
         assert numbers[:, row, 0] == pytest.approx([*[noise[0]] * 5, *[noise[1]] * 5, *[noise[2]] * 3])
         assert numbers[:, row, 1].tolist() == [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2]
         assert slab.obs["flags"][:, row, 0].tolist() == [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2]
-        assert slab.first[:, row].tolist() == [1, 0, 0, 0, 0] * 2 + [1, 0, 0]
+        assert slab.is_first[:, row].tolist() == [1, 0, 0, 0, 0] * 2 + [1, 0, 0]
         assert slab.terminated[:, row].tolist() == [0, 0, 0, 0, 1] * 2 + [0, 0]
         assert not slab.truncated.any()
         assert slab.active.all()
@@ -97,16 +97,16 @@ def test_the_present_moment_goes_to_the_next_slab_and_last_observations_to_the_s
         moment = a.obs["numbers"][5].copy()
         play(pool, b)
         assert (b.obs["numbers"][0] == moment).all()
-        assert b.first[0].all()
+        assert b.is_first[0].all()
 
 
 @pytest.mark.parametrize(("workers", "groups"), [(0, 1), (1, 2), (3, 2), (2, 4)])
 def test_the_number_of_workers_and_groups_changes_nothing(workers: int, groups: int) -> None:
-    with walk(matches=8, workers=2) as pool:
+    with walk(slots=8, workers=2) as pool:
         expected = pool.slab(9)
         play(pool, expected)
         fields = {n: a.copy() for n, a in expected.fields().items()}
-    with walk(matches=8, workers=workers, groups=groups) as pool:
+    with walk(slots=8, workers=workers, groups=groups) as pool:
         slab = pool.slab(9)
         play(pool, slab)
         for name, array in slab.fields().items():
@@ -128,7 +128,7 @@ def test_the_first_group_that_is_ready_is_given() -> None:
 
 
 def test_a_schedule_is_played_and_no_more() -> None:
-    with walk(schedule=6) as pool:
+    with walk(num_matches=6) as pool:
         slab = pool.slab(4)
         results: list[MatchResult] = []
         while not pool.finished:
@@ -149,7 +149,7 @@ def test_two_seats_take_turns_and_change_places() -> None:
             slab.actions[t, rows, 0] = np.where(slab.mask[t, rows, 0] != 0, 0, 2)
             slab.actions[t, rows[rows % 3 == 0], 0] = 2
 
-    with ProcessPool(DUEL, {}, TWO, matches=4, groups=1, workers=2, seed=1) as pool:
+    with ProcessPool(DUEL, {}, TWO, slots=4, groups=1, workers=2, seed=1) as pool:
         slab = pool.slab(64)
         results = play(pool, slab, legal)
     assert results
@@ -166,12 +166,12 @@ def test_two_seats_take_turns_and_change_places() -> None:
 
 def test_rewards_count_from_a_rows_first_decision_on() -> None:
     """A match's result counts everything; a row without a decision has nothing to be rewarded for."""
-    with ProcessPool(WAGES, {}, TWO, matches=2, groups=1, workers=0, seed=1) as pool:
+    with ProcessPool(WAGES, {}, TWO, slots=2, groups=1, workers=0, seed=1) as pool:
         slab = pool.slab(8)
         results = play(pool, slab)
     assert slab.active[:8, 0].tolist() == [1] * 8
     assert slab.active[:8, 1].tolist() == [0, 0, 1, 1] * 2
-    assert slab.first[:8, 1].tolist() == [0, 0, 1, 0] * 2
+    assert slab.is_first[:8, 1].tolist() == [0, 0, 1, 0] * 2
     assert slab.reward[:, 0].tolist() == [1.0] * 8
     assert slab.reward[:, 1].tolist() == [0.0, 0.0, 10.0, 10.0] * 2
     assert {r.returns for r in results} == {(4.0, 40.0)}
@@ -198,7 +198,7 @@ def test_a_match_that_fails_ends_alone_and_says_why(trouble: str, message: str) 
 
     assert re.match(message, failed[0].error), failed[0].error
     assert slab.truncated[:, 1].tolist() == [0, 1] + [0] * 10
-    assert slab.first[2, 1] == 1  # the next match began at once
+    assert slab.is_first[2, 1] == 1  # the next match began at once
     assert not slab.truncated[:, [0, 2, 3]].any()
     assert np.isfinite(slab.obs["numbers"]).all()
     assert np.isfinite(slab.reward).all()
@@ -209,7 +209,7 @@ def test_a_seat_that_does_not_exist_ends_the_match() -> None:
         batch.slab.actions[batch.t, batch.rows] = 2
 
     params = {"astray": match_seed(1, 0)}
-    with ProcessPool(DUEL, params, TWO, matches=2, groups=1, seed=1, on_error="truncate") as pool:
+    with ProcessPool(DUEL, params, TWO, slots=2, groups=1, seed=1, on_error="truncate") as pool:
         slab = pool.slab(12)
         results = play(pool, slab, twos)
     failed = [r for r in results if r.error]
@@ -248,7 +248,7 @@ def test_games_that_cannot_be_made_are_reported_by_the_parent() -> None:
 @pytest.mark.parametrize("trouble", ["step-exit", "step-hang", "reset-hang"])
 def test_a_worker_that_dies_or_hangs_is_replaced(trouble: str) -> None:
     match = 5 if trouble.startswith("reset") else 1
-    with walk({"trouble": trouble, "seed": match_seed(5, match)}, matches=8, timeout_s=0.4) as pool:
+    with walk({"trouble": trouble, "seed": match_seed(5, match)}, slots=8, timeout_s=0.4) as pool:
         before = pool.worker_pids
         slab = pool.slab(15)
         results = play(pool, slab)
@@ -436,16 +436,16 @@ def test_a_restored_pool_goes_on_with_the_next_matches() -> None:
         assert sorted(r.match for r in results) == [8, 9, 10, 11]
         with pytest.raises(ValueError, match="not one of a pool of Python games"):
             pool.restore(b"x" * 40)
-    with walk(matches=8) as pool, pytest.raises(ValueError, match="4 slots"):
+    with walk(slots=8) as pool, pytest.raises(ValueError, match="4 slots"):
         pool.restore(data)
 
 
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(ValueError, match="expected a multiple of groups"):
-        walk(matches=3)
+        walk(slots=3)
     bots = Lineup((SeatPlan((Controller(bot="random"),)),))
     with pytest.raises(ValueError, match="every seat of a Python game is a policy's"):
-        ProcessPool(WALK, {}, bots, matches=2)
+        ProcessPool(WALK, {}, bots, slots=2)
     with walk(workers=1) as pool:
         with pytest.raises(ValueError, match=r"make it with pool\.slab"):
             pool.attach(0, Slab(pool.spec, 3, pool.rows))
@@ -460,7 +460,7 @@ def test_a_vectorised_environment_fills_slabs_as_single_ones_do() -> None:
     slabs = {}
     for how in ("auto", "no"):
         params = {"vectorise": how, "max_episode_steps": 20}
-        with ProcessPool(game, params, ONE, matches=8, groups=2, workers=2, seed=1) as pool:
+        with ProcessPool(game, params, ONE, slots=8, groups=2, workers=2, seed=1) as pool:
             slab = slabs[how] = pool.slab(64)
             results = play(pool, slab, lambda b: pool.random_actions(b.group))
             assert all(r.ticks == r.returns[0] <= 20 for r in results)
@@ -470,9 +470,9 @@ def test_a_vectorised_environment_fills_slabs_as_single_ones_do() -> None:
     for slab in slabs.values():
         ended = (slab.terminated | slab.truncated) != 0
         assert ((slab.reward == 1.0) == (slab.active[:-1] != 0)).all()
-        assert (np.abs(slab.obs["observation"][slab.first != 0]) <= 0.05).all()
+        assert (np.abs(slab.obs["observation"][slab.is_first != 0]) <= 0.05).all()
         assert ended.any(axis=0).all()
     assert slabs["no"].active.all()
     ended = (slabs["auto"].terminated | slabs["auto"].truncated) != 0
     assert ((slabs["auto"].active[1:] == 0) == ended).all()
-    assert ((slabs["auto"].first[2:] != 0) == ended[:-1]).all()
+    assert ((slabs["auto"].is_first[2:] != 0) == ended[:-1]).all()

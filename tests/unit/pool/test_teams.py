@@ -59,7 +59,7 @@ def test_the_spec_names_its_teams() -> None:
 def test_a_team_is_one_player(team: bool) -> None:
     params = TEAM if team else {"max_steps": "60"}
     game = spec("pommerman", params)
-    with NativePool("pommerman", params, lineup_of(game, LEARNED, MIXED), matches=8, schedule=64) as pool:
+    with NativePool("pommerman", params, lineup_of(game, LEARNED, MIXED), slots=8, num_matches=64) as pool:
         slab = Slab(pool.spec, 16, pool.rows)
         assert pool.rows == (16 if team else 8)
         collector = Collector(pool, {0: RandomActor(Heads((6,)), seed=3)})
@@ -87,7 +87,7 @@ def test_the_dead_are_paid_with_their_team() -> None:
     """A row that died early is inactive, but is told the end and the result of its team."""
     game = spec("pommerman", TEAM)
     noop = SeatPlan((Controller(bot="noop"),))
-    with NativePool("pommerman", TEAM, lineup_of(game, LEARNED, noop), matches=16) as pool:
+    with NativePool("pommerman", TEAM, lineup_of(game, LEARNED, noop), slots=16) as pool:
         slab = Slab(pool.spec, 128, pool.rows)
         pool.attach(0, slab)
         for _ in range(slab.steps):

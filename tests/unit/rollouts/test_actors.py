@@ -46,7 +46,7 @@ def test_greedy_takes_the_likeliest() -> None:
     again = NetworkActor(network, 2, greedy=True).act(obs, mask, None, first, 7, rows)
     assert np.array_equal(greedy.actions, again.actions)
     drawn = NetworkActor(network, 1).act(obs, mask, None, first, 0, rows)
-    assert (greedy.logp >= drawn.logp - 1e-6).all()
+    assert (greedy.log_prob >= drawn.log_prob - 1e-6).all()
 
 
 def test_random_is_uniform_over_what_is_legal() -> None:
@@ -57,7 +57,7 @@ def test_random_is_uniform_over_what_is_legal() -> None:
     counts = np.bincount(drawn.actions[:, 0], minlength=9)
     assert set(np.flatnonzero(counts)) == {0, 2, 5, 8}
     assert np.abs(counts[[0, 2, 5, 8]] - 5000).max() < 300
-    assert np.allclose(drawn.logp, -np.log(4))
+    assert np.allclose(drawn.log_prob, -np.log(4))
 
 
 def test_random_choices_have_the_probability_of_what_is_legal() -> None:
@@ -67,7 +67,7 @@ def test_random_choices_have_the_probability_of_what_is_legal() -> None:
     mask = np.tile(mask, (200, 1))
     rows = np.arange(600, dtype=np.int32)
     drawn = actor.act({}, mask, None, np.zeros(600, np.uint8), 0, rows)
-    assert np.allclose(drawn.logp.reshape(200, 3), [0.0, -np.log(4), 0.0], atol=1e-6)
+    assert np.allclose(drawn.log_prob.reshape(200, 3), [0.0, -np.log(4), 0.0], atol=1e-6)
     chosen = drawn.actions.reshape(200, 3, 3)
     assert set(chosen[:, 0, 1].tolist()) == {0}
     assert set(chosen[:, 1, 1].tolist()) == {1, 2}

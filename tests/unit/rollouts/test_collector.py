@@ -53,7 +53,7 @@ class CountingActor:
 
 def play(threads: int, groups: int, opponent: Controller) -> tuple[Collector, Slab, list[MatchResult]]:
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((opponent,))))
-    pool = NativePool("tic_tac_toe", {}, lineup, matches=8, groups=groups, threads=threads, seed=4)
+    pool = NativePool("tic_tac_toe", {}, lineup, slots=8, groups=groups, threads=threads, seed=4)
     actors = {0: CountingActor()} | ({1: CountingActor(1)} if opponent.policy == 1 else {})
     collector = Collector(pool, actors)
     slab = Slab(GAME, STEPS, pool.rows)
@@ -69,10 +69,10 @@ def test_decisions_are_written_where_they_belong() -> None:
     assert active.any()
     assert (slab.version[active] == 3).all()
     assert (slab.version[~active] == -1).all()
-    assert (slab.logp[active] < 0).all()
+    assert (slab.log_prob[active] < 0).all()
     for t, row in zip(*np.nonzero(active), strict=True):
         assert slab.mask[t, row, slab.actions[t, row, 0]] == 1
-    assert collector.moment == 3 * STEPS
+    assert collector.time_step == 3 * STEPS
     collector.pool.close()
 
 
@@ -84,11 +84,11 @@ def test_memory_counts_within_a_match_and_starts_over() -> None:
         for t in range(STEPS):
             if not slab.active[t, row]:
                 continue
-            count = 1.0 if slab.first[t, row] else count + 1.0
-            assert slab.logp[t, row] == -count
+            count = 1.0 if slab.is_first[t, row] else count + 1.0
+            assert slab.log_prob[t, row] == -count
             assert slab.value[t, row] == 10 * count
         if slab.active[STEPS, row]:  # valued without being decided or remembered
-            expected = 0.0 if slab.first[STEPS, row] else count
+            expected = 0.0 if slab.is_first[STEPS, row] else count
             assert slab.value[STEPS, row] == expected
     collector.pool.close()
 
@@ -114,7 +114,7 @@ def test_every_policy_decides_for_its_own_rows() -> None:
     idle = slab.active == 0
     assert idle[:-1].any()
     assert (slab.version[idle[:-1]] == -1).all()
-    assert (slab.logp[idle[:-1]] == 0).all()
+    assert (slab.log_prob[idle[:-1]] == 0).all()
     assert (slab.value[idle] == 0).all()
     collector.pool.close()
 
@@ -129,7 +129,7 @@ class OpinionatedActor(CountingActor):
 def test_what_was_cut_off_is_valued_by_the_policy_that_decided_with_its_memory() -> None:
     """The value of a last observation is 100 and the decisions of the match that was cut off."""
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(policy=1),))))
-    pool = NativePool("tic_tac_toe", {}, lineup, matches=8, groups=2, threads=0, seed=4, truncate_ticks=5)
+    pool = NativePool("tic_tac_toe", {}, lineup, slots=8, groups=2, threads=0, seed=4, truncate_ticks=5)
     collector = Collector(pool, {0: OpinionatedActor(), 1: CountingActor(1)})
     slab = Slab(GAME, STEPS, pool.rows)
     valued: dict[int, set[int]] = {0: set(), 1: set()}  # policy -> steps at whose end a match was cut off
@@ -139,7 +139,7 @@ def test_what_was_cut_off_is_valued_by_the_policy_that_decided_with_its_memory()
         for t in range(STEPS):
             for row in range(slab.rows):
                 if slab.active[t, row]:
-                    decided[row] = 1 if slab.first[t, row] else decided[row] + 1
+                    decided[row] = 1 if slab.is_first[t, row] else decided[row] + 1
                     policy[row] = int(slab.policy[t, row])
                 if slab.truncated[t, row]:
                     assert slab.final_value[t, row] == (100.0 + decided[row] if policy[row] == 0 else 0.0)
@@ -156,11 +156,11 @@ def test_state_round_trip_and_refusal() -> None:
     collector, _, _ = play(0, 2, Controller(bot="random"))
     state = collector.state()
     other, _, _ = play(0, 2, Controller(bot="random"))
-    other.moment = 0
+    other.time_step = 0
     other.restore(state)
-    assert other.moment == 3 * STEPS
+    assert other.time_step == 3 * STEPS
     with pytest.raises(ValueError, match="collector state has"):
-        other.restore({k: v for k, v in state.items() if k != "moment"})
+        other.restore({k: v for k, v in state.items() if k != "time_step"})
     with pytest.raises(ValueError, match=r"memory\.0"):
         other.restore(state | {"memory.0": np.zeros((2, 1), np.float32)})
     collector.pool.close()

@@ -21,7 +21,7 @@ MATCHES = 6
 def first_decision(make: Callable[[NativePool], SearchActor], step: int = 0) -> tuple[Decision, SearchActor]:
     """The actor decides for the first moment of some equal matches."""
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(policy=0),))))
-    with NativePool(GAME, {}, lineup, matches=MATCHES, groups=1, threads=0, seed=1) as pool:
+    with NativePool(GAME, {}, lineup, slots=MATCHES, groups=1, threads=0, seed=1) as pool:
         slab = Slab(pool.spec, 1, pool.rows)
         pool.attach(0, slab)
         pool.recv(0)
@@ -29,7 +29,7 @@ def first_decision(make: Callable[[NativePool], SearchActor], step: int = 0) -> 
         assert len(rows) == MATCHES
         actor = make(pool)
         obs = {name: array[0, rows] for name, array in slab.obs.items()}
-        return actor.act(obs, slab.mask[0, rows], None, slab.first[0, rows], step, rows), actor
+        return actor.act(obs, slab.mask[0, rows], None, slab.is_first[0, rows], step, rows), actor
 
 
 def searched(seed: int) -> tuple[Decision, SearchActor]:
@@ -44,7 +44,7 @@ def test_a_searched_move_has_the_probability_of_its_visits() -> None:
         root = trees.root(2 * i if trees.root(2 * i).visits else 2 * i + 1)
         share = dict(zip(root.moves.tolist(), root.policy.tolist(), strict=True))[int(move)]
         assert 0.0 < share < 1.0
-        assert decision.logp[i] == pytest.approx(np.log(share), abs=1e-5)
+        assert decision.log_prob[i] == pytest.approx(np.log(share), abs=1e-5)
         assert decision.value[i] == pytest.approx(root.value, abs=1e-6)
 
 
@@ -60,7 +60,7 @@ def test_every_planned_decision_has_a_seed_of_its_own() -> None:
     """Seed, step and row decide, and no two decisions of a run share a seed."""
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(bot="random"),))))
     seeds: list[int] = []
-    with NativePool("tic_tac_toe", {}, lineup, matches=4, groups=1, threads=0, seed=1) as pool:
+    with NativePool("tic_tac_toe", {}, lineup, slots=4, groups=1, threads=0, seed=1) as pool:
         pool.attach(0, Slab(pool.spec, 1, pool.rows))
         pool.recv(0)
         actors = [PlannerActor(pool, {}, PlannerConfig(), 1, seed) for seed in (1, 2)]

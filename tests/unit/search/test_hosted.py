@@ -18,7 +18,7 @@ from ludus.native import GameError, ParamError, SearchableGames, core
 from ludus.presets.errors import ConfigError
 from ludus.search import (
     Batch,
-    Games,
+    Matches,
     SearchConfig,
     SearchError,
     SelfPlay,
@@ -173,11 +173,11 @@ def test_self_play_gives_the_same_matches_and_their_positions_are_found_again() 
     found = []
     for name, games in (searchable(HOSTED), searchable(NATIVE)):
         play = SelfPlay(name, {}, config, plays, evaluator="uniform", seed=3, native=games)
-        matches: list[Games] = []
+        matches: list[Matches] = []
         while sum(len(g) for g in matches) < 6:
             play.step(64)
             matches.append(play.take_games())
-        found.append(Games.join(matches))
+        found.append(Matches.join(matches))
     hosted, native = found
     for column, values in native.columns().items():
         np.testing.assert_array_equal(hosted.columns()[column], values, err_msg=column)

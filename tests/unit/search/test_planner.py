@@ -20,7 +20,7 @@ GAME = "minirts"
 def pool_of(game: str, bot: str, seed: int) -> tuple[NativePool, Slab]:
     """One match of the planned seat against ``bot``, at its beginning."""
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(bot=bot),))))
-    pool = NativePool(game, {}, lineup, matches=1, groups=1, threads=0, seed=seed)
+    pool = NativePool(game, {}, lineup, slots=1, groups=1, threads=0, seed=seed)
     slab = Slab(pool.spec, 300, pool.rows)
     pool.attach(0, slab)
     pool.recv(0)

@@ -18,7 +18,7 @@ from ludus.policies.symmetry import Symmetries
 from ludus.presets.errors import ConfigError
 from ludus.search import (
     Batch,
-    Games,
+    Matches,
     SearchConfig,
     SearchError,
     SearchPlayer,
@@ -160,11 +160,11 @@ def test_self_play_is_recorded_whole_and_bad_records_are_refused() -> None:
         seed=1,
     )
     play.set_version(7)
-    games = Games.empty()
+    games = Matches.empty()
     while len(games) < 12:
         play.step()
-        games = Games.join([games, play.take_games()])
-    checked = Games.check(games.columns(), spec.mask_size)
+        games = Matches.join([games, play.take_games()])
+    checked = Matches.check(games.columns(), spec.mask_size)
     assert len(checked) >= 12
     assert (checked.version == 7).all()
     assert play.cache_counts[1] > 0
@@ -177,9 +177,9 @@ def test_self_play_is_recorded_whole_and_bad_records_are_refused() -> None:
         ("seat", games.seat.astype(np.int64), "is int64"),
     ):
         with pytest.raises(ValueError, match=message):
-            Games.check({**columns, name: value}, spec.mask_size)
+            Matches.check({**columns, name: value}, spec.mask_size)
     with pytest.raises(ValueError, match="no column value"):
-        Games.check({n: a for n, a in columns.items() if n != "value"}, spec.mask_size)
+        Matches.check({n: a for n, a in columns.items() if n != "value"}, spec.mask_size)
 
 
 @pytest.mark.parametrize(("policy_planes", "value_planes"), [(2, 1), (5, 3)])

@@ -57,7 +57,18 @@ def test_the_curve_has_a_row_a_version(
     start_run(load_preset("presets/go5.toml", TINY | keep).preset, run)
     kept = RunDirectory.open(run).checkpoints.versions()
     versions = [str(kept[0]), str(kept[-1])]
-    arguments = ["--size", "5", "--komi", "0.5", "--visits", "4", "--matches", "2", "--referee", "tactical"]
+    arguments = [
+        "--size",
+        "5",
+        "--komi",
+        "0.5",
+        "--visits",
+        "4",
+        "--matches",
+        "2",
+        "--referee",
+        "tactical",
+    ]
     arguments += ["--against", "tactical", "--versions", *versions, "--json", str(out)]
     monkeypatch.setattr(sys, "argv", ["go_curve", str(run), *arguments])
     assert go_curve.main() == 0

@@ -170,9 +170,9 @@ def pool(preset: Preset) -> object:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wiring, "make_pool", looking)
-        parts = wiring.build(preset)
-        parts.close()
-    return seen, parts.threads, parts.slabs[0].active.shape
+        components = wiring.build(preset)
+        components.close()
+    return seen, components.threads, components.slabs[0].active.shape
 
 
 def lineup(preset: Preset) -> object:
@@ -193,7 +193,7 @@ def network(preset: Preset) -> object:
     with torch.no_grad():
         step = made.for_acting().step(obs) if made.memory_shape is None else None
         answer = ""
-        if step is not None and isinstance(step.preference, Independent):
+        if step is not None and isinstance(step.distribution, Independent):
             answer = digest(step.logits.numpy().tobytes() + step.value.numpy().tobytes())
     return shapes, answer
 
@@ -204,7 +204,7 @@ def spent(preset: Preset) -> object:
     return [(reason_to_stop(preset.run, u), progress(preset.run, u)) for u in used]
 
 
-def parts(preset: Preset) -> object:
+def components(preset: Preset) -> object:
     """How many threads and slabs a run has, and in what numbers its network is; or why it cannot be."""
     try:
         made = wiring.build(preset, async_rounds.slabs_needed(preset.run))

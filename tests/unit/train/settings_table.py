@@ -272,13 +272,13 @@ RUN = {
     "max_minutes": Seen("1.5", probes.spent),
     "target": Seen("0.5", probes.spent),
     "lag": Seen("pipelined"),
-    "max_lag": Seen("0", probes.parts, ASYNC),
-    "over_lag": Seen("drop", probes.parts, ASYNC),
-    "threads": Seen("3", probes.parts),
+    "max_lag": Seen("0", probes.components, ASYNC),
+    "over_lag": Seen("drop", probes.components, ASYNC),
+    "threads": Seen("3", probes.components),
     "checkpoint_every_minutes": Seen("0.0000001", probes.files),
     "keep_checkpoints": Seen("1", probes.files, {"run.checkpoint_every_minutes": "0.0000001"}),
-    "device": Seen("cuda", probes.parts),
-    "precision": Seen("bfloat16", probes.parts),
+    "device": Seen("cuda", probes.components),
+    "precision": Seen("bfloat16", probes.components),
 }
 
 POLICY = {

@@ -18,7 +18,7 @@ from ludus.presets.file import PresetError, load_preset, parse_preset, to_toml
 from ludus.presets.game_checks import check_game
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.train.alphazero.components import AlphaZeroState, build_alphazero
-from ludus.train.alphazero.gate import GateResult, Judge, Named
+from ludus.train.alphazero.gate import Gate, GateResult, Named
 from ludus.train.alphazero.trainer import AlphaZeroTrainer
 from ludus.train.api import resume_run, start_run
 from ludus.train.reporting.observer import SilentObserver
@@ -94,10 +94,10 @@ def test_a_resumed_run_learns_from_the_matches_that_it_learned_from(tmp_path: Pa
     checkpoint, _ = run.checkpoints.load_last()
     before = msgspec.json.decode(checkpoint.state, type=AlphaZeroState)
     assert 3 <= len(before.chunks) < before.next_chunk - 2  # older ones have left
-    parts = build_alphazero(preset(**changes))
-    trainer = AlphaZeroTrainer(preset(**changes), parts, run, SilentObserver(), checkpoint=checkpoint)
-    assert [c.number for c in parts.window.chunks] == before.chunks
-    assert parts.window.total_games == before.games
+    components = build_alphazero(preset(**changes))
+    trainer = AlphaZeroTrainer(preset(**changes), components, run, SilentObserver(), checkpoint=checkpoint)
+    assert [c.number for c in components.replay_buffer.chunks] == before.chunks
+    assert components.replay_buffer.total_games == before.games
     trainer.close()
 
 
@@ -165,17 +165,17 @@ def test_a_gate_holds_candidates_against_other_weights(
 ) -> None:
     """Against those that play, never against themselves: at the beginning, after a pass, after a resume."""
     differ: list[bool] = []
-    gate = Judge.gate
+    gate = Gate.gate
 
     def looking(
-        judge: Judge, candidate: Named, playing: Named, number: int, interrupted: Callable[[], bool]
+        judge: Gate, candidate: Named, playing: Named, number: int, interrupted: Callable[[], bool]
     ) -> GateResult:
         pairs = zip(candidate[0].parameters(), playing[0].parameters(), strict=True)
         differ.append(any(not torch.equal(a, b) for a, b in pairs))
         assert candidate[1] != playing[1]
         return gate(judge, candidate, playing, number, interrupted)
 
-    monkeypatch.setattr(Judge, "gate", looking)
+    monkeypatch.setattr(Gate, "gate", looking)
     # Self-play goes on during a match of the gate, for as many moves as the machine's load makes it.
     changes = {
         "algorithm.gate": "true",

@@ -13,7 +13,7 @@ from ludus.presets.config import Preset, RunConfig
 from ludus.rollouts import RolloutStats
 from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
 from ludus.train.on_policy.components import acting_copy, build
-from ludus.train.on_policy.learner_threads import Gang
+from ludus.train.on_policy.learner_threads import LearnerThreads
 
 from .runs import small_preset
 
@@ -21,18 +21,18 @@ from .runs import small_preset
 @contextmanager
 def ahead(preset: Preset, slabs: int, until: int) -> Iterator[tuple[AsyncRounds, list[int]]]:
     """Rounds whose sampler has filled ``until`` slabs with the first weights, and how many it has filled."""
-    parts = build(preset, slabs)
+    components = build(preset, slabs)
     filled: list[int] = []
-    collect = parts.collector.collect
+    collect = components.collector.collect
 
     def note(slab: Slab, between: Callable[[], None] | None = None) -> RolloutStats:
         stats = collect(slab, between)
-        filled.append(parts.actor.version)
+        filled.append(components.actor.version)
         return stats
 
-    parts.collector.collect = note  # type: ignore[method-assign]
-    gang = Gang(0, first=2)
-    rounds = AsyncRounds(parts, gang, preset.run, acting_copy(parts))
+    components.collector.collect = note  # type: ignore[method-assign]
+    learner_threads = LearnerThreads(0, first=2)
+    rounds = AsyncRounds(components, learner_threads, preset.run, acting_copy(components))
     try:
         end = time.monotonic() + 60.0
         while len(filled) < until and time.monotonic() < end:
@@ -41,8 +41,8 @@ def ahead(preset: Preset, slabs: int, until: int) -> Iterator[tuple[AsyncRounds,
         yield rounds, filled
     finally:
         rounds.close()
-        gang.close()
-        parts.close()
+        learner_threads.close()
+        components.close()
 
 
 @pytest.mark.parametrize("max_lag", [0, 1, 2])

@@ -34,12 +34,12 @@ def test_figures_belong_together(lag: str) -> None:
 def test_the_pool_alone_plays_what_the_policy_played() -> None:
     """From the same states, move for move: what it costs is what training's simulation costs."""
     preset = small_preset()
-    parts = build(preset)
-    alone = _PoolAlone(preset, parts)
+    components = build(preset)
+    alone = _PoolAlone(preset, components)
     moves = alone._moves
     assert moves is not None
     try:
-        parts.collector.collect(parts.slabs[0])  # somewhere in the middle of matches
+        components.collector.collect(components.slabs[0])  # somewhere in the middle of matches
         alone.record()
         tally = _Tally()
         for _ in range(2):
@@ -50,7 +50,7 @@ def test_the_pool_alone_plays_what_the_policy_played() -> None:
         assert tally.ticks > 0
         assert tally.steps == 2 * int((moves.active[:-1] != 0).sum())
     finally:
-        parts.close()
+        components.close()
         alone.close()
 
 

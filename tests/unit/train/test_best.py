@@ -15,7 +15,7 @@ from ludus.storage import RunDirectory, read_jsonl
 from ludus.train.api import resume_run, start_run
 from ludus.train.candidates import Candidate, best_candidates
 from ludus.train.reporting.observer import EvaluationMetrics
-from ludus.train.run_evaluator import FINAL, PLAYOFF, Referee
+from ludus.train.run_evaluator import FINAL, PLAYOFF, RunEvaluator
 
 from .runs import Recorder, small_preset
 
@@ -33,10 +33,10 @@ def run_with(
 ) -> tuple[Path, Recorder, list[tuple[int, int, int]]]:
     """A run whose evaluations come out as ``rate_of(version, number)``; who was rated in what, how often."""
     asked: list[tuple[int, int, int]] = []
-    rate = Referee.rate
+    rate = RunEvaluator.rate
 
     def rigged(
-        self: Referee,
+        self: RunEvaluator,
         player_of: Callable[[int], Player],
         version: int,
         number: int,
@@ -49,7 +49,7 @@ def run_with(
         wanted = rate_of(version, number)
         return tuple(msgspec.structs.replace(r, win_rate=wanted, ci_low=wanted - 0.01) for r in results)
 
-    monkeypatch.setattr(Referee, "rate", rigged)
+    monkeypatch.setattr(RunEvaluator, "rate", rigged)
     recorder = Recorder()
     start_run(preset(), tmp_path / "run", observer=recorder)
     return tmp_path / "run", recorder, asked

@@ -24,7 +24,7 @@ from ludus.train.alphazero.components import (
     build_alphazero,
     moved_threshold,
 )
-from ludus.train.alphazero.gate import CHUNK, GateResult, Judge
+from ludus.train.alphazero.gate import CHUNK, Gate, GateResult
 from ludus.train.api import start_run
 
 from .test_alphazero import TOML
@@ -41,11 +41,11 @@ LOUD = {"search.noise_share": "1.0", "search.forced_playouts": "2.0"}
 
 def moves_of(wanted: Preset) -> list[bytes]:
     """Replays of matches that a judged player plays against chance."""
-    parts = build_alphazero(wanted)
-    player = Judge(wanted, parts, "r@{}".format).player(parts.learner.playing, seed=5, version=0)
-    random = scripted_player("random", parts.spec, 2)
-    played = play_matches(parts.spec, parts.params, player, random, matches=8, seed=3, record=8)
-    parts.close()
+    components = build_alphazero(wanted)
+    player = Gate(wanted, components, "r@{}".format).player(components.learner.playing, seed=5, version=0)
+    random = scripted_player("random", components.spec, 2)
+    played = play_matches(components.spec, components.params, player, random, matches=8, seed=3, record=8)
+    components.close()
     return [r.replay for r in played]
 
 
@@ -102,12 +102,12 @@ def gated(
 ) -> tuple[GateResult, list[int]]:
     """A gate whose matches end for the candidate like ``outcomes`` in turn, and the seeds of its matches."""
     wanted = preset(**{"algorithm.gate": "true"} | changes)
-    parts = build_alphazero(wanted)
+    components = build_alphazero(wanted)
     seeds: list[int] = []
     (template,) = play_matches(
-        parts.spec,
-        parts.params,
-        *(scripted_player("random", parts.spec, s) for s in (1, 2)),
+        components.spec,
+        components.params,
+        *(scripted_player("random", components.spec, s) for s in (1, 2)),
         matches=1,
         seed=1,
     )
@@ -120,11 +120,11 @@ def gated(
         ]
 
     monkeypatch.setattr(gate, "play_matches", played)
-    judge = Judge(wanted, parts, "r@{}".format)
-    network = parts.learner.playing
+    judge = Gate(wanted, components, "r@{}".format)
+    network = components.learner.playing
     result = judge.gate((network, 2), (network, 1), 1, lambda: False)
     judge.gate((network, 3), (network, 1), 2, lambda: False)
-    parts.close()
+    components.close()
     return result, seeds
 
 
@@ -147,13 +147,13 @@ def test_every_gate_and_every_part_of_one_plays_matches_of_its_own(monkeypatch: 
 def test_a_judged_player_draws_from_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two gates that shared the players' chance would play alike even on matches of their own."""
     seen: list[int] = []
-    made = Judge.player
+    made = Gate.player
 
-    def looking(self: Judge, network: object, seed: int, version: int) -> Player:
+    def looking(self: Gate, network: object, seed: int, version: int) -> Player:
         seen.append(seed)
         return made(self, network, seed, version)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Judge, "player", looking)
+    monkeypatch.setattr(Gate, "player", looking)
     gated(monkeypatch, (0.0,), **{"algorithm.gate_matches": str(2 * CHUNK)})
     assert len(set(seen)) == len(seen) >= 4
 

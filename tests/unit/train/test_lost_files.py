@@ -16,9 +16,9 @@ from ludus.games import spec as game_spec
 from ludus.presets.config import Preset
 from ludus.presets.errors import Interrupted
 from ludus.presets.file import parse_preset
-from ludus.search import Games
+from ludus.search import Matches
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
-from ludus.storage.games import GameFiles
+from ludus.storage.games import MatchFiles
 from ludus.storage.tensors import decode_file, encode_tensors
 from ludus.train.alphazero.components import (
     SESSION_SHIFT,
@@ -141,7 +141,7 @@ def test_a_match_of_a_session_that_cannot_be_is_refused(tmp_path: Path) -> None:
     path.write_bytes(encode_tensors(columns, header))
     with pytest.raises(CorruptFile, match=f"{path.name}: a match of session {SESSIONS}"):
         resume_run(run)
-    assert last_session(Games.empty()) == -1
+    assert last_session(Matches.empty()) == -1
 
 
 # ---- files that the disk refuses -------------------------------------------------------------------
@@ -151,15 +151,15 @@ def test_no_checkpoint_refers_to_matches_that_are_not_on_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = tmp_path / "run"
-    write = GameFiles.write
+    write = MatchFiles.write
     full = {"now": False}
 
-    def refusing(self: GameFiles, number: int, columns: dict[str, Array]) -> None:
+    def refusing(self: MatchFiles, number: int, columns: dict[str, Array]) -> None:
         if full["now"]:
             raise OSError(28, "No space left on device")
         write(self, number, columns)
 
-    monkeypatch.setattr(GameFiles, "write", refusing)
+    monkeypatch.setattr(MatchFiles, "write", refusing)
 
     class Watch(Recorder):
         def on_update(self, metrics: UpdateMetrics) -> None:
@@ -181,10 +181,10 @@ def test_no_checkpoint_refers_to_matches_that_are_not_on_disk(
     assert all("the one before it stands, the run goes on" in m for m in refused)
     assert len(watch.checkpoints) >= 3
     spec = game_spec("tic_tac_toe")
-    parts = build_alphazero(preset())
-    files = GameFiles(run / "games", parts.games_meta())
+    components = build_alphazero(preset())
+    files = MatchFiles(run / "games", components.games_meta())
     assert sum(len(read_games(files, n, spec)) for n in files.numbers()) == watch.updates[-1].matches
-    parts.close()
+    components.close()
 
 
 # ---- files that are lost -------------------------------------------------------------------------------

@@ -148,19 +148,23 @@ def train(text: str, folder: Path) -> Weights:
 
 def _alphazero(preset: Preset) -> Weights:
     """Three rounds of one worker in this thread: a run's threads stop at moments that time decides."""
-    parts = build_alphazero(preset)
+    components = build_alphazero(preset)
     random = np.random.Generator(np.random.Philox(key=5))
-    (play,) = make_plays(preset, parts, 0, NetworkEvaluator(parts.learner.playing, "float32"))
+    (play,) = make_plays(preset, components, 0, NetworkEvaluator(components.learner.playing, "float32"))
     for number in range(1, 4):
         for _ in range(150):
             play.step()
-        parts.window.add(number, play.take_games(), None)
-        parts.learner.learn(parts.window.draw(4 * parts.config.batch, random, parts.lead), number / 4)
-        network = parts.learner.publish(parts.window.draw(parts.config.batch, random, parts.lead))
+        components.replay_buffer.add(number, play.take_games(), None)
+        components.learner.learn(
+            components.replay_buffer.draw(4 * components.config.batch, random, components.lead), number / 4
+        )
+        network = components.learner.publish(
+            components.replay_buffer.draw(components.config.batch, random, components.lead)
+        )
         play.evaluator = NetworkEvaluator(network, "float32").sibling(number)
         play.set_version(number)
-    weights = parts.learner.weights()
-    parts.close()
+    weights = components.learner.weights()
+    components.close()
     return weights
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.samples import Ends, Positions
 from ludus.flow.slab import Array
-from ludus.search import Games
+from ludus.search import Matches
 
 Ints = npt.NDArray[np.int64]
 
@@ -35,7 +35,7 @@ EVEN_LOW, EVEN_HIGH = 0.45, 0.55  # ELF OpenGo's bounds of the share of seat 0's
 class Chunk:
     """Matches that came together, with where each begins; how they ended for seat 0 where that is learned."""
 
-    def __init__(self, number: int, games: Games, ends: Ends | None) -> None:
+    def __init__(self, number: int, games: Matches, ends: Ends | None) -> None:
         self.number, self.games, self.ends = number, games, ends
         self.offset: Ints = np.concatenate([[0], np.cumsum(games.plies, dtype=np.int64)])
         self.pairs: Ints = np.concatenate([[0], np.cumsum(games.targets, dtype=np.int64)])
@@ -44,7 +44,7 @@ class Chunk:
         self.game_of: Ints = np.searchsorted(self.offset, full, side="right") - 1
 
 
-class Window:
+class ReplayBuffer:
     """First in, first out. One thread at a time.
 
     ``add`` says which chunks have left, so that their files can go too.
@@ -70,7 +70,7 @@ class Window:
         """Whether there is enough to learn from."""
         return self.total_games >= self.config.window_games_min and self.positions > 0
 
-    def add(self, number: int, games: Games, ends: Ends | None = None) -> list[int]:
+    def add(self, number: int, games: Matches, ends: Ends | None = None) -> list[int]:
         """Takes matches in; gives the numbers of the chunks that have left.
 
         ``ends``: of the matches for seat 0, for all chunks or for none.

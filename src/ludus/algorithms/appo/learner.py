@@ -22,13 +22,13 @@ from torch import Tensor
 
 from ludus.algorithms.appo.config import AppoConfig
 from ludus.algorithms.appo.loss import appo_loss
-from ludus.algorithms.appo.samples import Index, Samples, moments_of, pieces
+from ludus.algorithms.appo.samples import Index, Samples, pieces, steps_of
 from ludus.algorithms.parameters import Adam, FlatParameters, replica_of
 from ludus.algorithms.returns import transitions, vtrace
 from ludus.algorithms.tasks import Task, UpdatePlan
 from ludus.flow import GameSpec, Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
-from ludus.policies.action_distribution import Preference
+from ludus.policies.action_distribution import ActionDistribution
 from ludus.policies.config import PolicyConfig
 from ludus.policies.network import PolicyNetwork
 
@@ -178,15 +178,15 @@ class AppoLearner:
         config = self.config
         samples = Samples(slab, self.network)
         stats = self._stats = UpdateStats(self.version + 1, 0)
-        lags = self.version - slab.version[samples.ours[:-1]]
+        lags = self.version - slab.version[samples.learner_mask[:-1]]
         stats.lag = {int(v): int(n) for v, n in zip(*np.unique(lags, return_counts=True), strict=True)}
 
-        value, log_prob = slab.value, slab.logp
+        value, log_prob = slab.value, slab.log_prob
         ratio: Floats | None = None
         if config.vtrace and bool((lags > 0).any()):
-            value, log_prob = slab.value.copy(), slab.logp.copy()
+            value, log_prob = slab.value.copy(), slab.log_prob.copy()
             yield self._evaluations(samples, value, log_prob)
-            ratio = np.exp(log_prob - slab.logp)
+            ratio = np.exp(log_prob - slab.log_prob)
 
         moves = transitions(
             self._rewards(slab),
@@ -194,7 +194,7 @@ class AppoLearner:
             slab.truncated != 0,
             slab.final_value,
             value,
-            samples.ours,
+            samples.learner_mask,
         )
         returns = vtrace(
             moves,
@@ -205,7 +205,7 @@ class AppoLearner:
             rho_clip=config.rho_clip,
             c_clip=config.c_clip,
         )
-        trained = np.flatnonzero(returns.known)
+        trained = np.flatnonzero(returns.valid)
         stats.samples = len(trained)
         if len(trained) > 0:
             targets = returns.target.reshape(-1)[trained]
@@ -218,7 +218,7 @@ class AppoLearner:
                 self._standardised(returns.advantage, trained),
                 self._normalised(returns.target),
                 self._normalised(slab.value[:-1]),
-                returns.known,
+                returns.valid,
             )
             yield from self._epochs(batch, progress, stats)
             self._absorb_observations(samples, trained)
@@ -258,22 +258,23 @@ class AppoLearner:
     # ---- today's values and probabilities --------------------------------------------------------
 
     def _evaluations(self, samples: Samples, value: Floats, log_prob: Floats) -> list[Task]:
-        """Tasks that overwrite ``value[T+1, R]`` and ``log_prob[T, R]`` where the decision is ours."""
+        """Tasks that overwrite ``value[T+1, R]`` and ``log_prob[T, R]`` where ``learner_mask`` is set."""
         if self.network.recurrent is None:
-            moments = pieces(np.flatnonzero(samples.ours), self.config.micro_batch)
-            return [functools.partial(self._evaluate_moments, samples, m, value, log_prob) for m in moments]
+            moments = pieces(np.flatnonzero(samples.learner_mask), self.config.micro_batch)
+            return [functools.partial(self._evaluate_steps, samples, m, value, log_prob) for m in moments]
         rows = pieces(
-            np.flatnonzero(samples.ours.any(axis=0)), max(1, self.config.micro_batch // samples.slab.steps)
+            np.flatnonzero(samples.learner_mask.any(axis=0)),
+            max(1, self.config.micro_batch // samples.slab.steps),
         )
         return [functools.partial(self._evaluate_rows, samples, r, value, log_prob) for r in rows]
 
     @torch.no_grad()
-    def _evaluate_moments(
+    def _evaluate_steps(
         self, samples: Samples, index: Index, value: Floats, log_prob: Floats, worker: int
     ) -> None:
         network = self._replicas[worker]
-        preference, values = network.flat(samples.observations(index), samples.recalled(index))
-        self._store(samples, index, preference, values, value, log_prob)
+        distribution, values = network.flat(samples.observations(index), samples.recalled(index))
+        self._store(samples, index, distribution, values, value, log_prob)
 
     @torch.no_grad()
     def _evaluate_rows(
@@ -281,15 +282,15 @@ class AppoLearner:
     ) -> None:
         network = self._replicas[worker]
         steps = samples.slab.steps + 1
-        index = moments_of(rows, steps, samples.slab.rows)
+        index = steps_of(rows, steps, samples.slab.rows)
         obs, first, active = samples.sequences(rows, steps)
         out = network.sequence(obs, samples.memory(rows), first, active)
-        keep = samples.ours.reshape(-1)[index]
+        keep = samples.learner_mask.reshape(-1)[index]
         chosen = samples.tensor(keep)
         self._store(
             samples,
             index[keep],
-            out.preference.select(chosen),
+            out.distribution.select(chosen),
             out.value.flatten()[chosen],
             value,
             log_prob,
@@ -299,7 +300,7 @@ class AppoLearner:
         self,
         samples: Samples,
         index: Index,
-        preference: Preference,
+        distribution: ActionDistribution,
         values: Tensor,
         value: Floats,
         log_prob: Floats,
@@ -307,18 +308,18 @@ class AppoLearner:
         value.reshape(-1)[index] = self.network.denormalise(values).float().cpu().numpy()
         decided = index < log_prob.size  # moments at T have no decision
         index = index[decided]
-        judged = preference.select(samples.tensor(decided)).judge(
+        evaluated = distribution.select(samples.tensor(decided)).evaluate(
             samples.masks(index), samples.actions(index)
         )
-        log_prob.reshape(-1)[index] = judged.log_prob.cpu().numpy()
+        log_prob.reshape(-1)[index] = evaluated.log_prob.cpu().numpy()
 
     # ---- gradients -------------------------------------------------------------------------------
 
     def _epochs(self, batch: _Batch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         config = self.config
         recurrent = self.network.recurrent is not None
-        units = np.flatnonzero(batch.known.any(axis=0)) if recurrent else np.flatnonzero(batch.known)
-        size = max(1, config.micro_batch // batch.known.shape[0]) if recurrent else config.micro_batch
+        units = np.flatnonzero(batch.valid.any(axis=0)) if recurrent else np.flatnonzero(batch.valid)
+        size = max(1, config.micro_batch // batch.valid.shape[0]) if recurrent else config.micro_batch
         rate = config.learning_rate * (1.0 - progress if config.learning_rate_schedule == "linear" else 1.0)
         entropy = config.entropy_coefficient + progress * (
             config.entropy_coefficient_final - config.entropy_coefficient
@@ -335,7 +336,7 @@ class AppoLearner:
                 results = np.zeros((len(parts), 6))
                 while len(self._gradients) < len(parts):
                     self._gradients.append(torch.empty_like(self.parameters.vector))
-                differentiate = self._row_gradient if recurrent else self._moment_gradient
+                differentiate = self._row_gradient if recurrent else self._step_gradient
                 yield [
                     functools.partial(differentiate, batch, part, entropy, self._gradients[i], results[i])
                     for i, part in enumerate(parts)
@@ -348,7 +349,7 @@ class AppoLearner:
         )
         stats.grad_norm = float(np.mean(norms))
 
-    def _moment_gradient(
+    def _step_gradient(
         self,
         batch: _Batch,
         index: Index,
@@ -359,8 +360,8 @@ class AppoLearner:
     ) -> None:
         network = self._replicas[worker]
         samples = batch.samples
-        preference, values = network.flat(samples.observations(index), samples.recalled(index))
-        self._gradient(batch, network, index, preference, values, entropy, out, result)
+        distribution, values = network.flat(samples.observations(index), samples.recalled(index))
+        self._gradient(batch, network, index, distribution, values, entropy, out, result)
 
     def _row_gradient(
         self,
@@ -373,16 +374,16 @@ class AppoLearner:
     ) -> None:
         network, samples = self._replicas[worker], batch.samples
         steps = samples.slab.steps
-        index = moments_of(rows, steps, samples.slab.rows)
+        index = steps_of(rows, steps, samples.slab.rows)
         obs, first, active = samples.sequences(rows, steps)
         outputs = network.sequence(obs, samples.memory(rows), first, active)
-        keep = batch.known.reshape(-1)[index]
+        keep = batch.valid.reshape(-1)[index]
         chosen = samples.tensor(keep)
         self._gradient(
             batch,
             network,
             index[keep],
-            outputs.preference.select(chosen),
+            outputs.distribution.select(chosen),
             outputs.value.flatten()[chosen],
             entropy,
             out,
@@ -394,7 +395,7 @@ class AppoLearner:
         batch: _Batch,
         network: PolicyNetwork,
         index: Index,
-        preference: Preference,
+        distribution: ActionDistribution,
         values: Tensor,
         entropy: float,
         out: Tensor,
@@ -402,17 +403,17 @@ class AppoLearner:
     ) -> None:
         """Gradient of the loss summed over moments ``index`` into ``out``, its terms into ``result``."""
         samples = batch.samples
-        judged = preference.judge(samples.masks(index), samples.actions(index))
+        evaluated = distribution.evaluate(samples.masks(index), samples.actions(index))
 
         def pick(array: Floats) -> Tensor:
             return samples.tensor(array.reshape(-1).take(index))
 
         loss = appo_loss(
             self.config,
-            log_prob=judged.log_prob,
-            behaviour_log_prob=pick(samples.slab.logp),
+            log_prob=evaluated.log_prob,
+            behaviour_log_prob=pick(samples.slab.log_prob),
             advantage=pick(batch.advantage),
-            entropy=judged.entropy,
+            entropy=evaluated.entropy,
             value=values,
             old_value=pick(batch.old_value),
             target=pick(batch.target),
@@ -444,7 +445,7 @@ class _Batch:
     advantage: Floats
     target: Floats
     old_value: Floats
-    known: npt.NDArray[np.bool_]
+    valid: npt.NDArray[np.bool_]
 
 
 def _explained(targets: Floats, values: Floats) -> float:

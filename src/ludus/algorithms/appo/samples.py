@@ -1,4 +1,4 @@
-"""What a learner takes from a slab: which moments are trained on, and batches of them."""
+"""What a learner takes from a slab: which time steps are trained on, and batches of them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ Index = npt.NDArray[np.int64]
 class Samples:
     """Read-only view of one slab for one update. Safe to use from several threads.
 
-    Moments are numbered ``t * R + row``. ``ours: bool[T+1, R]`` marks moments that the learned policy (id
-    0) decides; the last step has no decision yet, only an observation to bootstrap from.
+    Time steps are numbered ``t * R + row``. ``learner_mask: bool[T+1, R]`` marks the time steps that
+    the learned policy (id 0) decides; the last step has no decision
+    yet, only an observation to bootstrap from.
     """
 
     def __init__(self, slab: Slab, network: PolicyNetwork) -> None:
         self.slab = slab
         self.device = network.device
         self.names = tuple(t.name for t in network.inputs)
-        self.ours = (slab.active != 0) & (slab.policy == 0)
+        self.learner_mask = (slab.active != 0) & (slab.policy == 0)
         self._flat: dict[str, Array] = {n: _merged(slab.obs[n]) for n in self.names}
         self._mask = _merged(slab.mask)
         self._actions = _merged(slab.actions)
@@ -42,7 +43,7 @@ class Samples:
         return tensor.to(self.device, non_blocking=True) if self.device.type != "cpu" else tensor
 
     def observations(self, index: Index) -> dict[str, Tensor]:
-        """``name -> [N, *packed]`` of moments ``index: [N]``."""
+        """``name -> [N, *packed]`` of time steps ``index: [N]``."""
         return {n: self.tensor(x.take(index, axis=0)) for n, x in self._flat.items()}
 
     def masks(self, index: Index) -> Tensor:
@@ -55,13 +56,13 @@ class Samples:
 
     def sequences(self, rows: Index, steps: int) -> tuple[dict[str, Tensor], Tensor, Tensor]:
         """Observations ``[steps, len(rows), *packed]``, ``first``, ``active`` ``bool[steps, len(rows)]``."""
-        index = moments_of(rows, steps, self.slab.rows)
+        index = steps_of(rows, steps, self.slab.rows)
         obs = {n: x.reshape(steps, len(rows), *x.shape[1:]) for n, x in self.observations(index).items()}
-        first = self.tensor(self.slab.first[:steps].take(rows, axis=1)) != 0
-        return obs, first, self.tensor(self.ours[:steps].take(rows, axis=1))
+        first = self.tensor(self.slab.is_first[:steps].take(rows, axis=1)) != 0
+        return obs, first, self.tensor(self.learner_mask[:steps].take(rows, axis=1))
 
     def recalled(self, index: Index) -> Tensor | None:
-        """``[N, 2, D]`` of moments ``index: [N]``, for policies that recall."""
+        """``[N, 2, D]`` of time steps ``index: [N]``, for policies that recall."""
         if self._recalled is None:
             return None
         return self._recalled.flatten(0, 1).index_select(0, torch.from_numpy(index).to(self.device))
@@ -77,8 +78,8 @@ def _merged(array: Array) -> Array:
     return merged
 
 
-def moments_of(rows: Index, steps: int, total_rows: int) -> Index:
-    """Numbers of all moments of ``rows`` at t = 0..steps-1, ordered ``[steps, len(rows)]`` flattened."""
+def steps_of(rows: Index, steps: int, total_rows: int) -> Index:
+    """Numbers of all time steps of ``rows`` at t = 0..steps-1, ordered ``[steps, len(rows)]`` flattened."""
     return (np.arange(steps, dtype=np.int64)[:, None] * total_rows + rows[None, :]).reshape(-1)
 
 

@@ -190,11 +190,11 @@ def pool_ticks_per_s(
         game,
         params,
         Lineup(plans, rotate=False),
-        matches=matches * threads * groups,
+        slots=matches * threads * groups,
         groups=groups,
         threads=workers,
         seed=seed,
-        schedule=2**40,
+        num_matches=2**40,
     ) as pool:
         started, before = time.perf_counter(), pool.stats().ticks
         while (elapsed := time.perf_counter() - started) < seconds:

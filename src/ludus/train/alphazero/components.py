@@ -13,7 +13,7 @@ import torch
 
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
-from ludus.algorithms.alphazero.replay_buffer import Ints, Window
+from ludus.algorithms.alphazero.replay_buffer import Ints, ReplayBuffer
 from ludus.algorithms.alphazero.samples import Ends
 from ludus.flow import GameSpec
 from ludus.flow.seeds import SEED_NETWORK, SEED_POOL, derive_seed
@@ -23,10 +23,10 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.game_checks import ends_problems
 from ludus.presets.hardware import device_name, precision_name, thread_count
-from ludus.search import NEVER_RESIGN, Games, SearchError, SelfPlay
+from ludus.search import NEVER_RESIGN, Matches, SearchError, SelfPlay
 from ludus.search.network import NetworkEvaluator
 from ludus.storage import CorruptFile
-from ludus.storage.games import GameFiles, GamesMeta
+from ludus.storage.games import GamesMeta, MatchFiles
 from ludus.train.candidates import Candidate
 from ludus.train.on_policy.components import resolve_spec
 from ludus.train.stopping import Budget
@@ -64,14 +64,14 @@ class AlphaZeroState(msgspec.Struct):
 
 
 @dataclass(slots=True)
-class AlphaZeroParts:
+class AlphaZeroComponents:
     """Everything that such a run is made of."""
 
     spec: GameSpec
     params: dict[str, str]
     game: SearchRef
     learner: AlphaZeroLearner
-    window: Window
+    replay_buffer: ReplayBuffer
     config: AlphaZeroConfig
     device: str
     precision: str
@@ -83,7 +83,7 @@ class AlphaZeroParts:
         """Whether how matches end is learned, by heads of the network or with the value."""
         network = self.learner.network
         heads = network.ownership_plane is not None or network.score_head is not None
-        return heads or self.window.score_share > 0
+        return heads or self.replay_buffer.score_share > 0
 
     def lead(
         self,
@@ -115,7 +115,7 @@ class AlphaZeroParts:
         )
         return obs, mask
 
-    def ends(self, games: Games) -> Ends:
+    def ends(self, games: Matches) -> Ends:
         """How the matches ended for seat 0, played to their ends again. Raises ``RunFailed``."""
         ends = Ends.empty(len(games), self.spec.counted_cells)
         offset = np.concatenate([[0], np.cumsum(games.plies, dtype=np.int64)])
@@ -151,10 +151,10 @@ def fitting() -> Iterator[None]:
         raise RunFailed(f"recorded matches do not fit the game: {error}") from error
 
 
-def read_games(files: GameFiles, number: int, spec: GameSpec) -> Games:
+def read_games(files: MatchFiles, number: int, spec: GameSpec) -> Matches:
     """The matches of a file. Raises ``CorruptFile`` or ``RunNotFound``."""
     try:
-        games = Games.check(files.read(number), spec.mask_size)
+        games = Matches.check(files.read(number), spec.mask_size)
     except ValueError as error:
         raise CorruptFile(f"{files.path(number)}: {error}") from error
     if last_session(games) >= SESSIONS:
@@ -162,7 +162,7 @@ def read_games(files: GameFiles, number: int, spec: GameSpec) -> Games:
     return games
 
 
-def last_session(games: Games) -> int:
+def last_session(games: Matches) -> int:
     """The newest process that played one of the matches, -1 without any."""
     return int(games.match.max()) >> SESSION_SHIFT if len(games) else -1
 
@@ -181,8 +181,8 @@ def moved_threshold(now: float, lowest: npt.NDArray[np.float32], errors: float) 
     return min(max(wanted, now - RESIGN_STEP), now + RESIGN_STEP)
 
 
-def build_alphazero(preset: Preset) -> AlphaZeroParts:
-    """The parts at their beginning. Raises ``ConfigError`` on what cannot be put together."""
+def build_alphazero(preset: Preset) -> AlphaZeroComponents:
+    """The components at their beginning. Raises ``ConfigError`` on what cannot be put together."""
     config = preset.algorithm
     assert isinstance(config, AlphaZeroConfig)
     torch.set_num_threads(1)
@@ -203,40 +203,42 @@ def build_alphazero(preset: Preset) -> AlphaZeroParts:
             device=device,
             precision=precision,
         )
-        parts = AlphaZeroParts(
+        components = AlphaZeroComponents(
             spec=spec,
             params=params,
             game=game,
             learner=learner,
-            window=Window(config, spec.mask_size, preset.search.score_share),
+            replay_buffer=ReplayBuffer(config, spec.mask_size, preset.search.score_share),
             config=config,
             device=device,
             precision=precision,
             threads=threads,
             seed=derive_seed(run.seed, SEED_POOL),
         )
-        make_plays(preset, parts, 0, NetworkEvaluator(learner.playing, "float32"))  # refuses what cannot be
+        make_plays(
+            preset, components, 0, NetworkEvaluator(learner.playing, "float32")
+        )  # refuses what cannot be
     except (ValueError, SearchError) as error:
         raise ConfigError(str(error)) from error
-    return parts
+    return components
 
 
 def make_plays(
-    preset: Preset, parts: AlphaZeroParts, session: int, evaluator: NetworkEvaluator
+    preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator
 ) -> list[SelfPlay]:
     """One a thread; their matches are numbered apart from each other's and from other sessions'."""
-    threads = parts.threads
+    threads = components.threads
     return [
         SelfPlay(
-            parts.game.name,
-            parts.params,
+            components.game.name,
+            components.params,
             preset.search,
             preset.self_play,
             evaluator=evaluator.sibling(i),
-            seed=parts.seed,
+            seed=components.seed,
             first=(session << SESSION_SHIFT) + i,
             stride=threads,
-            native=parts.game.games,
+            native=components.game.games,
         )
         for i in range(threads)
     ]

@@ -15,7 +15,7 @@ from ludus.ratings.sprt import sprt
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.search import SearchText
 from ludus.search.network import NetworkEvaluator
-from ludus.train.alphazero.components import AlphaZeroParts
+from ludus.train.alphazero.components import AlphaZeroComponents
 
 CHUNK = 50  # matches between two looks at the score; a chunk is always played to its end
 
@@ -30,12 +30,14 @@ class GateResult(msgspec.Struct, frozen=True):
     matches: int
 
 
-class Judge:
+class Gate:
     """For one run: its game, its search, and what its evaluations ask for."""
 
-    def __init__(self, preset: Preset, parts: AlphaZeroParts, name_of: Callable[[int], str]) -> None:
+    def __init__(
+        self, preset: Preset, components: AlphaZeroComponents, name_of: Callable[[int], str]
+    ) -> None:
         """``name_of``: what weights of a version are called."""
-        self._preset, self._parts, self._name_of = preset, parts, name_of
+        self._preset, self._components, self._name_of = preset, components, name_of
 
     def player(self, network: ResidualNetwork, seed: int, version: int) -> Player:
         """A player with these weights as evaluations want it: so many visits, no noise."""
@@ -48,8 +50,10 @@ class Judge:
             search, visits=visits, noise_share=0.0, forced_playouts=0.0, gumbel_moves=0
         )
         text = SearchText(config, plies=0 if evaluation.greedy else SearchText().plies)
-        evaluator = NetworkEvaluator(network, self._parts.precision)
-        return search_player(name, self._parts.spec, self._parts.params, text, evaluator, seed, version)
+        evaluator = NetworkEvaluator(network, self._components.precision)
+        return search_player(
+            name, self._components.spec, self._components.params, text, evaluator, seed, version
+        )
 
     def gate(
         self, candidate: Named, playing: Named, number: int, interrupted: Callable[[], bool]
@@ -57,7 +61,7 @@ class Judge:
         """``gate_matches`` between the two, in chunks that are always played to their end; a sequential
         test may settle it early. ``number``: of this gate in the run. Interrupted, nobody passes.
         """
-        config, parts = self._parts.config, self._parts
+        config, components = self._components.config, self._components
         low, high = 0.5, 2.0 * config.gate_score - 0.5
         score = 0.0
         wins = losses = played = 0
@@ -66,8 +70,8 @@ class Judge:
             seed = derive_seed(self._preset.run.seed, SEED_GATE, number, played)
             count = min(CHUNK, config.gate_matches - played)
             results = play_matches(
-                parts.spec,
-                parts.params,
+                components.spec,
+                components.params,
                 self.player(candidate[0], seed, candidate[1]),
                 self.player(playing[0], seed ^ 1, playing[1]),
                 matches=count,

@@ -29,14 +29,14 @@ from ludus.flow.slab import Array
 from ludus.policies.residual import ResidualNetwork
 from ludus.presets.config import Preset
 from ludus.presets.errors import RunFailed
-from ludus.search import NEVER_RESIGN, Games
+from ludus.search import NEVER_RESIGN, Matches
 from ludus.search.network import NetworkEvaluator
 from ludus.search.text import Seen
 from ludus.storage import Checkpoint, CorruptFile, RunDirectory, RunNotFound, StorageError
-from ludus.storage.games import GameFiles
+from ludus.storage.games import MatchFiles
 from ludus.train.alphazero.components import (
     SCHEMA,
-    AlphaZeroParts,
+    AlphaZeroComponents,
     AlphaZeroState,
     fitting,
     last_session,
@@ -44,11 +44,11 @@ from ludus.train.alphazero.components import (
     moved_threshold,
     read_games,
 )
-from ludus.train.alphazero.gate import Judge
+from ludus.train.alphazero.gate import Gate
 from ludus.train.alphazero.workers import SelfPlayTimes, Workers
 from ludus.train.reporting.observer import Observer, Timing, UpdateMetrics
 from ludus.train.reporting.sinks import Sink
-from ludus.train.run_evaluator import Referee
+from ludus.train.run_evaluator import RunEvaluator
 from ludus.train.run_loop import RunBase, Seeded
 from ludus.train.stopping import minutes_left
 
@@ -58,32 +58,32 @@ POLL_S = 0.01
 
 
 class AlphaZeroTrainer(RunBase):
-    """Owns the parts of a run and its files while it runs. Made, run once, closed."""
+    """Owns the components of a run and its files while it runs. Made, run once, closed."""
 
     def __init__(
         self,
         preset: Preset,
-        parts: AlphaZeroParts,
+        components: AlphaZeroComponents,
         run: RunDirectory,
         observer: Observer,
         sinks: tuple[Sink, ...] = (),
         checkpoint: Checkpoint | None = None,
     ) -> None:
         super().__init__(preset, run, observer, sinks)
-        self.parts, self.config = parts, parts.config
+        self.components, self.config = components, components.config
         self.state: AlphaZeroState = AlphaZeroState()
-        self.files = GameFiles(run.games, parts.games_meta(), parts.spec.former_hash)
-        self.referee = Referee(
-            preset, parts.spec, parts.params, self._against(), self.log, lambda: self._interrupted
+        self.files = MatchFiles(run.games, components.games_meta(), components.spec.former_hash)
+        self.run_evaluator = RunEvaluator(
+            preset, components.spec, components.params, self._against(), self.log, lambda: self._interrupted
         )
-        self.judge = Judge(preset, parts, run.reference)
+        self.gate = Gate(preset, components, run.reference)
         self._lowest: npt.NDArray[np.float32] = np.zeros(0, np.float32)
         self._saved_games = -1
         self._lag: dict[int, int] = {}
         if checkpoint is None:
             self.log.event("started", seed=preset.run.seed)
-            parts.learner.publish(None)
-            parts.learner.version = 0
+            components.learner.publish(None)
+            components.learner.version = 0
             self._take_in_later()
         else:
             self._resume(checkpoint)
@@ -92,16 +92,16 @@ class AlphaZeroTrainer(RunBase):
         )
         self._played = self._playing_network()
         evaluator = self._evaluator(self._played)
-        self.workers = Workers(make_plays(preset, parts, self.state.session, evaluator))
+        self.workers = Workers(make_plays(preset, components, self.state.session, evaluator))
         self._hand_over(evaluator)
         self.state.session += 1
 
     @property
     def version(self) -> int:
-        return self.parts.learner.version
+        return self.components.learner.version
 
     def _against(self) -> tuple[str, ...]:
-        named = self.preset.evaluation.against or tuple(b.name for b in self.parts.spec.bots)
+        named = self.preset.evaluation.against or tuple(b.name for b in self.components.spec.bots)
         return named or (RANDOM,)
 
     # ---- going on --------------------------------------------------------------------------------
@@ -115,18 +115,18 @@ class AlphaZeroTrainer(RunBase):
         if state.schema != SCHEMA:
             raise CorruptFile(f"{where}: schema {state.schema}, expected {SCHEMA}")
         try:
-            self.parts.learner.load_state(checkpoint.optimizer, state.learner)
+            self.components.learner.load_state(checkpoint.optimizer, state.learner)
         except ValueError as error:
             raise CorruptFile(f"{where}: {error}") from error
         lowest = checkpoint.rollout.get("lowest_winner")
         self._lowest = np.zeros(0, np.float32) if lowest is None else np.asarray(lowest, np.float32)
         self.state = state
         self._rewind_log(state.log_sizes)
-        window, missing = self.parts.window, []
-        kept: list[tuple[int, Games]] = []
+        window, missing = self.components.replay_buffer, []
+        kept: list[tuple[int, Matches]] = []
         for number in state.chunks:
             try:
-                kept.append((number, read_games(self.files, number, self.parts.spec)))
+                kept.append((number, read_games(self.files, number, self.components.spec)))
             except RunNotFound:
                 missing.append(self.files.path(number).name)
         if missing:
@@ -148,18 +148,20 @@ class AlphaZeroTrainer(RunBase):
         """
         state = self.state
         for number in (n for n in self.files.numbers() if n >= state.next_chunk):
-            games = read_games(self.files, number, self.parts.spec)
+            games = read_games(self.files, number, self.components.spec)
             self._count(games)
             self._take_in(number, games)
             state.next_chunk = number + 1
-        state.session = max([state.session, *(last_session(c.games) + 1 for c in self.parts.window.chunks)])
+        state.session = max(
+            [state.session, *(last_session(c.games) + 1 for c in self.components.replay_buffer.chunks)]
+        )
 
     def _playing_network(self) -> ResidualNetwork:
         """The weights that play: the learner's newest, or those that the gate let through last.
 
         The latter in a network of their own: the learner writes the candidates into its one.
         """
-        learner = self.parts.learner
+        learner = self.components.learner
         if not self.config.gate:
             return learner.playing
         if self.state.playing == learner.version:
@@ -170,14 +172,14 @@ class AlphaZeroTrainer(RunBase):
             self._problem(f"{error}; version {learner.version} plays in place of {self.state.playing}")
             self.state.playing = learner.version
             return acting_copy(learner.playing)
-        network = network_of_weights(weights, self.parts.spec, f"snapshot {self.state.playing}")
+        network = network_of_weights(weights, self.components.spec, f"snapshot {self.state.playing}")
         assert isinstance(network, ResidualNetwork)
-        return network.to(self.parts.device)
+        return network.to(self.components.device)
 
     def _evaluator(self, network: ResidualNetwork) -> NetworkEvaluator:
         slots = self.preset.self_play.slots
         seen: Seen = "random" if self.config.symmetries else "one"
-        return NetworkEvaluator(network, self.parts.precision, symmetries=seen, rows=slots)
+        return NetworkEvaluator(network, self.components.precision, symmetries=seen, rows=slots)
 
     def _hand_over(self, evaluator: NetworkEvaluator) -> None:
         version = self.state.playing if self.config.gate else self.version
@@ -197,7 +199,7 @@ class AlphaZeroTrainer(RunBase):
     def close(self) -> None:
         """Stops threads and closes files. Idempotent."""
         self.workers.close()
-        self.parts.close()
+        self.components.close()
         self._feed(lambda sink: sink.close())
         self.log.close()
 
@@ -207,7 +209,7 @@ class AlphaZeroTrainer(RunBase):
             self._evaluate()
 
     def _round(self) -> None:
-        state, parts = self.state, self.parts
+        state, components = self.state, self.components
         begin = time.perf_counter()
         games = self._collect()
         times = self.workers.times()
@@ -215,7 +217,7 @@ class AlphaZeroTrainer(RunBase):
         if len(games):
             self._keep(games)
         stats = LearnStats()
-        if parts.window.ready:
+        if components.replay_buffer.ready:
             if self.preset.run.lag == "async":
                 self.workers.start()
             stats = self._learn()
@@ -228,9 +230,9 @@ class AlphaZeroTrainer(RunBase):
         if len(games):
             self._report(games, stats, times, collected - begin, end - collected)
 
-    def _collect(self) -> Games:
+    def _collect(self) -> Matches:
         """Self-play until the round's positions are there (or Ctrl-C, or the budget of minutes)."""
-        new: list[Games] = []
+        new: list[Matches] = []
         positions = 0
         limit = self.preset.run.max_minutes
         while positions < self.config.round_positions and not self._interrupted:
@@ -247,13 +249,13 @@ class AlphaZeroTrainer(RunBase):
             new.append(games)
             if limit and self.state.budget.minutes + (time.perf_counter() - self._mark) / 60.0 >= limit:
                 break
-        return Games.join(new)
+        return Matches.join(new)
 
     def _stopping(self) -> bool:
         """Ctrl-C came (at any moment, from a signal), or a thread has failed."""
         return self._interrupted or self.workers.failed()
 
-    def _keep(self, games: Games) -> None:
+    def _keep(self, games: Matches) -> None:
         """New matches onto disk and into the window."""
         state = self.state
         number = state.next_chunk
@@ -262,7 +264,7 @@ class AlphaZeroTrainer(RunBase):
         self._count(games)
         self._take_in(number, games)
 
-    def _count(self, games: Games) -> None:
+    def _count(self, games: Matches) -> None:
         state = self.state
         full = int(games.full.sum())
         state.games += len(games)
@@ -276,11 +278,13 @@ class AlphaZeroTrainer(RunBase):
         self._lowest = np.concatenate([self._lowest, told])[-RESIGN_MEMORY:]
         self._move_resign()
 
-    def _take_in(self, number: int, games: Games) -> None:
-        parts = self.parts
-        parts.window.add(number, games, parts.ends(games) if parts.learns_ends else None)
+    def _take_in(self, number: int, games: Matches) -> None:
+        components = self.components
+        components.replay_buffer.add(
+            number, games, components.ends(games) if components.learns_ends else None
+        )
         # Files of chunks that have left go when no checkpoint needs them: with the next one that is written.
-        self.state.chunks = sorted(c.number for c in parts.window.chunks)
+        self.state.chunks = sorted(c.number for c in components.replay_buffer.chunks)
 
     def _move_resign(self) -> None:
         settings = self.preset.self_play
@@ -292,7 +296,7 @@ class AlphaZeroTrainer(RunBase):
 
     def _draw(self, count: int) -> Positions:
         with fitting():
-            return self.parts.window.draw(count, self._random, self.parts.lead)
+            return self.components.replay_buffer.draw(count, self._random, self.components.lead)
 
     def _learn(self) -> LearnStats:
         batch = self.config.batch
@@ -301,7 +305,7 @@ class AlphaZeroTrainer(RunBase):
         total = LearnStats()
         while due > 0 and not self._interrupted:
             now = min(due, max(1, BLOCK // batch))
-            stats = self.parts.learner.learn(self._draw(now * batch), self._progress())
+            stats = self.components.learner.learn(self._draw(now * batch), self._progress())
             if not all(np.isfinite(x) for n, x in stats.numbers().items() if n.endswith("_loss")):
                 raise RunFailed(
                     f"version {self.version}: the loss is not finite; "
@@ -312,8 +316,8 @@ class AlphaZeroTrainer(RunBase):
         return total
 
     def _publish(self) -> None:
-        parts = self.parts
-        network = parts.learner.publish(self._draw(self.config.statistics_batches * self.config.batch))
+        components = self.components
+        network = components.learner.publish(self._draw(self.config.statistics_batches * self.config.batch))
         if not self.config.gate:
             self._played = network
             self._hand_over(self._evaluator(network))
@@ -321,13 +325,13 @@ class AlphaZeroTrainer(RunBase):
         if self._passes_gate(network):
             self.state.playing = self.version
             self._played = acting_copy(network)
-            self._snapshot(parts.learner.weights())
+            self._snapshot(components.learner.weights())
             self._hand_over(self._evaluator(self._played))
         elif not self.run_dir.snapshot_path(self.state.playing).is_file():
             self._snapshot(self._weights_as(self.state.playing))
 
     def _weights_as(self, version: int) -> Weights:
-        newest = self.parts.learner.weights()
+        newest = self.components.learner.weights()
         tensors: dict[str, Array] = {
             n: t.detach().cpu().numpy().copy() for n, t in self._played.state_dict().items()
         }
@@ -346,7 +350,7 @@ class AlphaZeroTrainer(RunBase):
     def _passes_gate(self, candidate: ResidualNetwork) -> bool:
         state = self.state
         state.gates += 1
-        result = self.judge.gate(
+        result = self.gate.gate(
             (candidate, self.version), (self._played, state.playing), state.gates, lambda: self._interrupted
         )
         self.log.event("gate", version=self.version, **msgspec.structs.asdict(result))
@@ -359,15 +363,17 @@ class AlphaZeroTrainer(RunBase):
     # ---- evaluation ------------------------------------------------------------------------------
 
     def _player(self, version: int | None) -> tuple[int, Seeded]:
-        network, store = self.parts.learner.playing, self.run_dir.checkpoints
+        network, store = self.components.learner.playing, self.run_dir.checkpoints
         if version is None or version == self.version or version not in store.versions():
             version = self.version
         else:
             weights = store.load(version).weights
-            loaded = network_of_weights(weights, self.parts.spec, f"version {version}", self.parts.device)
+            loaded = network_of_weights(
+                weights, self.components.spec, f"version {version}", self.components.device
+            )
             assert isinstance(loaded, ResidualNetwork)
             network = loaded
-        return version, lambda seed: self.judge.player(network, seed, version)
+        return version, lambda seed: self.gate.player(network, seed, version)
 
     def _evaluate(self) -> None:
         """No part of the minutes that training has."""
@@ -381,7 +387,7 @@ class AlphaZeroTrainer(RunBase):
         return self.state.games == self._saved_games
 
     def _write_checkpoint(self) -> Path:
-        state, learner = self.state, self.parts.learner
+        state, learner = self.state, self.components.learner
         arrays, state.learner = learner.state()
         state.log_sizes = self.log.sync()
         rollout: dict[str, Array] = {"lowest_winner": self._lowest}
@@ -411,7 +417,7 @@ class AlphaZeroTrainer(RunBase):
             self.run_dir.drop_snapshots(playing)
 
     def _report(
-        self, games: Games, stats: LearnStats, times: SelfPlayTimes, collect_s: float, learn_s: float
+        self, games: Matches, stats: LearnStats, times: SelfPlayTimes, collect_s: float, learn_s: float
     ) -> None:
         state, total = self.state, max(collect_s + learn_s, 1e-9)
         lag, count = self._lag, max(1, sum(self._lag.values()))
@@ -431,7 +437,7 @@ class AlphaZeroTrainer(RunBase):
             lag_mean=sum(b * n for b, n in lag.items()) / count,
             lag_max=max(lag, default=0),
             lag=dict(sorted(lag.items())),
-            sample_reuse=self.parts.learner.steps / max(1, state.received),
+            sample_reuse=self.components.learner.steps / max(1, state.received),
             dropped=0,
             outcomes={"itself": (won, len(games) - won - lost, lost)},
             win_rate={"itself (first seat)": won / max(1, len(games))},
@@ -455,8 +461,8 @@ class AlphaZeroTrainer(RunBase):
                 "batch_fill": times.evaluations / max(1, times.batches * slots),
                 "network_share": times.evaluate_s / max(times.busy_s, 1e-9),
                 "cache_hits": times.hits / max(1, times.lookups),
-                "window_games": float(self.parts.window.games),
-                "window_positions": float(self.parts.window.positions),
+                "window_games": float(self.components.replay_buffer.games),
+                "window_positions": float(self.components.replay_buffer.positions),
                 "resign_below": state.resign_below,
                 "resigned": float(games.resigned.mean()),
             },
@@ -472,8 +478,10 @@ def _merged(a: LearnStats, b: LearnStats) -> LearnStats:
         return float(getattr(a, name) * a.samples + getattr(b, name) * b.samples) / count
 
     def ends_mean(name: str) -> float | None:
-        parts = [(getattr(s, name), s.counted) for s in (a, b) if getattr(s, name) is not None]
-        return float(sum(x * n for x, n in parts)) / sum(n for _, n in parts) if parts else None
+        components = [(getattr(s, name), s.counted) for s in (a, b) if getattr(s, name) is not None]
+        return (
+            float(sum(x * n for x, n in components)) / sum(n for _, n in components) if components else None
+        )
 
     return LearnStats(
         minibatches=a.minibatches + b.minibatches,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from ludus.search import Games, SelfPlay
+from ludus.search import Matches, SelfPlay
 from ludus.search.network import NetworkEvaluator
 
 TAKE_EVERY = 8  # batches between two looks for finished matches
@@ -37,7 +37,7 @@ class Worker:
         self.times = SelfPlayTimes()
         self._seen = SelfPlayTimes()
 
-    def run(self, stop: threading.Event, give: Games | None = None) -> None:
+    def run(self, stop: threading.Event, give: Matches | None = None) -> None:
         """Batch after batch until ``stop``; what was collected last is always answered."""
         torch.set_num_threads(1)
         play, times = self.play, self.times
@@ -84,9 +84,9 @@ class Workers:
         """Whether a thread has ended by an error; :meth:`pause` raises it."""
         return any(f.done() for f in self._running)
 
-    def take_games(self) -> Games:
+    def take_games(self) -> Matches:
         """Matches that ended since the last call. Only while paused."""
-        return Games.join([w.play.take_games() for w in self.workers])
+        return Matches.join([w.play.take_games() for w in self.workers])
 
     def set_weights(self, evaluator: NetworkEvaluator, version: int, seed: int) -> None:
         """Everyone evaluates with these from now on. Only while paused."""

@@ -24,12 +24,12 @@ from ludus.flow import Slab
 from ludus.policies.network import PolicyNetwork
 from ludus.presets.config import RunConfig
 from ludus.rollouts import LEARNER, RolloutStats
-from ludus.train.on_policy.components import Parts
-from ludus.train.on_policy.learner_threads import Gang
+from ludus.train.on_policy.components import Components
+from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import RolloutSummary, summarise_rollout
 from ludus.train.on_policy.rounds import Round, RoundTimes
 
-SAMPLER, CALLER = 0, 1  # worker numbers; the gang's threads follow
+SAMPLER, CALLER = 0, 1  # worker numbers; the learner threads follow
 SLABS_AHEAD = 3  # unlearned slabs that are worth their memory, whatever lag is allowed
 
 
@@ -42,15 +42,21 @@ def slabs_needed(config: RunConfig) -> int:
 class AsyncRounds:
     """Owns the sampler thread. Everything else is called by the one thread that drives the run."""
 
-    def __init__(self, parts: Parts, gang: Gang, config: RunConfig, staging: PolicyNetwork) -> None:
-        self.parts, self.gang, self.config = parts, gang, config
+    def __init__(
+        self,
+        components: Components,
+        learner_threads: LearnerThreads,
+        config: RunConfig,
+        staging: PolicyNetwork,
+    ) -> None:
+        self.components, self.learner_threads, self.config = components, learner_threads, config
         self.filled: Slab | None = None  # nothing in flight is kept by a checkpoint
         self.summary: RolloutSummary | None = None
         self._staging = staging  # the newest weights, ready to be taken
-        self._staged_version = parts.learner.copy_to(staging)
+        self._staged_version = components.learner.copy_to(staging)
         self._swap_lock = threading.Lock()
         self._changed = threading.Condition()
-        self._free: deque[Slab] = deque(parts.slabs)
+        self._free: deque[Slab] = deque(components.slabs)
         self._full: deque[tuple[Slab, RolloutStats]] = deque()
         self._unlearned = 0  # full slabs and the one that is learned from
         self._plan: UpdatePlan | None = None
@@ -105,7 +111,7 @@ class AsyncRounds:
             collect_s=stats.total_s, infer_s=stats.infer_s, pool_wait_s=stats.wait_s, help_wait_s=rested
         )
         waited = time.perf_counter() - begin
-        summary = summarise_rollout(stats.results, stats.steps, stats.ticks, self.parts.spec.teams)
+        summary = summarise_rollout(stats.results, stats.steps, stats.ticks, self.components.spec.teams)
         update, dropped = None, 0
         if self.config.over_lag == "drop" and self._age(slab) > self.config.max_lag:
             dropped = stats.steps
@@ -129,30 +135,34 @@ class AsyncRounds:
 
     def _age(self, slab: Slab) -> int:
         """Versions between the oldest of the learner's decisions in ``slab`` and the learner."""
-        ours = (slab.active[:-1] != 0) & (slab.policy[:-1] == LEARNER)
-        return self.parts.learner.version - int(slab.version[ours].min()) if ours.any() else 0
+        learner_mask = (slab.active[:-1] != 0) & (slab.policy[:-1] == LEARNER)
+        return (
+            self.components.learner.version - int(slab.version[learner_mask].min())
+            if learner_mask.any()
+            else 0
+        )
 
     def _learn(self, slab: Slab, progress: float, times: RoundTimes) -> UpdateStats:
-        busy = sum(self.gang.busy_s)
-        plan = self.parts.learner.begin(slab, progress)
+        busy = sum(self.learner_threads.busy_s)
+        plan = self.components.learner.begin(slab, progress)
         with self._changed:
             self._plan = plan
             self._changed.notify_all()
-        self.gang.start(plan)
+        self.learner_threads.start(plan)
         plan.help(CALLER)
-        update = self.parts.learner.finish()
-        self.gang.settle()
+        update = self.components.learner.finish()
+        self.learner_threads.settle()
         with self._changed:
             self._plan = None
-        times.threads = self.gang.size + 1
+        times.threads = self.learner_threads.size + 1
         times.learn_wait_s = sum(s for worker, s in plan.waited_s.items() if worker != SAMPLER)
-        times.learn_s = sum(self.gang.busy_s) - busy
+        times.learn_s = sum(self.learner_threads.busy_s) - busy
         self._publish()
         return update
 
     def _publish(self) -> None:
         with self._swap_lock:
-            self._staged_version = self.parts.learner.copy_to(self._staging)
+            self._staged_version = self.components.learner.copy_to(self._staging)
 
     def _raise(self) -> None:
         if self._error is not None:
@@ -164,8 +174,8 @@ class AsyncRounds:
         try:
             while (slab := self._next_slab()) is not None:
                 if self._handover is not None:
-                    self.parts.pool.set_handover(0, self._handover)
-                stats = self.parts.collector.collect(slab, between=self._swap)
+                    self.components.pool.set_handover(0, self._handover)
+                stats = self.components.collector.collect(slab, between=self._swap)
                 with self._changed:
                     self._full.append((slab, stats))
                     self._unlearned += 1
@@ -208,11 +218,11 @@ class AsyncRounds:
 
     def _swap(self) -> None:
         """The acting network takes the newest weights, if there are newer ones."""
-        actor = self.parts.actor
+        actor = self.components.actor
         if actor.version == self._staged_version:
             return
         with self._swap_lock:
             state = self._staging.state_dict()
-            for name, tensor in self.parts.acting.state_dict().items():
+            for name, tensor in self.components.acting.state_dict().items():
                 tensor.copy_(state[name])
             actor.version = self._staged_version

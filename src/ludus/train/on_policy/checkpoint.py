@@ -9,14 +9,20 @@ from ludus.flow import Slab
 from ludus.flow.slab import Array
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.train.candidates import Candidate
-from ludus.train.on_policy.components import Parts
+from ludus.train.on_policy.components import Components
 from ludus.train.on_policy.rollout_summary import RolloutSummary
 from ludus.train.opponents import PastWindow
 from ludus.train.stopping import Budget
 
 SCHEMA = 1
 POOL = "pool"
-MAX_MOMENT = 1 << 62
+MAX_TIME_STEP = 1 << 62
+#: Arrays of checkpoints written before 0.1.0.
+OLD_NAMES = {
+    "slab.is_first": "slab.first",
+    "slab.log_prob": "slab.logp",
+    "collector.time_step": "collector.moment",
+}
 
 
 class TrainerState(msgspec.Struct):
@@ -45,22 +51,22 @@ class TrainerState(msgspec.Struct):
     learner: dict[str, int] = {}
 
 
-def make_checkpoint(parts: Parts, state: TrainerState, filled: Slab | None) -> Checkpoint:
+def make_checkpoint(components: Components, state: TrainerState, filled: Slab | None) -> Checkpoint:
     """The run between two rounds: no update and no rollout is under way.
 
     ``filled``: the slab that has been collected and not yet learned from (pipelined runs).
     """
-    arrays, counters = parts.learner.state()
+    arrays, counters = components.learner.state()
     state.learner = counters
-    rollout: dict[str, Array] = {POOL: np.frombuffer(parts.pool.snapshot(), np.uint8)}
-    rollout |= {f"collector.{name}": a for name, a in parts.collector.state().items()}
+    rollout: dict[str, Array] = {POOL: np.frombuffer(components.pool.snapshot(), np.uint8)}
+    rollout |= {f"collector.{name}": a for name, a in components.collector.state().items()}
     if filled is not None:
-        rollout |= {f"slab.{name}": a for name, a in _learned_fields(parts, filled).items()}
-    return Checkpoint(parts.learner.weights(), arrays, rollout, msgspec.json.encode(state))
+        rollout |= {f"slab.{name}": a for name, a in _learned_fields(components, filled).items()}
+    return Checkpoint(components.learner.weights(), arrays, rollout, msgspec.json.encode(state))
 
 
 def decode_state(data: bytes) -> TrainerState:
-    """The counters in a checkpoint's JSON text. Raises ``CorruptFile`` on anything that is not ours."""
+    """The counters in a checkpoint's JSON text. Raises ``CorruptFile`` on anything else."""
     try:
         state = msgspec.json.decode(data, type=TrainerState)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -78,7 +84,9 @@ def times_anew(checkpoint: Checkpoint) -> int:
     return max(0, decode_state(checkpoint.state).anew) + (not checkpoint.signed)
 
 
-def restore_parts(parts: Parts, checkpoint: Checkpoint, state: TrainerState, filled: Slab | None) -> None:
+def restore_components(
+    components: Components, checkpoint: Checkpoint, state: TrainerState, filled: Slab | None
+) -> None:
     """Puts back what :func:`make_checkpoint` took. Raises ``CorruptFile`` where it does not fit.
 
     Of a checkpoint that is not signed the learner alone is put back: bytes of unknown origin must not become
@@ -86,23 +94,23 @@ def restore_parts(parts: Parts, checkpoint: Checkpoint, state: TrainerState, fil
     """
     where = f"checkpoint of version {checkpoint.version}"
     try:
-        parts.learner.load_state(checkpoint.optimizer, state.learner)
+        components.learner.load_state(checkpoint.optimizer, state.learner)
         if not checkpoint.signed:
-            parts.collector.begin_at(_moment(checkpoint))
+            components.collector.begin_at(_time_step(checkpoint))
             return
-        parts.pool.restore(_array(checkpoint, POOL, where).tobytes())
+        components.pool.restore(_array(checkpoint, POOL, where).tobytes())
         prefix = "collector."
-        parts.collector.restore(
-            {n.removeprefix(prefix): a for n, a in checkpoint.rollout.items() if n.startswith(prefix)}
-        )
+        renamed = {old: new for new, old in OLD_NAMES.items()}
+        parts = {renamed.get(n, n): a for n, a in checkpoint.rollout.items() if n.startswith(prefix)}
+        components.collector.restore({n.removeprefix(prefix): a for n, a in parts.items()})
     except ValueError as error:
         raise CorruptFile(f"{where}: {error}") from error
     if filled is None:
         return
-    shape = parts.learner.network.memory_shape
+    shape = components.learner.network.memory_shape
     if shape is not None:
         filled.memory = np.zeros((filled.rows, *shape), np.float32)
-    for name, target in _learned_fields(parts, filled).items():
+    for name, target in _learned_fields(components, filled).items():
         stored = _array(checkpoint, f"slab.{name}", where)
         if stored.shape != target.shape or stored.dtype != target.dtype:
             raise CorruptFile(
@@ -111,24 +119,28 @@ def restore_parts(parts: Parts, checkpoint: Checkpoint, state: TrainerState, fil
         target[...] = stored
 
 
-def _learned_fields(parts: Parts, slab: Slab) -> dict[str, Array]:
+def _learned_fields(components: Components, slab: Slab) -> dict[str, Array]:
     """What a learner reads of a slab: everything but observations that the network has no input for."""
-    inputs = {f"obs.{t.name}" for t in parts.learner.network.inputs}
+    inputs = {f"obs.{t.name}" for t in components.learner.network.inputs}
     return {n: a for n, a in slab.fields().items() if n in inputs or not n.startswith("obs.")}
 
 
-def _moment(checkpoint: Checkpoint) -> int:
-    """The time step of an unsigned checkpoint, so that random draws do not repeat; 0 where it is no number of
-    ours.
-    """
-    stored = checkpoint.rollout.get("collector.moment")
+def _time_step(checkpoint: Checkpoint) -> int:
+    """The time step of an unsigned checkpoint, so that random draws do not repeat; 0 where it is invalid."""
+    stored = _stored(checkpoint, "collector.time_step")
     if stored is None or stored.shape != (1,) or stored.dtype != np.int64:
         return 0
-    moment = int(stored[0])
-    return moment if 0 <= moment < MAX_MOMENT else 0
+    step = int(stored[0])
+    return step if 0 <= step < MAX_TIME_STEP else 0
 
 
 def _array(checkpoint: Checkpoint, name: str, where: str) -> Array:
-    if name not in checkpoint.rollout:
+    stored = _stored(checkpoint, name)
+    if stored is None:
         raise CorruptFile(f"{where}: no array {name}")
-    return checkpoint.rollout[name]
+    return stored
+
+
+def _stored(checkpoint: Checkpoint, name: str) -> Array | None:
+    """An array by its present name or by the name that it had before 0.1.0."""
+    return checkpoint.rollout.get(name, checkpoint.rollout.get(OLD_NAMES.get(name, "")))

@@ -1,4 +1,4 @@
-"""Puts the parts of a run together. The only place that knows how each is made."""
+"""Puts the components of a run together. The only place that knows how each is made."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ludus.train.opponents import FIRST_PAST, LEARNER, build_lineup, default_opp
 
 
 @dataclass(slots=True)
-class Parts:
+class Components:
     """Everything that a run is made of. ``acting`` is the network that decides, never the one that learns."""
 
     spec: GameSpec
@@ -50,21 +50,21 @@ def resolve_spec(preset: Preset) -> tuple[GameSpec, dict[str, str]]:
     return game_spec(preset.game.name, params), params
 
 
-def acting_copy(parts: Parts) -> PolicyNetwork:
+def acting_copy(components: Components) -> PolicyNetwork:
     """A network of its own with the learner's weights."""
-    learner = parts.learner
-    network = PolicyNetwork(learner.network.config, parts.spec, learner.seed, learner.network.precision)
+    learner = components.learner
+    network = PolicyNetwork(learner.network.config, components.spec, learner.seed, learner.network.precision)
     network.to(learner.network.device)
     learner.copy_to(network)
     return network
 
 
-def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Parts:
-    """All parts at their beginning. Raises ``ConfigError`` on what cannot be put together.
+def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Components:
+    """All components at their beginning. Raises ``ConfigError`` on what cannot be put together.
 
     ``anew``: how often the run's matches began anew (:func:`ludus.train.on_policy.checkpoint.times_anew`).
     """
-    torch.set_num_threads(1)  # parallel work is ours: threads that help each other, never OpenMP
+    torch.set_num_threads(1)  # parallel work is done by threads that help each other, never OpenMP
     spec, params = resolve_spec(preset)
     lineup = build_lineup(spec, preset)
     if preset.pool.matches % preset.pool.groups:
@@ -107,7 +107,7 @@ def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Parts:
             preset.game.name,
             params,
             lineup,
-            matches=preset.pool.matches,
+            slots=preset.pool.matches,
             groups=preset.pool.groups,
             threads=pool_thread_count(preset),
             seed=derive_seed(run.seed, SEED_POOL, *([anew] if anew else [])),
@@ -117,7 +117,7 @@ def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Parts:
         )
     except (PoolError, ValueError) as error:
         raise ConfigError(f"pool: {error}") from error
-    return Parts(
+    return Components(
         spec=spec,
         params=params,
         lineup=lineup,

@@ -10,7 +10,7 @@ import torch
 from ludus.algorithms.tasks import UpdatePlan
 
 
-class Gang:
+class LearnerThreads:
     """``size`` threads that help whatever plan was started last; worker numbers ``first``, ``first + 1``, ...
 
     Lower numbers belong to the threads that join in with ``plan.help(n)`` when their own work is done. An

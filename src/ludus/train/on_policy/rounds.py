@@ -6,7 +6,7 @@
 
 In both, everything that decides is fixed before the threads start, so that equal seeds give equal
 bits whatever the threads' timing. What learns is :class:`~ludus.algorithms.appo.learner.AppoLearner`'s
-plan: tasks that the gang's threads begin and the sampler joins when its slab is full.
+plan: tasks that the learner threads begin and the sampler joins when its slab is full.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ludus.algorithms.appo.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
 from ludus.flow import MatchResult, Slab
 from ludus.rollouts import RolloutStats
-from ludus.train.on_policy.components import Parts
-from ludus.train.on_policy.learner_threads import Gang
+from ludus.train.on_policy.components import Components
+from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import RolloutSummary, summarise_rollout
 
 
@@ -55,8 +55,8 @@ class Round:
 class Rounds:
     """Owns which slab is full. Called by the one thread that drives the run."""
 
-    def __init__(self, parts: Parts, gang: Gang, pipelined: bool) -> None:
-        self.parts, self.gang, self.pipelined = parts, gang, pipelined
+    def __init__(self, components: Components, learner_threads: LearnerThreads, pipelined: bool) -> None:
+        self.components, self.learner_threads, self.pipelined = components, learner_threads, pipelined
         self.filled: Slab | None = None
         self.summary: RolloutSummary | None = None
         self._handover: int | None = None
@@ -76,7 +76,7 @@ class Rounds:
     def resume(self, summary: RolloutSummary | None) -> None:
         """The first slab was restored from a checkpoint and waits for the learner."""
         self.summary = summary
-        self.filled = self.parts.slabs[0] if summary is not None else None
+        self.filled = self.components.slabs[0] if summary is not None else None
         self._publish()
 
     def run(self, progress: float, meanwhile: Callable[[], None] | None = None) -> Round:
@@ -87,24 +87,24 @@ class Rounds:
         begin = time.perf_counter()
         if meanwhile is not None:
             meanwhile()
-        slab = self.parts.slabs[0]
+        slab = self.components.slabs[0]
         stats = self._collect(slab)
         times = _collect_times(stats)
         update = self._learn(slab, progress, times)
         self._publish()
         times.total_s = time.perf_counter() - begin
-        summary = summarise_rollout(stats.results, stats.steps, stats.ticks, self.parts.spec.teams)
+        summary = summarise_rollout(stats.results, stats.steps, stats.ticks, self.components.spec.teams)
         return Round(update, summary, stats.steps, times, stats.results)
 
     def _pipelined(self, progress: float, meanwhile: Callable[[], None] | None) -> Round:
         begin = time.perf_counter()
-        parts = self.parts
+        components = self.components
         learning, summary = self.filled, self.summary
-        target = parts.slabs[1] if learning is parts.slabs[0] else parts.slabs[0]
-        busy, plan = sum(self.gang.busy_s), None
+        target = components.slabs[1] if learning is components.slabs[0] else components.slabs[0]
+        busy, plan = sum(self.learner_threads.busy_s), None
         if learning is not None:
-            plan = parts.learner.begin(learning, progress)
-            self.gang.start(plan)
+            plan = components.learner.begin(learning, progress)
+            self.learner_threads.start(plan)
         try:
             stats = self._collect(target)
             if meanwhile is not None:
@@ -112,7 +112,7 @@ class Rounds:
         except BaseException:
             if plan is not None:  # leave the learner whole: a checkpoint may still be saved
                 plan.help(0)
-                parts.learner.finish()
+                components.learner.finish()
             raise
         times = _collect_times(stats)
         update = None
@@ -120,37 +120,37 @@ class Rounds:
             update = self._finish(plan, times, busy)
             self._publish()
         self.filled = target
-        self.summary = summarise_rollout(stats.results, stats.steps, stats.ticks, self.parts.spec.teams)
+        self.summary = summarise_rollout(stats.results, stats.steps, stats.ticks, self.components.spec.teams)
         times.total_s = time.perf_counter() - begin
         return Round(update, summary, stats.steps, times, stats.results)
 
     def _collect(self, slab: Slab) -> RolloutStats:
         if self._handover is not None:
-            self.parts.pool.set_handover(0, self._handover)
-        return self.parts.collector.collect(slab)
+            self.components.pool.set_handover(0, self._handover)
+        return self.components.collector.collect(slab)
 
     def _learn(self, slab: Slab, progress: float, times: RoundTimes) -> UpdateStats:
-        busy = sum(self.gang.busy_s)
-        plan = self.parts.learner.begin(slab, progress)
-        self.gang.start(plan)
+        busy = sum(self.learner_threads.busy_s)
+        plan = self.components.learner.begin(slab, progress)
+        self.learner_threads.start(plan)
         return self._finish(plan, times, busy)
 
     def _finish(self, plan: UpdatePlan, times: RoundTimes, busy_before: float) -> UpdateStats:
         """Helps the plan that is under way to its end."""
         begin = time.perf_counter()
         plan.help(0)
-        update = self.parts.learner.finish()
-        self.gang.settle()
+        update = self.components.learner.finish()
+        self.learner_threads.settle()
         times.help_s = time.perf_counter() - begin
-        times.threads = self.gang.size
+        times.threads = self.learner_threads.size
         times.help_wait_s = plan.waited_s.get(0, 0.0)
         times.learn_wait_s = sum(s for worker, s in plan.waited_s.items() if worker != 0)
-        times.learn_s = sum(self.gang.busy_s) - busy_before
+        times.learn_s = sum(self.learner_threads.busy_s) - busy_before
         return update
 
     def _publish(self) -> None:
         """The acting network takes the newest weights."""
-        self.parts.actor.version = self.parts.learner.copy_to(self.parts.acting)
+        self.components.actor.version = self.components.learner.copy_to(self.components.acting)
 
 
 def _collect_times(stats: RolloutStats) -> RoundTimes:

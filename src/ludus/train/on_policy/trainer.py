@@ -1,6 +1,6 @@
 """One run, from its first slab to its report.
 
-The thread that calls :meth:`Trainer.run` samples and drives; the gang's threads learn. Between two rounds
+The thread that calls :meth:`Trainer.run` samples and drives; the learner threads learn. Between two rounds
 nothing is under way: there checkpoints are written, opponents are frozen, evaluations are decided on,
 and Ctrl-C takes effect.
 """
@@ -30,26 +30,26 @@ from ludus.train.on_policy.checkpoint import (
     TrainerState,
     decode_state,
     make_checkpoint,
-    restore_parts,
+    restore_components,
     times_anew,
 )
-from ludus.train.on_policy.components import Parts, acting_copy, build
+from ludus.train.on_policy.components import Components, acting_copy, build
 from ludus.train.on_policy.curriculum import handover_ticks
-from ludus.train.on_policy.learner_threads import Gang
+from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import RolloutSummary, running_return, running_win_rate
 from ludus.train.on_policy.rounds import Round, Rounds, RoundTimes
 from ludus.train.opponents import FIRST_PAST, PastWindow, bot_opponents, default_opponents, past_config
 from ludus.train.reporting.observer import Observer, Timing, UpdateMetrics
 from ludus.train.reporting.sinks import Sink
-from ludus.train.run_evaluator import Referee
+from ludus.train.run_evaluator import RunEvaluator
 from ludus.train.run_loop import RunBase, Seeded
 from ludus.train.stopping import minutes_left
 
 FAILING_UPDATES = 5  # in which every match failed, until the run is given up
 
 
-def build_parts(preset: Preset, checkpoint: Checkpoint | None = None) -> Parts:
-    """The parts of a run in the number that its lag mode needs, ready for what ``checkpoint`` holds.
+def build_components(preset: Preset, checkpoint: Checkpoint | None = None) -> Components:
+    """The components of a run in the number that its lag mode needs, ready for what ``checkpoint`` holds.
 
     Raises ``ConfigError`` and ``CorruptFile``.
     """
@@ -58,41 +58,45 @@ def build_parts(preset: Preset, checkpoint: Checkpoint | None = None) -> Parts:
 
 
 class Trainer(RunBase):
-    """Owns the parts of a run and its files while it runs. Made, run once, closed."""
+    """Owns the components of a run and its files while it runs. Made, run once, closed."""
 
     def __init__(
         self,
         preset: Preset,
-        parts: Parts,
+        components: Components,
         run: RunDirectory,
         observer: Observer,
         sinks: tuple[Sink, ...] = (),
         checkpoint: Checkpoint | None = None,
     ) -> None:
         super().__init__(preset, run, observer, sinks)
-        self.parts = parts
+        self.components = components
         side_by_side = preset.run.lag == "async"
-        own = 2 if side_by_side else 1  # threads that are not the gang's
-        self.gang = Gang(max(0, self.parts.threads - own), first=own)
+        own = 2 if side_by_side else 1  # threads that are not the learner_threads's
+        self.learner_threads = LearnerThreads(max(0, self.components.threads - own), first=own)
         self.rounds: Rounds | AsyncRounds
         if side_by_side:
-            self.rounds = AsyncRounds(self.parts, self.gang, preset.run, acting_copy(self.parts))
+            self.rounds = AsyncRounds(
+                self.components, self.learner_threads, preset.run, acting_copy(self.components)
+            )
         else:
-            self.rounds = Rounds(self.parts, self.gang, pipelined=preset.run.lag == "pipelined")
+            self.rounds = Rounds(
+                self.components, self.learner_threads, pipelined=preset.run.lag == "pipelined"
+            )
         self.state: TrainerState = TrainerState()
         self.frozen: dict[int, Weights] = {}
-        opponents = preset.opponents or default_opponents(self.parts.spec)
+        opponents = preset.opponents or default_opponents(self.components.spec)
         self.past = past_config(opponents)
-        self.referee = Referee(
+        self.run_evaluator = RunEvaluator(
             preset,
-            self.parts.spec,
-            self.parts.params,
+            self.components.spec,
+            self.components.params,
             self._against(opponents),
             self.log,
             should_stop=lambda: self._interrupted,
         )
         self._failing = 0  # updates in a row whose matches all failed
-        self._saved_moment = 0
+        self._saved_time_step = 0
         self._unsigned = ""  # why the last checkpoint has no signature
         with self.rounds.paused():
             if checkpoint is None:
@@ -102,28 +106,28 @@ class Trainer(RunBase):
 
     def _against(self, opponents: tuple[OpponentConfig, ...]) -> tuple[str, ...]:
         """Whom to be measured against: as told, else the bots of training, of the game, or chance."""
-        if self.parts.spec.seats == 1:
+        if self.components.spec.seats == 1:
             return (ALONE,)
         named = self.preset.evaluation.against or bot_opponents(opponents)
-        return named or tuple(b.name for b in self.parts.spec.bots) or (RANDOM,)
+        return named or tuple(b.name for b in self.components.spec.bots) or (RANDOM,)
 
     # ---- beginning and going on ------------------------------------------------------------------
 
     def _begin(self) -> None:
         if self.past is not None:
             self.state.past = PastWindow.start(self.past)
-            self._freeze(self.parts.learner.weights())
+            self._freeze(self.components.learner.weights())
         self.log.event("started", seed=self.preset.run.seed)
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         state = decode_state(checkpoint.state)
         if not checkpoint.signed:
             self._begin_matches_anew(checkpoint, state)
-        waiting = self.parts.slabs[0] if state.filled is not None else None
-        restore_parts(self.parts, checkpoint, state, waiting)
+        waiting = self.components.slabs[0] if state.filled is not None else None
+        restore_components(self.components, checkpoint, state, waiting)
         self.state = state
         self.rounds.resume(state.filled)
-        self._saved_moment = self.parts.collector.moment
+        self._saved_time_step = self.components.collector.time_step
         if state.past is not None:
             self._load_past()
         self._rewind_log(state.log_sizes)
@@ -164,7 +168,7 @@ class Trainer(RunBase):
         if self.frozen:
             self._seat_past()
         else:
-            self._freeze(self.parts.learner.weights())
+            self._freeze(self.components.learner.weights())
 
     def _referred_to(self) -> set[Path]:
         past = self.state.past
@@ -173,15 +177,15 @@ class Trainer(RunBase):
     def _seat_past(self) -> None:
         """Gives every past slot the weights that it was drawn."""
         assert self.state.past is not None
-        parts = self.parts
+        components = self.components
         for slot, version in enumerate(self.state.past.playing):
             policy = FIRST_PAST + slot
             network = network_of(
-                self.frozen[version], parts.spec, f"snapshot {version}", str(parts.acting.device)
+                self.frozen[version], components.spec, f"snapshot {version}", str(components.acting.device)
             )
             seed = derive_seed(self.preset.run.seed, SEED_PAST, policy)
-            parts.past[policy] = NetworkActor(network, seed, version)
-        parts.collector.set_actors({0: parts.actor, **parts.past})
+            components.past[policy] = NetworkActor(network, seed, version)
+        components.collector.set_actors({0: components.actor, **components.past})
 
     # ---- the loop --------------------------------------------------------------------------------
 
@@ -198,22 +202,22 @@ class Trainer(RunBase):
     def close(self) -> None:
         """Stops threads and closes files. Idempotent."""
         self.rounds.close()
-        self.gang.close()
-        self.parts.pool.close()
+        self.learner_threads.close()
+        self.components.pool.close()
         self._feed(lambda sink: sink.close())
         self.log.close()
 
     @property
     def version(self) -> int:
-        return self.parts.learner.version
+        return self.components.learner.version
 
     def _between_rounds(self) -> None:
-        state, parts = self.state, self.parts
-        version = parts.learner.version
+        state, components = self.state, self.components
+        version = components.learner.version
         if self.past is not None and state.past is not None and state.past.due(self.past, version):
             with self.rounds.paused():
                 state.past.freeze(self.past, version, derive_seed(self.preset.run.seed, SEED_PAST))
-                self._freeze(parts.learner.weights())
+                self._freeze(components.learner.weights())
         if self.preset.curriculum.bot:
             self.rounds.set_handover(self._handover())
         super()._between_rounds()
@@ -244,7 +248,7 @@ class Trainer(RunBase):
             )
         state.budget.steps += summary.steps
         state.budget.ticks += summary.ticks
-        state.learned += update.samples * self.parts.learner.config.epochs
+        state.learned += update.samples * self.components.learner.config.epochs
         state.matches += summary.matches
         state.errors += summary.errors
         state.win_rate = running_win_rate(state.win_rate, summary.outcomes)
@@ -308,11 +312,11 @@ class Trainer(RunBase):
         )
 
     def _player(self, version: int | None) -> tuple[int, Seeded]:
-        actor, store = self.parts.actor, self.run_dir.checkpoints
+        actor, store = self.components.actor, self.run_dir.checkpoints
         if version is not None and version != actor.version and version in store.versions():
             weights = store.load(version).weights
-            device = str(self.parts.acting.device)
-            network = network_of(weights, self.parts.spec, f"version {version}", device)
+            device = str(self.components.acting.device)
+            network = network_of(weights, self.components.spec, f"version {version}", device)
             actor = NetworkActor(network, actor.seed, version)
         greedy, skip = self.preset.evaluation.greedy, self.preset.game.frame_skip
 
@@ -325,14 +329,14 @@ class Trainer(RunBase):
     # ---- files -----------------------------------------------------------------------------------
 
     def _saved_already(self) -> bool:
-        return self.parts.collector.moment == self._saved_moment
+        return self.components.collector.time_step == self._saved_time_step
 
     def _write_checkpoint(self) -> Path:
         state = self.state
         state.filled = self.rounds.summary if self.rounds.filled is not None else None
         state.log_sizes = self.log.sync()
-        path = self.run_dir.checkpoints.save(make_checkpoint(self.parts, state, self.rounds.filled))
-        self._saved_moment = self.parts.collector.moment
+        path = self.run_dir.checkpoints.save(make_checkpoint(self.components, state, self.rounds.filled))
+        self._saved_time_step = self.components.collector.time_step
         return path
 
     def _after_checkpoint(self) -> None:
