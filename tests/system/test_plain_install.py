@@ -79,8 +79,8 @@ def test_commands_that_need_no_network(line: str, tmp_path: Path) -> None:
 def test_what_needs_an_extra_names_it(tmp_path: Path) -> None:
     done = plain("train", "tic_tac_toe", "--run.max-steps", "100", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith("which is not installed: pip install 'ludus[train]'\n")
+    assert done.stderr.endswith("which is not installed: pip install 'ludus-rl[train]'\n")
     done = plain("games", "show", "pettingzoo/classic/connect_four_v3", cwd=tmp_path)
     assert done.returncode == 2
-    assert "pip install 'ludus[pettingzoo]'" in done.stderr
+    assert "pip install 'ludus-rl[pettingzoo]'" in done.stderr
     assert not (tmp_path / "runs").exists()

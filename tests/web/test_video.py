@@ -80,5 +80,5 @@ def test_games_without_a_map_and_bytes_that_are_no_replay(tmp_path: Path) -> Non
 
 def test_without_the_library(replay: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "av", None)
-    with pytest.raises(VideoError, match=r"pip install 'ludus\[video\]'"):
+    with pytest.raises(VideoError, match=r"pip install 'ludus-rl\[video\]'"):
         to_video(replay, tmp_path / "m.mp4")

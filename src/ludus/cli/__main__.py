@@ -156,7 +156,9 @@ def _explain(error: Exception) -> int:
         package = (error.name or "").partition(".")[0]
         extra = {"torch": "train", "safetensors": "train", "tensorboard": "train", "rich": "cli"}.get(package)
         if extra:
-            _say(f"this command needs {package}, which is not installed: pip install 'ludus[{extra}]'")
+            from ludus.flow.extras import install_command
+
+            _say(f"this command needs {package}, which is not installed: {install_command(extra)}")
             return errors.USAGE
         if package == "ludus" or "compiled core" in str(error):
             _say(str(error))

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ludus.flow.extras import install_command
 from ludus.flow.spec import GameSpec
 from ludus.games.adapters import ADAPTERS
 from ludus.games.names import is_typed, loaded, typed
@@ -95,7 +96,7 @@ def _adapted(family: str, name: str, params: Mapping[str, str]) -> GameMaker:
         maker: Callable[[str, Mapping[str, str]], GameMaker] = importlib.import_module(module).maker
         made = maker(name, params)
     except ModuleNotFoundError as error:
-        raise ParamError(f"{family}/{name}: {error}; install it: pip install 'ludus[{extra}]'") from error
+        raise ParamError(f"{family}/{name}: {error}; install it: {install_command(extra)}") from error
     if made.spec.name != f"{family}/{name}":
         _loaded[loaded(made.spec.name)] = f"{family}/{name}"
     return made

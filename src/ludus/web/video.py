@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ludus.flow.extras import install_command
 from ludus.games import replays
 from ludus.web.from_replay import recording_of
 from ludus.web.recording import Recording
@@ -108,7 +109,7 @@ def _library(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise VideoError("videos need PyAV and Pillow: pip install 'ludus[video]'") from None
+        raise VideoError(f"videos need PyAV and Pillow: {install_command('video')}") from None
 
 
 def _encode(av: ModuleType, path: Path, pictures: Iterator[Picture], repeat: int) -> int:

@@ -8,8 +8,8 @@ from tools.requirements import UnknownExtra, main, requirements
 
 OPTIONAL = {
     "cli": ["rich>=13", "tomli>=2; python_version < '3.11'"],
-    "train": ["ludus[cli]", "torch>=2.4"],
-    "dev": ["ludus[train, cli]", "pytest>=8", "rich>=13"],
+    "train": ["ludus-rl[cli]", "torch>=2.4"],
+    "dev": ["ludus-rl[train, cli]", "pytest>=8", "rich>=13"],
 }
 
 
@@ -43,4 +43,4 @@ def test_the_projects_own_are_found_and_ludus_is_not_among_them(capsys: pytest.C
         "vizdoom",
         "mkdocs-material",
     } <= names
-    assert "ludus" not in names
+    assert not {"ludus", "ludus-rl"} & names

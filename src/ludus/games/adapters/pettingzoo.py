@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ludus.flow.extras import requirement
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
@@ -155,7 +156,7 @@ def _package_of(missing: str, module: str) -> str:
     """What to install for a module that is missing: PettingZoo has an extra for each of its families."""
     package = missing.partition(".")[0]
     if package in ("gymnasium", "pettingzoo") and missing == package:
-        return "ludus[pettingzoo]"
+        return requirement("pettingzoo")
     family = module.split(".")[1] if module.startswith("pettingzoo.") else ""
     return f"pettingzoo[{family}]" if family in FAMILIES and package != "pettingzoo" else ""
 

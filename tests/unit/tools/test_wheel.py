@@ -1,0 +1,118 @@
+"""Tags and contents of the wheel for PyPI, and the name of the distribution."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from ludus.flow.extras import DISTRIBUTION, install_command
+from tools.requirements import PYPROJECT
+from tools.wheel import (
+    NEWEST_GLIBC,
+    WheelError,
+    above_baseline,
+    check_contents,
+    check_name,
+    python_tag,
+)
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    from pip._vendor import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[3]
+INFO = "ludus_rl-0.1.0.dist-info"
+CONTENTS = (
+    "ludus/__init__.py",
+    "ludus/native/_core.cpython-311-x86_64-linux-gnu.so",
+    "ludus/native/_core.pyi",
+    "ludus/native/cmake/ludus-config.cmake",
+    "ludus/native/cpp/game/spec.hpp",
+    "ludus/py.typed",
+    "ludus/web/static/replay/page.html",
+    "ludus/data/presets/minirts.toml",
+    f"{INFO}/METADATA",
+    f"{INFO}/licenses/LICENSE",
+    f"{INFO}/licenses/licenses/nanobind.txt",
+    f"{INFO}/licenses/licenses/robin-map.txt",
+)
+
+
+def test_the_tag_is_this_pythons_and_an_old_enough_glibc() -> None:
+    assert python_tag(3, 11) == "cp311"
+    assert check_name("ludus_rl-0.1.0-cp311-cp311-manylinux_2_34_x86_64.whl", "cp311") == (2, 34)
+    both = "ludus_rl-0.1.0-cp311-cp311-manylinux_2_17_aarch64.manylinux2014_aarch64.whl"
+    assert check_name(both, "cp311") == (2, 17)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ludus_rl-0.1.0-cp311-cp311-linux_x86_64.whl", "platform linux_x86_64, expected a manylinux tag"),
+        ("ludus_rl-0.1.0-cp312-cp312-manylinux_2_34_x86_64.whl", "tags cp312-cp312, expected cp311-cp311"),
+        ("ludus_rl-0.1.0-cp311-abi3-manylinux_2_34_x86_64.whl", "expected ludus_rl-VERSION-cp311-cp311"),
+        ("ludus-0.1.0-cp311-cp311-manylinux_2_34_x86_64.whl", "expected ludus_rl-VERSION-cp311-cp311"),
+        (
+            "ludus_rl-0.1.0-cp311-cp311-manylinux_2_38_x86_64.whl",
+            r"needs glibc 2\.38, expected at most 2\.34; build it on an older system",
+        ),
+    ],
+)
+def test_a_wheel_that_pypi_or_an_old_system_would_refuse(name: str, message: str) -> None:
+    with pytest.raises(WheelError, match=message):
+        check_name(name, "cp311")
+
+
+def test_a_wheel_holds_the_core_the_presets_and_every_licence() -> None:
+    check_contents(CONTENTS, ["minirts.toml"])
+    for left_out in CONTENTS:
+        if left_out not in ("ludus/__init__.py", f"{INFO}/METADATA"):
+            with pytest.raises(WheelError, match=r"^the wheel: missing \S+$"):
+                check_contents(set(CONTENTS) - {left_out}, ["minirts.toml"])
+    with pytest.raises(WheelError, match=r"missing ludus/data/presets/go\.toml$"):
+        check_contents(CONTENTS, ["minirts.toml", "go.toml"])
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["ludus_rl.libs/libz-1a2b.so.1", "tests/unit/test_x.py", "ludus/__pycache__/x.pyc", "ludus/_core.pyi.in"],
+)
+def test_a_wheel_holds_nothing_else(file: str) -> None:
+    with pytest.raises(WheelError, match=f"^the wheel: unexpected {re.escape(file)}$"):
+        check_contents([*CONTENTS, file], ["minirts.toml"])
+
+
+def test_options_above_the_baseline_are_found() -> None:
+    commands = [
+        {"command": "g++ -O3 -ffp-contract=off -march=native -o 'a b.o' -c a.cpp"},
+        {"command": "g++ -O3 -mavx2 -march=native -mtune=generic -c b.cpp"},
+        {"command": "g++ -O3 -mno-red-zone -pthread -c m-march=x.cpp"},
+    ]
+    assert above_baseline(commands) == ["-march=native", "-mavx2", "-mtune=generic"]
+    assert above_baseline(commands[2:]) == []
+
+
+def test_the_distribution_has_one_name_everywhere() -> None:
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+    assert project["name"] == DISTRIBUTION
+    assert install_command("train") == "pip install 'ludus-rl[train]'"
+    custom = tomllib.loads((ROOT / "examples/custom_game/pyproject.toml").read_text(encoding="utf-8"))
+    assert custom["project"]["dependencies"] == [DISTRIBUTION]
+    assert DISTRIBUTION in custom["build-system"]["requires"]
+    # `pip install ludus` brings another project's package.
+    files = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml")]
+    for folder in ("docs", "examples", "src"):
+        files += [f for f in (ROOT / folder).rglob("*") if f.suffix in (".md", ".py", ".toml")]
+    wrong = re.compile(r"\bludus\[[a-z]|pip install '?ludus(?!-rl)\b")
+    for file in files:
+        found = wrong.search(file.read_text(encoding="utf-8"))
+        assert found is None, f"{file}: {found}"
+
+
+def test_the_start_page_promises_the_glibc_that_the_wheel_may_need() -> None:
+    page = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
+    assert f"glibc >= {NEWEST_GLIBC[0]}.{NEWEST_GLIBC[1]}" in page
