@@ -117,7 +117,7 @@ def load_policy(
     Args:
         reference: ``RUN@best``, ``RUN@last``, ``RUN@VERSION``, a run directory (its best), or a weights file.
         game: The game as you name it: the weights must belong to it. Needed where the environment comes from
-            a module of yours (``gymnasium/my_package:MyEnv-v0``).
+            a module of yours (``gymnasium/my_package:MyEnv-v0``) or your game brings its own codecs.
         params: Parameters of the game (default: the run's).
         seed: Of sampled actions.
         deterministic: The likeliest choice of each head instead of a drawn one.
@@ -131,12 +131,24 @@ def load_policy(
             f"{reference}: a searched player decides from states, not observations: ludus.search"
         )
     try:
+        if game:  # a game of one's own brings its codecs
+            game_spec(typed(game), _params_of(reference, params))
         weights = load_weights(resolve_weights(reference))
         network = build_policy(weights, "cpu")
     except WeightsError as error:
         raise ConfigError(str(error)) from error
-    face = _face(reference, weights, typed(game), params)
+    except ParamError as error:
+        raise ConfigError(f"{reference}: {error}") from error
+    face = _face(reference, weights, game, params)
     return LoadedPolicy(network, weights.meta, face, seed=seed, deterministic=deterministic)
+
+
+def _params_of(reference: str, params: dict[str, ParamValue] | None) -> dict[str, str]:
+    """``params``, or the run's."""
+    if params is not None:
+        return params_text(params)
+    trained = game_of_player(reference)
+    return trained[1] if trained is not None else {}
 
 
 def _face(reference: str, weights: Weights, game: str, params: dict[str, ParamValue] | None) -> Face:
@@ -154,8 +166,7 @@ def _face(reference: str, weights: Weights, game: str, params: dict[str, ParamVa
                 f"{game_spec(meta.game).version}"
             )
         return SpecFace(theirs)
-    trained = game_of_player(reference)
-    given = params_text(params) if params is not None else trained[1] if trained else {}
+    given = _params_of(reference, params)
     try:
         network_of(weights, game_spec(game or meta.game, given), reference)
         if not hosted:

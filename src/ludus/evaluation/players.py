@@ -115,11 +115,11 @@ def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
     refuse_run(text)
     if not text or is_bot_file(text) or not is_reference(text):
         return None
-    from ludus.policies.weights import WeightsError, load_weights
+    from ludus.policies.weights import WeightsError, load_meta
 
     path = resolve_weights(text)
     try:
-        game = load_weights(path).meta.game
+        game = load_meta(path).game
     except WeightsError as error:
         raise ConfigError(str(error)) from error
     run = path.parent.parent.parent

@@ -160,9 +160,15 @@ def tensor(
     low: float = float("-inf"),
     high: float = float("inf"),
     scale: float = 1.0,
+    codec: str = "",
+    labels: Sequence[str] = (),
     meaning: str = "",
 ) -> TensorSpec:
-    """An observation tensor; bounds that are infinite are given as the largest float32."""
+    """An observation tensor; bounds that are infinite are given as the largest float32.
+
+    ``codec``: how networks decode it, by a name that :func:`ludus.codecs.register_codec` was given ("":
+    numbers times ``scale``, bits as such).
+    """
     top = float(np.finfo(np.float32).max)
     return TensorSpec(
         name=name,
@@ -170,9 +176,10 @@ def tensor(
         shape=tuple(int(n) for n in shape),
         low=max(low, -top),
         high=min(high, top),
-        codec="bits" if dtype == "bits" else "identity",
+        codec=codec or ("bits" if dtype == "bits" else "identity"),
         scale=scale,
         meaning=meaning,
+        labels=tuple(labels),
     )
 
 

@@ -14,8 +14,9 @@ import msgspec
 import torch
 from torch import Tensor, nn
 
+from ludus.codecs.forms import decoded, entity_rows, is_bytes, sparse_planes
 from ludus.codecs.layout import TensorLayout
-from ludus.codecs.registry import codec_of, entity_rows, is_bytes, sparse_planes
+from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec, HeadSpec, TensorSpec
 from ludus.policies.action_distribution import ActionDistribution, Independent
 from ludus.policies.autoregressive import AutoregressiveHeads, Pointing
@@ -87,7 +88,7 @@ class PolicyNetwork(nn.Module):
         self.precision = precision
         self.heads = Heads.of(spec)
         self.inputs = inputs_of(config, spec)
-        self.layouts: dict[str, TensorLayout] = {t.name: codec_of(t).layout(t) for t in self.inputs}
+        self.layouts: dict[str, TensorLayout] = {t.name: layout_of(t) for t in self.inputs}
         self.planes = nn.ModuleDict()
         self.rows = nn.ModuleDict()
         vector = 0
@@ -188,7 +189,9 @@ class PolicyNetwork(nn.Module):
     def vectors(self, obs: Observation) -> Tensor | None:
         """All vector inputs decoded and joined, before normalisation: ``float32[N, D]``."""
         parts = [
-            codec_of(t).decode(t, obs[t.name]) for t in self.inputs if self.layouts[t.name].kind == "vector"
+            decoded(t, layout, obs[t.name])
+            for t in self.inputs
+            if (layout := self.layouts[t.name]).kind == "vector"
         ]
         if not parts:
             return None
@@ -212,12 +215,12 @@ class PolicyNetwork(nn.Module):
         parts: list[Tensor] = []
         pointed: dict[str, Pointed] = {}
         for tensor in self.inputs:
-            kind = self.layouts[tensor.name].kind
-            if kind == "planes":
+            layout = self.layouts[tensor.name]
+            if layout.kind == "planes":
                 packed, torso = obs[tensor.name], self.planes[tensor.name]
                 assert isinstance(torso, Planes | Residual)
                 if tensor.name in self.points_at:
-                    flat, cells = torso.with_cells(codec_of(tensor).decode(tensor, packed))
+                    flat, cells = torso.with_cells(decoded(tensor, layout, packed))
                     parts.append(flat)
                     pointed[tensor.name] = Cells(cells)
                     continue
@@ -225,10 +228,10 @@ class PolicyNetwork(nn.Module):
                 if planes is None and is_bytes(tensor):
                     parts.append(torso(self._pictures(tensor, packed), tensor.scale))
                 elif planes is None:
-                    parts.append(torso(codec_of(tensor).decode(tensor, packed)))
+                    parts.append(torso(decoded(tensor, layout, packed)))
                 else:
                     parts.append(torso(planes))
-            elif kind == "rows":
+            elif layout.kind == "rows":
                 packed = obs[tensor.name]
                 owner, slot, some = entity_rows(tensor, packed)
                 rows = self.rows[tensor.name]

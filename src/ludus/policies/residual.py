@@ -25,7 +25,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ludus.codecs.registry import codec_of
+from ludus.codecs.forms import decoded
+from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec
 from ludus.policies.action_distribution import ActionDistribution, Independent
 from ludus.policies.config import PolicyConfig
@@ -114,7 +115,7 @@ class ResidualNetwork(PolicyNetwork):
                 f"policy.blocks = {config.blocks}: the heads of {spec.name} depend on each other"
             )
         self.inputs = inputs_of(config, spec)
-        self.layouts = {t.name: codec_of(t).layout(t) for t in self.inputs}
+        self.layouts = {t.name: layout_of(t) for t in self.inputs}
         boards = {u.shape[1:] for u in self.layouts.values() if u.kind == "planes"}
         odd = [n for n, u in self.layouts.items() if u.kind == "rows"]
         if len(boards) != 1 or odd:
@@ -174,10 +175,11 @@ class ResidualNetwork(PolicyNetwork):
         """``obs[name]: [N, *packed]`` -> ``float32[N, C, H, W]``."""
         parts = []
         for tensor in self.inputs:
-            decoded = codec_of(tensor).decode(tensor, obs[tensor.name])
-            if self.layouts[tensor.name].kind == "vector":
-                decoded = decoded[:, :, None, None].expand(-1, -1, self.height, self.width)
-            parts.append(decoded)
+            layout = self.layouts[tensor.name]
+            values = decoded(tensor, layout, obs[tensor.name])
+            if layout.kind == "vector":
+                values = values[:, :, None, None].expand(-1, -1, self.height, self.width)
+            parts.append(values)
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
     def outputs(self, planes: Tensor) -> tuple[Tensor, Tensor]:

@@ -57,19 +57,9 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
 def load_weights(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Weights:
     """Reads and checks a file. ``FileNotFoundError``, or :class:`WeightsError` if it is not one of ours."""
     target = Path(path)
-    size = target.stat().st_size
-    if size > max_bytes:
-        raise WeightsError(f"{target}: {size} bytes; a weights file has at most {max_bytes}")
     try:
-        with safe_open(str(target), framework="numpy") as file:
-            header = (file.metadata() or {}).get(_KEY)
-            if header is None:
-                raise WeightsError(
-                    f"{target}: a safetensors file, but not a Ludus weights file (no {_KEY!r} header)"
-                )
-            if len(header) > _MAX_JSON:
-                raise WeightsError(f"{target}: header of {len(header)} bytes; at most {_MAX_JSON}")
-            meta = msgspec.json.decode(header, type=WeightsMeta)
+        with _opened(target, max_bytes) as file:
+            meta = _meta(file, target)
             network = _empty_network(meta, str(target))
             expected = {n: (tuple(t.shape), _dtype(t)) for n, t in network.state_dict().items()}
             names = set(file.keys())
@@ -88,12 +78,42 @@ def load_weights(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> We
                 tensors[name] = file.get_tensor(name)
     except SafetensorError as error:
         raise WeightsError(f"{target}: not a readable safetensors file ({error})") from None
-    except msgspec.DecodeError as error:
-        raise WeightsError(f"{target}: header: {error}") from None
     for name, array in tensors.items():
         if not bool(np.isfinite(array).all()):
             raise WeightsError(f"{target}: tensor {name!r} has values that are not finite")
     return Weights(meta, tensors)
+
+
+def load_meta(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> WeightsMeta:
+    """What a file says about itself, unchecked: who has to load the weights' game before their network can be
+    made asks for it. Raises as :func:`load_weights`.
+    """
+    target = Path(path)
+    try:
+        with _opened(target, max_bytes) as file:
+            return _meta(file, target)
+    except SafetensorError as error:
+        raise WeightsError(f"{target}: not a readable safetensors file ({error})") from None
+
+
+def _opened(target: Path, max_bytes: int) -> safe_open:
+    size = target.stat().st_size
+    if size > max_bytes:
+        raise WeightsError(f"{target}: {size} bytes; a weights file has at most {max_bytes}")
+    return safe_open(str(target), framework="numpy")
+
+
+def _meta(file: safe_open, target: Path) -> WeightsMeta:
+    about: dict[str, str] = file.metadata() or {}  # type: ignore[no-untyped-call]
+    header = about.get(_KEY)
+    if header is None:
+        raise WeightsError(f"{target}: a safetensors file, but not a Ludus weights file (no {_KEY!r} header)")
+    if len(header) > _MAX_JSON:
+        raise WeightsError(f"{target}: header of {len(header)} bytes; at most {_MAX_JSON}")
+    try:
+        return msgspec.json.decode(header, type=WeightsMeta)
+    except msgspec.DecodeError as error:
+        raise WeightsError(f"{target}: header: {error}") from None
 
 
 def build_policy(weights: Weights, device: str = "cpu", precision: str = "float32") -> PolicyNetwork:

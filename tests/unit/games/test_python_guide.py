@@ -6,10 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 
+from ludus.codecs import registry
+from ludus.codecs.forms import decoded
 from ludus.evaluation.evaluate import evaluate
 from ludus.games import check_game, hosted
 from ludus.games.names import typed
+from ludus.games.registry import maker
 from ludus.presets.file import load_preset
 from ludus.presets.game_checks import check_game as check_preset
 from ludus.train.api import start_run
@@ -47,6 +51,21 @@ def test_the_game_of_the_guide_is_checked_trained_and_rated(
     assert (final.against, final.matches, final.errors) == ("random", 40, 0)
     again = evaluate(f"{tmp_path}/run@last", "random", matches=10)
     assert (again.matches, again.game, again.params) == (10, "nim", {"heap": "21"})
+
+
+def test_the_codec_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hosted, "_loaded", {})
+    monkeypatch.setattr(registry._CODECS, "_registered", {})
+    monkeypatch.setattr(registry._CODECS, "_found", {})
+    game, *blocks = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    (codec,) = (b for b in blocks if "register_codec" in b)
+    assert 'tensor("heap", (1,), "u8", low=0, high=255, codec="heap_bits")' in GUIDE
+    Path("nim.py").write_text(codec + game.replace("scale=1 / heap", 'codec="heap_bits"'))
+    (heap,) = maker(typed("./nim.py")).spec.observation
+    packed = torch.tensor([[12], [0]], dtype=torch.uint8)
+    values = decoded(heap, registry.layout_of(heap), packed)
+    assert values.tolist() == [[0, 0, 1, 1, 0, 0, 0, 0], [0] * 8]
 
 
 def test_the_faces_of_the_guide(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from ludus.codecs.registry import codec_of, sparse_planes
+from ludus.codecs.forms import sparse_planes
+from ludus.codecs.registry import codec_of
 from ludus.codecs.sparse import sparse_convolution
 from ludus.flow import TensorSpec
 from tests.unit.synthetic import tensor

@@ -1,0 +1,153 @@
+"""Tables that packages outside of Ludus add to: codecs, views of games.
+
+A name is looked up among the registered objects, then among those that come with Ludus, then among the entry
+points of installed distributions. Names also come from files of strangers: a name selects among these objects
+and never says what is imported.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+T = TypeVar("T")
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,127}")
+_REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+class ExtensionError(ValueError):
+    """Something that a package brings and that cannot be used; the message names the package."""
+
+
+class Extensions(Generic[T]):
+    """Objects by name. Any thread may look up; the object of a name never changes once it was used."""
+
+    def __init__(
+        self,
+        group: str,
+        noun: str,
+        built_in: Mapping[str, T | str],
+        check: Callable[[object], T],
+    ) -> None:
+        """
+        Args:
+            group: Of the entry points.
+            noun: What an object is called in messages.
+            built_in: Objects, or ``module:attribute``, that come with Ludus.
+            check: Returns what an entry point or a reference leads to as an object of the table. Raises
+                ``ValueError`` that says what it lacks.
+        """
+        self.group, self.noun = group, noun
+        self._built_in = built_in
+        self._check = check
+        self._registered: dict[str, T | str] = {}
+        self._found: dict[str, T] = {}
+
+    def register(self, name: str, value: object) -> None:
+        """Adds an object, or the ``module:attribute`` that is imported when the name is first used.
+
+        A module that is loaded a second time replaces its own objects.
+
+        Raises:
+            ExtensionError: Not a name, a name that is taken, or an object that the table cannot use.
+        """
+        if _NAME.fullmatch(name) is None:
+            raise ExtensionError(f"{self.noun} {name[:80]!r}: expected letters, digits and _ - . / as a name")
+        if name in self._built_in:
+            raise ExtensionError(f"{self.noun} {name!r}: the name of a {self.noun} that comes with Ludus")
+        made: T | str
+        if isinstance(value, str):
+            if _REFERENCE.fullmatch(value) is None:
+                raise ExtensionError(f"{self.noun} {name!r}: {value!r}, expected module:attribute")
+            made = value
+        else:
+            made = self._checked(name, value, f"{type(value).__name__}")
+        before = self._registered.get(name)
+        if before is not None and _origin(before) != _origin(made):
+            raise ExtensionError(
+                f"{self.noun} {name!r}: registered by {_origin(before)}, and again by {_origin(made)}"
+            )
+        self._registered[name] = made
+        self._found.pop(name, None)
+
+    def find(self, name: str) -> T | None:
+        """The object of ``name``, or None. Raises :class:`ExtensionError` where its package is broken."""
+        found = self._found.get(name)
+        if found is not None:
+            return found
+        value = self._registered.get(name, self._built_in.get(name))
+        if value is None:
+            found = self._from_entry_point(name)
+            if found is None:
+                return None
+        elif isinstance(value, str):
+            module, _, attribute = value.partition(":")
+            try:
+                loaded: object = getattr(import_module(module), attribute)
+            except Exception as error:
+                raise ExtensionError(
+                    f"{self.noun} {name!r}, registered as {value}: {type(error).__name__}: {error}"
+                ) from error
+            found = self._checked(name, loaded, value)
+        else:
+            found = value
+        self._found[name] = found
+        return found
+
+    def names(self) -> list[str]:
+        """All names, sorted."""
+        return sorted({*self._built_in, *self._registered, *(e.name for e in self._entry_points())})
+
+    def _entry_points(self, name: str = "") -> list[EntryPoint]:
+        from importlib.metadata import entry_points  # slow to load, and most names do not need it
+
+        found = entry_points(group=self.group, name=name) if name else entry_points(group=self.group)
+        return [e for e in found if _NAME.fullmatch(e.name) is not None]
+
+    def _from_entry_point(self, name: str) -> T | None:
+        if _NAME.fullmatch(name) is None:
+            return None
+        entries = {f"{e.value} of {_distribution(e)}": e for e in self._entry_points(name)}
+        if not entries:
+            return None
+        if len(entries) > 1:
+            raise ExtensionError(
+                f"{self.noun} {name!r} is declared several times ({', '.join(sorted(entries))}); "
+                "uninstall all but one"
+            )
+        ((where, entry),) = entries.items()
+        try:
+            loaded: object = entry.load()
+        except Exception as error:
+            raise ExtensionError(
+                f"{self.noun} {name!r}: the entry point {where} cannot be loaded: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        return self._checked(name, loaded, f"the entry point {where}")
+
+    def _checked(self, name: str, value: object, where: str) -> T:
+        try:
+            return self._check(value)
+        except Exception as error:
+            raise ExtensionError(f"{self.noun} {name!r}: {where} {error}") from error
+
+
+def _distribution(entry: EntryPoint) -> str:
+    about = getattr(entry, "dist", None)
+    return f"{about.name} {about.version}" if about is not None else "an unnamed distribution"
+
+
+def _origin(value: object) -> str:
+    """Where an object comes from, the same for a module that was loaded twice."""
+    if isinstance(value, str):
+        return value
+    made = type(value)
+    file = getattr(sys.modules.get(made.__module__), "__file__", None) or made.__module__
+    return f"{made.__qualname__} of {file}"
