@@ -84,13 +84,13 @@ def tournament(
     max_ticks: int = 0,
     should_stop: Callable[[], bool] | None = None,
     finished: Callable[[Sequence[MatchResult]], None] | None = None,
-    told: Callable[[EvalResult], None] | None = None,
+    on_result: Callable[[EvalResult], None] | None = None,
 ) -> Tournament:
     """Every pair of ``players`` meets ``matches`` times, seats in turn; with ``neighbours`` above 0 only
     those that stand at most so far apart in the list (ELF OpenGo's self-play Elo: 1). ``random_start``: see
     :func:`ludus.evaluation.play.play_matches`.
 
-    ``told`` is given every pairing's result; ``max_ticks`` and ``finished``: see
+    ``on_result`` receives every pairing's result; ``max_ticks`` and ``finished``: see
     :func:`ludus.evaluation.play.play_matches`. After ``should_stop`` the table has what was played.
     Raises ``ConfigError`` and what :func:`evaluate` raises.
     """
@@ -133,8 +133,8 @@ def tournament(
             points[i, j] = result.wins + 0.5 * result.draws
             points[j, i] = result.matches - points[i, j]
             met[i, j] = met[j, i] = result.matches
-            if told is not None:
-                told(result)
+            if on_result is not None:
+                on_result(result)
     if len(set(names)) < count:  # runs in several folders have one name
         names = list(everyone)
     ratings, nash = elo(points, met), nash_average(points, met)

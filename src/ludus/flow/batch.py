@@ -13,7 +13,7 @@ from ludus.flow.slab import Array, Slab
 
 @dataclass(slots=True)
 class StepBatch:
-    """One group at one moment. All arrays are views; nothing here is copied.
+    """One group at one time step. All arrays are views; nothing here is copied.
 
     ``rows``: the group's contiguous rows of ``slab``; the observations are ``slab.obs[name][t, rows]``.
     ``policy_rows[p]``: int32 absolute rows that policy p must decide for now, rising.

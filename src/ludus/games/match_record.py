@@ -27,9 +27,9 @@ Reproduced = Literal["unknown", "yes", "no"]
 
 
 class MatchRecorder:
-    """Writes down match ``match`` of a pool's ``seed``, moment by moment:
+    """Writes down match ``match`` of a pool's ``seed``, time step by time step:
 
-    ``moment``, then for every tick ``decide`` of each seat, ``earn``, and ``moment`` again or ``end``.
+    ``observe``, then for every tick ``decide`` of each seat, ``earn``, and ``observe`` again or ``end``.
     Without ``digest`` only the decisions are kept, and there is nothing to :meth:`encode`.
     """
 
@@ -52,7 +52,7 @@ class MatchRecorder:
             raise ValueError("this recorder keeps decisions alone")
         return int.from_bytes(self._digest.copy().digest(), "little")
 
-    def moment(self, shown: Iterable[tuple[int, Sequence[Array], Array]]) -> None:
+    def observe(self, shown: Iterable[tuple[int, Sequence[Array], Array]]) -> None:
         """``(seat, packed tensors in the order of the spec, mask: uint8[A])`` of each seat that decides."""
         if self._digest is None:
             return
@@ -141,7 +141,7 @@ class Resimulation:
             self._masks[seat] = mask
             self._decided[seat] = 1.0
             shown.append((seat, list(out.values()), mask))
-        self.recorder.moment(shown)
+        self.recorder.observe(shown)
 
     def play(self, decisions: Mapping[int, Sequence[int]], last: bool = False) -> None:
         """The next tick. ``last``: nothing was shown after it, for the match ended or was cut off."""

@@ -50,9 +50,9 @@ class Broken(Exception):
 
 @dataclass(slots=True)
 class Course:
-    """What one match showed, moment by moment."""
+    """What one match showed, time step by time step."""
 
-    moments: list[bytes] = field(default_factory=list)
+    steps: list[bytes] = field(default_factory=list)
     ticks: int = 0
     over: bool = False
     truncated: bool = False
@@ -64,7 +64,7 @@ class Match:
     """Plays one match of random legal decisions and looks at everything."""
 
     def __init__(self, spec: GameSpec, game: PythonGame, seed: int, keep: bool = True) -> None:
-        """``keep``: remember every moment, to compare courses."""
+        """``keep``: remember every time step, to compare courses."""
         self.spec, self.game, self.seed, self.keep = spec, game, seed, keep
         self.rng = np.random.default_rng(seed)
         self.course = Course()
@@ -124,7 +124,7 @@ class Match:
         if not isinstance(over, (bool, np.bool_)):
             raise Broken("ends", f"step() returned {over!r} ({self.where()}), expected True or False")
         if self.keep:
-            course.moments.append(bytes(shown))
+            course.steps.append(bytes(shown))
         if over:
             self._end()
 
@@ -293,9 +293,9 @@ def _player(maker: GameMaker, game: PythonGame, seed: int) -> Callable[[], Cours
 
 
 def _compare(first: Course, again: Course | None, check: str, what: str, failed: dict[str, str]) -> None:
-    if again is None or first.moments == again.moments:
+    if again is None or first.steps == again.steps:
         return
-    pairs = zip(first.moments, again.moments, strict=False)
+    pairs = zip(first.steps, again.steps, strict=False)
     tick = next((t for t, (a, b) in enumerate(pairs) if a != b), min(first.ticks, again.ticks))
     failed.setdefault(check, f"the same seed and decisions give something else at tick {tick} {what}")
 
@@ -308,8 +308,8 @@ def _side_by_side(maker: GameMaker, a: PythonGame, b: PythonGame, seed: int, fir
     for _ in range(min(first.ticks, 200)):
         one.advance()
         two.advance()
-    count = len(one.course.moments)
-    if one.course.moments != first.moments[:count]:
+    count = len(one.course.steps)
+    if one.course.steps != first.steps[:count]:
         raise Broken("independent", "a match goes on differently when another one is played beside it")
 
 

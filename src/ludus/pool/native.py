@@ -190,7 +190,7 @@ class NativePool:
 
         ``policy_rows`` holds every policy of the lineup, with an empty array where none of its rows is
         active. Its arrays, ``final_rows`` and ``final_obs`` are overwritten by the group's next send.
-        Receiving a group again before its send gives the same moment, without the results that were
+        Receiving a group again before its send gives the same time step, without the results that were
         already given.
         """
         if group is None and self._follow:
@@ -255,11 +255,11 @@ class NativePool:
         return self._core.slot_state(slot)
 
     def slot_tick(self, slot: int) -> int:
-        """Ticks since the slot's match began, from what the game shows of the moment."""
+        """Ticks since the slot's match began, from what the game shows."""
         return msgspec.json.decode(self._core.slot_view(slot), type=_Moment).tick
 
     def slot_view(self, slot: int) -> str:
-        """The slot's moment as JSON for viewers, between recv and send of its group."""
+        """The slot's state as JSON for viewers, between recv and send of its group."""
         return str(self._core.slot_view(slot))
 
     @property
@@ -274,9 +274,9 @@ class NativePool:
     def restore(self, data: bytes) -> None:
         """Back to a snapshot of a pool made with the same arguments, threads and groups apart.
 
-        Attach slabs again afterwards: the present moment is written at t = 0. Raises ``ValueError``, changing
-        nothing, for bytes that are damaged or of another pool. States of games are copied unchecked: the
-        caller guarantees that a pool of this user wrote the bytes (:mod:`ludus.storage.signing`).
+        Attach slabs again afterwards: the present time step is written at t = 0. Raises ``ValueError``,
+        changing nothing, for bytes that are damaged or of another pool. Games' states are copied unchecked:
+        the caller guarantees that a pool of this user wrote the bytes (:mod:`ludus.storage.signing`).
         """
         self._core.restore(data)
 

@@ -174,7 +174,7 @@ class ProcessPool:
             raise
 
     def _start(self, number: int, workers: int) -> Start:
-        """What a worker is told first."""
+        """The first message to a worker."""
         spans = [share(g.slots.start, g.slots.stop, workers, number) for g in self._groups]
         return Start(
             reference=self._game,
@@ -308,7 +308,7 @@ class ProcessPool:
     def recv(self, group: int | None = None) -> StepBatch:
         """Waits for ``group``, or for the first of those that play. Releases the GIL.
 
-        Receiving a group again before its send gives the same moment, without the results that were
+        Receiving a group again before its send gives the same time step, without the results that were
         already given. Raises :class:`MatchError` as the pool's ``on_error`` says, and :class:`PoolError`
         when a worker cannot be replaced.
         """
@@ -489,7 +489,7 @@ class ProcessPool:
                 actions[:, k] = draws.argmax(axis=1)
 
     def slot_state(self, slot: int) -> bytes:
-        """The way to the slot's present moment, for a search of it. Raises ``ValueError`` without
+        """The way to the slot's present state, for a search of it. Raises ``ValueError`` without
         ``states``."""
         if self._recorders is None:
             raise ValueError("slot_state: the pool follows no matches; make it with states=True")
@@ -577,7 +577,7 @@ def _check_lineup(spec: GameSpec, lineup: Lineup) -> None:
 def _close(
     workers: WorkerPool, groups: Sequence[_Group], control: ControlBlock, segment: Segment, owner: int
 ) -> None:
-    """Workers end by themselves when they are told; those that do not are killed."""
+    """Workers end once the control block says ``closing``; those that do not are killed."""
     if os.getpid() != owner:  # a fork of the parent: the workers are not its own
         return
     control.closing[0] = 1

@@ -36,7 +36,7 @@ class ReplayRecorder:
         self._replays: dict[int, bytes] = {}  # by match, until they are taken
 
     def received(self, slab: Slab, t: int, slots: range) -> None:
-        """A group's moment at ``t`` was received for the first time."""
+        """A group's time step ``t`` was received for the first time."""
         control, seats = self._control, self._spec.seats
         for slot in slots:
             recorder = self._recorders.get(slot)
@@ -58,7 +58,7 @@ class ReplayRecorder:
     def _show(self, recorder: MatchRecorder, slab: Slab, t: int, slot: int) -> None:
         first = slot * self._spec.seats
         rows = [first + s for s in range(self._spec.seats) if slab.active[t, first + s]]
-        recorder.moment(
+        recorder.observe(
             (row - first, [o[t, row] for o in slab.obs.values()], slab.mask[t, row]) for row in rows
         )
 

@@ -1,7 +1,7 @@
 """The slots of one group that one worker plays, and what it writes into slab and control block.
 
 The same code runs in a worker process and, without workers, inside the caller's ``recv``. What a row is
-told is what the native pool tells (``cpp/pool/match.hpp``): rewards count from its first decision in a
+given is what the native pool gives (``cpp/pool/match.hpp``): rewards count from its first decision in a
 match on, and the last observation of a match goes to the side buffer.
 """
 
@@ -42,7 +42,7 @@ _CONTROLLER = 0x636F  # stream
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What every shard of a pool is told when it is made."""
+    """What every shard of a pool receives when it is made."""
 
     spec: GameSpec
     lineup: Lineup
@@ -75,7 +75,7 @@ class Shard:
         self.floats = [t.name for t in plan.spec.observation if t.dtype == "f32"]
 
     def play(self, slab: Slab, before: int, lost: bool) -> None:
-        """From the decisions at ``before`` (-1: from nothing) to the moment after it.
+        """From the decisions at ``before`` (-1: from nothing) to the time step after it.
 
         ``lost``: whoever played these slots is gone; their matches end with the error in the control block.
         """
@@ -85,7 +85,7 @@ class Shard:
         self.heartbeat[SLOT] = -1
 
     def _clear(self, slab: Slab, before: int) -> None:
-        """Nothing has happened between ``before`` and the next moment yet."""
+        """Nothing has happened between ``before`` and the next time step yet."""
         slab.reward[before, self.rows] = 0.0
         slab.terminated[before, self.rows] = 0
         slab.truncated[before, self.rows] = 0
@@ -294,7 +294,7 @@ class Slots(Shard):
                 view[i] = 0
 
     def _show(self, i: int, show: _Show) -> None:
-        """The moment as every seat that must act sees it."""
+        """The time step as every seat that must act sees it."""
         slot, control, game, legal = self.slots[i], self.control, self.games[i], self.legal[i]
         slab, now = show.slab, show.now
         row = slot * self.seats
@@ -323,7 +323,7 @@ class Slots(Shard):
         show.slab.policy[show.now, at] = -1
 
     def _withdraw(self, i: int, show: _Show) -> None:
-        """Nobody decides at a moment that was shown and turned out to be the last."""
+        """Nobody decides at a time step that was shown and turned out to be the last."""
         slot = self.slots[i]
         at = slice(slot * self.seats, (slot + 1) * self.seats)
         asked = int(np.count_nonzero(show.slab.active[show.now, at]))
@@ -379,7 +379,7 @@ class Slots(Shard):
 
 @dataclass(slots=True)
 class _Show:
-    """Where the moment ``now`` of a shard is written.
+    """Where the time step ``now`` of a shard is written.
 
     ``views[name]: packed[k, S, ...]``, ``masks: uint8[k, S, A]``.
     """
@@ -404,7 +404,7 @@ class Vector(Shard):
         self.make = make
         self.game = make()
         self.done = np.zeros(len(slots), np.bool_)  # ended in the last step
-        self.acting = np.zeros(len(slots), np.bool_)  # rows that decide at the present moment
+        self.acting = np.zeros(len(slots), np.bool_)  # rows that decide at the present time step
         self.idle = False  # some slots have no match left
         self.opened: Slab | None = None  # the slab whose masks were opened last
 

@@ -139,7 +139,7 @@ class Worker:
         self.seen = [int(self.control.done[start.worker, g]) for g in range(groups)]
 
     def run(self) -> None:
-        """Until told to end, or until the parent is gone."""
+        """Runs until the control block says ``closing`` or the parent is gone."""
         from ludus.pool.control_block import BUSY_NS, WAIT_NS
 
         counters = self.control.counters[self.start.worker]
@@ -187,8 +187,8 @@ class Worker:
 
         while number not in self.slabs:
             data, descriptors = receive_message(self.channel)
-            told = msgspec.json.decode(data, type=NewSlab)
-            self.slabs[told.number], segment = shared_slab(self.spec, told.steps, told.rows, descriptors[0])
+            new = msgspec.json.decode(data, type=NewSlab)
+            self.slabs[new.number], segment = shared_slab(self.spec, new.steps, new.rows, descriptors[0])
             segment.close()
         return self.slabs[number]
 

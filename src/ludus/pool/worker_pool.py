@@ -1,4 +1,4 @@
-"""The worker processes of a pool: started, told what to play, watched, replaced, ended."""
+"""Worker supervisor: starts the worker processes of a pool, watches, restarts and ends them."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class WorkerPool:
         """Waits until a worker has made its games. How it crashed over it, empty where it did not."""
         worker.channel.settimeout(self._start_timeout_s)
         try:
-            told, _ = receive_message(worker.channel)
+            reply, _ = receive_message(worker.channel)
         except TimeoutError:
             raise PoolError(
                 f"{self._name}: a worker did not make its games within {self._start_timeout_s:g} s"
@@ -190,8 +190,8 @@ class WorkerPool:
             raise PoolError(f"{self._name}: a worker {why}") from None
         finally:
             worker.channel.settimeout(None)
-        if told:
-            raise PoolError(f"{self._name}: {told.decode(errors='restart')}")
+        if reply:
+            raise PoolError(f"{self._name}: {reply.decode(errors='replace')}")
         return ""
 
     def shutdown(self) -> None:
@@ -261,9 +261,9 @@ def _spawn() -> _Worker:
 
 def _give_slab(worker: _Worker, number: int, slab: Slab, segment: Segment) -> None:
     worker.slabs.add(number)
-    told = NewSlab(number=number, steps=slab.steps, rows=slab.rows)
+    message = NewSlab(number=number, steps=slab.steps, rows=slab.rows)
     with contextlib.suppress(BrokenPipeError):
-        send_message(worker.channel, msgspec.json.encode(told), [segment.descriptor])
+        send_message(worker.channel, msgspec.json.encode(message), [segment.descriptor])
 
 
 def _how_it_died(process: subprocess.Popen[bytes]) -> str:

@@ -1,4 +1,4 @@
-"""What a search is told, in presets and in code."""
+"""Search settings, for presets and for code."""
 
 from __future__ import annotations
 
@@ -15,22 +15,32 @@ _FPU = {"parent": 0, "zero": 1, "loss": 2}
 
 
 class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """PUCT and its relatives. The defaults are ELF OpenGo's (paper 003, table S1), noise apart.
+    """Settings of a tree search (PUCT). The defaults are ELF OpenGo's (paper 003, table S1), noise apart.
 
-    ``visits``: until the root has that many, those kept from the move before included. ``c_base`` above 0
-    makes ``c_puct`` grow as in AlphaZero. ``fpu``: what an untried move is worth: the node's mean less
-    ``fpu_reduction``, a draw, or a loss. ``noise_share`` of the root's prior is Dirichlet(``noise_alpha``),
-    0 = 10.83 over the number of legal moves; only self-play has noise. ``gumbel_moves`` above 0: so many
-    moves are considered at the root, by sequential halving. ``forced_playouts``: k of KataGo's rule (2
-    there), in searches with noise, with the policy target and the drawn move pruned. ``leaves``: of one tree
-    in a batch, for single matches; more than 1 uses ``virtual_loss``. ``cache``: positions whose evaluation
-    is remembered. ``solver``: ends of matches are proofs; outcomes that follow from them are exact, and a
-    search whose root is proven ends. ``endgame_plies``: leaves with at most so many plies to the game's limit
-    are searched to the end in at most ``endgame_nodes`` positions, and what is found is a proof too: worth
-    much where boards fill up and who moves last decides, which networks foretell badly. The root's own moves
-    have ``endgame_root_nodes`` instead, if that is above 0. ``score_share``: of what the end of a match is
-    worth, where the game counts it (Go does), so much is the margin over the number of points instead of who
-    won.
+    Args:
+        visits: Visits of the root at which a search ends, those of a reused tree included.
+        c_puct: Exploration constant of PUCT.
+        c_base: AlphaZero's growth of ``c_puct`` with visits; 0 = constant.
+        fpu: First-play urgency, the value of an unvisited move: the parent's mean less ``fpu_reduction``,
+            zero, or a loss.
+        virtual_loss: Visits lost that a pending leaf adds along its path, where ``leaves`` > 1.
+        leaves: Leaves of one tree in a batch; for single matches.
+        reuse: Keeps the subtree of the move that was played.
+        noise_share: Share of Dirichlet noise in the root's prior; only in self-play.
+        noise_alpha: Parameter of the Dirichlet noise; 0 = 10.83 / number of legal moves.
+        gumbel_moves: Moves that sequential halving considers at the root (Danihelka et al. 2022); 0 = PUCT.
+        gumbel_scale: Scale of the Gumbel noise.
+        gumbel_visit: c_visit of the value transformation.
+        gumbel_value: c_scale of the value transformation.
+        forced_playouts: k of forced playouts with policy target pruning (KataGo, section 3.2; 2 there), in
+            searches with noise; 0 = off.
+        solver: Backs up proven outcomes. A search whose root is proven ends.
+        endgame_plies: Leaves with at most this many plies to the game's limit are solved exactly; 0 = off.
+        endgame_nodes: Node limit of such a solve.
+        endgame_root_nodes: Node limit for the root's own moves; 0 = ``endgame_nodes``.
+        score_share: Share of the score margin (over the number of points) in the value of a finished match,
+            where the game counts one (Go); the rest is win or loss.
+        cache: Positions whose evaluation is cached.
     """
 
     visits: Visits = 400
@@ -56,7 +66,7 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cache: Natural = 0
 
     def settings(self) -> dict[str, float]:
-        """As the core takes them."""
+        """Settings in the form that the core reads."""
         plain = msgspec.to_builtins(self)
         plain["fpu"] = _FPU[self.fpu]
         del plain["cache"]
@@ -64,21 +74,27 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SelfPlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How matches against oneself are played and what of them is learned.
+    """Settings of self-play: how moves are drawn and which positions are learned.
 
-    Moves are drawn by visits to the power of 1 / ``temperature`` for ``temperature_plies`` plies, then with
-    ``temperature_end`` (0 = the most visited). ``full_share`` of the moves are searched in full and
-    learned, the
-    others have ``cheap_visits`` and no noise (playout-cap randomisation). With ``resign`` a seat gives up
-    where
-    its value falls below a threshold that is tracked so that at most ``resign_errors`` of the matches that
-    would have been given up are not lost; ``never_resign_share`` of the matches, played to their end, tell.
-    ``random_share`` of the matches begin with 1 to ``random_plies`` random moves, which are not learned:
-    positions that good play never leads to are learned from too. ``proven_share`` of all matches end where a
-    search has proven its root (``search.solver``), with what is proven.
+    Args:
+        slots: Matches in parallel, for each thread.
+        temperature: Moves are drawn in proportion to visits ** (1 / temperature).
+        temperature_plies: Plies that use ``temperature``; later ones use ``temperature_end``.
+        temperature_end: As ``temperature``; 0 = the most visited move.
+        full_share: Share of moves with a full search, which are learned (playout-cap randomisation, KataGo,
+            section 3.1).
+        cheap_visits: Visits of the other moves, which have no noise and are not learned.
+        resign: A seat resigns once its value falls below a threshold.
+        resign_errors: Highest share of resigned matches that would not have been lost; the threshold follows.
+        resign_plies: Plies before the first resignation.
+        never_resign_share: Share of matches that are played to the end, to measure ``resign_errors``.
+        random_share: Share of matches that begin with random moves, which are not learned.
+        random_plies: Highest number of such moves.
+        proven_share: Share of matches that end, with the proven outcome, once a search proves its root
+            (needs ``solver``).
     """
 
-    slots: Annotated[int, msgspec.Meta(ge=1, le=1 << 16)] = 64  # matches at once of a thread
+    slots: Annotated[int, msgspec.Meta(ge=1, le=1 << 16)] = 64
     temperature: NonNegative = 1.0
     temperature_plies: Natural = 30
     temperature_end: NonNegative = 0.0
@@ -93,7 +109,7 @@ class SelfPlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     proven_share: Share = 0.0
 
     def settings(self) -> dict[str, float]:
-        """As the core takes them, the threshold of giving up apart."""
+        """Settings in the form that the core reads, without the resignation threshold."""
         plain = msgspec.to_builtins(self)
         del plain["resign"], plain["resign_errors"]
         return {name: float(value) for name, value in plain.items()}

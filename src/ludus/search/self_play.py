@@ -1,4 +1,4 @@
-"""Matches of a search against itself, and what is recorded of them."""
+"""Self-play: matches of a search against itself, and their records."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ NEVER_RESIGN = -1.0
 
 @dataclass(slots=True)
 class Matches:
-    """Finished matches, column by column: ``M`` matches, ``P`` plies of all of them, ``K`` moves of all
-    policies.
+    """Finished self-play matches by column: ``M`` matches, their ``P`` plies, their ``K`` policy entries.
 
     Match i's plies follow match i - 1's; ply j's ``targets[j]`` entries of the policy follow ply j - 1's.
     """
 
-    match: npt.NDArray[np.uint64]  # [M], its number: with the seed it leads to the match's beginning
+    match: npt.NDArray[np.uint64]  # [M], number; with the seed it determines the initial state
     plies: npt.NDArray[np.int32]  # [M]
     outcome: npt.NDArray[np.float32]  # [M], for seat 0: +1, 0, -1
     resigned: npt.NDArray[np.uint8]  # [M]
     never_resign: npt.NDArray[np.uint8]  # [M]
-    lowest_winner: npt.NDArray[np.float32]  # [M], lowest value that the winner's searches said; 1 if drawn
+    lowest_winner: npt.NDArray[np.float32]  # [M], lowest root value of the winner; 1 if drawn
     action: npt.NDArray[np.uint16]  # [P]
     seat: npt.NDArray[np.uint8]  # [P]
     full: npt.NDArray[np.uint8]  # [P], its policy is to be learned
@@ -50,7 +49,7 @@ class Matches:
 
     @classmethod
     def of(cls, columns: Mapping[str, Any]) -> Matches:
-        """Of arrays that are known to be right; see :meth:`check`."""
+        """From valid arrays; see :meth:`check`."""
         return cls(**{name: columns[name] for name in DTYPES})
 
     @classmethod
@@ -59,31 +58,31 @@ class Matches:
 
     @classmethod
     def join(cls, parts: list[Matches]) -> Matches:
-        """One after the other."""
+        """Concatenates ``parts`` in their order."""
         if not parts:
             return cls.empty()
         return cls.of({f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)})
 
     @classmethod
     def check(cls, columns: Mapping[str, Array], choices: int) -> Matches:
-        """Matches from a file. ``ValueError`` saying what does not fit: names, dtypes, lengths, ranges."""
+        """From a file's arrays. Raises ``ValueError`` that names the column and the mistake."""
         for name, dtype in DTYPES.items():
             if name not in columns:
                 raise ValueError(f"no column {name}")
             if columns[name].dtype != dtype or columns[name].ndim != 1:
                 raise ValueError(f"column {name} is {columns[name].dtype}, expected {np.dtype(dtype)}[n]")
-        games = cls.of(columns)
+        matches = cls.of(columns)
         sizes = {
             "M": ("match", "plies", "outcome", "resigned", "never_resign", "lowest_winner"),
             "P": ("action", "seat", "full", "value", "version", "targets"),
             "K": ("target_move", "target_share"),
         }
         expected = {
-            "M": len(games.match),
-            "P": int(games.plies.sum(dtype=np.int64)),
-            "K": int(games.targets.sum(dtype=np.int64)),
+            "M": len(matches.match),
+            "P": int(matches.plies.sum(dtype=np.int64)),
+            "K": int(matches.targets.sum(dtype=np.int64)),
         }
-        if (games.plies < 1).any():
+        if (matches.plies < 1).any():
             raise ValueError("a match without plies")
         for letter, names in sizes.items():
             for name in names:
@@ -92,11 +91,11 @@ class Matches:
         for name in ("action", "target_move"):
             if (np.asarray(columns[name], np.int64) >= choices).any():
                 raise ValueError(f"{name} names a move outside [0, {choices})")
-        if (games.seat > 1).any() or not np.isin(games.outcome, (-1.0, 0.0, 1.0)).all():
+        if (matches.seat > 1).any() or not np.isin(matches.outcome, (-1.0, 0.0, 1.0)).all():
             raise ValueError("seats are 0 and 1, outcomes -1, 0 and 1")
-        if not np.isfinite(games.value).all() or (np.abs(games.value) > 1.001).any():
+        if not np.isfinite(matches.value).all() or (np.abs(matches.value) > 1.001).any():
             raise ValueError("values lie in [-1, 1]")
-        return games
+        return matches
 
 
 DTYPES: dict[str, type[np.generic]] = {
@@ -118,7 +117,7 @@ DTYPES: dict[str, type[np.generic]] = {
 
 
 class SelfPlay:
-    """``config.slots`` matches at once, each followed by the next. One thread at a time.
+    """Plays ``config.slots`` matches in parallel, each followed by the next. One thread at a time.
 
     Match numbers are ``first``, ``first + stride``, ...: several threads share a run's numbers that way.
     """
@@ -150,10 +149,10 @@ class SelfPlay:
             self._core.attach(self.batch.arrays())
 
     def step(self, rounds: int = 64) -> int:
-        """One batch: plays until every match has a leaf, has them evaluated, hands the answers back. Rows
-        of it.
+        """One batch: selects a leaf of every match, evaluates the leaves, backs the results up.
 
-        With an evaluator of the core: ``rounds`` simulations a match; 0.
+        Returns the rows of the batch. An evaluator of the core does ``rounds`` simulations a match instead,
+        and returns 0.
         """
         count = self._core.collect(rounds)
         if count > 0:
@@ -162,23 +161,23 @@ class SelfPlay:
         return count
 
     def collect(self) -> int:
-        """The first half of :meth:`step`: leaves into :attr:`batch`."""
+        """Writes leaves to :attr:`batch`: the first half of :meth:`step`."""
         return self._core.collect(1)
 
     def deliver(self, policy: Array, value: Array) -> None:
-        """The second half."""
+        """Backs up the evaluations: the second half of :meth:`step`."""
         self._core.deliver(policy, value)
 
-    def take_games(self) -> Matches:
-        """Matches that ended since the last call."""
+    def take_matches(self) -> Matches:
+        """Returns the matches that ended since the last call."""
         return Matches.of(self._core.take_games())
 
     def set_version(self, version: int) -> None:
-        """The evaluator answers with these weights from now on."""
+        """Sets the version that is recorded with evaluations from now on."""
         self._core.set_version(version)
 
     def set_resign(self, below: float) -> None:
-        """Seats give up below this value; :data:`NEVER_RESIGN` = nobody does."""
+        """Sets the value below which a seat resigns; :data:`NEVER_RESIGN` = never."""
         self._core.set_resign(below)
 
     @property

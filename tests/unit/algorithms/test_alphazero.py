@@ -40,7 +40,7 @@ def played(count: int, seed: int = 1, first: int = 0) -> Matches:
     games = Matches.empty()
     while len(games) < count:
         play.step(8)
-        games = Matches.join([games, play.take_games()])
+        games = Matches.join([games, play.take_matches()])
     return games
 
 

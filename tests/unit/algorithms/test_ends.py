@@ -116,7 +116,7 @@ def played(count: int, *, first: int = 0, resign: float = NEVER_RESIGN) -> Match
     games = Matches.empty()
     while len(games) < count:
         play.step(64)
-        games = Matches.join([games, play.take_games()])
+        games = Matches.join([games, play.take_matches()])
     return games
 
 

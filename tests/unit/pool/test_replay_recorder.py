@@ -93,7 +93,7 @@ def test_what_differs_is_found_where_it_differs() -> None:
         out = {t.name: np.zeros(t.packed_shape, t.packed_dtype) for t in made.spec.observation}
         for tick in range(20):
             game.observe(0, out)
-            recorder.moment([(0, list(out.values()), np.ones(3, np.uint8))])
+            recorder.observe([(0, list(out.values()), np.ones(3, np.uint8))])
             recorder.decide(0, [1])
             game.step(actions)
             game.rewards(earned)

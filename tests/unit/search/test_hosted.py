@@ -176,7 +176,7 @@ def test_self_play_gives_the_same_matches_and_their_positions_are_found_again() 
         matches: list[Matches] = []
         while sum(len(g) for g in matches) < 6:
             play.step(64)
-            matches.append(play.take_games())
+            matches.append(play.take_matches())
         found.append(Matches.join(matches))
     hosted, native = found
     for column, values in native.columns().items():

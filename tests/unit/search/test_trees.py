@@ -163,7 +163,7 @@ def test_self_play_is_recorded_whole_and_bad_records_are_refused() -> None:
     games = Matches.empty()
     while len(games) < 12:
         play.step()
-        games = Matches.join([games, play.take_games()])
+        games = Matches.join([games, play.take_matches()])
     checked = Matches.check(games.columns(), spec.mask_size)
     assert len(checked) >= 12
     assert (checked.version == 7).all()

@@ -154,7 +154,7 @@ def _alphazero(preset: Preset) -> Weights:
     for number in range(1, 4):
         for _ in range(150):
             play.step()
-        components.replay_buffer.add(number, play.take_games(), None)
+        components.replay_buffer.add(number, play.take_matches(), None)
         components.learner.learn(
             components.replay_buffer.draw(4 * components.config.batch, random, components.lead), number / 4
         )

@@ -56,7 +56,7 @@ class Rate(msgspec.Struct, frozen=True):
         from ludus.cli.progress import Progress
         from ludus.evaluation.tournament import pairings, tournament
 
-        def told(result: EvalResult) -> None:
+        def on_result(result: EvalResult) -> None:
             progress.clear()
             console.note(
                 f"{result.player} against {result.against}: {result.wins} won, {result.draws} drawn, "
@@ -80,7 +80,7 @@ class Rate(msgspec.Struct, frozen=True):
                 max_ticks=self.max_ticks,
                 should_stop=progress.should_stop,
                 finished=progress.add,
-                told=told,
+                on_result=on_result,
             )
         if table.interrupted and not any(map(any, table.matches)):
             console.note("interrupted before a match was over")

@@ -244,7 +244,7 @@ class AlphaZeroTrainer(RunBase):
                 if limit and used >= limit:
                     break
             self.workers.pause()
-            games = self.workers.take_games()
+            games = self.workers.take_matches()
             positions += int(games.full.sum())
             new.append(games)
             if limit and self.state.budget.minutes + (time.perf_counter() - self._mark) / 60.0 >= limit:

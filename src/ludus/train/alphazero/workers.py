@@ -84,9 +84,9 @@ class Workers:
         """Whether a thread has ended by an error; :meth:`pause` raises it."""
         return any(f.done() for f in self._running)
 
-    def take_games(self) -> Matches:
+    def take_matches(self) -> Matches:
         """Matches that ended since the last call. Only while paused."""
-        return Matches.join([w.play.take_games() for w in self.workers])
+        return Matches.join([w.play.take_matches() for w in self.workers])
 
     def set_weights(self, evaluator: NetworkEvaluator, version: int, seed: int) -> None:
         """Everyone evaluates with these from now on. Only while paused."""
