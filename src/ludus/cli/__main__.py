@@ -1,4 +1,4 @@
-"""``ludus COMMAND``: finds the command, runs it, turns what goes wrong into a message and an exit code.
+"""``ludus COMMAND``: finds the command, runs it, turns an error into a message and an exit code.
 
 Nothing but the standard library is imported before the command is known.
 """
@@ -8,19 +8,19 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ludus.cli import errors
-from ludus.cli.table import COMMANDS, DESCRIPTION, groups
+from ludus.cli.table import COMMANDS, DESCRIPTION, EXAMPLES, SECTIONS, groups
 
 if TYPE_CHECKING:
     from ludus.cli.arguments import Command
 
-#: Errors that are the user's to mend or a run's own end: module, class, exit code. They are looked up among
-#: the modules that are loaded, so that nothing is imported to name an error that cannot have happened.
+#: Expected errors: module, class, exit code. They are looked up in the loaded modules: a class whose module
+#: was not imported cannot have been raised.
 _KNOWN = (
     ("ludus.cli.errors", "UserError", errors.USAGE),
     ("ludus.cli.errors", "CheckError", errors.REFUSED),
@@ -38,7 +38,7 @@ _KNOWN = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command line and gives its exit code (see :mod:`ludus.cli.errors`)."""
+    """Runs one command line and returns its exit code (see :mod:`ludus.cli.errors`)."""
     words = list(sys.argv[1:] if argv is None else argv)
     _one_thread_an_operation()
     try:
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say("interrupted")
         return errors.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has left (`ludus games list | head -1`).
+        # The reader of our output has exited (`ludus games list | head -1`).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return errors.DONE
     except Exception as error:
@@ -57,8 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _one_thread_an_operation() -> None:
-    """Every command computes in threads of its own; threads inside one operation would take their processors
-    away. Libraries read these when they are loaded, so nothing is loaded for it.
+    """Limits OpenMP and MKL to one thread: commands run threads of their own, which would compete with a
+    library's. Libraries read these variables when they are loaded.
     """
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
@@ -69,7 +69,9 @@ def dispatch(words: list[str]) -> int:
     if not words:
         _say(overview())
         return errors.USAGE
-    if words[0] in ("-h", "--help", "help"):
+    if words[0] == "help":
+        words = [*words[1:], "--help"]
+    if words[0] in ("-h", "--help"):
         print(overview())
         return errors.DONE
     if words[0] in ("-V", "--version"):
@@ -102,11 +104,13 @@ def _command_name(words: Sequence[str]) -> str:
 
 
 def _help_on_group(name: str, words: Sequence[str]) -> int:
-    """``ludus games`` alone or with an unknown word behind it, or an unknown command."""
+    """``ludus games`` alone or followed by an unknown word, or an unknown command."""
     below = {n.split()[1]: c for n, c in COMMANDS.items() if n.startswith(name + " ")}
     given = words[1] if len(words) > 1 else ""
     if below and given in ("-h", "--help"):
-        print(_listing(f"usage: ludus {name} COMMAND", {f"{name} {k}": c.summary for k, c in below.items()}))
+        rows = {f"{name} {k}": c.summary for k, c in below.items()}
+        more = f"\n\nSee also: ludus {name} COMMAND --help"
+        print("\n".join([f"usage: ludus {name} COMMAND ...", "", "commands", *_listing(rows)]) + more)
         return errors.DONE
     from ludus.flow.names import did_you_mean
 
@@ -130,20 +134,30 @@ def load(name: str) -> type[Command]:
 
 def overview() -> str:
     """What ``ludus --help`` shows."""
-    page = _listing(f"usage: ludus COMMAND ...\n\n{DESCRIPTION}", {n: c.summary for n, c in COMMANDS.items()})
-    return page + (
-        "\n\nEvery command has --help and, for programs, --json; results go to stdout, all else to stderr."
-        "\nExit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 a check said no, 130 interrupted."
+    lines = ["usage: ludus COMMAND ...", "", DESCRIPTION]
+    width = max(map(len, COMMANDS))
+    for title, rows in SECTIONS.items():
+        lines += ["", title, *_listing({name: entry.summary for name, entry in rows.items()}, width)]
+    lines += [
+        "",
+        "options",
+        *_listing({"--help": "show this page, or a command's own", "--version": "print the version"}, width),
+    ]
+    lines += ["", "examples", *(f"  {line}" for line in EXAMPLES)]
+    return "\n".join(lines) + (
+        "\n\nRUN is a run directory, such as runs/tic_tac_toe-20261120-1530-3f2a."
+        "\nResults go to stdout, logs and progress to stderr; --json prints the result as one JSON document."
+        "\nExit codes: 0 success, 1 failure, 2 bad usage or configuration, 3 failed check, 130 interrupted."
     )
 
 
-def _listing(head: str, rows: dict[str, str]) -> str:
-    width = max(map(len, rows))
-    return "\n".join([head, "", "commands", *(f"  {name:<{width}}  {text}" for name, text in rows.items())])
+def _listing(rows: Mapping[str, str], width: int = 0) -> list[str]:
+    width = max(width, *map(len, rows))
+    return [f"  {name:<{width}}  {text}" for name, text in rows.items()]
 
 
 def _explain(error: Exception) -> int:
-    """Tells what went wrong; only a fault of ours shows where in the code it happened."""
+    """Prints the error and returns the exit code. Only an internal error shows a traceback."""
     for module, name, code in _KNOWN:
         kind = getattr(sys.modules.get(module), name, None)
         if kind is not None and isinstance(error, kind):
@@ -166,9 +180,7 @@ def _explain(error: Exception) -> int:
     import traceback
 
     traceback.print_exception(type(error), error, error.__traceback__)
-    _say(
-        "this is a fault of ludus, not yours; a report needs the lines above and the output of: ludus doctor"
-    )
+    _say("internal error: please report it with the lines above and the output of: ludus doctor")
     return errors.FAILED
 
 
@@ -177,7 +189,7 @@ def _os_error(error: OSError) -> str:
     text = f"{error.strerror}{where}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         text += (
-            "; what was whole before is whole still: free some space, then go on (a run: ludus resume RUN)"
+            "; files written before are intact: free some space and try again (for a run: ludus resume RUN)"
         )
     return text
 

@@ -188,7 +188,7 @@ class _Reader:
 
 
 def usage(command: type[Command], name: str) -> str:
-    """The help page of a command."""
+    """The help page of a command: its docstring, arguments, options and ``EXAMPLES``."""
     fields = fields_of(command)
     places = [f for f in fields if f.positional]
     options = [f for f in fields if not f.positional]
@@ -206,7 +206,11 @@ def usage(command: type[Command], name: str) -> str:
         lines += ["", "arguments", *_table(rows)]
     rows = [(f.flag if f.is_switch else f"{f.flag} {f.metavar}", _help(f)) for f in options]
     rows.append(("--help", "show this page"))
-    return "\n".join([*lines, "", "options", *_table(rows)])
+    lines += ["", "options", *_table(rows)]
+    examples: Sequence[str] = getattr(command, "EXAMPLES", ())
+    if examples:
+        lines += ["", "examples", *(f"  {line}" for line in examples)]
+    return "\n".join(lines)
 
 
 def _help(field: Field) -> str:
@@ -220,7 +224,10 @@ def _help(field: Field) -> str:
 
 
 def _paragraph(text: str) -> str:
-    return "\n".join(line.strip() for line in text.strip().splitlines())
+    import textwrap
+
+    first, _, rest = text.strip().partition("\n")
+    return f"{first}\n{textwrap.dedent(rest)}".strip()
 
 
 def _table(rows: Sequence[tuple[str, str]]) -> list[str]:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 DESCRIPTION = (
-    "Trains game-playing agents: fast simulation, reinforcement learning, self-play, search, ratings."
+    "Train game-playing agents: fast simulation, reinforcement learning, self-play, search, ratings."
+)
+EXAMPLES = (
+    "ludus train tic_tac_toe",
+    "ludus eval RUN@best --against random",
+    "ludus replay to-html RUN/replays/FILE.ludus",
 )
 
 
@@ -16,29 +21,40 @@ class Entry(NamedTuple):
     summary: str
 
 
-COMMANDS: dict[str, Entry] = {
-    "games list": Entry("games:GamesList", "the games that can be played here"),
-    "games show": Entry("games:GamesShow", "a game's parameters, bots, observations and actions"),
-    "games check": Entry("games:GamesCheck", "whether a game keeps the contract"),
-    "games schema": Entry("games:GamesSchema", "the JSON schema of rulebooks, for editors"),
-    "presets list": Entry("presets:PresetsList", "the presets that come with ludus"),
-    "presets show": Entry("presets:PresetsShow", "the file of a preset"),
-    "train": Entry("train:Train", "train a policy as a preset says"),
-    "resume": Entry("train:Resume", "go on with a run that was interrupted"),
-    "eval": Entry("evaluate:Eval", "one player against another, with confidence intervals"),
-    "rate": Entry("rate:Rate", "everyone against everyone: Elo and Nash averaging"),
-    "replay info": Entry("replay:ReplayInfo", "what a recorded match holds"),
-    "replay verify": Entry("replay:ReplayVerify", "whether it plays out the same again"),
-    "replay to-html": Entry("replay:ReplayToHtml", "one page that shows it, offline"),
-    "replay to-video": Entry("replay:ReplayToVideo", "an MP4 file of a match on a map"),
-    "bench sim": Entry("bench:BenchSim", "how fast a game simulates"),
-    "bench train": Entry("bench:BenchTrain", "how fast a preset trains, against what its parts allow"),
-    "gtp": Entry("gtp:Gtp", "a Go player for programs and graphical boards"),
-    "search bench": Entry("search:Bench", "how fast a search is, alone and with a network"),
-    "doctor": Entry("doctor:Doctor", "what a bug report needs"),
-    "signature": Entry("signature:Signature", "one number for the behaviour of all games"),
-    "completion": Entry("completion:Completion", "a completion script for the shell"),
+#: Commands by purpose, as ``ludus --help`` lists them.
+SECTIONS: dict[str, dict[str, Entry]] = {
+    "training": {
+        "train": Entry("train:Train", "train a policy by a preset"),
+        "resume": Entry("train:Resume", "resume an interrupted run, or extend a finished one"),
+        "presets list": Entry("presets:PresetsList", "list the shipped presets"),
+        "presets show": Entry("presets:PresetsShow", "print the file of a preset"),
+    },
+    "matches": {
+        "eval": Entry("evaluate:Eval", "play two players against each other: win rate with its interval"),
+        "rate": Entry("rate:Rate", "rate players in a round robin: Elo and Nash averaging"),
+        "gtp": Entry("gtp:Gtp", "run a Go engine for GTP programs and graphical boards"),
+        "replay info": Entry("replay:ReplayInfo", "show what a replay holds"),
+        "replay verify": Entry("replay:ReplayVerify", "re-simulate replays and compare every hash"),
+        "replay to-html": Entry("replay:ReplayToHtml", "write a replay as one HTML page"),
+        "replay to-video": Entry("replay:ReplayToVideo", "write a replay as an MP4 video"),
+    },
+    "games": {
+        "games list": Entry("games:GamesList", "list the playable games"),
+        "games show": Entry("games:GamesShow", "show a game's parameters, bots, observations and actions"),
+        "games check": Entry("games:GamesCheck", "check a game against the contract"),
+        "games schema": Entry("games:GamesSchema", "print the JSON schema of rulebooks, for editors"),
+    },
+    "measurement and diagnosis": {
+        "bench sim": Entry("bench:BenchSim", "measure simulation speed of a game"),
+        "bench train": Entry("bench:BenchTrain", "measure training speed, and compare it with its limits"),
+        "search bench": Entry("search:Bench", "measure search speed, alone and with a network"),
+        "signature": Entry("signature:Signature", "print a hash of the behaviour of all games"),
+        "doctor": Entry("doctor:Doctor", "print what a bug report needs"),
+        "completion": Entry("completion:Completion", "print a completion script for the shell"),
+    },
 }
+
+COMMANDS: dict[str, Entry] = {name: entry for rows in SECTIONS.values() for name, entry in rows.items()}
 
 
 def groups() -> list[str]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from ludus.cli import __main__ as cli
-from ludus.cli.arguments import fields_of
+from ludus.cli.arguments import WIDTH, fields_of, parse
 from ludus.cli.complete import candidates
-from ludus.cli.table import COMMANDS
+from ludus.cli.table import COMMANDS, EXAMPLES
 from ludus.presets.file import load_preset
 
 
@@ -26,6 +27,38 @@ def test_every_command_loads_has_help_and_a_line_for_each_field(
     for field in fields_of(cli.load(name)):
         assert field.help, f"{name}: {field.name} has no description"
         assert (field.metavar if field.positional else field.flag) in out
+
+
+@pytest.mark.parametrize("name", [n for n in COMMANDS if n != "completion"])
+def test_the_examples_of_a_help_page_are_command_lines(name: str) -> None:
+    command = cli.load(name)
+    lines: tuple[str, ...] = getattr(command, "EXAMPLES", ())
+    assert lines, f"{name} has no example"
+    for line in lines:
+        words = shlex.split(line.partition(" > ")[0])
+        assert words[: 1 + len(name.split())] == ["ludus", *name.split()]
+        parse(command, name, words[1 + len(name.split()) :])
+
+
+def test_help_pages_fit_a_terminal_and_lead_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--help"]) == 0
+    page = capsys.readouterr().out
+    for line in EXAMPLES:
+        assert f"  {line}\n" in page
+        assert cli._command_name(line.split()[1:]) in COMMANDS
+    for name, entry in COMMANDS.items():
+        assert f"  {name:<15}  {entry.summary}\n" in page
+        assert cli.main(["help", *name.split()]) == 0
+        own = capsys.readouterr().out
+        assert own.startswith(f"usage: ludus {name}")
+        page += own
+    assert max(map(len, page.splitlines())) <= WIDTH
+    assert cli.main(["help"]) == 0
+    assert capsys.readouterr().out.startswith("usage: ludus COMMAND ...\n")
+    assert cli.main(["help", "games"]) == 0
+    assert "  games show    " in capsys.readouterr().out
+    assert cli.main(["help", "trian"]) == 2
+    assert "did you mean train?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", [n for n in COMMANDS if n not in ("completion", "gtp")])

@@ -208,6 +208,6 @@ def test_the_command_line_records_shows_and_verifies(
     assert main(["replay", "info", files[0]]) == 0
     shown = capsys.readouterr().out
     assert "walk, version 1" in shown
-    assert "came out the same" in shown
+    assert "the same match" in shown
     assert main(["replay", "verify", *files, "--game", WALK]) == 0
     assert "plays out the same, 5 ticks" in capsys.readouterr().out

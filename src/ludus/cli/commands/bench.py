@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
@@ -20,26 +20,32 @@ if TYPE_CHECKING:
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
-JSON = option("one JSON document on stdout")
+JSON = option("print one JSON document")
 PROBE_TICKS = 50_000
 UNIFORM = "uniform"
 
 
 class BenchSim(msgspec.Struct, frozen=True):
-    """How fast a game simulates: bots against bots in the core, and the same through the pool.
+    """Measure simulation speed of a game: bots against bots in the core, then the same through the pool.
 
-    ns_per_tick is per core. The pool plays with the same bots and threads; what it costs is pool_overhead."""
+    ns_per_tick is per core. pool_overhead is the share of ticks/s that the pool costs with the same bots and
+    threads."""
+
+    EXAMPLES: ClassVar = (
+        "ludus bench sim minirts",
+        "ludus bench sim go --param size=9 --threads 0 --json",
+    )
 
     game: Annotated[str, positional("a game's name, or the path of a compiled game")]
-    bots: Annotated[str, option("a bot for every seat, or one a seat (default: the game's first)", "A,B")] = (
-        ""
-    )
-    threads: Annotated[Natural, option("threads that simulate; 0 = all processors of this process", "N")] = 1
+    bots: Annotated[
+        str, option("one bot for all seats, or one per seat (default: the game's first)", "A,B")
+    ] = ""
+    threads: Annotated[Natural, option("simulation threads; 0 = all processors", "N")] = 1
     frame_skip: Annotated[Natural, option("ticks between decisions (default: the game's)", "N")] = 0
-    seconds: Annotated[Seconds, option("how long to measure, about", "S")] = 3.0
-    matches: Annotated[Count, option("matches at once on a thread", "N")] = 16
-    param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
-    seed: Annotated[Natural, option("of the matches", "N")] = 1
+    seconds: Annotated[Seconds, option("measuring time in seconds, approximately", "S")] = 3.0
+    matches: Annotated[Count, option("simultaneous matches per thread", "N")] = 16
+    param: Annotated[tuple[str, ...], option("set a parameter of the game; repeatable", "NAME=VALUE")] = ()
+    seed: Annotated[Natural, option("seed of the matches", "N")] = 1
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
@@ -121,14 +127,19 @@ class BenchSim(msgspec.Struct, frozen=True):
 
 
 class BenchTrain(msgspec.Struct, frozen=True):
-    """How fast a preset trains, against what its parts allow on this machine, measured in turns.
+    """Measure training speed of a preset, and compare it with the limits of this machine.
 
-    The limits are the pool alone with random actions, and the network alone (inference and learning) on
-    the same batches; both together give what no arrangement of the same work can exceed. Settings can be
-    given as for train. Nothing is written."""
+    The limits: the pool alone with random actions; the network alone (inference and learning) on the same
+    batches; both together, an upper bound for any arrangement of the same work. Any setting of the preset
+    can be given as for ludus train. Writes no files."""
 
-    preset: Annotated[str, positional("a TOML file, or the name of a preset that comes with ludus")]
-    seconds: Annotated[Seconds, option("how long to measure, about", "S")] = 20.0
+    EXAMPLES: ClassVar = (
+        "ludus bench train minirts",
+        "ludus bench train minirts --run.threads 4 --seconds 60",
+    )
+
+    preset: Annotated[str, positional("name of a shipped preset, or a TOML file")]
+    seconds: Annotated[Seconds, option("measuring time in seconds, approximately", "S")] = 20.0
     json: Annotated[bool, JSON] = False
     overrides: dict[str, str] = {}
 

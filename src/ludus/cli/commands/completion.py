@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
@@ -40,11 +40,16 @@ complete -c ludus -a '(__ludus_complete)'
 
 
 class Completion(msgspec.Struct, frozen=True):
-    """A completion script: commands, options, settings of presets, games, bots and runs.
+    """Print a completion script: commands, options, settings of presets, games, bots and runs.
 
-    bash: eval "$(ludus completion bash)" in ~/.bashrc; zsh likewise; fish: ludus completion fish > FILE."""
+    bash and zsh: add the first example to ~/.bashrc or ~/.zshrc, for zsh below compinit."""
 
-    shell: Annotated[Literal["bash", "zsh", "fish"], positional("bash, zsh or fish")]
+    EXAMPLES: ClassVar = (
+        'eval "$(ludus completion bash)"',
+        "ludus completion fish > ~/.config/fish/completions/ludus.fish",
+    )
+
+    shell: Annotated[Literal["bash", "zsh", "fish"], positional("the shell")]
 
     def run(self) -> int:
         console.result(_SCRIPTS[self.shell].rstrip())

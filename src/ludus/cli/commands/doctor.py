@@ -9,7 +9,7 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -24,9 +24,11 @@ CPU_FLAGS = ("avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16", "asimd", "bf16
 
 
 class Doctor(msgspec.Struct, frozen=True):
-    """What a bug report needs: versions, processor, compiled core, torch, disk. Nothing is sent."""
+    """Print what a bug report needs: versions, processor, compiled core, torch, disk. Sends nothing."""
 
-    json: Annotated[bool, option("one JSON document on stdout")] = False
+    EXAMPLES: ClassVar = ("ludus doctor --json",)
+
+    json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
         facts: dict[str, dict[str, object]] = {

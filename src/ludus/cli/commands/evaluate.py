@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
@@ -21,36 +21,55 @@ Natural = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Eval(msgspec.Struct, frozen=True):
-    """One player against another over whole matches, seats in turn, with the 95% Wilson interval; or the mean
-    return of one player in a game of one seat.
+    """Play matches between two players and report the win rate with its 95% Wilson interval.
 
-    A player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION, a weights file or a bot in Python.
-    Weights with +search:VISITS behind them search; mcts:VISITS searches with random matches
-    (mcts:400,c_puct=1.2,seconds=2); plan:8x100,opponent=BOT plans against a known bot where seats decide at
-    the same time. A draw counts as not won; rates are in 0..1.
+    Players take the seats in turn. In a game of one seat, the result is the mean return. A draw counts as
+    not won; rates are in 0..1.
 
-    Ctrl-C ends it with the matches that are over (exit code 130). The result is also added to
+    PLAYER is one of:
+
+      simple, random         a bot of the game (ludus games show GAME), or uniformly random play
+      RUN@best               weights of a run; also RUN@last and RUN@VERSION
+      FILE.safetensors       a weights file
+      RUN@best+search:200    weights with tree search, 200 visits a move
+      mcts:400               search with random playouts; options: mcts:400,c_puct=1.2,seconds=2
+      plan:8x100             root-parallel MCTS for simultaneous moves; option: plan:8x100,opponent=BOT
+      my_bot.py              a bot written in Python
+
+    Ctrl-C stops after the finished matches (exit code 130). The result is also appended to
     RUN/results.jsonl of the weights that played."""
 
-    player: Annotated[str, positional("who is rated")]
-    against: Annotated[str, option("who sits at the other seats (none in a game of one seat)", "PLAYER")] = ""
-    game: Annotated[str, option("which game (default: the one the weights were trained on)", "GAME")] = ""
-    matches: Annotated[Count, option("how many", "N")] = 400
+    EXAMPLES: ClassVar = (
+        "ludus eval RUN@best --against simple --matches 1000",
+        "ludus eval mcts:50 --against random --game tic_tac_toe --json",
+        "ludus eval RUN@best --against RUN@120 --record replays --record-matches 20",
+    )
+
+    player: Annotated[str, positional("the player to evaluate")]
+    against: Annotated[
+        str, option("the opponent at the other seats (none in a game of one seat)", "PLAYER")
+    ] = ""
+    game: Annotated[str, option("the game (default: the one that the weights were trained on)", "GAME")] = ""
+    matches: Annotated[Count, option("number of matches", "N")] = 400
     frame_skip: Annotated[Natural, option("ticks between decisions (default: each player's own)", "N")] = 0
-    against_frame_skip: Annotated[Natural, option("of the other seats (default: as --frame-skip)", "N")] = 0
-    param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
-    seed: Annotated[Natural, option("of the matches", "N")] = 1
-    greedy: Annotated[bool, option("play the most probable action instead of drawing one")] = False
-    threads: Annotated[Natural, option("threads that simulate; 0 plays in the main one", "N")] = 0
+    against_frame_skip: Annotated[
+        Natural, option("ticks between decisions of the opponent (default: as --frame-skip)", "N")
+    ] = 0
+    param: Annotated[tuple[str, ...], option("set a parameter of the game; repeatable", "NAME=VALUE")] = ()
+    seed: Annotated[Natural, option("seed of the matches", "N")] = 1
+    greedy: Annotated[bool, option("play the most probable action instead of sampling")] = False
+    threads: Annotated[
+        Natural, option("simulation threads; 0 = play in the main thread (default: 0)", "N")
+    ] = 0
     random_start: Annotated[
-        Natural, option("most ticks at the beginning that random plays at a seat, drawn a match", "N")
+        Natural, option("start each match with random play for up to N ticks, drawn per seat and match", "N")
     ] = 0
     max_ticks: Annotated[
-        Natural, option("most ticks of a match (default: what the game declares, else 20,000)", "N")
+        Natural, option("tick limit of a match (default: the game's own limit, else 20,000)", "N")
     ] = 0
-    record: Annotated[str, option("keep replays of the first matches in this folder", "DIR")] = ""
-    record_matches: Annotated[Count, option("how many replays --record keeps", "N")] = 10
-    json: Annotated[bool, option("one JSON document on stdout")] = False
+    record: Annotated[str, option("write replays of the first matches into this folder", "DIR")] = ""
+    record_matches: Annotated[Count, option("number of replays that --record writes", "N")] = 10
+    json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
         game, params = read_game(self.game, self.param)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from ludus.games import SeatShare
     from ludus.ratings import Interval
 
-JSON = option("one JSON document on stdout")
+JSON = option("print one JSON document")
 
 
 class GamesList(msgspec.Struct, frozen=True):
-    """The games that can be played here: built in, and installed as packages."""
+    """List the playable games: built in, and installed as packages."""
+
+    EXAMPLES: ClassVar = ("ludus games list",)
 
     json: Annotated[bool, JSON] = False
 
@@ -50,12 +52,17 @@ class GamesList(msgspec.Struct, frozen=True):
 
 
 class GamesShow(msgspec.Struct, frozen=True):
-    """What a game declares: parameters, bots, observation tensors and action heads."""
+    """Show what a game declares: parameters, bots, observation tensors and action heads."""
+
+    EXAMPLES: ClassVar = (
+        "ludus games show minirts",
+        "ludus games show ./my_rules.toml",
+    )
 
     game: Annotated[
-        str, positional("a game's name, or the path of a compiled game, a Python file, a rulebook (.toml)")
+        str, positional("a game's name, or the path of a compiled game, a Python file or a rulebook (.toml)")
     ]
-    param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
+    param: Annotated[tuple[str, ...], option("set a parameter of the game; repeatable", "NAME=VALUE")] = ()
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
@@ -70,19 +77,22 @@ class GamesShow(msgspec.Struct, frozen=True):
 
 
 class GamesCheck(msgspec.Struct, frozen=True):
-    """Whether a game keeps the contract: determinism, cloning, masks, ranges, refusals, ends, replays.
+    """Check a game against the contract: determinism, cloning, masks, ranges, refusals, ends, replays.
 
-    Bots of a game of two seats also play themselves: the share of seat 0 shows whether the seats are equal.
+    In a game of two seats, bots also play themselves: the win rate of seat 0 shows whether the seats are
+    equal. A rulebook (.toml) is validated first. Exit code 3 if a check fails."""
 
-    A rulebook (a .toml file) is checked first: every mistake is named with what was expected and the
-    nearest valid name. Exit code 3 if something is wrong."""
+    EXAMPLES: ClassVar = (
+        "ludus games check tic_tac_toe",
+        "ludus games check ./my_game.py --matches 100",
+    )
 
     game: Annotated[
-        str, positional("a game's name, or the path of a compiled game, a Python file, a rulebook (.toml)")
+        str, positional("a game's name, or the path of a compiled game, a Python file or a rulebook (.toml)")
     ]
-    matches: Annotated[int, msgspec.Meta(ge=1), option("matches to play", "N")] = 20
-    seed: Annotated[int, msgspec.Meta(ge=0), option("of the matches", "N")] = 1
-    param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
+    matches: Annotated[int, msgspec.Meta(ge=1), option("number of matches", "N")] = 20
+    seed: Annotated[int, msgspec.Meta(ge=0), option("seed of the matches", "N")] = 1
+    param: Annotated[tuple[str, ...], option("set a parameter of the game; repeatable", "NAME=VALUE")] = ()
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
@@ -129,9 +139,11 @@ class GamesCheck(msgspec.Struct, frozen=True):
 
 
 class GamesSchema(msgspec.Struct, frozen=True):
-    """The JSON schema of rulebooks: editors complete and check my_rules.toml with it.
+    """Print the JSON schema of rulebooks, with which editors complete and check my_rules.toml.
 
-    The first line `#:schema ./rulebook.schema.json` in the file names it."""
+    The first line of the rulebook names the schema: #:schema ./rulebook.schema.json"""
+
+    EXAMPLES: ClassVar = ("ludus games schema > rulebook.schema.json",)
 
     json: Annotated[bool, JSON] = False
 

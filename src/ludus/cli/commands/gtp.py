@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -18,22 +18,29 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Gtp(msgspec.Struct, frozen=True):
-    """A Go player for programs and graphical boards: GTP 2 on stdin and stdout, diagnostics on stderr.
+    """Run a Go engine for GTP programs and graphical boards.
 
-    A player is a bot's name (random, tactical), RUN@best, RUN@last, RUN@VERSION or a weights file; these
-    weights with +search:VISITS behind them search, mcts:VISITS searches with random matches. Size and
-    komi are the controller's to change; a network keeps the size it was trained on."""
+    Speaks GTP 2 on stdin and stdout; diagnostics go to stderr.
 
-    player: Annotated[str, positional("who chooses the moves")]
-    size: Annotated[
-        Natural, option("lines of the board at the start (default: the player's, or 19)", "N")
-    ] = 0
-    param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
-    resign: Annotated[Share, option("give up where the value is below minus this; 0 = never", "VALUE")] = 0.0
-    greedy: Annotated[bool, option("a network plays its likeliest move instead of drawing one")] = False
-    ponder: Annotated[bool, option("a player that searches thinks on the opponent's time too")] = False
-    seed: Annotated[Natural, option("of what the player draws; 0 = drawn anew", "N")] = 0
-    quiet: Annotated[bool, option("nothing on stderr")] = False
+    PLAYER is a bot (random, tactical), RUN@best, RUN@last, RUN@VERSION or a weights file. Append
+    +search:VISITS to search with the network; mcts:VISITS searches with random playouts. The controller sets
+    board size and komi; a network keeps the size that it was trained on."""
+
+    EXAMPLES: ClassVar = (
+        "ludus gtp RUN@best+search:400 --resign 0.9",
+        "ludus gtp mcts:200 --size 9",
+    )
+
+    player: Annotated[str, positional("the player that chooses the moves")]
+    size: Annotated[Natural, option("initial board size (default: the player's own, or 19)", "N")] = 0
+    param: Annotated[tuple[str, ...], option("set a parameter of the game; repeatable", "NAME=VALUE")] = ()
+    resign: Annotated[
+        Share, option("resign when the value falls below -VALUE; 0 = never (default: 0)", "VALUE")
+    ] = 0.0
+    greedy: Annotated[bool, option("play the network's most probable move instead of sampling")] = False
+    ponder: Annotated[bool, option("search on the opponent's time too")] = False
+    seed: Annotated[Natural, option("seed of the player; 0 = a random one (default: 0)", "N")] = 0
+    quiet: Annotated[bool, option("print nothing on stderr")] = False
 
     def run(self) -> int:
         params = read_params(self.param)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -11,11 +11,13 @@ from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE
 from ludus.presets.file import find_preset, load_preset, shipped_presets
 
-JSON = option("one JSON document on stdout")
+JSON = option("print one JSON document")
 
 
 class PresetsList(msgspec.Struct, frozen=True):
-    """The presets that come with ludus: ludus train NAME."""
+    """List the shipped presets. Each name can be given to ludus train."""
+
+    EXAMPLES: ClassVar = ("ludus presets list",)
 
     json: Annotated[bool, JSON] = False
 
@@ -32,12 +34,14 @@ class PresetsList(msgspec.Struct, frozen=True):
 
 
 class PresetsShow(msgspec.Struct, frozen=True):
-    """The file of a preset, to read or to start one of your own from: ludus presets show minirts > mine.toml.
+    """Print the file of a preset, to read or to start your own.
 
-    What it leaves out has its default; ludus train PRESET --explain shows every setting."""
+    Settings left out have their default; ludus train PRESET --explain shows all of them."""
 
-    preset: Annotated[str, positional("the name of a preset that comes with ludus, or a TOML file")]
-    json: Annotated[bool, option("the preset with every default, as one JSON document on stdout")] = False
+    EXAMPLES: ClassVar = ("ludus presets show minirts > mine.toml",)
+
+    preset: Annotated[str, positional("name of a shipped preset, or a TOML file")]
+    json: Annotated[bool, option("print the preset with all defaults as one JSON document")] = False
 
     def run(self) -> int:
         loaded = load_preset(self.preset)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
@@ -20,33 +20,43 @@ Natural = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """Everyone against everyone: Elo with its error, and Nash averaging, which neither copies of a player nor
-    cycles of who beats whom mislead.
+    """Rate players in a round robin: Elo with its error, and Nash averaging.
 
-    A player is what it is for ludus eval; RUN@all (RUN@all+search:100) stands for the versions that a run
-    kept (run.keep_checkpoints), spread evenly. With --neighbours 1 only consecutive ones meet: that is
-    self-play Elo, cheap, and known to flatter.
+    Nash averaging stays fair when players are copies of each other or beat each other in a cycle.
 
-    Ctrl-C ends it with the matches that are over (exit code 130). The table is also added to
+    PLAYER is as for ludus eval. RUN@all (or RUN@all+search:100) stands for versions that a run kept
+    (run.keep_checkpoints), evenly spread. With --neighbours 1 only consecutive versions meet: self-play Elo,
+    which is cheap and overestimates progress.
+
+    Ctrl-C stops after the finished matches (exit code 130). The table is also appended to
     RUN/results.jsonl of the weights that played."""
 
-    players: Annotated[tuple[str, ...], positional("who is rated")]
-    game: Annotated[str, option("which game (default: the one the weights were trained on)", "GAME")] = ""
-    matches: Annotated[Count, option("of each pair", "N")] = 40
-    versions: Annotated[Count, option("most versions that RUN@all stands for", "N")] = 12
-    neighbours: Annotated[Natural, option("only players so far apart meet; 0 = all", "N")] = 0
+    EXAMPLES: ClassVar = (
+        "ludus rate simple hit_and_run random --game minirts",
+        "ludus rate RUN@all mcts:400 --versions 8 --matches 40 --json",
+    )
+
+    players: Annotated[tuple[str, ...], positional("the players to rate", "PLAYER")]
+    game: Annotated[str, option("the game (default: the one that the weights were trained on)", "GAME")] = ""
+    matches: Annotated[Count, option("matches of each pair", "N")] = 40
+    versions: Annotated[Count, option("number of versions that RUN@all stands for, at most", "N")] = 12
+    neighbours: Annotated[
+        Natural, option("let a player meet only the next N of the list; 0 = everyone (default: 0)", "N")
+    ] = 0
     frame_skip: Annotated[Natural, option("ticks between decisions (default: each player's own)", "N")] = 0
-    param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
-    seed: Annotated[Natural, option("of the matches", "N")] = 1
-    greedy: Annotated[bool, option("play the most probable action instead of drawing one")] = False
-    threads: Annotated[Natural, option("threads that simulate; 0 plays in the main one", "N")] = 0
+    param: Annotated[tuple[str, ...], option("set a parameter of the game; repeatable", "NAME=VALUE")] = ()
+    seed: Annotated[Natural, option("seed of the matches", "N")] = 1
+    greedy: Annotated[bool, option("play the most probable action instead of sampling")] = False
+    threads: Annotated[
+        Natural, option("simulation threads; 0 = play in the main thread (default: 0)", "N")
+    ] = 0
     random_start: Annotated[
-        Natural, option("most ticks at the beginning that random plays at a seat, drawn a match", "N")
+        Natural, option("start each match with random play for up to N ticks, drawn per seat and match", "N")
     ] = 0
     max_ticks: Annotated[
-        Natural, option("most ticks of a match (default: what the game declares, else 20,000)", "N")
+        Natural, option("tick limit of a match (default: the game's own limit, else 20,000)", "N")
     ] = 0
-    json: Annotated[bool, option("one JSON document on stdout")] = False
+    json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
         game, params = read_game(self.game, self.param)

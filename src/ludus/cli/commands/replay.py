@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from ludus.games.replays import ReplayInfo as ReplayFacts
 
 MAX_BYTES = 64 << 20
-FILE = positional("a recorded match (.ludus)", "FILE")
-JSON = option("one JSON document on stdout")
-GAME = option("the code of a game that is neither built in nor installed (./my_game.py)", "GAME")
+FILE = positional("a replay (.ludus)", "FILE")
+JSON = option("print one JSON document")
+GAME = option("code of a game that is neither built in nor installed (./my_game.py)", "GAME")
 
 
 def read_replay(name: str) -> bytes:
@@ -35,7 +35,9 @@ def read_replay(name: str) -> bytes:
 
 
 class ReplayInfo(msgspec.Struct, frozen=True):
-    """What a recorded match holds: game, seed, players, length, outcome."""
+    """Show what a replay holds: game, seed, players, length, outcome."""
+
+    EXAMPLES: ClassVar = ("ludus replay info match.ludus",)
 
     file: Annotated[str, FILE]
     json: Annotated[bool, JSON] = False
@@ -71,21 +73,21 @@ class ReplayInfo(msgspec.Struct, frozen=True):
 
 
 def _hosted_rows(info: ReplayFacts) -> list[tuple[str, str]]:
-    """What is only said of games written in Python."""
+    """Rows for games written in Python."""
     if info.format == 1:
         return []
     words = {
-        "yes": "came out the same, judged by what the match shows",
-        "no": "came out otherwise: the game does not depend on its seed alone",
+        "yes": "the same match, by everything that it shows",
+        "no": "a different match: the game depends on more than its seed",
     }
     return [
         ("returns", ", ".join(f"{x:g}" for x in info.returns)),
-        ("played again", words.get(info.reproduced, "not yet; ludus replay verify does")),
+        ("played again", words.get(info.reproduced, "not yet; see: ludus replay verify")),
     ]
 
 
 def passed_over(name: str) -> str:
-    """Why a file among replays is none: a folder, or a page or video made of one; "" = read it."""
+    """Why a file is skipped: a folder, or a page or video made of a replay; "" = read it."""
     path = Path(name)
     if path.is_dir():
         return "skipped: a folder"
@@ -98,10 +100,12 @@ def passed_over(name: str) -> str:
 
 
 class ReplayVerify(msgspec.Struct, frozen=True):
-    """Plays recorded matches again and compares every hash. Exit code 3 if one comes out otherwise, 2 if all
-    that is wrong is that a game is not there.
+    """Re-simulate replays and compare every hash.
 
-    Files that are no replays (pages, videos) are named and skipped."""
+    Exit code 3 if a replay differs, 2 if the only problem is a game that is not installed. Files that are
+    not replays (pages, videos) are named and skipped."""
+
+    EXAMPLES: ClassVar = ("ludus replay verify replays/*.ludus",)
 
     files: Annotated[tuple[str, ...], FILE]
     game: Annotated[str, GAME] = ""
@@ -114,7 +118,7 @@ class ReplayVerify(msgspec.Struct, frozen=True):
 
         rows: list[dict[str, object]] = []
         skipped: dict[str, str] = {}
-        unknown = 0  # of games that are not here, or that --game has to name
+        unknown = 0  # replays of games that are not loaded
         for name in self.files:
             if why := passed_over(name):
                 skipped[name] = why
@@ -123,7 +127,7 @@ class ReplayVerify(msgspec.Struct, frozen=True):
             try:
                 check = replays.verify(data, typed(self.game))
                 rows.append({"file": name, **msgspec.to_builtins(check)})
-            except ValueError as error:  # not a replay, damaged, of another version, or of no game here
+            except ValueError as error:  # no replay, damaged, of another version, or of an unknown game
                 row = {"file": name, "same": False, "ticks": 0, "last_same": 0, "difference": str(error)}
                 rows.append(row)
                 unknown += isinstance(error, UnknownGame)
@@ -148,10 +152,15 @@ class ReplayVerify(msgspec.Struct, frozen=True):
 
 
 class ReplayToHtml(msgspec.Struct, frozen=True):
-    """One HTML file that shows the match in any browser, offline: timeline, speed, fog of either seat."""
+    """Write a replay as one HTML page for any browser, offline: timeline, speed, fog of war of each seat."""
+
+    EXAMPLES: ClassVar = (
+        "ludus replay to-html match.ludus",
+        "ludus replay to-html match.ludus --out page.html",
+    )
 
     file: Annotated[str, FILE]
-    out: Annotated[str, option("where to write (default: beside the replay, .html)", "FILE")] = ""
+    out: Annotated[str, option("output file (default: the replay's name with .html)", "FILE")] = ""
     game: Annotated[str, GAME] = ""
     json: Annotated[bool, JSON] = False
 
@@ -176,14 +185,16 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
 
 
 class ReplayToVideo(msgspec.Struct, frozen=True):
-    """An MP4 file of a match on a map (MiniRTS, Capture the Flag, Tower Defense, rulebooks)."""
+    """Write a replay as an MP4 video: MiniRTS, Capture the Flag, Tower Defense and rulebooks."""
+
+    EXAMPLES: ClassVar = ("ludus replay to-video match.ludus --speed 16 --width 1080",)
 
     file: Annotated[str, FILE]
-    out: Annotated[str, option("where to write (default: beside the replay, .mp4)", "FILE")] = ""
+    out: Annotated[str, option("output file (default: the replay's name with .mp4)", "FILE")] = ""
     game: Annotated[str, GAME] = ""
-    width: Annotated[int, option("pixels across")] = 720
-    speed: Annotated[float, option("times the game's own speed of 50 ticks a second")] = 4.0
-    seat: Annotated[int, option("whose fog of war is shown; -1: the whole map")] = -1
+    width: Annotated[int, option("width in pixels", "N")] = 720
+    speed: Annotated[float, option("playback speed; 1 = 50 ticks a second", "X")] = 4.0
+    seat: Annotated[int, option("show the fog of war of this seat; -1 = the whole map", "N")] = -1
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
@@ -210,7 +221,7 @@ class ReplayToVideo(msgspec.Struct, frozen=True):
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Writes aside and renames, so that a full disk leaves no half file."""
+    """Writes a temporary file and renames it, so that a full disk leaves no partial file."""
     from ludus.storage.files import write_atomic
 
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -17,20 +17,25 @@ Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 
 
 class Bench(msgspec.Struct, frozen=True):
-    """How fast a search is, and how much of a network's own rate self-play reaches.
+    """Measure search speed: simulations alone, and self-play with a network.
 
-    Simulations are counted with an evaluator that costs nothing, on one thread, rules and observations
-    included. With --blocks a residual network of that size is timed alone and under self-play, in turns."""
+    Simulations use a free evaluator on one thread and include rules and observations. With --blocks, a
+    residual network of that size is timed alone and in self-play, alternately."""
+
+    EXAMPLES: ClassVar = (
+        "ludus search bench connect_four",
+        "ludus search bench connect_four --blocks 6 --filters 64",
+    )
 
     game: Annotated[str, positional("a game's name")]
-    slots: Annotated[Count, option("matches at once of a thread", "N")] = 64
-    visits: Annotated[Count, option("visits a move", "N")] = 400
-    blocks: Annotated[Natural, option("residual blocks of a network; 0 = none", "N")] = 0
-    filters: Annotated[Count, option("filters of its convolutions", "N")] = 64
-    threads: Annotated[Natural, option("threads that play; 0 = all processors of this process", "N")] = 0
-    seconds: Annotated[Seconds, option("how long to measure, about", "S")] = 6.0
-    param: Annotated[tuple[str, ...], option("a parameter of the rules; may be repeated", "NAME=VALUE")] = ()
-    json: Annotated[bool, option("one JSON document on stdout")] = False
+    slots: Annotated[Count, option("simultaneous matches per thread", "N")] = 64
+    visits: Annotated[Count, option("visits per move", "N")] = 400
+    blocks: Annotated[Natural, option("residual blocks of the network; 0 = no network (default: 0)", "N")] = 0
+    filters: Annotated[Count, option("filters per convolution", "N")] = 64
+    threads: Annotated[Natural, option("self-play threads; 0 = all processors (default: 0)", "N")] = 0
+    seconds: Annotated[Seconds, option("measuring time in seconds, approximately", "S")] = 6.0
+    param: Annotated[tuple[str, ...], option("set a parameter of the game; repeatable", "NAME=VALUE")] = ()
+    json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
         game, params = read_game(self.game, self.param)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -12,12 +12,15 @@ from ludus.cli.errors import DONE, CheckError
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """One number for the behaviour of all games, and one for each: they change when a game's behaviour does.
+    """Print a hash of the behaviour of all games, and one per game.
 
-    Equal on every machine, compiler and thread count. With --expect, exit code 3 if it is another."""
+    It changes when a game behaves differently, and is equal on every machine, compiler and thread count.
+    With --expect, exit code 3 if it differs."""
 
-    expect: Annotated[str, option("the number that it has to be", "HEX")] = ""
-    json: Annotated[bool, option("one JSON document on stdout")] = False
+    EXAMPLES: ClassVar = ("ludus signature",)
+
+    expect: Annotated[str, option("the expected hash", "HEX")] = ""
+    json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
         from ludus.games.registry import BUILT_IN

@@ -6,7 +6,7 @@ import os
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
@@ -23,24 +23,29 @@ from ludus.train.run_game import resumed_game
 if TYPE_CHECKING:
     from ludus.train.api import RunResult
 
-JSON = option("one JSON document on stdout when the run has ended")
+JSON = option("print one JSON document when the run has ended")
 QUIET = option("show no progress")
 
 
 class Train(msgspec.Struct, frozen=True):
-    """Trains a policy as a preset says, in a new run directory.
+    """Train a policy by a preset, in a new run directory.
 
-    Any setting of the preset can be given here instead: --algorithm.learning-rate 1e-4, --run.seed 3,
+    Every setting of the preset is also an option: --run.max-minutes 5, --algorithm.learning-rate 1e-4,
     --opponents.0.weight 2, --game.params.map-size 32, --policy.channels 16,32. --explain lists them all.
-    Ctrl-C saves and says how to go on."""
 
-    preset: Annotated[str, positional("a TOML file, or the name of a preset that comes with ludus")]
-    run_dir: Annotated[
-        str, option("a new directory (default: runs/<preset>-<date>-<time>-<4 hex>)", "DIR")
-    ] = ""
-    explain: Annotated[bool, option("print the effective settings and where each is from; train nothing")] = (
-        False
+    Ctrl-C saves a checkpoint and prints the command that resumes the run."""
+
+    EXAMPLES: ClassVar = (
+        "ludus train tic_tac_toe",
+        "ludus train minirts --run.max-minutes 3 --run.seed 7",
+        "ludus train minirts --explain > mine.toml",
     )
+
+    preset: Annotated[str, positional("name of a shipped preset, or a TOML file")]
+    run_dir: Annotated[
+        str, option("new run directory (default: runs/<preset>-<date>-<time>-<4 hex>)", "DIR")
+    ] = ""
+    explain: Annotated[bool, option("print all effective settings with their origin, and exit")] = False
     quiet: Annotated[bool, QUIET] = False
     json: Annotated[bool, JSON] = False
     overrides: dict[str, str] = {}
@@ -68,14 +73,21 @@ class Train(msgspec.Struct, frozen=True):
 
 
 class Resume(msgspec.Struct, frozen=True):
-    """Goes on with a run from its newest whole checkpoint.
+    """Resume a run from its newest intact checkpoint.
 
-    A new budget may be given, which later resumes keep: --run.max-minutes 30, --run.max-steps 5e6,
-    --run.target 0.7; so may --run.threads 8. RUN/changes.jsonl records it. The code of a game that is neither
-    built in nor installed is loaded if you started the run here, or named by --game."""
+    A new budget may be given, and later resumes keep it: --run.max-minutes, --run.max-steps, --run.target;
+    so may --run.threads. RUN/changes.jsonl records the change. The code of a game that is neither built in
+    nor installed is loaded if you started the run on this machine, or if --game names it."""
+
+    EXAMPLES: ClassVar = (
+        "ludus resume runs/minirts-20261120-1530-3f2a",
+        "ludus resume runs/minirts-20261120-1530-3f2a --run.max-minutes 30",
+    )
 
     directory: Annotated[str, positional("a run directory", "RUN")]
-    game: Annotated[str, option("the code of the run's game, where the run is not your own", "GAME")] = ""
+    game: Annotated[
+        str, option("code of the run's game, if the run was started elsewhere (./my_game.py)", "GAME")
+    ] = ""
     quiet: Annotated[bool, QUIET] = False
     json: Annotated[bool, JSON] = False
     overrides: dict[str, str] = {}
@@ -116,7 +128,7 @@ def run_name(preset: str) -> str:
 
 
 def print_explained(loaded: LoadedPreset, params: dict[str, str | int | float | bool], as_json: bool) -> None:
-    """The effective settings with the origin of each: a TOML preset with remarks, or JSON."""
+    """The effective settings with the origin of each: a TOML preset with comments, or JSON."""
     game = msgspec.structs.replace(loaded.preset.game, params=params)
     whole = msgspec.structs.replace(loaded, preset=msgspec.structs.replace(loaded.preset, game=game))
     settings: list[Explained] = explain(whole)
@@ -141,12 +153,12 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
             "trained",
             f"{result.steps:,} decisions, {result.ticks:,} ticks in {console.duration(result.minutes)}",
         ),
-        ("weights", f"version {result.best_version} is the best, {result.version} the last"),
+        ("weights", f"best version {result.best_version}, last version {result.version}"),
         *(("mean return" if r.alone else f"against {r.against}", interval_text(r)) for r in result.final),
         ("report", result.report),
     ]
     console.result(console.table(rows))
-    console.result("\ngo on with")
+    console.result("\nnext steps")
     against = " --against random"
     if result.final:
         against = "" if result.final[0].alone else f" --against {result.final[0].against}"
