@@ -184,9 +184,9 @@ def shares(preset: Path, options: argparse.Namespace) -> dict[str, object]:
     if done.returncode:
         said = done.stderr.strip().splitlines()
         return {"shares_error": said[-1] if said else f"ended with code {done.returncode}"}
-    told = json.loads(done.stdout)
+    report = json.loads(done.stdout)
     names = ("share_of_pure_simulation", "share_of_learner_limit", "share_of_combined_limit")
-    return {name: told[name] for name in (*names, "precision", "threads", "lag", "advice")}
+    return {name: report[name] for name in (*names, "precision", "threads", "lag", "advice")}
 
 
 def table(results: list[dict[str, object]]) -> str:

@@ -59,8 +59,8 @@ def train(folder: Path, minutes: float) -> tuple[int, float, float]:
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    told = json.loads(out.stdout)
-    return told["steps"], cpu, 60 * told["minutes"]
+    report = json.loads(out.stdout)
+    return report["steps"], cpu, 60 * report["minutes"]
 
 
 def main() -> int:

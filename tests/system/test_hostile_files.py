@@ -191,9 +191,9 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str, code: int = 2, says
     """One command that ends with ``code`` and a message of few and printable characters."""
     capsys.readouterr()
     code_given = main(words)
-    told = capsys.readouterr()
-    assert code_given == code, f"{words}\n{told.out}\n{told.err}"
-    message = told.err + told.out
+    output = capsys.readouterr()
+    assert code_given == code, f"{words}\n{output.out}\n{output.err}"
+    message = output.err + output.out
     assert says in message, (words, message)
     assert len(message) < 2000
     assert all(c.isprintable() or c == "\n" for c in message), (words, message)

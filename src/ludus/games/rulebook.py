@@ -99,8 +99,8 @@ def _check(path: Path, source: str, document: Mapping[str, object], text: str) -
     except ParamError as error:
         found += mistakes_of(str(error), _PREFIX, _sections())
     found = [m for m in found if m.path == "extends"] or found  # the rest may follow from it
-    told = {mistake.path for mistake in found}
-    found += [m for m in wrong_kinds(document, known) if m.path not in told]
+    reported = {mistake.path for mistake in found}
+    found += [m for m in wrong_kinds(document, known) if m.path not in reported]
     if found:
         raise ParamError(report(str(path), source, found))
 

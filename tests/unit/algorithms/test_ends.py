@@ -266,14 +266,18 @@ def test_the_loss_is_a_mean_over_cells_and_a_sum_over_counted_samples() -> None:
             owned -= (share * math.log(p) + (1 - share) * math.log(1 - p)) / 25
         error = abs(points[i] - target[i])
         huber += 0.5 * error**2 if error <= SCORE_DELTA else SCORE_DELTA * (error - 0.5 * SCORE_DELTA)
-    told = (torch.from_numpy(owner), torch.tensor(target, dtype=torch.float32), torch.from_numpy(counted))
+    targets = (torch.from_numpy(owner), torch.tensor(target, dtype=torch.float32), torch.from_numpy(counted))
     floats = torch.tensor(logits, dtype=torch.float32), torch.tensor(points, dtype=torch.float32)
-    loss = ends_loss(*floats, *told, 1.5, 0.01)
+    loss = ends_loss(*floats, *targets, 1.5, 0.01)
     assert float(loss.ownership) == pytest.approx(owned, rel=1e-5)
     assert float(loss.score) == pytest.approx(huber, rel=1e-5)
     assert float(loss.total) == pytest.approx(1.5 * owned + 0.01 * huber, rel=1e-5)
-    assert float(ends_loss(floats[0], None, *told, 1.5, 0.01).total) == pytest.approx(1.5 * owned, rel=1e-5)
-    assert float(ends_loss(None, floats[1], *told, 1.5, 0.01).total) == pytest.approx(0.01 * huber, rel=1e-5)
+    assert float(ends_loss(floats[0], None, *targets, 1.5, 0.01).total) == pytest.approx(
+        1.5 * owned, rel=1e-5
+    )
+    assert float(ends_loss(None, floats[1], *targets, 1.5, 0.01).total) == pytest.approx(
+        0.01 * huber, rel=1e-5
+    )
 
 
 def positions(count: int, seed: int = 1, *, counted: bool = True) -> Positions:

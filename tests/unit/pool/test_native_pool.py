@@ -484,10 +484,10 @@ def test_use_after_close() -> None:
 def ring_after() -> Iterator[Callable[[float], None]]:
     """Sets something like Ctrl-C, raised out of whatever the main thread does then."""
 
-    def ring(number: int, frame: FrameType | None) -> None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGALRM, ring)
+    before = signal.signal(signal.SIGALRM, interrupt)
 
     def start(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -501,7 +501,7 @@ def ring_after() -> Iterator[Callable[[float], None]]:
 def test_an_interrupt_gets_out_of_recv(threads: int, ring_after: Callable[[float], None]) -> None:
     plan = SeatPlan((Controller(bot="noop"),))  # matches go on to the tick limit
     pool = make(Lineup(plans=(plan, plan)), "minirts", slots=200, groups=1, threads=threads)
-    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the alarm may ring before recv begins
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the alarm may interrupt before recv begins
         ring_after(0.3)
         while True:
             pool.recv()

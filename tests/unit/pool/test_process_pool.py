@@ -94,9 +94,9 @@ def test_the_present_moment_goes_to_the_next_slab_and_last_observations_to_the_s
         assert batch.final_rows.tolist() == [0, 1]
         assert batch.final_obs["numbers"][:, 1].tolist() == [5, 5]
         assert a.truncated[4].tolist() == [1] * 4
-        moment = a.obs["numbers"][5].copy()
+        last = a.obs["numbers"][5].copy()
         play(pool, b)
-        assert (b.obs["numbers"][0] == moment).all()
+        assert (b.obs["numbers"][0] == last).all()
         assert b.is_first[0].all()
 
 

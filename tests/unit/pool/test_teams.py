@@ -97,12 +97,12 @@ def test_the_dead_are_paid_with_their_team() -> None:
         pool.recv(0)
     ended = (slab.terminated != 0) & (slab.active[:-1] == 0)
     assert ended.any()
-    t, rows = np.nonzero(slab.terminated)
-    mates = {(int(a), int(b)) for a, b in zip(t, rows // 2, strict=True)}
-    for moment, match in mates:
+    steps, rows = np.nonzero(slab.terminated)
+    mates = {(int(a), int(b)) for a, b in zip(steps, rows // 2, strict=True)}
+    for t, match in mates:
         a, b = 2 * match, 2 * match + 1
-        assert slab.terminated[moment, a] == slab.terminated[moment, b] == 1
-        assert float(slab.reward[moment, a]) == float(slab.reward[moment, b]) != 0
+        assert slab.terminated[t, a] == slab.terminated[t, b] == 1
+        assert float(slab.reward[t, a]) == float(slab.reward[t, b]) != 0
 
 
 def test_evaluation_gives_a_player_its_whole_team() -> None:

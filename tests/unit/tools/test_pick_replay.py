@@ -28,7 +28,7 @@ def test_without_a_policy_the_longest_is_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize("player", ["policy:0", "version 12", "runs/demo@best"])
 def test_of_the_won_ones_the_middle_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, player: str) -> None:
     recorded = files(tmp_path, 4)
-    told = replays.info(recorded[0].read_bytes())
+    printed = replays.info(recorded[0].read_bytes())
     won, lost = (1.0, -1.0), (-1.0, 1.0)
     story = {
         f.read_bytes(): (ticks, outcome)
@@ -37,7 +37,7 @@ def test_of_the_won_ones_the_middle_one(tmp_path: Path, monkeypatch: pytest.Monk
 
     def info(data: bytes) -> replays.ReplayInfo:
         ticks, outcome = story[data]
-        fields = {name: getattr(told, name) for name in told.__struct_fields__}
+        fields = {name: getattr(printed, name) for name in printed.__struct_fields__}
         fields |= {"players": (player, "simple"), "ticks": ticks, "outcome": outcome}
         return replays.ReplayInfo(**fields)
 

@@ -49,7 +49,7 @@ class VizdoomMatch:
     def __init__(self, maker: VizdoomMaker) -> None:
         self.spec, self._maker = maker.spec, maker
         seats = maker.players
-        self._crew = ThreadPoolExecutor(seats, "vizdoom-seat")
+        self._executor = ThreadPoolExecutor(seats, "vizdoom-seat")
         self._games: list[Any] = []
         self._engines: set[int] = set()  # pids
         self._eyes = [maker.eyes() for _ in range(seats)]
@@ -122,7 +122,7 @@ class VizdoomMatch:
 
     def close(self) -> None:
         self._stop()
-        self._crew.shutdown(wait=False)
+        self._executor.shutdown(wait=False)
 
     # What a seat's own thread does:
 
@@ -157,7 +157,7 @@ class VizdoomMatch:
         self, what: str, each: Callable[[int], object], limit_s: float, before: set[int] | None = None
     ) -> None:
         """``each`` for all seats at once, until the last is done, and the watchdog over it."""
-        futures = [self._crew.submit(each, seat) for seat in range(len(self._games))]
+        futures = [self._executor.submit(each, seat) for seat in range(len(self._games))]
         moved, done, late = -1, set[Future[object]](), set(futures)
         while late and sum(self._done) > moved and not any(f.exception() for f in done):
             moved = sum(self._done)
@@ -183,7 +183,7 @@ class VizdoomMatch:
     def _stop(self) -> None:
         """Ends all engines: by asking, then by SIGKILL."""
         games, self._games = self._games, []
-        futures: list[Future[object]] = [self._crew.submit(game.close) for game in games]
+        futures: list[Future[object]] = [self._executor.submit(game.close) for game in games]
         _, late = wait(futures, STOP_S)
         self._kill()
         wait(late, GONE_S)
