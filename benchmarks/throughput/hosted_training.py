@@ -22,9 +22,9 @@ title = "CartPole throughput"
 [game]
 name = "gymnasium/CartPole-v1"
 [pool]
-matches = 2048
+slots = 2048
 groups = 2
-steps = 32
+rollout_length = 32
 [policy]
 dense = []
 hidden = [64, 64]

@@ -55,7 +55,7 @@ def test_minirts_by_unit_commands_against_noop(tmp_path: Path) -> None:
         "opponents.0.name": "noop",
         "game.frame_skip": str(skip),
         "game.params.tick_limit": params["tick_limit"],
-        "pool.steps": "32",
+        "pool.rollout_length": "32",
         "algorithm.learning_rate": "1e-3",
         "algorithm.discount": "0.998",
         "algorithm.gae_lambda": "0.97",

@@ -10,7 +10,7 @@ from ludus.train.api import start_run
 
 
 def test_tic_tac_toe_against_random(tmp_path: Path) -> None:
-    overrides = {"run.max_steps": "250000", "evaluation.every_steps": "0", "pool.steps": "16"}
+    overrides = {"run.max_steps": "250000", "evaluation.every_steps": "0", "pool.rollout_length": "16"}
     preset = load_preset("presets/tic_tac_toe.toml", overrides).preset
     result = start_run(preset, tmp_path / "run")
     before = evaluate("random", "random", game="tic_tac_toe", matches=1000)

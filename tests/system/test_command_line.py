@@ -25,8 +25,8 @@ name = "tic_tac_toe"
 name = "random"
 
 [pool]
-matches = 16
-steps = 8
+slots = 16
+rollout_length = 8
 
 [policy]
 dense = [16]
@@ -115,9 +115,9 @@ def test_an_unknown_game(folder: Path) -> None:
 
 
 def test_a_bad_override(folder: Path) -> None:
-    done = ludus("train", "small.toml", "--pool.matchs", "4", cwd=folder)
+    done = ludus("train", "small.toml", "--pool.slotz", "4", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "--pool.matchs: unknown key pool.matchs (did you mean matches?)\n"
+    assert done.stderr == "--pool.slotz: unknown key pool.slotz (did you mean slots?)\n"
 
 
 def test_explain_prints_a_preset_with_the_origin_of_each_value(folder: Path) -> None:
@@ -342,7 +342,7 @@ def test_bench_sim_has_the_keys_that_scripts_read(tmp_path: Path) -> None:
 
 def test_bench_train_has_the_keys_that_scripts_read(folder: Path) -> None:
     done = ludus(
-        "bench", "train", "small.toml", "--seconds", "0.5", "--pool.steps", "4", "--json", cwd=folder
+        "bench", "train", "small.toml", "--seconds", "0.5", "--pool.rollout-length", "4", "--json", cwd=folder
     )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)

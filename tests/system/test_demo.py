@@ -19,7 +19,7 @@ def test_the_demo_plays_its_matches_once_and_leaves_a_replay(tmp_path: Path) -> 
     (tmp_path / "presets").mkdir()
     for name in ("tools/demo.sh", "tools/pick_replay.py", "presets/minirts.toml"):
         shutil.copy(ROOT / name, tmp_path / name)
-    budget = "--run.max-minutes 0 --run.max-steps 20000 --pool.matches 32 --evaluation.every-steps 0"
+    budget = "--run.max-minutes 0 --run.max-steps 20000 --pool.slots 32 --evaluation.every-steps 0"
     done = subprocess.run(
         ["bash", "tools/demo.sh"],
         cwd=tmp_path,

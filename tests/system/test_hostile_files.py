@@ -35,9 +35,9 @@ params = {params}
 [[opponents]]
 name = "latest"
 [pool]
-matches = 8
+slots = 8
 groups = 1
-steps = 8
+rollout_length = 8
 [policy]
 dense = [8]
 hidden = [8]

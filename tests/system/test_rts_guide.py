@@ -13,7 +13,7 @@ from ludus.cli import __main__ as cli
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "new_rts_game.md"
 #: Shorter than the guide's, so that the test takes seconds.
 SHORTER = {"--matches": "4"}
-TRAIN = ["--run.max-steps", "4000", "--run.threads", "1", "--pool.matches", "16", "--evaluation.matches", "2",
+TRAIN = ["--run.max-steps", "4000", "--run.threads", "1", "--pool.slots", "16", "--evaluation.matches", "2",
          "--evaluation.final-matches", "4", "--run.max-minutes", "0"]  # fmt: skip
 
 

@@ -163,17 +163,17 @@ class _PoolAlone:
             preset.game.name,
             components.params,
             components.lineup,
-            slots=preset.pool.matches,
+            slots=preset.pool.slots,
             groups=preset.pool.groups,
             threads=components.threads if components.threads > 1 else 0,
             seed=derive_seed(preset.run.seed, SEED_POOL),
             inputs=preset.policy.inputs,
         )
-        self._slab = self._pool.slab(preset.pool.steps)
+        self._slab = self._pool.slab(preset.pool.rollout_length)
         self._moves: Slab | None = None
         self._start = b""
         if isinstance(self._pool, NativePool):
-            self._moves = components.pool.slab(preset.pool.steps)
+            self._moves = components.pool.slab(preset.pool.rollout_length)
 
     def record(self) -> None:
         """Training's sampler plays one slab more, untimed; nobody learns from it."""
@@ -296,7 +296,7 @@ def _result(
         threads=components.threads,
         precision=components.learner.network.precision,
         parameters=components.learner.parameters.size,
-        matches=preset.pool.matches,
+        matches=preset.pool.slots,
         seconds=training.seconds,
         frames_per_s=training.ticks_per_s,
         steps_per_s=training.steps_per_s,

@@ -126,5 +126,5 @@ def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
     config = run / "config.toml"
     if not config.is_file():
         return game, {}
-    preset = parse_preset(RunDirectory(run).config_bytes(), str(config)).preset
+    preset = parse_preset(RunDirectory(run).config_bytes(), str(config), stored=True).preset
     return game, params_text(preset.game.params)

@@ -51,18 +51,20 @@ class OpponentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many matches are played at once and by how many threads.
+    """How many matches run in parallel, in how many threads, and how much of them makes a rollout buffer.
+
+    ``slots``: matches that run in parallel. ``rollout_length``: T, the time steps of a slab.
 
     ``on_error``: what a match that failed means - a game that raised, hung, or gave what its spec does not
     allow. ``go_on`` reports it and begins the slot's next match; ``stop`` ends the run.
     """
 
-    matches: Count = 256
+    slots: Count = 256
     groups: Count = 2
     threads: Natural = 0  # workers of the core; 0 = as many as run.threads, none beside a single thread
     timeout_s: NonNegative = 60.0  # of one step of a Python game, then its process is replaced; 0 = never
     on_error: Literal["go_on", "stop"] = "go_on"
-    steps: Count = 32  # T of a slab
+    rollout_length: Count = 32
 
 
 class CurriculumConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -22,6 +22,7 @@ from ludus.games import rulebook, typed
 from ludus.games.hosted import placed
 from ludus.presets import schema
 from ludus.presets.config import ParamValue, Preset
+from ludus.presets.renamed import line_of, new_name, renamed_keys, translate
 from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
@@ -154,23 +155,37 @@ def _with_rulebook(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
 
 
 def parse_preset(
-    raw: bytes, source: str, name: str = "preset", overrides: Mapping[str, str] | None = None
+    raw: bytes,
+    source: str,
+    name: str = "preset",
+    overrides: Mapping[str, str] | None = None,
+    *,
+    stored: bool = False,
 ) -> LoadedPreset:
-    """Checks the bytes of a preset file; see :func:`load_preset`."""
+    """Checks the bytes of a preset file; see :func:`load_preset`.
+
+    ``stored``: the file is the configuration of a run, whose keys may be those of an earlier version.
+    """
     if len(raw) > MAX_BYTES:
         raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; this is no preset"])
     try:
-        document: Document = tomllib.loads(raw.decode("utf-8"))
+        text = raw.decode("utf-8")
+        document: Document = tomllib.loads(text)
     except UnicodeDecodeError as error:
         raise PresetError([f"{source}: not UTF-8 text (byte {error.start})"]) from None
     except tomllib.TOMLDecodeError as error:
         raise PresetError([f"{source}: not valid TOML: {error}"]) from None
     except RecursionError:
         raise PresetError([f"{source}: not valid TOML: nested too deep"]) from None
+    old: dict[str, str] = {}
+    if stored:
+        translate(document)
+    else:
+        old = {p.path: _at_line(source, text, p) for p in renamed_keys(document)}
     origins: dict[str, Origin] = {p: "preset" for p, _ in leaves(document)}
     problems: list[Problem] = []
-    for key, text in (overrides or {}).items():
-        result = _override(document, key, text)
+    for key, value in (overrides or {}).items():
+        result = _override(document, key, value)
         if isinstance(result, Problem):
             problems.append(result)
         else:
@@ -179,7 +194,7 @@ def parse_preset(
     lines = [f"{option_of(p.path)}: {p.text}" for p in problems]
     for problem in schema.check(document, mi.type_info(Preset)):
         where = option_of(problem.path) if _from_command_line(problem.path, origins) else source
-        lines.append(f"{where}: {problem.text}")
+        lines.append(old.get(problem.path, f"{where}: {problem.text}"))
     if lines:
         raise PresetError(lines)
     preset = msgspec.convert(_named(document), Preset)
@@ -188,6 +203,12 @@ def parse_preset(
     if lines:
         raise PresetError(lines)
     return loaded
+
+
+def _at_line(source: str, text: str, problem: Problem) -> str:
+    """A mistake of the file ``text`` with the line where it is."""
+    line = line_of(text, problem.path)
+    return f"{source}: line {line}: {problem.text}" if line else f"{source}: {problem.text}"
 
 
 def _named(document: Document) -> Document:
@@ -213,6 +234,8 @@ def _override(document: Document, key: str, text: str) -> str | Problem:
     kind: mi.Type = mi.type_info(Preset)
     path: list[str] = []
     parts = key.split(".")
+    if new := new_name(key.replace("-", "_")):
+        return Problem(key, f"this option is now {option_of(new)}")
     for depth, given in enumerate(parts):
         last = depth == len(parts) - 1
         at = ".".join(path)
@@ -262,10 +285,10 @@ def _has_parts(kind: mi.Type) -> bool:
 def _together(preset: Preset) -> Iterator[Problem]:
     """What no single value can be blamed for."""
     pool, policy = preset.pool, preset.policy
-    if pool.matches % pool.groups:
+    if pool.slots % pool.groups:
         yield Problem(
-            "pool.matches",
-            f"pool.matches = {pool.matches}: expected a multiple of pool.groups = {pool.groups}",
+            "pool.slots",
+            f"pool.slots = {pool.slots}: expected a multiple of pool.groups = {pool.groups}",
         )
     if len(policy.channels) != len(policy.strides):
         yield Problem(

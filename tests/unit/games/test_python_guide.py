@@ -36,7 +36,7 @@ def test_the_game_of_the_guide_is_checked_trained_and_rated(
     options = {
         "run.max-steps": "3000",
         "run.threads": "2",
-        "pool.matches": "16",
+        "pool.slots": "16",
         "evaluation.every-steps": "0",
         "evaluation.matches": "20",
         "evaluation.final-matches": "40",

@@ -16,10 +16,10 @@ name = "tic_tac_toe"
 [[opponents]]
 name = "random"
 [pool]
-matches = 16
+slots = 16
 groups = 2
 threads = 1
-steps = 8
+rollout_length = 8
 [policy]
 dense = [16]
 hidden = [16]

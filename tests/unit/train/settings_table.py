@@ -13,10 +13,10 @@ name = "tic_tac_toe"
 [[opponents]]
 name = "random"
 [pool]
-matches = 8
+slots = 8
 groups = 2
 threads = 0
-steps = 8
+rollout_length = 8
 [policy]
 dense = [8]
 hidden = [8]
@@ -117,7 +117,7 @@ RTS = {
     "opponents.0.name": "simple",
     "policy.inputs": "globals",
     "evaluation.final_matches": "2",
-    "pool.matches": "4",
+    "pool.slots": "4",
 }
 RULES = RTS | {"game.name": "rts", "opponents.0.name": "rush"}
 PAST = {
@@ -241,12 +241,12 @@ OPPONENT = {
 }
 
 POOL = {
-    "matches": Seen("12"),
+    "slots": Seen("12"),
     "groups": Seen("1", probes.pool),
     "threads": Seen("1", probes.pool),
     "timeout_s": Seen("5.0", probes.pool),
     "on_error": Seen("stop", probes.pool),
-    "steps": Seen("4"),
+    "rollout_length": Seen("4"),
 }
 
 CURRICULUM_ON = RTS | {"curriculum.bot": "simple"}

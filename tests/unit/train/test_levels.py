@@ -23,9 +23,9 @@ commands = "{commands}"
 {limit}
 {opponents}
 [pool]
-matches = 16
+slots = 16
 groups = 2
-steps = 4
+rollout_length = 4
 [policy]
 inputs = [{inputs}]
 dense = [12]

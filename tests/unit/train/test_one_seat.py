@@ -23,8 +23,8 @@ PRESET = """
 name = "{game}"
 params = {{ {params} }}
 [pool]
-matches = 8
-steps = 16
+slots = 8
+rollout_length = 16
 timeout_s = 20.0
 on_error = "{on_error}"
 [policy]

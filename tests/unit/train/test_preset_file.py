@@ -44,8 +44,8 @@ def mistakes(raw: bytes, overrides: dict[str, str] | None = None) -> list[str]:
         ("algorithm.learning_rate = nan", "algorithm.learning_rate = nan: expected a number > 0"),
         ("algorithm.discount = 1.5", "algorithm.discount = 1.5: expected a number from 0 to 1"),
         ("algorithm.vtrace = 1", "algorithm.vtrace = 1: expected true or false"),
-        ("pool.matches = 2.5", "pool.matches = 2.5: expected an integer >= 1"),
-        ("pool.matches = true", "pool.matches = True: expected an integer >= 1"),
+        ("pool.slots = 2.5", "pool.slots = 2.5: expected an integer >= 1"),
+        ("pool.slots = true", "pool.slots = True: expected an integer >= 1"),
         (
             "run.max_steps = 99999999999999999999",
             "run.max_steps = 99999999999999999999: expected an integer >= 0",
@@ -58,7 +58,7 @@ def mistakes(raw: bytes, overrides: dict[str, str] | None = None) -> list[str]:
         ),
         ("opponents = [{weight = 1}]", "missing opponents.0.name: expected a non-empty string"),
         ("opponents = 3", "opponents = 3: expected a list of tables"),
-        ("pool = {matches = 7, groups = 2}", "pool.matches = 7: expected a multiple of pool.groups = 2"),
+        ("pool = {slots = 7, groups = 2}", "pool.slots = 7: expected a multiple of pool.groups = 2"),
         (
             "policy = {channels = [8]}",
             "policy.strides has 2 values: expected 1, one for each of policy.channels",
@@ -161,8 +161,8 @@ def test_overrides_and_their_origins() -> None:
     [
         ("run.max-minuts", "3", "--run.max-minuts: unknown key run.max_minuts (did you mean max_minutes?)"),
         ("run.max-minutes", "x", '--run.max-minutes: run.max_minutes = "x": expected a number >= 0'),
-        ("pool.matches", "0", "--pool.matches: pool.matches = 0: expected an integer >= 1"),
-        ("pool.matches", "7", "--pool.matches: pool.matches = 7: expected a multiple of pool.groups = 2"),
+        ("pool.slots", "0", "--pool.slots: pool.slots = 0: expected an integer >= 1"),
+        ("pool.slots", "7", "--pool.slots: pool.slots = 7: expected a multiple of pool.groups = 2"),
         ("algorithm", "3", "--algorithm: algorithm is a table; set one of its keys"),
         (
             "algorithm.discount.x",
@@ -233,3 +233,33 @@ def test_a_preset_is_plain_data() -> None:
     """What resume reads back is what was trained with, whatever the types."""
     preset = load_preset("minirts").preset
     assert msgspec.convert(msgspec.to_builtins(preset), Preset) == preset
+
+
+@pytest.mark.parametrize(
+    ("lines", "at", "message"),
+    [
+        ("[pool]\ngroups = 1\n# matches = 3\nmatches = 4\n", 4, "pool.matches: this key is now pool.slots"),
+        ("[pool]\nsteps = 4\n", 2, "pool.steps: this key is now pool.rollout_length"),
+        ("pool = {groups = 1, steps = 4}\n", 1, "pool.steps: this key is now pool.rollout_length"),
+        ("pool.steps = 4\n", 1, "pool.steps: this key is now pool.rollout_length"),
+    ],
+)
+def test_an_old_key_is_refused_with_the_new_one_and_its_line(lines: str, at: int, message: str) -> None:
+    assert mistakes(lines.encode() + GAME) == [f"presets/x.toml: line {at}: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("pool.matches", "--pool.matches: this option is now --pool.slots"),
+        ("pool.steps", "--pool.steps: this option is now --pool.rollout-length"),
+    ],
+)
+def test_an_old_option_is_refused_with_the_new_one(option: str, message: str) -> None:
+    assert mistakes(GAME, {option: "4"}) == [message]
+
+
+def test_a_stored_configuration_with_old_keys_is_read() -> None:
+    raw = GAME + b"[pool]\nmatches = 12\nsteps = 3\n"
+    pool = parse_preset(raw, "config.toml", stored=True).preset.pool
+    assert (pool.slots, pool.rollout_length) == (12, 3)

@@ -89,7 +89,7 @@ def test_a_run_from_before_goes_on(
 
 
 def test_a_run_does_not_go_on_with_other_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["--pool.matches", "2", "--pool.groups", "1", "--pool.steps", "2", "--policy.dense", "2"]
+    small = ["--pool.slots", "2", "--pool.groups", "1", "--pool.rollout-length", "2", "--policy.dense", "2"]
     small += ["--policy.hidden", "2", "--evaluation.final-matches", "0", "--run.threads", "1"]
     one, _ = two_types_exchanged(tmp_path)
     train = ["train", "extended", f"--game.params.rulebook={one}", *small]

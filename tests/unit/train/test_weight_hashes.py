@@ -45,8 +45,8 @@ weight = 0.2
 past_every = 2
 past_window = 2
 [pool]
-matches = 16
-steps = 8
+slots = 16
+rollout_length = 8
 [policy]
 {policy}
 [algorithm]

@@ -67,9 +67,9 @@ def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Components:
     torch.set_num_threads(1)  # parallel work is done by threads that help each other, never OpenMP
     spec, params = resolve_spec(preset)
     lineup = build_lineup(spec, preset)
-    if preset.pool.matches % preset.pool.groups:
+    if preset.pool.slots % preset.pool.groups:
         raise ConfigError(
-            f"pool.matches = {preset.pool.matches}: expected a multiple of pool.groups = {preset.pool.groups}"
+            f"pool.slots = {preset.pool.slots}: expected a multiple of pool.groups = {preset.pool.groups}"
         )
     run = preset.run
     device, threads = device_name(run), thread_count(run)
@@ -107,7 +107,7 @@ def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Components:
             preset.game.name,
             params,
             lineup,
-            slots=preset.pool.matches,
+            slots=preset.pool.slots,
             groups=preset.pool.groups,
             threads=pool_thread_count(preset),
             seed=derive_seed(run.seed, SEED_POOL, *([anew] if anew else [])),
@@ -127,6 +127,6 @@ def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Components:
         actor=actor,
         past=past,
         collector=Collector(pool, {LEARNER: actor, **past}),
-        slabs=[pool.slab(preset.pool.steps) for _ in range(slabs)],
+        slabs=[pool.slab(preset.pool.rollout_length) for _ in range(slabs)],
         threads=threads,
     )

@@ -1,0 +1,83 @@
+"""Keys of presets that have another name now.
+
+An old key in a user's file or option is a mistake, and the error names the new key. The ``config.toml`` of a
+stored run is translated instead, so that runs of earlier versions resume.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from ludus.presets.schema import Problem
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+#: Old path -> new path, of settings and of whole tables.
+RENAMED = {
+    "pool.matches": "pool.slots",
+    "pool.steps": "pool.rollout_length",
+}
+_MAX_TRIALS = 100
+
+
+def new_name(path: str) -> str:
+    """The present path of the setting that was called ``path``; "" where no name has changed."""
+    parts = path.split(".")
+    for length in range(len(parts), 0, -1):
+        new = RENAMED.get(".".join(parts[:length]))
+        if new is not None:
+            return ".".join([new, *parts[length:]])
+    return ""
+
+
+def renamed_keys(document: dict[str, object]) -> Iterator[Problem]:
+    """Every old key of a document, with the new one."""
+    for old, new in RENAMED.items():
+        *above, last = old.split(".")
+        table = _table(document, above)
+        if table is not None and last in table:
+            what = "table" if isinstance(table[last], dict) else "key"
+            yield Problem(old, f"{old}: this {what} is now {new}")
+
+
+def translate(document: dict[str, object]) -> None:
+    """Moves every old key of a stored document to its present place."""
+    for old, new in RENAMED.items():
+        *above, last = old.split(".")
+        table = _table(document, above)
+        if table is None or last not in table:
+            continue
+        *below, name = new.split(".")
+        target = _table(document, below)
+        if target is not None:
+            target[name] = table.pop(last)
+
+
+def line_of(text: str, path: str) -> int:
+    """The line of ``text``, which is TOML, that sets ``path`` (a key or table); 0 where it is not found.
+
+    That is where the shortest whole part of the document ends that holds the path.
+    """
+    *above, last = path.split(".")
+    lines = text.split("\n")
+    mentions = [n for n, line in enumerate(lines, 1) if last in line]
+    for number in mentions[:_MAX_TRIALS]:
+        try:
+            table = _table(tomllib.loads("\n".join(lines[:number])), above)
+        except (tomllib.TOMLDecodeError, RecursionError):
+            continue
+        if table is not None and last in table:
+            return number
+    return 0
+
+
+def _table(document: dict[str, object], path: list[str]) -> dict[str, object] | None:
+    """The table at ``path``; None where there is none."""
+    here: object = document
+    for part in path:
+        here = here.get(part) if isinstance(here, dict) else None
+    return here if isinstance(here, dict) else None
