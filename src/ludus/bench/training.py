@@ -220,7 +220,7 @@ def _train(rounds: Rounds | AsyncRounds, preset: Preset, tally: _Tally) -> None:
         return
     tally.steps += done.learned.steps
     tally.ticks += done.learned.ticks
-    tally.learned += done.update.samples * rounds.components.learner.config.epochs
+    tally.learned += done.update.learned
     tally.lag += float(sum(lag * n for lag, n in done.update.lag.items()))
     times = done.times
     tally.sampler_wait_s += times.help_wait_s

@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.learner import AppoLearner, UpdateStats
+from ludus.algorithms.appo.learner import AppoLearner
 from ludus.algorithms.appo.loss import appo_loss
 from ludus.algorithms.appo.samples import Samples
+from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import Task, UpdatePlan
 from ludus.flow import GameSpec, Slab
 from ludus.policies.config import PolicyConfig
@@ -89,7 +90,7 @@ def test_ratio_is_one_at_lag_zero_with_heads_that_depend_on_each_other(spec: Gam
         slab = random_slab(spec, 10, 24, seed, idle=0.3)
         act(learner.network, slab, seed, learner.version)
         stats = run(learner, slab, 2)
-        assert stats.entropy > 0.5
+        assert stats.numbers["policy/entropy"] > 0.5
     with torch.no_grad():
         for layer in learner.network.policy_head.parameters():
             layer.mul_(2.0)
@@ -127,8 +128,8 @@ def test_memory_left_at_an_end_would_show(memory: str) -> None:
 def test_first_update_at_lag_zero_clips_nothing(memory: str) -> None:
     learner = make_learner(memory, epochs=1, minibatches=1)
     stats = learner.update(played(learner, 1))
-    assert stats.clip_fraction == 0.0
-    assert abs(stats.kl) < 1e-6
+    assert stats.numbers["policy/clip_fraction"] == 0.0
+    assert abs(stats.numbers["policy/kl"]) < 1e-6
     assert stats.samples > 0
     assert stats.lag == {0: int((played(learner, 1).active[:-1] != 0).sum())}
 
@@ -246,10 +247,10 @@ def test_targets_stay_in_the_games_units_under_value_normalisation(vtrace: bool)
         act(learner.network, slab, seed, learner.version)
         slab.version[:] -= seed % 2
         stats = learner.update(slab)
-    assert stats.target_mean == pytest.approx(500.0, abs=5.0)
+    assert stats.numbers["value/target_mean"] == pytest.approx(500.0, abs=5.0)
     value, _ = today(learner, slab)
     assert value[:-1].mean() == pytest.approx(500.0, abs=5.0)
-    assert stats.value_loss < 5.0
+    assert stats.numbers["loss/value"] < 5.0
 
 
 def test_old_decisions_are_weighed_by_their_ratio() -> None:
@@ -263,22 +264,22 @@ def test_old_decisions_are_weighed_by_their_ratio() -> None:
     value, _ = slab.value, None
     expected = np.concatenate([value[0, :32], np.ones(32)]).mean()
     assert stats.lag == {1: 64}
-    assert stats.target_mean == pytest.approx(expected, abs=0.1)
-    assert abs(stats.target_mean - 1.0) > 0.2
+    assert stats.numbers["value/target_mean"] == pytest.approx(expected, abs=0.1)
+    assert abs(stats.numbers["value/target_mean"] - 1.0) > 0.2
 
 
 def test_rewards_are_scaled_and_clipped() -> None:
     learner = make_learner(reward_scale=10.0, reward_clip=0.5, discount=0.0)
     slab = played(learner, 1, idle=0.0)
     slab.reward[:] = 3.0
-    assert learner.update(slab).reward_mean == pytest.approx(0.5)
+    assert learner.update(slab).numbers["rollout/reward_mean"] == pytest.approx(0.5)
 
 
 def test_schedules_follow_progress() -> None:
     learner = make_learner(learning_rate=1e-3, learning_rate_schedule="linear")
     plan = learner.begin(played(learner, 1), progress=0.75)
     plan.help(0)
-    assert learner.finish().learning_rate == pytest.approx(2.5e-4)
+    assert learner.finish().numbers["learner/learning_rate"] == pytest.approx(2.5e-4)
 
 
 def test_weights_carry_version_and_act_alike() -> None:
@@ -493,7 +494,7 @@ def test_bfloat16_acts_and_learns_alike(memory: str) -> None:
     exact, _ = today(full, slab)
     error = np.abs(exact - value)[slab.active != 0].max()
     assert 0.0 < error < 0.05
-    assert np.isfinite(learner.update(slab).grad_norm)
+    assert np.isfinite(learner.update(slab).numbers["learner/grad_norm"])
     assert all(a.dtype != np.float16 for a in learner.weights().tensors.values())
 
 

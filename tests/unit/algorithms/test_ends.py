@@ -393,7 +393,7 @@ def test_without_counted_samples_the_other_heads_learn_what_they_learned_before(
     data = positions(128, counted=False)
     assert heads.learn(data, 0.0).ownership_loss is None
     stats = plain.learn(Positions(data.obs, data.mask, data.policy, data.value), 0.0)
-    assert not {"counted", "ownership_loss", "score_loss"} & set(stats.numbers())
+    assert not {"learner/counted", "loss/ownership", "loss/score"} & set(stats.update(1, {}).numbers)
     # Targets that no head asks for change nothing either.
     assert unasked.learn(positions(128), 0.0).ownership_loss is None
     with_heads = heads.parameters.named(heads.parameters.vector)

@@ -85,16 +85,16 @@ def test_policy_loss_is_that_of_advantages_with_mean_0_and_deviation_1(standardi
     for a, s in zip(advantage.ravel().tolist(), shift.ravel().tolist()):
         ratio = math.exp(-s)
         total -= min(ratio * a, min(max(ratio, 0.8), 1.2) * a)
-    assert learner.update(slab).policy_loss == pytest.approx(total / advantage.size, abs=1e-4)
+    assert learner.update(slab).numbers["loss/policy"] == pytest.approx(total / advantage.size, abs=1e-4)
 
 
 @pytest.mark.parametrize(("bound", "share"), [(0.5, 0.5), (2.0, 1.0), (0.0, 1.0)])
 def test_gradients_longer_than_the_bound_are_cut_to_it(bound: float, share: float) -> None:
     """Adam's first moment after one step is (1 - beta1) times the gradient. ``bound``: in norms."""
-    norm = make_learner(max_grad_norm=0.0).update(played(make_learner(), 1)).grad_norm
+    norm = make_learner(max_grad_norm=0.0).update(played(make_learner(), 1)).numbers["learner/grad_norm"]
     learner = make_learner(max_grad_norm=bound * norm)
     stats = learner.update(played(learner, 1))
-    assert stats.grad_norm == pytest.approx(norm, rel=1e-5)  # what is reported is not cut
+    assert stats.numbers["learner/grad_norm"] == pytest.approx(norm, rel=1e-5)  # what is reported is not cut
     assert float(learner.adam.first.norm()) == pytest.approx((1.0 - 0.9) * share * norm, rel=1e-4)
 
 

@@ -126,8 +126,8 @@ def test_acting_and_learning_agree_at_lag_zero() -> None:
         slab.actions[t], slab.log_prob[t], slab.value[t] = made.actions, made.log_prob, made.value
     stats = learner.update(slab)
     assert stats.samples == 32
-    assert abs(stats.kl) < 1e-6
-    assert stats.clip_fraction == 0.0
+    assert abs(stats.numbers["policy/kl"]) < 1e-6
+    assert stats.numbers["policy/clip_fraction"] == 0.0
 
 
 def test_random_numbers_are_uniform_between_the_bounds() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import cast
 
 import msgspec
@@ -19,6 +19,7 @@ from torch import Tensor
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.loss import EndsLoss, alphazero_loss, ends_loss, masked_log_probs
 from ludus.algorithms.alphazero.samples import Positions
+from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.parameters import Adam, FlatParameters, replica_of
 from ludus.flow import GameSpec, Weights, WeightsMeta
 from ludus.flow.slab import Array
@@ -43,12 +44,31 @@ class LearnStats:
     ownership_loss: float | None = None  # cross entropy of a cell's owner, nats
     score_loss: float | None = None  # Huber's, points
 
-    def numbers(self) -> dict[str, float]:
-        """Those that there are, by name: nothing of ends where none are learned."""
-        ends = ("counted", "ownership_loss", "score_loss")
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        learned = values["ownership_loss"] is not None or values["score_loss"] is not None
-        return {n: v for n, v in values.items() if v is not None and (learned or n not in ends)}
+    def update(self, version: int, lag: dict[int, int]) -> UpdateStats:
+        """The update that these minibatches were.
+
+        Args:
+            version: of the weights that it made.
+            lag: versions behind -> decisions, of the matches that came in for it.
+        """
+        numbers = {
+            "loss/policy": self.policy_loss,
+            "loss/policy_excess": self.policy_excess,
+            "loss/value": self.value_loss,
+            "learner/learning_rate": self.learning_rate,
+            "learner/grad_norm": self.grad_norm,
+            "learner/minibatches": float(self.minibatches),
+        }
+        ends = {"loss/ownership": self.ownership_loss, "loss/score": self.score_loss}
+        learned = {name: loss for name, loss in ends.items() if loss is not None}
+        if learned:
+            numbers |= learned | {"learner/counted": float(self.counted)}
+        return UpdateStats(version, self.samples, self.samples, lag, numbers)
+
+    def finite(self) -> bool:
+        """Whether every loss is a number."""
+        losses = (self.policy_loss, self.value_loss, self.ownership_loss or 0.0, self.score_loss or 0.0)
+        return all(map(math.isfinite, losses))
 
 
 class AlphaZeroLearner:

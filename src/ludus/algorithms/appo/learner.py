@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 import msgspec
@@ -23,6 +23,7 @@ from torch import Tensor
 from ludus.algorithms.appo.config import AppoConfig
 from ludus.algorithms.appo.loss import appo_loss
 from ludus.algorithms.appo.samples import Index, Samples, pieces, steps_of
+from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.parameters import Adam, FlatParameters, replica_of
 from ludus.algorithms.returns import transitions, vtrace
 from ludus.algorithms.tasks import Task, UpdatePlan
@@ -35,24 +36,19 @@ from ludus.policies.network import PolicyNetwork
 Floats = npt.NDArray[np.float32]
 
 
-@dataclass(slots=True)
-class UpdateStats:
-    """Numbers of one update; means over its samples unless said otherwise."""
-
-    version: int  # of the weights after the update
-    samples: int  # decisions trained on
-    policy_loss: float = 0.0
-    value_loss: float = 0.0  # in normalised units
-    entropy: float = 0.0  # nats
-    kl: float = 0.0  # behaviour to learner, nats
-    clip_fraction: float = 0.0
-    explained_variance: float = 0.0  # of value targets by the values of the behaviour policy
-    grad_norm: float = 0.0  # before clipping, mean over minibatches
-    learning_rate: float = 0.0
-    reward_mean: float = 0.0  # a decision, after scaling
-    target_mean: float = 0.0  # of value targets
-    lag: dict[int, int] = field(default_factory=dict)  # versions behind -> decisions
-    helped: dict[int, int] = field(default_factory=dict)  # worker -> micro-batches
+#: numbers of an update, in the order of :class:`LossTerms` first; 0 where nothing was trained on
+NUMBERS = (
+    "loss/policy",
+    "loss/value",  # in normalised units
+    "policy/entropy",  # nats
+    "policy/kl",  # behaviour to learner, nats
+    "policy/clip_fraction",
+    "value/explained_variance",  # of value targets by the values of the behaviour policy
+    "value/target_mean",
+    "rollout/reward_mean",  # a decision, after scaling
+    "learner/learning_rate",
+    "learner/grad_norm",  # before clipping, mean over minibatches
+)
 
 
 class AppoLearner:
@@ -106,7 +102,6 @@ class AppoLearner:
             raise RuntimeError("no update was begun")
         plan, self._plan = self._plan, None
         plan.wait()
-        self._stats.helped = dict(sorted(plan.tasks_run.items()))
         return self._stats
 
     def update(self, slab: Slab, progress: float = 0.0) -> UpdateStats:
@@ -177,7 +172,7 @@ class AppoLearner:
     def _stages(self, slab: Slab, progress: float) -> Iterator[Sequence[Task]]:
         config = self.config
         samples = Samples(slab, self.network)
-        stats = self._stats = UpdateStats(self.version + 1, 0)
+        stats = self._stats = UpdateStats(self.version + 1, 0, numbers=dict.fromkeys(NUMBERS, 0.0))
         lags = self.version - slab.version[samples.learner_mask[:-1]]
         stats.lag = {int(v): int(n) for v, n in zip(*np.unique(lags, return_counts=True), strict=True)}
 
@@ -210,9 +205,11 @@ class AppoLearner:
         if len(trained) > 0:
             targets = returns.target.reshape(-1)[trained]
             self._absorb_returns(targets)
-            stats.reward_mean = float(moves.reward.reshape(-1)[trained].mean())
-            stats.target_mean = float(targets.mean())
-            stats.explained_variance = _explained(targets, slab.value[:-1].reshape(-1)[trained])
+            stats.numbers["rollout/reward_mean"] = float(moves.reward.reshape(-1)[trained].mean())
+            stats.numbers["value/target_mean"] = float(targets.mean())
+            stats.numbers["value/explained_variance"] = _explained(
+                targets, slab.value[:-1].reshape(-1)[trained]
+            )
             batch = _Batch(
                 samples,
                 self._standardised(returns.advantage, trained),
@@ -324,7 +321,7 @@ class AppoLearner:
         entropy = config.entropy_coefficient + progress * (
             config.entropy_coefficient_final - config.entropy_coefficient
         )
-        stats.learning_rate = rate
+        stats.numbers["learner/learning_rate"] = rate
         sums = np.zeros(5)
         norms = []
         for epoch in range(config.epochs):
@@ -343,11 +340,9 @@ class AppoLearner:
                 ]
                 norms.append(self._apply(len(parts), float(results[:, 5].sum()), rate))
                 sums += results[:, :5].sum(axis=0)
-        count = stats.samples * config.epochs
-        stats.policy_loss, stats.value_loss, stats.entropy, stats.kl, stats.clip_fraction = (
-            float(x) / count for x in sums
-        )
-        stats.grad_norm = float(np.mean(norms))
+        stats.learned = stats.samples * config.epochs
+        stats.numbers |= {name: float(x) / stats.learned for name, x in zip(NUMBERS[:5], sums, strict=True)}
+        stats.numbers["learner/grad_norm"] = float(np.mean(norms))
 
     def _step_gradient(
         self,

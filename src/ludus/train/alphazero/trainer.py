@@ -48,6 +48,7 @@ from ludus.train.alphazero.gate import Gate
 from ludus.train.alphazero.workers import SelfPlayTimes, Workers
 from ludus.train.reporting.observer import Observer, Timing, UpdateMetrics
 from ludus.train.reporting.sinks import Sink
+from ludus.train.reporting.stored_names import stored_numbers
 from ludus.train.run_evaluator import RunEvaluator
 from ludus.train.run_loop import RunBase, Seeded
 from ludus.train.stopping import minutes_left
@@ -306,7 +307,7 @@ class AlphaZeroTrainer(RunBase):
         while due > 0 and not self._interrupted:
             now = min(due, max(1, BLOCK // batch))
             stats = self.components.learner.learn(self._draw(now * batch), self._progress())
-            if not all(np.isfinite(x) for n, x in stats.numbers().items() if n.endswith("_loss")):
+            if not stats.finite():
                 raise RunFailed(
                     f"version {self.version}: the loss is not finite; "
                     "lower algorithm.learning_rate, then resume"
@@ -433,7 +434,7 @@ class AlphaZeroTrainer(RunBase):
             ticks=state.budget.ticks,
             matches=state.games,
             progress=self._progress(),
-            loss=stats.numbers() | {"samples": float(stats.samples)},
+            loss=stored_numbers(stats.update(self.version, lag)),
             lag_mean=sum(b * n for b, n in lag.items()) / count,
             lag_max=max(lag, default=0),
             lag=dict(sorted(lag.items())),

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ludus.algorithms.appo.learner import UpdateStats
+from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
 from ludus.flow import Slab
 from ludus.policies.network import PolicyNetwork

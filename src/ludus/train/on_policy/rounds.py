@@ -5,8 +5,8 @@
                first round) collected. The slab is learned from at lag 1, always.
 
 In both, everything that decides is fixed before the threads start, so that equal seeds give equal
-bits whatever the threads' timing. What learns is :class:`~ludus.algorithms.appo.learner.AppoLearner`'s
-plan: tasks that the learner threads begin and the sampler joins when its slab is full.
+bits whatever the threads' timing. A :class:`~ludus.algorithms.learner.Learner` makes a plan: tasks that the
+learner threads begin and the sampler joins when its slab is full.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ludus.algorithms.appo.learner import UpdateStats
+from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
 from ludus.flow import MatchResult, Slab
 from ludus.rollouts import RolloutStats

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ludus.algorithms.appo.learner import UpdateStats
+from ludus.algorithms.learner import UpdateStats
 from ludus.evaluation.play import RANDOM, Player
 from ludus.evaluation.results import ALONE
 from ludus.evaluation.weights import network_of
@@ -41,6 +41,7 @@ from ludus.train.on_policy.rounds import Round, Rounds, RoundTimes
 from ludus.train.opponents import FIRST_PAST, PastWindow, bot_opponents, default_opponents, past_config
 from ludus.train.reporting.observer import Observer, Timing, UpdateMetrics
 from ludus.train.reporting.sinks import Sink
+from ludus.train.reporting.stored_names import stored_numbers
 from ludus.train.run_evaluator import RunEvaluator
 from ludus.train.run_loop import RunBase, Seeded
 from ludus.train.stopping import minutes_left
@@ -240,15 +241,16 @@ class Trainer(RunBase):
 
     def _learned(self, update: UpdateStats, summary: RolloutSummary, times: RoundTimes) -> None:
         state = self.state
-        if not all(np.isfinite(v) for v in (update.policy_loss, update.value_loss, update.grad_norm)):
+        broken = {name: value for name, value in update.numbers.items() if not np.isfinite(value)}
+        if broken:
             raise RunFailed(
-                f"version {update.version}: the loss is not finite (policy {update.policy_loss}, "
-                f"value {update.value_loss}, gradient {update.grad_norm}); lower algorithm.learning_rate and "
-                f"resume from an earlier checkpoint"
+                f"version {update.version}: not finite: "
+                f"{', '.join(f'{name} = {value}' for name, value in broken.items())}; "
+                f"lower algorithm.learning_rate and resume from an earlier checkpoint"
             )
         state.budget.steps += summary.steps
         state.budget.ticks += summary.ticks
-        state.learned += update.samples * self.components.learner.config.epochs
+        state.learned += update.learned
         state.matches += summary.matches
         state.errors += summary.errors
         state.win_rate = running_win_rate(state.win_rate, summary.outcomes)
@@ -276,7 +278,7 @@ class Trainer(RunBase):
             ticks=state.budget.ticks,
             matches=state.matches,
             progress=self._progress(),
-            loss=loss_numbers(update),
+            loss=stored_numbers(update),
             lag_mean=sum(lag * n for lag, n in update.lag.items()) / decisions,
             lag_max=max(update.lag, default=0),
             lag=dict(sorted(update.lag.items())),
@@ -361,12 +363,3 @@ class Trainer(RunBase):
             if past is not None:
                 kept |= past.needed()
         return kept
-
-
-def loss_numbers(update: UpdateStats) -> dict[str, float]:
-    """The means of one update, by name."""
-    names = (
-        "policy_loss value_loss entropy kl clip_fraction explained_variance grad_norm learning_rate "
-        "reward_mean target_mean samples"
-    )
-    return {name: float(getattr(update, name)) for name in names.split()}
