@@ -9,7 +9,7 @@ import pytest
 from ludus.evaluation.play import Player, play_evaluation, scripted_player
 from ludus.evaluation.results import EvalResult
 from ludus.games import spec as game_spec
-from ludus.policies.distribution import Heads
+from ludus.policies.heads import heads_of
 from ludus.presets.file import load_preset
 from ludus.rollouts.network_actor import RandomActor
 from ludus.train.api import start_run
@@ -46,7 +46,7 @@ def test_minirts_by_unit_commands_against_noop(tmp_path: Path) -> None:
     chance, _ = play_evaluation(
         spec,
         params,
-        Player("chance", actor=RandomActor(Heads.of(spec), 1), frame_skip=skip),
+        Player("chance", actor=RandomActor(heads_of(spec), 1), frame_skip=skip),
         scripted_player("noop", spec, 2, skip),
         matches=300,
         seed=3,

@@ -10,14 +10,9 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
-from typing import TYPE_CHECKING
 
 from ludus.cli import errors
-from ludus.cli.table import COMMANDS, DESCRIPTION, EXAMPLES, SECTIONS, groups
-
-if TYPE_CHECKING:
-    from ludus.cli.arguments import Command
+from ludus.cli.table import COMMANDS, DESCRIPTION, EXAMPLES, SECTIONS, groups, load
 
 #: Expected errors: module, class, exit code. They are looked up in the loaded modules: a class whose module
 #: was not imported cannot have been raised.
@@ -123,13 +118,6 @@ def _help_on_group(name: str, words: Sequence[str]) -> int:
     raise errors.UserError(
         f"unknown command {name}{did_you_mean(name, groups(), 'commands')}; see: ludus --help"
     )
-
-
-def load(name: str) -> type[Command]:
-    """The struct of a command."""
-    module, _, struct = COMMANDS[name].where.partition(":")
-    command: type[Command] = getattr(import_module(f"ludus.cli.commands.{module}"), struct)
-    return command
 
 
 def overview() -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ludus.cli.__main__ import load
 from ludus.cli.arguments import Field, fields_of, takes_overrides
-from ludus.cli.table import COMMANDS, groups
+from ludus.cli.table import COMMANDS, groups, load
 
 
 def candidates(words: Sequence[str]) -> list[str]:

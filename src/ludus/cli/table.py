@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from ludus.cli.arguments import Command
 
 DESCRIPTION = (
     "Train game-playing agents: fast simulation, reinforcement learning, self-play, search, ratings."
@@ -55,6 +59,13 @@ SECTIONS: dict[str, dict[str, Entry]] = {
 }
 
 COMMANDS: dict[str, Entry] = {name: entry for rows in SECTIONS.values() for name, entry in rows.items()}
+
+
+def load(name: str) -> type[Command]:
+    """The struct of a command."""
+    module, _, struct = COMMANDS[name].where.partition(":")
+    command: type[Command] = getattr(import_module(f"ludus.cli.commands.{module}"), struct)
+    return command
 
 
 def groups() -> list[str]:

@@ -58,10 +58,10 @@ def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -
     if name in bots:
         return Player(name, bot=name, frame_skip=frame_skip)
     if name == RANDOM:
-        from ludus.policies.distribution import Heads  # torch: only where the game has no such bot
+        from ludus.policies.heads import heads_of  # torch: only where the game has no such bot
         from ludus.rollouts.network_actor import RandomActor
 
-        return Player(name, actor=RandomActor(Heads.of(spec), seed), frame_skip=frame_skip)
+        return Player(name, actor=RandomActor(heads_of(spec), seed), frame_skip=frame_skip)
     raise ConfigError(f"{name}: {spec.name} has no such bot{did_you_mean(name, [*bots, RANDOM])}; {PLAYERS}")
 
 

@@ -1,4 +1,4 @@
-"""Go beyond the contract of games: names of points, counting, dead stones, ladders.
+"""Go beyond the contract of games: names of points, counting, dead stones.
 
 Points are numbers as the game's head has them: row by row from the top left, ``size * size`` is the pass.
 """
@@ -56,11 +56,6 @@ def ownership(match: Match, playouts: int = 400, seed: int = 1) -> list[float]:
 def resume(match: Match, seat: int) -> None:
     """Goes on after two passes, with ``seat`` to move."""
     core.go_resume(match.handle, seat)
-
-
-def ladder_takes(match: Match, point: int, *, owner_moves: bool = False) -> bool:
-    """Whether the chain at a point is taken in a ladder: its opponent moves first, or its owner does."""
-    return core.go_ladder(match.handle, point, owner_moves)
 
 
 def score_text(points: float) -> str:

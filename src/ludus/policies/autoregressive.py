@@ -19,7 +19,8 @@ from torch.nn import functional
 
 from ludus.flow import GameSpec, HeadSpec
 from ludus.policies.action_distribution import ActionDistribution, Evaluated, Sampled
-from ludus.policies.distribution import Heads, entropy_of, log_probs_of, sample_of
+from ludus.policies.distribution import entropy_of, log_probs_of, sample_of
+from ludus.policies.heads import heads_of
 from ludus.policies.pointed import Pointed
 
 
@@ -72,7 +73,7 @@ class AutoregressiveHeads(nn.Module):
 
     def __init__(self, spec: GameSpec, features: int, entity: Mapping[str, int], context: int) -> None:
         super().__init__()
-        self.heads = Heads.of(spec)
+        self.heads = heads_of(spec)
         self.start = nn.Linear(features, context)
         last = len(spec.heads) - 1
         self.each = nn.ModuleList(

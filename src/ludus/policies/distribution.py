@@ -18,7 +18,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ludus.flow import GameSpec
 from ludus.flow.seeds import GAMMA, splitmix64
 
 
@@ -70,22 +69,6 @@ class Heads:
 
     sizes: tuple[int, ...]
     depends_on: tuple[tuple[int, ...], ...] = ()
-
-    @staticmethod
-    def of(spec: GameSpec) -> Heads:
-        """The heads of a game. ``ValueError`` where continuous ones stand beside dependent ones."""
-        sizes, depends = tuple(h.size for h in spec.heads), tuple(h.depends_on for h in spec.heads)
-        continuous = tuple(h.kind == "continuous" for h in spec.heads)
-        if any(continuous):
-            if any(depends) or any(h.points_at for h in spec.heads):
-                raise ValueError(
-                    f"{spec.name}: continuous heads beside heads that depend on others or point at entities; "
-                    "the policies of this version have one or the other"
-                )
-            from ludus.policies.continuous import MixedHeads
-
-            return MixedHeads(sizes, depends, continuous, tuple(h.low < h.high for h in spec.heads))
-        return Heads(sizes, depends)
 
     @property
     def dependent(self) -> bool:

@@ -21,7 +21,7 @@ from ludus.flow import GameSpec, HeadSpec, TensorSpec
 from ludus.policies.action_distribution import ActionDistribution, Independent
 from ludus.policies.autoregressive import AutoregressiveHeads, Pointing
 from ludus.policies.config import PolicyConfig
-from ludus.policies.distribution import Heads
+from ludus.policies.heads import heads_of
 from ludus.policies.memory import Recall, Recurrent
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
 from ludus.policies.pointed import Cells, Entities, Pointed, check_pointer
@@ -86,7 +86,7 @@ class PolicyNetwork(nn.Module):
         super().__init__()
         self.config, self.spec = config, spec
         self.precision = precision
-        self.heads = Heads.of(spec)
+        self.heads = heads_of(spec)
         self.inputs = inputs_of(config, spec)
         self.layouts: dict[str, TensorLayout] = {t.name: layout_of(t) for t in self.inputs}
         self.planes = nn.ModuleDict()

@@ -30,7 +30,7 @@ from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec
 from ludus.policies.action_distribution import ActionDistribution, Independent
 from ludus.policies.config import PolicyConfig
-from ludus.policies.distribution import Heads
+from ludus.policies.heads import heads_of
 from ludus.policies.network import Observation, PolicyNetwork, Step, inputs_of
 
 
@@ -109,7 +109,7 @@ class ResidualNetwork(PolicyNetwork):
     ) -> None:
         nn.Module.__init__(self)
         self.config, self.spec, self.precision = config, spec, precision
-        self.heads = Heads.of(spec)
+        self.heads = heads_of(spec)
         if self.heads.dependent:
             raise ValueError(
                 f"policy.blocks = {config.blocks}: the heads of {spec.name} depend on each other"

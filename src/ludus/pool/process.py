@@ -43,7 +43,8 @@ from ludus.pool.control_block import (
 )
 from ludus.pool.errors import MatchError
 from ludus.pool.replay_recorder import ReplayRecorder
-from ludus.pool.shard import Plan, Shard, make_shard
+from ludus.pool.shard import Plan, Shard
+from ludus.pool.shards import make_shard
 from ludus.pool.shared import Doorbell, Segment, Sizes, shared_slab
 from ludus.pool.worker import Start
 from ludus.pool.worker_pool import WorkerPool

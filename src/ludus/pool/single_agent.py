@@ -21,7 +21,7 @@ from ludus.pool.shard import Bools, Plan, Shard
 SMALL = 4096  # bytes of a row's tensor that are copied rather than pointed to anew at every step
 
 
-class Single(Shard):
+class SingleAgentShard(Shard):
     """``games[i]`` plays slot ``slots[i]``, which is row ``slots[i]`` too."""
 
     def __init__(

@@ -102,7 +102,8 @@ class Worker:
         from ludus.games.names import loaded, typed
         from ludus.games.registry import maker
         from ludus.pool.control_block import ControlBlock
-        from ludus.pool.shard import Plan, make_shard
+        from ludus.pool.shard import Plan
+        from ludus.pool.shards import make_shard
         from ludus.pool.shared import Doorbell, Segment
 
         self.channel = channel

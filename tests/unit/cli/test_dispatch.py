@@ -24,14 +24,14 @@ def test_every_command_loads_has_help_and_a_line_for_each_field(
     out, err = capsys.readouterr()
     assert out.startswith(f"usage: ludus {name}")
     assert err == ""
-    for field in fields_of(cli.load(name)):
+    for field in fields_of(load(name)):
         assert field.help, f"{name}: {field.name} has no description"
         assert (field.metavar if field.positional else field.flag) in out
 
 
 @pytest.mark.parametrize("name", [n for n in COMMANDS if n != "completion"])
 def test_the_examples_of_a_help_page_are_command_lines(name: str) -> None:
-    command = cli.load(name)
+    command = load(name)
     lines: tuple[str, ...] = getattr(command, "EXAMPLES", ())
     assert lines, f"{name} has no example"
     for line in lines:
@@ -63,7 +63,7 @@ def test_help_pages_fit_a_terminal_and_lead_on(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize("name", [n for n in COMMANDS if n not in ("completion", "gtp")])
 def test_every_command_has_json(name: str) -> None:
-    assert "json" in {f.name for f in fields_of(cli.load(name))}
+    assert "json" in {f.name for f in fields_of(load(name))}
 
 
 def test_known_errors_exist() -> None:

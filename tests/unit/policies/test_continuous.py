@@ -13,7 +13,8 @@ from ludus.games.adapters.spaces import continuous as given_to_the_game
 from ludus.games.python_game import declare, tensor
 from ludus.policies.config import PolicyConfig
 from ludus.policies.continuous import MixedHeads, from_bits, squashed_entropy, to_bits
-from ludus.policies.distribution import Heads, uniforms
+from ludus.policies.distribution import uniforms
+from ludus.policies.heads import heads_of
 from ludus.policies.network import PolicyNetwork
 from ludus.rollouts.network_actor import NetworkActor, RandomActor
 
@@ -29,7 +30,7 @@ def spec() -> GameSpec:
 
 
 def mixed() -> MixedHeads:
-    heads = Heads.of(spec())
+    heads = heads_of(spec())
     assert isinstance(heads, MixedHeads)
     return heads
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ludus.flow.masks import legal_choices, possible_choices
 from ludus.policies.distribution import Heads, uniforms
+from ludus.policies.heads import heads_of
 from tests.unit.synthetic import pointing_spec
 
 SIZES = (4, 1, 6)
@@ -140,7 +141,7 @@ def test_a_dependent_mask_is_the_conjunction_of_the_chosen_rows() -> None:
 
 def test_masks_are_read_alike_by_numpy_and_torch() -> None:
     spec = pointing_spec()
-    heads = Heads.of(spec)
+    heads = heads_of(spec)
     rng = np.random.default_rng(8)
     mask = rng.integers(0, 2, (50, spec.mask_size)).astype(np.uint8)
     actions = np.stack([rng.integers(0, n, 50) for n in heads.sizes], axis=1)

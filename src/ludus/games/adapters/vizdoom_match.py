@@ -19,16 +19,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from ludus.flow import GameSpec
 from ludus.flow.slab import Array
 from ludus.games.python_game import Floats, Ints
 from ludus.native import YIELD_LIBRARY
-
-if TYPE_CHECKING:
-    from ludus.games.adapters.vizdoom import VizdoomMaker
 
 START_S = 60.0  # for all engines to find each other
 STOP_S = 3.0  # for an engine to end by itself
@@ -39,6 +37,30 @@ COMMON = "-netmode 0 +viz_nocheat 0"
 HOST = "-deathmatch +sv_spawnfarthest 1 +sv_noautoaim 1 +sv_respawnprotect 1 +sv_forcerespawn 1"
 
 
+class Player(Protocol):
+    """What one seat sees, and which buttons a decision presses."""
+
+    def look(self, game: Any) -> None: ...
+
+    def press(self, action: Ints) -> list[int]: ...
+
+    def write(self, out: Mapping[str, Array]) -> None: ...
+
+
+class Settings(Protocol):
+    """A scenario for ``players`` and what starts its engines: ``vizdoom.VizdoomMaker``."""
+
+    spec: GameSpec
+    players: int
+    frame_skip: int  # tics of a decision
+    match_tics: int
+    tic_s: float
+
+    def engine(self) -> Any: ...
+
+    def eyes(self) -> Player: ...
+
+
 class VizdoomMatch:
     """``players`` engines, started anew for every match, so that nothing of the last one is left.
 
@@ -46,7 +68,7 @@ class VizdoomMatch:
     point a frag. Raises ``RuntimeError`` naming the seats where engines die or freeze; :meth:`reset` goes on.
     """
 
-    def __init__(self, maker: VizdoomMaker) -> None:
+    def __init__(self, maker: Settings) -> None:
         self.spec, self._maker = maker.spec, maker
         seats = maker.players
         self._executor = ThreadPoolExecutor(seats, "vizdoom-seat")

@@ -1,0 +1,21 @@
+"""The action distributions that fit a game."""
+
+from __future__ import annotations
+
+from ludus.flow import GameSpec
+from ludus.policies.continuous import MixedHeads
+from ludus.policies.distribution import Heads
+
+
+def heads_of(spec: GameSpec) -> Heads:
+    """The heads of a game. ``ValueError`` where continuous ones stand beside dependent ones."""
+    sizes, depends = tuple(h.size for h in spec.heads), tuple(h.depends_on for h in spec.heads)
+    continuous = tuple(h.kind == "continuous" for h in spec.heads)
+    if not any(continuous):
+        return Heads(sizes, depends)
+    if any(depends) or any(h.points_at for h in spec.heads):
+        raise ValueError(
+            f"{spec.name}: continuous heads beside heads that depend on others or point at entities; "
+            "the policies of this version have one or the other"
+        )
+    return MixedHeads(sizes, depends, continuous, tuple(h.low < h.high for h in spec.heads))

@@ -1,0 +1,245 @@
+"""Slots of games with any number of seats, an object a slot."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ludus.flow import Slab
+from ludus.flow.seeds import match_seed
+from ludus.flow.slab import Array
+from ludus.games.python_game import PythonGame
+from ludus.pool.control_block import (
+    DECISIONS,
+    SLOT,
+    TICKS,
+    Bytes,
+    ControlBlock,
+    Floats,
+)
+from ludus.pool.shard import Bools, Plan, Shard
+
+
+class MultiAgentShard(Shard):
+    """A game object a slot, any number of seats."""
+
+    def __init__(
+        self, plan: Plan, control: ControlBlock, slots: range, worker: int, make: Callable[[], PythonGame]
+    ) -> None:
+        super().__init__(plan, control, slots, worker)
+        self.games = [make() for _ in slots]
+        self.legal: list[Callable[[int, Array], None] | None] = [
+            getattr(g, "legal", None) for g in self.games
+        ]
+        self.broken: dict[int, str] = {}  # slots whose next match could not begin, with the error
+
+    def close(self) -> None:
+        for game in self.games:
+            closing = getattr(game, "close", None)
+            if closing is not None:
+                with contextlib.suppress(Exception):
+                    closing()
+
+    def _play(self, slab: Slab, before: int, lost: bool) -> None:
+        now, count, seats, control = before + 1, len(self.slots), self.seats, self.control
+        names = list(slab.obs)
+        views = {n: slab.obs[n][now, self.rows].reshape(count, seats, *slab.obs[n].shape[2:]) for n in names}
+        masks = slab.mask[now, self.rows].reshape(count, seats, -1)
+        slab.active[now, self.rows] = 0
+        slab.is_first[now, self.rows] = 0
+        slab.policy[now, self.rows] = -1
+        show = _Show(slab, now, views, masks)
+        if before < 0:
+            for i, slot in enumerate(self.slots):
+                begun = lost and control.match[slot] >= 0  # and took its worker along
+                if begun:
+                    self._record(slot, True, self._lost_text(slot))
+                self._begin(i, not begun, show)
+            return
+        self._clear(slab, before)
+        over: list[tuple[int, bool]] = []
+        errors: dict[int, str] = {}
+        playing = [i for i in range(count) if control.match[self.slots[i]] >= 0]
+        if lost:
+            errors = {i: self._lost_text(self.slots[i]) for i in playing}
+        else:
+            waiting = self.broken
+            self.broken = {}
+            errors.update(waiting)
+            playing = [i for i in playing if i not in waiting]
+            self._step(slab, before, playing, over, errors, show)
+        for i, truncated in over:
+            if i not in errors:
+                self._finish(i, truncated, "", slab, before, show)
+        for i, text in errors.items():
+            self._finish(i, True, text, slab, before, show)
+
+    def _step(
+        self,
+        slab: Slab,
+        before: int,
+        playing: list[int],
+        over: list[tuple[int, bool]],
+        errors: dict[int, str],
+        show: _Show,
+    ) -> None:
+        """Every match of ``playing`` moves on by its decisions."""
+        count, control, heartbeat, games = len(self.slots), self.control, self.heartbeat, self.games
+        actions = slab.actions[before, self.rows].reshape(count, self.seats, -1)
+        earned = np.zeros((count, self.seats), np.float32)
+        decided = control.decided[self.span].copy()
+        first, cut = self.slots.start, self.plan.truncate_ticks
+        for i in playing:
+            heartbeat[SLOT] = first + i
+            game = games[i]
+            field = "step"
+            try:
+                ended = game.step(actions[i])
+                field = "rewards"
+                game.rewards(earned[i])
+                if ended:
+                    over.append((i, game.truncated))
+                    continue
+                field = "observe"
+                self._show(i, show)
+            except Exception as error:
+                errors[i] = f"{field}: {type(error).__name__}: {error}"
+        inside = np.zeros(count, np.bool_)
+        inside[playing] = True
+        self._pay(slab, before, earned, decided, inside, errors)
+        self.counters[TICKS] += len(playing)
+        if cut:
+            done = {i for i, _ in over}
+            late = np.flatnonzero(inside & (control.tick[self.span] >= cut)).tolist()
+            over += [(i, True) for i in late if i not in done and i not in errors]
+        self._check_finite(playing, errors, show)
+
+    def _pay(
+        self,
+        slab: Slab,
+        before: int,
+        earned: Floats,
+        decided: Bytes,
+        inside: Bools,
+        errors: dict[int, str],
+    ) -> None:
+        """Rewards of the step, for rows that had decided by then; ticks of every match that was stepped."""
+        control, span = self.control, self.span
+        if not np.isfinite(earned).all():
+            for i in np.flatnonzero(~np.isfinite(earned).all(axis=1)).tolist():
+                errors.setdefault(i, f"rewards: {earned[i].tolist()}, expected finite numbers")
+                earned[i] = 0.0
+        control.tick[span] += inside
+        control.returns[span] += earned
+        slab.reward[before, self.rows] = (earned * decided).reshape(-1)
+
+    def _check_finite(self, playing: Sequence[int], errors: dict[int, str], show: _Show) -> None:
+        """No observation may hold NaN or infinity: a network would spread them to every weight."""
+        for name in self.floats:
+            view = show.views[name]
+            if np.isfinite(view).all():
+                continue
+            flat = ~np.isfinite(view.reshape(len(self.slots), -1)).all(axis=1)
+            for i in np.flatnonzero(flat).tolist():
+                if i in playing:
+                    errors.setdefault(i, f"observation {name}: holds values that are not finite")
+                view[i] = 0
+
+    def _show(self, i: int, show: _Show) -> None:
+        """The time step as every seat that must act sees it."""
+        slot, control, game, legal = self.slots[i], self.control, self.games[i], self.legal[i]
+        slab, now = show.slab, show.now
+        row = slot * self.seats
+        for seat in game.to_act():
+            if not 0 <= seat < self.seats:
+                raise ValueError(f"to_act: seat {seat} is not in [0, {self.seats})")
+            game.observe(seat, {n: v[i, seat] for n, v in show.views.items()})
+            if legal is not None:
+                legal(seat, show.masks[i, seat])
+            else:
+                show.masks[i, seat] = 1
+            at = row + seat
+            slab.active[now, at] = 1
+            slab.policy[now, at] = control.policy[slot, seat]
+            if not control.decided[slot, seat]:
+                slab.is_first[now, at] = 1
+                control.decided[slot, seat] = 1
+            control.decisions[slot] += 1
+            self.counters[DECISIONS] += 1
+
+    def _hide(self, i: int, show: _Show) -> None:
+        row = self.slots[i] * self.seats
+        at = slice(row, row + self.seats)
+        show.slab.active[show.now, at] = 0
+        show.slab.is_first[show.now, at] = 0
+        show.slab.policy[show.now, at] = -1
+
+    def _withdraw(self, i: int, show: _Show) -> None:
+        """Nobody decides at a time step that was shown and turned out to be the last."""
+        slot = self.slots[i]
+        at = slice(slot * self.seats, (slot + 1) * self.seats)
+        asked = int(np.count_nonzero(show.slab.active[show.now, at]))
+        self.control.decisions[slot] -= asked
+        self.counters[DECISIONS] -= asked
+        self.control.decided[slot] &= 1 - show.slab.is_first[show.now, at]
+        self._hide(i, show)
+
+    def _begin(self, i: int, first: bool, show: _Show) -> None:
+        """The next match of a slot, if one is left. A failure shows in the next step's results."""
+        slot = self.slots[i]
+        self.heartbeat[SLOT] = slot
+        if not self._next_match(slot, first):
+            return
+        try:
+            self.games[i].reset(match_seed(self.plan.seed, int(self.control.match[slot])))
+            self._show(i, show)
+            for name in self.floats:
+                if not np.isfinite(show.views[name][i]).all():
+                    show.views[name][i] = 0
+                    raise ValueError(f"observation {name}: holds values that are not finite")
+        except Exception as error:
+            self._hide(i, show)
+            self.broken[i] = f"reset: {type(error).__name__}: {error}"
+
+    def _finish(self, i: int, truncated: bool, error: str, slab: Slab, before: int, show: _Show) -> None:
+        """The match is over: its rows are marked and keep their last observation; the next one begins."""
+        slot, control, game = self.slots[i], self.control, self.games[i]
+        row = slot * self.seats
+        self._withdraw(i, show)
+        for seat in range(self.seats):
+            if not control.decided[slot, seat]:
+                continue
+            at = row + seat
+            (slab.truncated if truncated else slab.terminated)[before, at] = 1
+            out = {n: f[at] for n, f in control.final.items()}
+            try:
+                if error:
+                    raise RuntimeError(error)
+                game.observe(seat, out)
+            except Exception:  # what the row saw before is the best that is known of a match that failed
+                for n, target in out.items():
+                    target[...] = slab.obs[n][before, at]
+        self._record(slot, truncated, error)
+        if not error:
+            try:
+                game.outcome(control.last_outcome[slot])
+            except Exception as e:
+                control.last_outcome[slot] = 0.0
+                self._record_error(slot, f"outcome: {type(e).__name__}: {e}")
+        self._begin(i, False, show)
+
+
+@dataclass(slots=True)
+class _Show:
+    """Where the time step ``now`` of a shard is written.
+
+    ``views[name]: packed[k, S, ...]``, ``masks: uint8[k, S, A]``.
+    """
+
+    slab: Slab
+    now: int
+    views: dict[str, Array]
+    masks: Array
