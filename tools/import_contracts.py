@@ -1,6 +1,6 @@
-"""A contract for import-linter: modules that only certain packages may import.
+"""Contracts for import-linter: modules that only certain packages may import, modules without circles.
 
-Unlike import-linter's own ``protected`` contract it can be stated before either side exists, so the
+Unlike import-linter's own ``protected`` contract the first can be stated before either side exists, so the
 rule is there on the day that the first ``import ray`` is written.
 """
 
@@ -30,6 +30,26 @@ class OnlyContract(Contract):
                 raise ValueError(f"contract {self.name!r}: {line!r} is not 'module ... -> package ...'")
             for name in guarded.split():
                 broken += _violations(graph, name, packages.split())
+        return ContractCheck(kept=not broken, metadata={"broken": broken})
+
+    def render_broken_contract(self, check: ContractCheck) -> None:
+        for line in check.metadata["broken"]:
+            output.print_error(line)
+
+
+class PairsContract(Contract):
+    """No two modules of ``root`` import each other, inside of functions neither."""
+
+    type_name = "pairs"
+
+    root = fields.StringField()
+
+    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
+        broken = []
+        for module in sorted(m for m in graph.modules if _is_in(m, cast(str, self.root))):
+            for other in sorted(graph.find_modules_directly_imported_by(module)):
+                if other > module and module in graph.find_modules_directly_imported_by(other):
+                    broken.append(f"{module} and {other} import each other")
         return ContractCheck(kept=not broken, metadata={"broken": broken})
 
     def render_broken_contract(self, check: ContractCheck) -> None:

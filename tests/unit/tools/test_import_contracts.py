@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from grimp import ImportGraph
 
-from tools.import_contracts import OnlyContract
+from tools.import_contracts import OnlyContract, PairsContract
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -69,3 +69,14 @@ def test_only_allows_its_packages_and_what_is_not_there() -> None:
 def test_only_refuses_a_line_that_it_cannot_read() -> None:
     with pytest.raises(ValueError, match="module"):
         only("ray ludus.cluster").check(ImportGraph(), False)
+
+
+def test_pairs_finds_two_modules_that_import_each_other() -> None:
+    graph = graph_with("ludus.pool.shard", "ludus.pool.single_agent")
+    pairs = PairsContract("pairs", {}, {"root": "ludus"})
+    assert pairs.check(graph, False).kept
+    graph.add_import(
+        importer="ludus.pool.single_agent", imported="ludus.pool.shard", line_number=1, line_contents=""
+    )
+    check = pairs.check(graph, False)
+    assert check.metadata["broken"] == ["ludus.pool.shard and ludus.pool.single_agent import each other"]
