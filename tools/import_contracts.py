@@ -45,11 +45,13 @@ class PairsContract(Contract):
     root = fields.StringField()
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
-        broken = []
-        for module in sorted(m for m in graph.modules if _is_in(m, cast(str, self.root))):
-            for other in sorted(graph.find_modules_directly_imported_by(module)):
-                if other > module and module in graph.find_modules_directly_imported_by(other):
-                    broken.append(f"{module} and {other} import each other")
+        inside = sorted(m for m in graph.modules if _is_in(m, cast(str, self.root)))
+        broken = [
+            f"{one} and {other} import each other"
+            for one in inside
+            for other in sorted(graph.find_modules_directly_imported_by(one))
+            if other > one and one in graph.find_modules_directly_imported_by(other)
+        ]
         return ContractCheck(kept=not broken, metadata={"broken": broken})
 
     def render_broken_contract(self, check: ContractCheck) -> None:

@@ -12,7 +12,7 @@ import pytest
 from ludus.cli import __main__ as cli
 from ludus.cli.arguments import WIDTH, fields_of, parse
 from ludus.cli.complete import candidates
-from ludus.cli.table import COMMANDS, EXAMPLES
+from ludus.cli.table import COMMANDS, EXAMPLES, load
 from ludus.presets.file import load_preset
 
 
