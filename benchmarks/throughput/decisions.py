@@ -31,6 +31,7 @@ from ludus.evaluation.players import resolve_player
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
 from ludus.native import core
 from ludus.pool.native import NativePool
+from ludus.rollouts.actor import ActInput
 
 MATCHES, STEPS, FRAME_SKIP = 128, 32, 50
 WARM = 3  # slabs until matches are of different ages
@@ -61,12 +62,14 @@ def recorded(player: str, steps: int) -> list[list[Ints]]:
         for group in range(2):
             rows = pool.recv(group).rows
             decided = actor.act(
-                {name: a[step, rows] for name, a in slab.obs.items()},
-                slab.mask[step, rows],
-                None if memory is None else memory[rows],
-                slab.is_first[step, rows],
-                step,
-                np.arange(rows.start, rows.stop, dtype=np.int32),
+                ActInput(
+                    {name: a[step, rows] for name, a in slab.obs.items()},
+                    slab.mask[step, rows],
+                    None if memory is None else memory[rows],
+                    slab.is_first[step, rows],
+                    step,
+                    np.arange(rows.start, rows.stop, dtype=np.int32),
+                )
             )
             slab.actions[step, rows] = decided.actions
             if memory is not None:

@@ -162,7 +162,7 @@ def main() -> None:
     samples = options.steps * options.rows
 
     if learner.network.memory_shape is not None:
-        slab.memory = np.zeros((options.rows, *learner.network.memory_shape), np.float32)
+        slab.memory[0] = np.zeros((options.rows, *learner.network.memory_shape), np.float32)
     first = raw_costs(learner, slab, options.seconds)
     update = best_of(lambda: run_update(learner, slab, options.workers), options.seconds)
     second = raw_costs(learner, slab, options.seconds)

@@ -65,7 +65,7 @@ def act(network: PolicyNetwork, slab: Slab, seed: int, version: int = 0) -> None
     """Plays the behaviour policy over a slab whose observations, masks and flags are filled."""
     memory = network.initial_memory(slab.rows)
     if memory is not None:
-        slab.memory = memory.numpy().copy()
+        slab.memory[0] = memory.numpy().copy()
     for t in range(slab.steps + 1):
         rows = np.flatnonzero((slab.active[t] != 0) & (slab.policy[t] == 0))
         if len(rows) == 0:

@@ -29,12 +29,13 @@ from ludus.pool.native import NativePool
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.hardware import pool_thread_count
-from ludus.rollouts import LEARNER
+from ludus.rollouts.actor import ActInput
 from ludus.rollouts.collector import as_index
 from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
 from ludus.train.on_policy.components import Components, acting_copy, build
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rounds import Round, Rounds
+from ludus.train.opponents import LEARNER
 
 TURNS = 4
 WARM_ROUNDS = 3
@@ -232,7 +233,7 @@ def _train(rounds: Rounds | AsyncRounds, preset: Preset, tally: _Tally) -> None:
 def _infer(components: Components, slab: Slab, tally: _Tally) -> None:
     """Decides for every moment of a slab again, in the batches that a rollout makes."""
     begin = time.perf_counter()
-    memory = slab.memory
+    memory = slab.memory.get(LEARNER)
     for t in range(slab.steps):
         for group in range(components.pool.groups):
             span = components.pool.group_rows(group)
@@ -242,12 +243,14 @@ def _infer(components: Components, slab: Slab, tally: _Tally) -> None:
             rows = (ours + span.start).astype(np.int32)
             index = as_index(rows)
             components.actor.act(
-                {name: a[t, index] for name, a in slab.obs.items()},
-                slab.mask[t, index],
-                None if memory is None else memory[index],
-                slab.is_first[t, index],
-                t,
-                rows,
+                ActInput(
+                    {name: a[t, index] for name, a in slab.obs.items()},
+                    slab.mask[t, index],
+                    None if memory is None else memory[index],
+                    slab.is_first[t, index],
+                    t,
+                    rows,
+                )
             )
             tally.steps += len(rows)
     tally.seconds += time.perf_counter() - begin

@@ -21,6 +21,7 @@ from ludus.policies.weights import WeightsError, build_policy, load_weights
 from ludus.presets.config import ParamValue
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import params_text
+from ludus.rollouts.actor import ActInput
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.search.text import is_search
 from ludus.storage import resolve_weights
@@ -96,7 +97,7 @@ class LoadedPolicy:
             )
         self._actor.greedy = self.deterministic if deterministic is None else deterministic
         decision = self._actor.act(
-            seen, legal, self._memory, self._first, self._calls, np.arange(rows, dtype=np.int32)
+            ActInput(seen, legal, self._memory, self._first, self._calls, np.arange(rows, dtype=np.int32))
         )
         self._calls += 1
         self._memory = decision.memory

@@ -194,7 +194,8 @@ def play_matches(
         actors = {p: side.search(pool) if side.search else side.actor for p, side in enumerate(sides)}
         if not actors:
             return _bots_only(pool, course)
-        collector = Collector(pool, {p: actor for p, actor in actors.items() if actor is not None})
+        deciding = {p: actor for p, actor in actors.items() if actor is not None}
+        collector = Collector(pool, deciding, learned=())
         slab = pool.slab(SEARCH_STEPS if searches else STEPS)
         while course.goes_on():
             course.add(collector.collect(slab).results)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ludus.flow.batch import PoolStats, StepBatch
     from ludus.flow.match import Controller, Lineup, MatchResult, SeatPlan
+    from ludus.flow.rollout import RolloutStats
     from ludus.flow.slab import Slab
     from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec, decode_spec
     from ludus.flow.weights import Weights, WeightsMeta
@@ -18,6 +19,7 @@ else:
     _HOME = {
         **dict.fromkeys(("PoolStats", "StepBatch"), "batch"),
         **dict.fromkeys(("Controller", "Lineup", "MatchResult", "SeatPlan"), "match"),
+        "RolloutStats": "rollout",
         "Slab": "slab",
         **dict.fromkeys(("BotSpec", "GameSpec", "HeadSpec", "ParamSpec", "TensorSpec"), "spec"),
         "decode_spec": "spec",
@@ -41,6 +43,7 @@ __all__ = [
     "MatchResult",
     "ParamSpec",
     "PoolStats",
+    "RolloutStats",
     "SeatPlan",
     "Slab",
     "StepBatch",

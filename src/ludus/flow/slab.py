@@ -65,16 +65,16 @@ class Slab:
         self.value = make((steps + 1, rows), np.float32)
         self.final_value = make((steps, rows), np.float32)  # V(last observation) where truncated
         self.version = make((steps, rows), np.int32)  # weights that decided
-        self.memory: npt.NDArray[np.float32] | None = None  # [R, ...] at t = 0, if the policy has memory
+        #: policy id -> [R, ...] at t = 0, of every learned policy that has memory
+        self.memory: dict[int, npt.NDArray[np.float32]] = {}
 
     def fields(self) -> dict[str, Array]:
-        """Every array by name (``obs.<name>`` for observations), for checkpoints and for the core."""
+        """Every array by name, for checkpoints and for the core: ``obs.<name>``, ``memory.<policy id>``."""
         out: dict[str, Array] = {f"obs.{k}": v for k, v in self.obs.items()}
         for name in (
             "mask active is_first policy reward terminated truncated actions log_prob value"
             " final_value version"
         ).split():
             out[name] = getattr(self, name)
-        if self.memory is not None:
-            out["memory"] = self.memory
+        out.update({f"memory.{policy}": memory for policy, memory in self.memory.items()})
         return out

@@ -12,6 +12,7 @@ from ludus.games.names import shown
 from ludus.gtp.expectation import NetworkReader
 from ludus.gtp.players import BotPlayer, Choice, Player, RawNetwork
 from ludus.presets.errors import ConfigError
+from ludus.rollouts.actor import ActInput
 from ludus.search.text import is_search
 from ludus.storage.references import is_reference, refuse_run
 
@@ -68,7 +69,7 @@ class NetworkPlayer:
         mask = match.legal(seat)[None].copy()
         self._step += 1
         rows = np.zeros(1, np.int32)
-        decision = self._actor.act(obs, mask, None, np.ones(1, np.uint8), self._step, rows)
+        decision = self._actor.act(ActInput(obs, mask, None, np.ones(1, np.uint8), self._step, rows))
         return Choice(int(decision.actions[0, 0]), float(decision.value[0]))
 
     def read(self, match: Match, symmetry: int) -> RawNetwork:

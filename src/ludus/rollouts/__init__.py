@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludus.rollouts.actor import Actor, Decision
-from ludus.rollouts.collector import LEARNER, Collector, RolloutStats
+from ludus.rollouts.actor import ActInput, Actor, Decision
+from ludus.rollouts.collector import Collector
 
-__all__ = ["LEARNER", "Actor", "Collector", "Decision", "RolloutStats"]
+__all__ = ["ActInput", "Actor", "Collector", "Decision"]

@@ -1,4 +1,4 @@
-"""What a collector asks of whoever decides. Arrays in, arrays out: a network, a search, a person."""
+"""Actor: a policy as the collector sees it. Arrays in, arrays out: a network, a search, a script."""
 
 from __future__ import annotations
 
@@ -11,6 +11,17 @@ import numpy.typing as npt
 from ludus.flow.slab import Array
 
 Rows = npt.NDArray[np.int32]
+
+
+class ActInput(NamedTuple):
+    """What one policy decides from: ``N`` rows at one time step. Views of a slab where the rows adjoin."""
+
+    obs: Mapping[str, Array]  # name -> packed[N, ...]
+    mask: Array  # uint8[N, A], 1 = legal
+    memory: Array | None  # [N, *memory_shape], before the decision; None for a policy without memory
+    is_first: Array  # uint8[N]: first decision of the row in its match
+    step: int  # time steps since the start of the run
+    rows: Rows  # [N]: agent indices in the pool
 
 
 class Decision(NamedTuple):
@@ -33,22 +44,16 @@ class Actor(Protocol):
     @property
     def memory_shape(self) -> tuple[int, ...] | None: ...
 
-    def act(
-        self,
-        obs: Mapping[str, Array],
-        mask: Array,
-        memory: Array | None,
-        first: Array,
-        step: int,
-        rows: Rows,
-    ) -> Decision:
-        """Decides. ``obs[name]: packed[N, ...]``, ``mask: uint8[N, A]``, ``first: uint8[N]``.
+    def act(self, batch: ActInput) -> Decision:
+        """Decides for every row of ``batch``.
 
-        What is drawn depends on (the actor's seed, ``step``, row number) alone, never on what else
-        is in the batch.
+        Draws depend on (the actor's seed, ``batch.step``, row number) alone, never on the other rows of the
+        batch.
         """
         ...
 
-    def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
+    def value(
+        self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
+    ) -> npt.NDArray[np.float32]:
         """``float32[N]``: values in the game's own units, without deciding anything."""
         ...

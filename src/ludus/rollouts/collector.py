@@ -10,44 +10,29 @@ Shapes: ``R`` rows of the pool, ``T`` steps of a slab.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from ludus.flow import MatchResult, Slab, StepBatch
+from ludus.flow import RolloutStats, Slab, StepBatch
 from ludus.flow.slab import Array
 from ludus.pool.protocol import Pool
-from ludus.rollouts.actor import Actor
-
-LEARNER = 0  # policy id whose memory and bootstrap values the slab keeps
+from ludus.rollouts.actor import ActInput, Actor
 
 Index = slice | npt.NDArray[np.int32]
-
-
-@dataclass(slots=True)
-class RolloutStats:
-    """Of one slab. Seconds are wall time of the calling thread."""
-
-    steps: int = 0  # decisions of the learner's policy
-    decisions: int = 0  # of all policies
-    ticks: int = 0
-    infer_s: float = 0.0
-    wait_s: float = 0.0  # for the pool
-    total_s: float = 0.0
-    results: list[MatchResult] = field(default_factory=list)
 
 
 class Collector:
     """Owns the memory of every row and the counter of decisions; both are part of a checkpoint.
 
     One thread calls it. ``time_step`` counts time steps since the start of the run: with the seed and
-    the row's number it is the whole randomness of a decision.
+    the row's number it is the whole randomness of a decision. ``learned``: policy ids that a learner trains;
+    of these a slab keeps memory at t = 0 and bootstrap values.
     """
 
-    def __init__(self, pool: Pool, actors: Mapping[int, Actor]) -> None:
-        self.pool = pool
+    def __init__(self, pool: Pool, actors: Mapping[int, Actor], learned: Collection[int]) -> None:
+        self.pool, self.learned = pool, tuple(sorted(learned))
         self.time_step = 0
         self._memory: dict[int, npt.NDArray[np.float32]] = {}
         self._last_policy = np.full(pool.rows, -1, np.int16)  # who decided last for a row
@@ -134,13 +119,11 @@ class Collector:
         slab.log_prob[...] = 0.0
         slab.value[...] = 0.0
         slab.version[...] = -1
-        memory = self._memory.get(LEARNER)
-        if memory is None:
-            slab.memory = None
-        elif slab.memory is None or slab.memory.shape != memory.shape:
-            slab.memory = memory.copy()
-        else:
-            slab.memory[...] = memory
+        memory = {policy: self._memory[policy] for policy in self.learned if policy in self._memory}
+        if {p: m.shape for p, m in memory.items()} != {p: m.shape for p, m in slab.memory.items()}:
+            slab.memory = {policy: np.empty_like(m) for policy, m in memory.items()}
+        for policy, now in memory.items():
+            slab.memory[policy][...] = now
 
     def _receive(self, group: int, t: int, stats: RolloutStats) -> StepBatch:
         begin = time.perf_counter()
@@ -163,12 +146,14 @@ class Collector:
             index = as_index(rows)
             memory = self._memory.get(policy)
             decision = self._actors[policy].act(
-                {name: a[t, index] for name, a in slab.obs.items()},
-                slab.mask[t, index],
-                None if memory is None else memory[index],
-                slab.is_first[t, index],
-                self.time_step,
-                rows,
+                ActInput(
+                    {name: a[t, index] for name, a in slab.obs.items()},
+                    slab.mask[t, index],
+                    None if memory is None else memory[index],
+                    slab.is_first[t, index],
+                    self.time_step,
+                    rows,
+                )
             )
             slab.actions[t, index] = decision.actions
             slab.log_prob[t, index] = decision.log_prob
@@ -178,7 +163,7 @@ class Collector:
             if memory is not None and decision.memory is not None:
                 memory[index] = decision.memory
             stats.decisions += len(rows)
-            if policy == LEARNER:
+            if policy in self.learned:
                 stats.steps += len(rows)
         stats.infer_s += time.perf_counter() - begin
 
@@ -187,12 +172,14 @@ class Collector:
         begin = time.perf_counter()
         slab, t = batch.slab, batch.t - 1
         rows = batch.final_rows
-        wanted = (slab.truncated[t, rows] != 0) & (self._last_policy[rows] == LEARNER)
-        chosen = np.flatnonzero(wanted)
-        if len(chosen):
+        cut = slab.truncated[t, rows] != 0
+        for policy in self.learned:
+            chosen = np.flatnonzero(cut & (self._last_policy[rows] == policy))
+            if not len(chosen):
+                continue
             index = rows[chosen]
-            memory = self._memory.get(LEARNER)
-            slab.final_value[t, index] = self._actors[LEARNER].value(
+            memory = self._memory.get(policy)
+            slab.final_value[t, index] = self._actors[policy].value(
                 {name: a[chosen] for name, a in batch.final_obs.items()},
                 None if memory is None else memory[index],
                 np.zeros(len(chosen), np.uint8),
@@ -200,13 +187,15 @@ class Collector:
         stats.infer_s += time.perf_counter() - begin
 
     def _bootstrap(self, batch: StepBatch, stats: RolloutStats) -> None:
-        """``value[T]`` of the learner's rows that are about to act; nothing is decided or remembered."""
+        """``value[T]`` of learned policies' rows that are about to act; nothing is decided or remembered."""
         begin = time.perf_counter()
-        rows = batch.policy_rows.get(LEARNER)
-        if rows is not None and len(rows):
+        for policy in self.learned:
+            rows = batch.policy_rows.get(policy)
+            if rows is None or not len(rows):
+                continue
             slab, t, index = batch.slab, batch.t, as_index(rows)
-            memory = self._memory.get(LEARNER)
-            slab.value[t, index] = self._actors[LEARNER].value(
+            memory = self._memory.get(policy)
+            slab.value[t, index] = self._actors[policy].value(
                 {name: a[t, index] for name, a in slab.obs.items()},
                 None if memory is None else memory[index],
                 slab.is_first[t, index],

@@ -13,7 +13,7 @@ from ludus.flow.slab import Array
 from ludus.policies.continuous import MixedHeads
 from ludus.policies.distribution import Heads, uniforms
 from ludus.policies.network import PolicyNetwork
-from ludus.rollouts.actor import Decision, Rows
+from ludus.rollouts.actor import ActInput, Decision
 
 
 class NetworkActor:
@@ -40,21 +40,15 @@ class NetworkActor:
         return self.network.memory_shape
 
     @torch.no_grad()
-    def act(
-        self,
-        obs: Mapping[str, Array],
-        mask: Array,
-        memory: Array | None,
-        first: Array,
-        step: int,
-        rows: Rows,
-    ) -> Decision:
+    def act(self, batch: ActInput) -> Decision:
         """See :meth:`ludus.rollouts.actor.Actor.act`."""
-        out = self.network.step(self._tensors(obs), self._optional(memory), self._tensor(first))
+        out = self.network.step(
+            self._tensors(batch.obs), self._optional(batch.memory), self._tensor(batch.is_first)
+        )
         draws: Tensor | None = None
         if not self.greedy:
-            draws = self._tensor(uniforms(self.seed, step, rows, len(self.network.heads.sizes)))
-        drawn = out.distribution.sample(self._tensor(mask), draws)
+            draws = self._tensor(uniforms(self.seed, batch.step, batch.rows, len(self.network.heads.sizes)))
+        drawn = out.distribution.sample(self._tensor(batch.mask), draws)
         return Decision(
             drawn.actions.cpu().numpy().astype(np.int32),
             drawn.log_prob.cpu().numpy(),
@@ -63,9 +57,11 @@ class NetworkActor:
         )
 
     @torch.no_grad()
-    def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
+    def value(
+        self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
+    ) -> npt.NDArray[np.float32]:
         """See :meth:`ludus.rollouts.actor.Actor.value`."""
-        out = self.network.step(self._tensors(obs), self._optional(memory), self._tensor(first))
+        out = self.network.step(self._tensors(obs), self._optional(memory), self._tensor(is_first))
         value: npt.NDArray[np.float32] = out.value.float().cpu().numpy()
         return value
 
@@ -91,21 +87,14 @@ class RandomActor:
         self.version = 0
         self.memory_shape: tuple[int, ...] | None = None
 
-    def act(
-        self,
-        obs: Mapping[str, Array],
-        mask: Array,
-        memory: Array | None,
-        first: Array,
-        step: int,
-        rows: Rows,
-    ) -> Decision:
+    def act(self, batch: ActInput) -> Decision:
         """See :meth:`ludus.rollouts.actor.Actor.act`."""
         sizes = self.heads.sizes
-        draws = uniforms(self.seed, step, rows, len(sizes))
-        actions = np.zeros((len(rows), len(sizes)), np.int32)
-        log_prob = np.zeros(len(rows), np.float32)
-        packed, chosen = torch.from_numpy(mask), torch.from_numpy(actions)
+        count_rows = len(batch.rows)
+        draws = uniforms(self.seed, batch.step, batch.rows, len(sizes))
+        actions = np.zeros((count_rows, len(sizes)), np.int32)
+        log_prob = np.zeros(count_rows, np.float32)
+        packed, chosen = torch.from_numpy(batch.mask), torch.from_numpy(actions)
         for k in range(len(sizes)):
             if self.continuous[k]:  # tanh(u) is uniform in (-1, 1)
                 u = np.arctanh((2.0 * draws[:, k].astype(np.float64) - 1.0) * (1.0 - 1e-7))
@@ -117,8 +106,10 @@ class RandomActor:
             reached = legal.cumsum(axis=1) > nth[:, None]
             actions[:, k] = np.where(count > 0, reached.argmax(axis=1), 0)
             log_prob -= np.log(np.maximum(count, 1)).astype(np.float32)
-        return Decision(actions, log_prob, np.zeros(len(rows), np.float32), None)
+        return Decision(actions, log_prob, np.zeros(count_rows, np.float32), None)
 
-    def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
+    def value(
+        self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
+    ) -> npt.NDArray[np.float32]:
         """Nothing is known: zeros."""
-        return np.zeros(len(first), np.float32)
+        return np.zeros(len(is_first), np.float32)

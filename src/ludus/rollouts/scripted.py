@@ -28,7 +28,7 @@ from ludus.flow import GameSpec, TensorSpec
 from ludus.flow.masks import legal_choices
 from ludus.flow.names import did_you_mean
 from ludus.flow.slab import Array
-from ludus.rollouts.actor import Decision, Rows
+from ludus.rollouts.actor import ActInput, Decision
 
 #: What a bot may answer: the label of a choice (or its number) where the game has one head, or one a head.
 Answer = str | int | Mapping[str, str | int]
@@ -127,21 +127,13 @@ class ScriptedActor:
         self.memory_shape: tuple[int, ...] | None = None
         self._bots: dict[int, PythonBot] = {}
 
-    def act(
-        self,
-        obs: Mapping[str, Array],
-        mask: Array,
-        memory: Array | None,
-        first: Array,
-        step: int,
-        rows: Rows,
-    ) -> Decision:
+    def act(self, batch: ActInput) -> Decision:
         """See :meth:`ludus.rollouts.actor.Actor.act`."""
-        actions = np.zeros((len(rows), len(self.spec.heads)), np.int32)
-        for i, row in enumerate(rows.tolist()):
-            if first[i] or row not in self._bots:
+        actions = np.zeros((len(batch.rows), len(self.spec.heads)), np.int32)
+        for i, row in enumerate(batch.rows.tolist()):
+            if batch.is_first[i] or row not in self._bots:
                 self._bots[row] = self.make()
-            scene = Scene(self.spec, {name: array[i] for name, array in obs.items()}, mask[i])
+            scene = Scene(self.spec, {name: array[i] for name, array in batch.obs.items()}, batch.mask[i])
             try:
                 answer = self._bots[row].decide(scene)
             except BotError:
@@ -151,12 +143,14 @@ class ScriptedActor:
                     f"the bot's decide failed{_where(error)}: {type(error).__name__}: {error}"
                 ) from error
             actions[i] = self._choices(answer)
-        zeros = np.zeros(len(rows), np.float32)
+        zeros = np.zeros(len(batch.rows), np.float32)
         return Decision(actions, zeros, zeros.copy(), None)
 
-    def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
+    def value(
+        self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
+    ) -> npt.NDArray[np.float32]:
         """Nothing is known: zeros."""
-        return np.zeros(len(first), np.float32)
+        return np.zeros(len(is_first), np.float32)
 
     def _choices(self, answer: Answer) -> list[int]:
         heads = self.spec.heads

@@ -12,7 +12,7 @@ from ludus.games import registry
 from ludus.games.searchable import searchable
 from ludus.pool import Pool
 from ludus.pool.native import NativePool
-from ludus.rollouts.actor import Decision, Rows
+from ludus.rollouts.actor import ActInput, Decision
 from ludus.search.evaluator import Evaluator
 from ludus.search.planner import Planner, PlannerConfig
 from ludus.search.player import SearchPlayer
@@ -38,28 +38,22 @@ class SearchActor:
             name, params, text, evaluator, slots=pool.rows, seed=seed % 2**63, native=native
         )
 
-    def act(
-        self,
-        obs: Mapping[str, Array],
-        mask: Array,
-        memory: Array | None,
-        first: Array,
-        step: int,
-        rows: Rows,
-    ) -> Decision:
+    def act(self, batch: ActInput) -> Decision:
         """See :meth:`ludus.rollouts.actor.Actor.act`."""
-        slots = [int(self._pool.row_slot[row]) for row in rows]
+        slots = [int(self._pool.row_slot[row]) for row in batch.rows]
         states = [self._pool.slot_state(slot) for slot in slots]
         plies = [self._pool.slot_tick(slot) for slot in slots]
-        found = self._player.decide([int(r) for r in rows], states, plies=plies)
+        found = self._player.decide([int(r) for r in batch.rows], states, plies=plies)
         actions = np.array([[f.move] for f in found], np.int32)
         share = [f.root.policy[np.searchsorted(f.root.moves, f.move)] for f in found]
         log_prob = np.log(np.maximum(np.array(share, np.float32), 1e-9))
         return Decision(actions, log_prob, np.array([f.value for f in found], np.float32), None)
 
-    def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
+    def value(
+        self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
+    ) -> npt.NDArray[np.float32]:
         """Asked for matches that were cut off, whose states are gone: zeros."""
-        return np.zeros(len(first), np.float32)
+        return np.zeros(len(is_first), np.float32)
 
 
 class PlannerActor:
@@ -78,26 +72,20 @@ class PlannerActor:
         self.memory_shape: tuple[int, ...] | None = None
         self.planner = Planner(name, params, config, frame_skip=frame_skip, native=native)
 
-    def act(
-        self,
-        obs: Mapping[str, Array],
-        mask: Array,
-        memory: Array | None,
-        first: Array,
-        step: int,
-        rows: Rows,
-    ) -> Decision:
+    def act(self, batch: ActInput) -> Decision:
         """See :meth:`ludus.rollouts.actor.Actor.act`."""
-        actions = np.zeros((len(rows), 1), np.int32)
-        value = np.zeros(len(rows), np.float32)
-        for i, row in enumerate(rows):
+        actions = np.zeros((len(batch.rows), 1), np.int32)
+        value = np.zeros(len(batch.rows), np.float32)
+        for i, row in enumerate(batch.rows):
             slot, seat = int(self._pool.row_slot[row]), int(self._pool.row_seat[row])
-            seed = (self._seed * 1_000_003 + step * 65_537 + int(row)) % 2**63
+            seed = (self._seed * 1_000_003 + batch.step * 65_537 + int(row)) % 2**63
             plan = self.planner.plan(self._pool.slot_state(slot), seat, seed)
             actions[i] = plan.choice
             value[i] = 2.0 * plan.mean[plan.choice] - 1.0
-        return Decision(actions, np.zeros(len(rows), np.float32), value, None)
+        return Decision(actions, np.zeros(len(batch.rows), np.float32), value, None)
 
-    def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
+    def value(
+        self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
+    ) -> npt.NDArray[np.float32]:
         """Asked for matches that were cut off, whose states are gone: zeros."""
-        return np.zeros(len(first), np.float32)
+        return np.zeros(len(is_first), np.float32)

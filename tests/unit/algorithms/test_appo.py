@@ -416,7 +416,7 @@ def play_corridor(
     slab = Slab(spec, steps, rows)
     memory = learner.network.initial_memory(rows)
     if memory is not None:
-        slab.memory = memory.numpy().copy()
+        slab.memory[0] = memory.numpy().copy()
     rng = np.random.default_rng(seed)
     ends: list[float] = []
     fresh = np.ones(rows, bool)

@@ -16,6 +16,7 @@ from ludus.policies.continuous import MixedHeads, from_bits, squashed_entropy, t
 from ludus.policies.distribution import uniforms
 from ludus.policies.heads import heads_of
 from ludus.policies.network import PolicyNetwork
+from ludus.rollouts.actor import ActInput
 from ludus.rollouts.network_actor import NetworkActor, RandomActor
 
 HEADS = (
@@ -116,13 +117,9 @@ def test_acting_and_learning_agree_at_lag_zero() -> None:
     slab.policy[...] = 0
     slab.reward[...] = rng.standard_normal((4, 8), np.float32)
     for t in range(4):
+        rows = np.arange(8, dtype=np.int32)
         made = actor.act(
-            {"speed": slab.obs["speed"][t]},
-            slab.mask[t],
-            None,
-            slab.is_first[t],
-            t,
-            np.arange(8, dtype=np.int32),
+            ActInput({"speed": slab.obs["speed"][t]}, slab.mask[t], None, slab.is_first[t], t, rows)
         )
         slab.actions[t], slab.log_prob[t], slab.value[t] = made.actions, made.log_prob, made.value
     stats = learner.update(slab)
@@ -134,9 +131,8 @@ def test_acting_and_learning_agree_at_lag_zero() -> None:
 def test_random_numbers_are_uniform_between_the_bounds() -> None:
     mixed = (True, False, True)
     actor = RandomActor(MixedHeads((2, 3, 2), ((), (), ()), mixed, mixed), 1)
-    made = actor.act(
-        {}, np.ones((20_000, 7), np.uint8), None, np.zeros(20_000), 0, np.arange(20_000, dtype=np.int32)
-    )
+    rows = np.arange(20_000, dtype=np.int32)
+    made = actor.act(ActInput({}, np.ones((20_000, 7), np.uint8), None, np.zeros(20_000), 0, rows))
     got = given_to_the_game(np.ascontiguousarray(made.actions[:, :1]), [HEADS[0]])[:, 0]
     assert np.histogram(got, 8, (-2, 2))[0] == pytest.approx([2500] * 8, rel=0.1)
     assert set(made.actions[:, 1].tolist()) == {0, 1, 2}

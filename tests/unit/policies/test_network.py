@@ -62,7 +62,7 @@ def test_a_sequence_says_what_its_steps_said(memory: str) -> None:
     slab = random_slab(SPEC, 12, 10, seed=2, idle=0.3, end=0.2)
     assert slab.is_first[1:].any()
     act(network, slab, seed=5)
-    start = torch.from_numpy(slab.memory) if slab.memory is not None else None
+    start = torch.from_numpy(slab.memory[0]) if slab.memory else None
     with torch.no_grad():
         out = network.sequence(
             {n: torch.from_numpy(x) for n, x in slab.obs.items()},

@@ -62,7 +62,7 @@ def test_a_team_is_one_player(team: bool) -> None:
     with NativePool("pommerman", params, lineup_of(game, LEARNED, MIXED), slots=8, num_matches=64) as pool:
         slab = Slab(pool.spec, 16, pool.rows)
         assert pool.rows == (16 if team else 8)
-        collector = Collector(pool, {0: RandomActor(Heads((6,)), seed=3)})
+        collector = Collector(pool, {0: RandomActor(Heads((6,)), seed=3)}, learned=())
         results = []
         while not pool.finished:
             results += collector.collect(slab).results

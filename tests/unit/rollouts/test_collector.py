@@ -12,8 +12,7 @@ from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab
 from ludus.flow.slab import Array
 from ludus.games import spec
 from ludus.pool.native import NativePool
-from ludus.rollouts import Collector, Decision
-from ludus.rollouts.actor import Rows
+from ludus.rollouts import ActInput, Collector, Decision
 from ludus.rollouts.collector import as_index
 
 GAME = spec("tic_tac_toe")
@@ -28,34 +27,27 @@ class CountingActor:
         self.memory_shape: tuple[int, ...] | None = (1,)
         self.steps: list[int] = []
 
-    def act(
-        self,
-        obs: Mapping[str, Array],
-        mask: Array,
-        memory: Array | None,
-        first: Array,
-        step: int,
-        rows: Rows,
-    ) -> Decision:
-        assert memory is not None
-        before: npt.NDArray[np.float32] = np.where(np.asarray(first)[:, None] != 0, 0.0, memory).astype(
-            np.float32
-        )
-        self.steps.append(step)
+    def act(self, batch: ActInput) -> Decision:
+        assert batch.memory is not None
+        fresh = np.asarray(batch.is_first)[:, None] != 0
+        before: npt.NDArray[np.float32] = np.where(fresh, 0.0, batch.memory).astype(np.float32)
+        self.steps.append(batch.step)
         count = before + np.float32(1.0)
-        chosen = np.asarray(mask).argmax(axis=1).astype(np.int32)[:, None]
+        chosen = np.asarray(batch.mask).argmax(axis=1).astype(np.int32)[:, None]
         return Decision(chosen, -count[:, 0], count[:, 0] * 10, count)
 
-    def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
+    def value(
+        self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
+    ) -> npt.NDArray[np.float32]:
         assert memory is not None
-        return np.where(np.asarray(first) != 0, 0.0, memory[:, 0]).astype(np.float32)
+        return np.where(np.asarray(is_first) != 0, 0.0, memory[:, 0]).astype(np.float32)
 
 
 def play(threads: int, groups: int, opponent: Controller) -> tuple[Collector, Slab, list[MatchResult]]:
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((opponent,))))
     pool = NativePool("tic_tac_toe", {}, lineup, slots=8, groups=groups, threads=threads, seed=4)
     actors = {0: CountingActor()} | ({1: CountingActor(1)} if opponent.policy == 1 else {})
-    collector = Collector(pool, actors)
+    collector = Collector(pool, actors, learned=(0,))
     slab = Slab(GAME, STEPS, pool.rows)
     results: list[MatchResult] = []
     for _ in range(3):
@@ -78,9 +70,9 @@ def test_decisions_are_written_where_they_belong() -> None:
 
 def test_memory_counts_within_a_match_and_starts_over() -> None:
     collector, slab, _ = play(1, 2, Controller(bot="random"))
-    assert slab.memory is not None
+    assert set(slab.memory) == {0}
     for row in range(slab.rows):
-        count = float(slab.memory[row, 0])
+        count = float(slab.memory[0][row, 0])
         for t in range(STEPS):
             if not slab.active[t, row]:
                 continue
@@ -122,15 +114,17 @@ def test_every_policy_decides_for_its_own_rows() -> None:
 class OpinionatedActor(CountingActor):
     """Values what it has no memory of at 100."""
 
-    def value(self, obs: Mapping[str, Array], memory: Array | None, first: Array) -> npt.NDArray[np.float32]:
-        return np.float32(100.0) + super().value(obs, memory, first)
+    def value(
+        self, obs: Mapping[str, Array], memory: Array | None, is_first: Array
+    ) -> npt.NDArray[np.float32]:
+        return np.float32(100.0) + super().value(obs, memory, is_first)
 
 
 def test_what_was_cut_off_is_valued_by_the_policy_that_decided_with_its_memory() -> None:
     """The value of a last observation is 100 and the decisions of the match that was cut off."""
     lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan((Controller(policy=1),))))
     pool = NativePool("tic_tac_toe", {}, lineup, slots=8, groups=2, threads=0, seed=4, truncate_ticks=5)
-    collector = Collector(pool, {0: OpinionatedActor(), 1: CountingActor(1)})
+    collector = Collector(pool, {0: OpinionatedActor(), 1: CountingActor(1)}, learned=(0,))
     slab = Slab(GAME, STEPS, pool.rows)
     valued: dict[int, set[int]] = {0: set(), 1: set()}  # policy -> steps at whose end a match was cut off
     decided, policy = [0] * slab.rows, [-1] * slab.rows  # of the match in play, over all slabs
@@ -171,3 +165,32 @@ def test_contiguous_rows_are_views() -> None:
     assert as_index(np.array([3, 4, 5], np.int32)) == slice(3, 6)
     scattered = np.array([3, 5], np.int32)
     assert as_index(scattered) is scattered
+
+
+def test_every_learned_policy_keeps_memory_and_values() -> None:
+    """Two learned ids of one pool: each row's bootstrap and memory come from the policy that plays it."""
+    lineup = Lineup((SeatPlan((Controller(policy=3),)), SeatPlan((Controller(policy=5),))))
+    pool = NativePool("tic_tac_toe", {}, lineup, slots=8, groups=2, threads=0, seed=4, truncate_ticks=5)
+    collector = Collector(pool, {3: OpinionatedActor(), 5: CountingActor(1)}, learned=(5, 3))
+    slab = Slab(GAME, STEPS, pool.rows)
+    counted, cut = [0] * slab.rows, {3: 0, 5: 0}
+    for _ in range(3):
+        stats = collector.collect(slab)
+        assert stats.steps == stats.decisions == int((slab.active[:-1] != 0).sum())
+        assert set(slab.memory) == {3, 5}
+        for row in range(slab.rows):
+            (policy,) = set(slab.policy[:, row].tolist()) - {-1}
+            assert slab.memory[policy][row, 0] == counted[row]
+            assert slab.memory[8 - policy][row, 0] == 0
+            own = 100.0 if policy == 3 else 0.0
+            for t in range(STEPS):
+                if slab.active[t, row]:
+                    counted[row] = 1 if slab.is_first[t, row] else counted[row] + 1
+                if slab.truncated[t, row]:
+                    cut[policy] += 1
+                    assert slab.final_value[t, row] == own + counted[row]
+            if slab.active[STEPS, row]:
+                expected = 0 if slab.is_first[STEPS, row] else counted[row]
+                assert slab.value[STEPS, row] == own + expected
+    assert min(cut.values()) > 3
+    pool.close()

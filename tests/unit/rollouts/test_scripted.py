@@ -10,6 +10,7 @@ import pytest
 from ludus.cli import __main__ as cli
 from ludus.evaluation.evaluate import evaluate
 from ludus.games import spec
+from ludus.rollouts.actor import ActInput
 from ludus.rollouts.scripted import BotError, Scene, ScriptedActor, is_bot_file, load_bot
 
 GAME = spec("rts")
@@ -79,7 +80,8 @@ def test_wrong_answers_and_faults_are_named() -> None:
 
         actor = ScriptedActor(Fixed, GAME)  # type: ignore[arg-type]
         one = np.ones(1, np.uint8)
-        return [int(a) for a in actor.act(batch, mask[None], None, one, 0, np.zeros(1, np.int32)).actions[0]]
+        seen = ActInput(batch, mask[None], None, one, 0, np.zeros(1, np.int32))
+        return [int(a) for a in actor.act(seen).actions[0]]
 
     labels = GAME.heads[0].labels
     assert act("attack") == [labels.index("attack")]

@@ -10,7 +10,7 @@ import pytest
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
 from ludus.games import spec as game_spec
 from ludus.pool.native import NativePool
-from ludus.rollouts import Decision
+from ludus.rollouts import ActInput, Decision
 from ludus.rollouts.search_actor import PlannerActor, SearchActor
 from ludus.search import Plan, PlannerConfig, parse_search
 
@@ -29,7 +29,7 @@ def first_decision(make: Callable[[NativePool], SearchActor], step: int = 0) -> 
         assert len(rows) == MATCHES
         actor = make(pool)
         obs = {name: array[0, rows] for name, array in slab.obs.items()}
-        return actor.act(obs, slab.mask[0, rows], None, slab.is_first[0, rows], step, rows), actor
+        return actor.act(ActInput(obs, slab.mask[0, rows], None, slab.is_first[0, rows], step, rows)), actor
 
 
 def searched(seed: int) -> tuple[Decision, SearchActor]:
@@ -75,7 +75,7 @@ def test_every_planned_decision_has_a_seed_of_its_own() -> None:
         for actor in actors:
             actor.planner.plan = plan  # type: ignore[method-assign]
             for step in (0, 1, 70, 500):
-                made = actor.act({}, mask, None, mask[:, 0], step, rows)
+                made = actor.act(ActInput({}, mask, None, mask[:, 0], step, rows))
                 assert made.actions[:, 0].tolist() == [1] * len(rows)
                 assert made.value.tolist() == [0.5] * len(rows)  # 2 x 0.75 - 1
     assert len(set(seeds)) == len(seeds) == 2 * 4 * len(rows)

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from ludus.flow import Slab
+from ludus.flow import RolloutStats, Slab
 from ludus.presets.config import Preset, RunConfig
-from ludus.rollouts import RolloutStats
 from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
 from ludus.train.on_policy.components import acting_copy, build
 from ludus.train.on_policy.learner_threads import LearnerThreads

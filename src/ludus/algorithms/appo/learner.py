@@ -91,7 +91,7 @@ class AppoLearner:
         """
         if self._plan is not None:
             raise RuntimeError("the previous update has not been finished")
-        if slab.memory is None and self.network.memory_shape is not None:
+        if 0 not in slab.memory and self.network.memory_shape is not None:
             raise ValueError("the policy has memory; slab.memory must hold it at t = 0")
         self._plan = UpdatePlan(self._stages(slab, min(max(progress, 0.0), 1.0)))
         return self._plan

@@ -69,7 +69,8 @@ class Samples:
 
     def memory(self, rows: Index) -> Tensor | None:
         """Memory of ``rows`` at t = 0."""
-        return self.tensor(self.slab.memory.take(rows, axis=0)) if self.slab.memory is not None else None
+        memory = self.slab.memory.get(0)
+        return None if memory is None else self.tensor(memory.take(rows, axis=0))
 
 
 def _merged(array: Array) -> Array:

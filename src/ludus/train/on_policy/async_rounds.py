@@ -20,14 +20,14 @@ from contextlib import contextmanager
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
-from ludus.flow import Slab
+from ludus.flow import RolloutStats, Slab
 from ludus.policies.network import PolicyNetwork
 from ludus.presets.config import RunConfig
-from ludus.rollouts import LEARNER, RolloutStats
 from ludus.train.on_policy.components import Components
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import RolloutSummary, summarise_rollout
 from ludus.train.on_policy.rounds import Round, RoundTimes
+from ludus.train.opponents import LEARNER
 
 SAMPLER, CALLER = 0, 1  # worker numbers; the learner threads follow
 SLABS_AHEAD = 3  # unlearned slabs that are worth their memory, whatever lag is allowed

@@ -11,7 +11,7 @@ from ludus.storage import Checkpoint, CorruptFile
 from ludus.train.candidates import Candidate
 from ludus.train.on_policy.components import Components
 from ludus.train.on_policy.rollout_summary import RolloutSummary
-from ludus.train.opponents import PastWindow
+from ludus.train.opponents import LEARNER, PastWindow
 from ludus.train.stopping import Budget
 
 SCHEMA = 1
@@ -22,6 +22,7 @@ OLD_NAMES = {
     "slab.is_first": "slab.first",
     "slab.log_prob": "slab.logp",
     "collector.time_step": "collector.moment",
+    "slab.memory.0": "slab.memory",
 }
 
 
@@ -109,7 +110,7 @@ def restore_components(
         return
     shape = components.learner.network.memory_shape
     if shape is not None:
-        filled.memory = np.zeros((filled.rows, *shape), np.float32)
+        filled.memory = {LEARNER: np.zeros((filled.rows, *shape), np.float32)}
     for name, target in _learned_fields(components, filled).items():
         stored = _array(checkpoint, f"slab.{name}", where)
         if stored.shape != target.shape or stored.dtype != target.dtype:

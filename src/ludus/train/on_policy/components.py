@@ -126,7 +126,7 @@ def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Components:
         acting=acting,
         actor=actor,
         past=past,
-        collector=Collector(pool, {LEARNER: actor, **past}),
+        collector=Collector(pool, {LEARNER: actor, **past}, learned=(LEARNER,)),
         slabs=[pool.slab(preset.pool.rollout_length) for _ in range(slabs)],
         threads=threads,
     )

@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
-from ludus.flow import MatchResult, Slab
-from ludus.rollouts import RolloutStats
+from ludus.flow import MatchResult, RolloutStats, Slab
 from ludus.train.on_policy.components import Components
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import RolloutSummary, summarise_rollout

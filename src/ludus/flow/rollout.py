@@ -1,0 +1,20 @@
+"""What travels from a sampler to a learner together with a slab."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ludus.flow.match import MatchResult
+
+
+@dataclass(slots=True)
+class RolloutStats:
+    """Of one slab. Seconds are wall time of the sampler's thread."""
+
+    steps: int = 0  # decisions of learned policies
+    decisions: int = 0  # of all policies
+    ticks: int = 0
+    infer_s: float = 0.0
+    wait_s: float = 0.0  # for the pool
+    total_s: float = 0.0
+    results: list[MatchResult] = field(default_factory=list)
