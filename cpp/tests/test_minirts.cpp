@@ -67,7 +67,7 @@ TEST_CASE("minirts: the state is small") {
   // What a copy takes over; the tables are no part of it.
   CHECK(offsetof(M::State, tables) <= 9216);
   // The rest is only read by path searches.
-  CHECK(offsetof(rts::State, hopeless) + sizeof(Rng) < 4992);
+  CHECK(offsetof(rts::State, failed_searches) + sizeof(Rng) < 4992);
 }
 
 TEST_CASE("minirts: playing allocates nothing") {

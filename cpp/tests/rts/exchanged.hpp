@@ -16,7 +16,7 @@ inline std::uint8_t slot_of_other(const rts::EngineRules& engine, int i) {
   return static_cast<std::uint8_t>(owner == 2 ? i : (owner == 0 ? i + shift : i - shift));
 }
 
-// The same units in the same places with the seats exchanged. What path searches remember is left
+// The same units in the same places with the seats exchanged. What path search has cached is left
 // out.
 inline rts::State exchanged(const rts::EngineRules& engine, const rts::State& w) {
   const auto to_other = [&](int i) { return slot_of_other(engine, i); };
@@ -31,7 +31,7 @@ inline rts::State exchanged(const rts::EngineRules& engine, const rts::State& w)
   m.money = swapped(w.money);
   m.units = swapped(w.units);
   m.bases = swapped(w.bases);
-  m.lots = w.lots;
+  m.tie_breaks = w.tie_breaks;
   m.turned = !w.turned;
   m.failed = w.failed;
   m.wall = w.wall;
@@ -69,8 +69,8 @@ inline rts::State exchanged(const rts::EngineRules& engine, const rts::State& w)
       if ((w.carrying >> i & 1) != 0) m.carrying |= bit;
       if ((w.fresh >> i & 1) != 0) m.fresh |= bit;
       if ((w.irregular >> i & 1) != 0) m.irregular |= bit;
-      rts::enter_strips(m, to, rts::strip_of(m.x[to]), rts::strip_of(m.y[to]));
-      m.fours = static_cast<std::uint16_t>(m.fours | 1U << (to / 4));
+      rts::enter_buckets(m, to, rts::bucket_of(m.x[to]), rts::bucket_of(m.y[to]));
+      m.groups_of_4 = static_cast<std::uint16_t>(m.groups_of_4 | 1U << (to / 4));
     });
   }
   // By lot, seat 0's commands stand first.

@@ -15,7 +15,7 @@ inline CaptureTheFlag::State mirrored(const CaptureTheFlag::Rules& rules,
   out.world = exchanged(engine, s.world);
   rts::State& m = out.world;
   m.turned = s.world.turned;
-  m.lots = ~s.world.lots;  // the other seat is first, and left is right
+  m.tie_breaks = ~s.world.tie_breaks;  // the other seat is first, and left is right
   m.flag_x = far - m.flag_x;
   m.column.fill(0);
   m.row.fill(0);
@@ -23,11 +23,11 @@ inline CaptureTheFlag::State mirrored(const CaptureTheFlag::Rules& rules,
     rts::for_units(engine, m, owner, [&](int i) {
       m.x[i] = far - m.x[i];
       if (m.cmd[i] == rts::Cmd::move) m.px[i] = far - m.px[i];
-      rts::enter_strips(m, i, rts::strip_of(m.x[i]), rts::strip_of(m.y[i]));
+      rts::enter_buckets(m, i, rts::bucket_of(m.x[i]), rts::bucket_of(m.y[i]));
     });
   }
   out.flag_x = far - s.flag_x;
-  out.learned = {};
+  out.heuristic = {};
   return out;
 }
 

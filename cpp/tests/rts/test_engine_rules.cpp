@@ -9,7 +9,7 @@
 #include "games/rts/capture_the_flag/capture_the_flag.hpp"
 #include "games/rts/capture_the_flag/observe.hpp"
 #include "games/rts/engine/fog.hpp"
-#include "games/rts/engine/learned.hpp"
+#include "games/rts/engine/learned_heuristic.hpp"
 #include "games/rts/engine/tick.hpp"
 #include "games/rts/engine/units.hpp"
 #include "games/rts/minirts/minirts.hpp"
@@ -148,7 +148,7 @@ struct Athletes {
   [[nodiscard]] std::vector<int> running() const {
     return {s.run_order.begin(), s.run_order.begin() + s.running};
   }
-  rts::LearnedTables tables;
+  rts::HeuristicTables tables;
 };
 
 TEST_CASE("rts: counter-attacks are dealt in the order of the hits, who was hit again goes last") {

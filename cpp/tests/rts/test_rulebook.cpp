@@ -331,7 +331,7 @@ TEST_CASE("rulebook: random rules differ between matches, never within a match's
     CHECK(e.type[archer].hp <= 200);
     CHECK(e.type[dragon].speed >= 0.1F);
     CHECK(e.type[dragon].speed <= 0.3F);
-    CHECK(a.world.money[0] == a.numbers.homes.money);
+    CHECK(a.world.money[0] == a.numbers.start_positions.money);
     hp.insert(e.type[archer].hp);
     speed.insert(e.type[dragon].speed);
     factor.insert(e.attacks.percent[archer][dragon]);

@@ -108,7 +108,7 @@ TEST_CASE("rulebook commands: nobody is sent at whom it cannot attack") {
     const int focus_fire =
         static_cast<int>(std::ranges::find(labels, "focus_fire") - labels.begin());
     const rts::Book& book = masks.rules.book;
-    const int resource = book.numbers.homes.resource;
+    const int resource = book.numbers.start_positions.resource;
     long attacks = 0;
     long forbidden = 0;
     long wrong = 0;

@@ -1,5 +1,5 @@
-// Rules with lots give both seats the same game: a match with its seats exchanged agrees to the
-// last tick, and who has which place and who comes first is drawn, and counted here.
+// Rules with random tie-breaking give both seats the same game: a match with its seats exchanged
+// agrees to the last tick, and who has which place and who comes first is drawn, and counted here.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,7 +9,7 @@
 
 #include "game/mask.hpp"
 #include "games/rts/capture_the_flag/capture_the_flag.hpp"
-#include "games/rts/engine/lots.hpp"
+#include "games/rts/engine/tie_breaks.hpp"
 #include "games/rts/minirts/minirts.hpp"
 #include "games/rts/rulebook/rts.hpp"
 #include "tests/doctest.hpp"
@@ -240,8 +240,8 @@ TEST_CASE("seats: places and turns are drawn, each as often as the other") {
       CHECK(w.x[i] == 19.0F - w.x[second + i]);
       CHECK(w.y[i] == w.y[second + i]);
     }
-    G::advance(rules, *s);  // deals
-    for (int tick = 0; tick < rts::kLotTicks; ++tick) {
+    G::advance(rules, *s);  // draws
+    for (int tick = 0; tick < rts::kTieBreakTicks; ++tick) {
       s->world.tick = static_cast<std::uint32_t>(tick);
       first += (rts::late_slots(rules.engine, s->world) & 1) == 0 ? 1 : 0;
       left += rts::leftward(rules.engine, s->world) > 0 ? 1 : 0;
@@ -254,7 +254,7 @@ TEST_CASE("seats: places and turns are drawn, each as often as the other") {
 }
 
 template <Game G>
-void check_lots(const Params& params) {
+void check_tie_breaks(const Params& params) {
   const typename G::Rules rules = G::make_rules(params);
   const auto s = std::make_unique<typename G::State>();
   int turned = 0;
@@ -263,22 +263,22 @@ void check_lots(const Params& params) {
     G::reset(rules, *s, {.seed = 10, .match = match});
     turned += s->world.turned ? 1 : 0;
     std::uint64_t before = 0;
-    for (int tick = 0; tick < 4 * rts::kLotTicks; ++tick) {
-      const bool deals = tick % rts::kLotTicks == 0;
+    for (int tick = 0; tick < 4 * rts::kTieBreakTicks; ++tick) {
+      const bool draws = tick % rts::kTieBreakTicks == 0;
       G::advance(rules, *s);
-      CHECK((s->world.lots != before) == deals);
-      before = s->world.lots;
-      if (deals) set += std::popcount(before);
+      CHECK((s->world.tie_breaks != before) == draws);
+      before = s->world.tie_breaks;
+      if (draws) set += std::popcount(before);
     }
   }
   CHECK(std::abs(turned - 50) < 20);
   CHECK(std::abs(set - 200 * 64) < 4 * 80);
 }
 
-TEST_CASE("seats: every game deals lots for 32 ticks at a time") {
-  check_lots<CaptureTheFlag>(clean("strategic"));
-  check_lots<MiniRts>(clean("strategic"));
-  check_lots<Rts>({});
+TEST_CASE("seats: every game draws tie-breaks for 32 ticks at a time") {
+  check_tie_breaks<CaptureTheFlag>(clean("strategic"));
+  check_tie_breaks<MiniRts>(clean("strategic"));
+  check_tie_breaks<Rts>({});
 }
 
 TEST_CASE("seats: equal bots win equally often, from either seat and from either side") {
@@ -299,7 +299,7 @@ TEST_CASE("seats: equal bots win equally often, from either seat and from either
     by_seat += s->world.winner == 0 ? 1 : 0;
     by_side += (s->world.winner == 0) != s->world.turned ? 1 : 0;
   }
-  // Four standard errors; before lots, seat 0 won 212 of 300.
+  // Four standard errors; before random tie-breaking, seat 0 won 212 of 300.
   CHECK(std::abs(by_seat - kMatches / 2) < 36);
   CHECK(std::abs(by_side - kMatches / 2) < 36);
 }

@@ -62,7 +62,7 @@ TEST_CASE("tower_defense: a copy of what is in use is the match") {
   check_copies<G>({{kRandom}, 10, 20000});
 }
 
-TEST_CASE("tower_defense: what path searches remember changes nothing") {
+TEST_CASE("tower_defense: the caches of path search change nothing") {
   for (const char* ruleset : {"elf", "clean"}) {
     const G::Rules rules = G::make_rules(Params{{{"ruleset", ruleset}}});
     for (std::uint64_t match = 0; match < 8; ++match) {
@@ -76,14 +76,14 @@ TEST_CASE("tower_defense: what path searches remember changes nothing") {
           G::bot(rules, s, 0, bot);
           G::bot(rules, forgetful, 0, bot);
         }
-        forgetful.routes.clear();
+        forgetful.path_cache.clear();
         forgetful.tables.clear();
         G::advance(rules, s);
         G::advance(rules, forgetful);
         if (G::tick(s) % 20 == 0) REQUIRE(G::hash(rules, s) == G::hash(rules, forgetful));
       }
       const auto remembered =
-          std::ranges::count_if(s.routes.key, [](auto key) { return key != 0; });
+          std::ranges::count_if(s.path_cache.key, [](auto key) { return key != 0; });
       CHECK((remembered > 0 || G::tick(s) < 500));
       REQUIRE(G::hash(rules, s) == G::hash(rules, forgetful));
     }

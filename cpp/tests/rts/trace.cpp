@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "games/rts/capture_the_flag/strategy.hpp"
-#include "games/rts/engine/routes.hpp"
+#include "games/rts/engine/path_cache.hpp"
 #include "games/rts/engine/tick.hpp"
 #include "games/rts/engine/units.hpp"
 #include "games/rts/minirts/strategy.hpp"
@@ -261,9 +261,9 @@ struct Game {
   std::function<void(State&)> after;        // a tick
   std::array<std::uint32_t, kMaxSide> wall{};
   State state;
-  FlagLearned learned;
-  LearnedTables tables;
-  Routes routes;
+  FlagHeuristic heuristic;
+  HeuristicTables tables;
+  PathCache path_cache;
   bool loaded = false;
   TraceResult result;
 
@@ -272,8 +272,8 @@ struct Game {
       for (int seat = 0; seat < 2; ++seat) {
         if (state.tick % skip[seat] == 0) decide(state, seat);
       }
-      LearnedStore store = rules.flag.type >= 0 ? learned.store() : own_store(state, tables);
-      store.routes = &routes;
+      HeuristicStore store = rules.flag.type >= 0 ? heuristic.store() : own_store(state, tables);
+      store.path_cache = &path_cache;
       advance_tick(rules, state, store);
       if (after) after(state);
     }

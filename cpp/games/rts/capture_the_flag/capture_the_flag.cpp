@@ -5,8 +5,8 @@
 #include "games/rts/capture_the_flag/tactical_orders.hpp"
 #include "games/rts/capture_the_flag/unit_orders.hpp"
 #include "games/rts/engine/hash.hpp"
-#include "games/rts/engine/lots.hpp"
 #include "games/rts/engine/tick.hpp"
+#include "games/rts/engine/tie_breaks.hpp"
 #include "games/rts/engine/view.hpp"
 
 namespace ludus {
@@ -71,7 +71,7 @@ void CaptureTheFlag::reset(const Rules& rules, State& s, MatchSeed seed) {
   s.rng = Rng(seed, kStream);
   rts::place_ctf_start(rules, s.world, s.rng);
   s.earned = 0.0F;
-  s.learned = {};
+  s.heuristic = {};
   s.flag_x = s.world.x[rules.engine.first_slot[rts::kFlagOwner]];
   if (!rules.clean) s.flag_x = static_cast<float>(static_cast<int>(s.flag_x));
 }
@@ -81,7 +81,7 @@ void CaptureTheFlag::copy(const Rules&, State& to, const State& from) {
   to.rng = from.rng;
   to.earned = from.earned;
   to.flag_x = from.flag_x;
-  to.learned.copy(from.learned);
+  to.heuristic.copy(from.heuristic);
 }
 
 SeatMask CaptureTheFlag::to_act(const Rules& rules, const State& s) {
@@ -123,8 +123,8 @@ void CaptureTheFlag::bot(const Rules& rules, State& s, int seat, int bot) {
 void CaptureTheFlag::advance(const Rules& rules, State& s) {
   if (s.world.over) return;
   const int before = s.world.money[0] - s.world.money[1];
-  rts::deal_lots(rules.engine, s.world, s.rng);
-  rts::advance_tick(rules.engine, s.world, s.learned.store());
+  rts::draw_tie_breaks(rules.engine, s.world, s.rng);
+  rts::advance_tick(rules.engine, s.world, s.heuristic.store());
   rts::deal_flag_rows(rules, s.world, s.rng);
   const int points = s.world.money[0] - s.world.money[1] - before;
   const float x = flag_column(rules, s.world, s.flag_x);

@@ -17,10 +17,10 @@ struct CaptureTheFlag {
 
   struct State {
     rts::State world;
-    Rng rng;              // the start, where the flag comes back, lots, then the bot `random`
+    Rng rng;              // the start, where the flag comes back, tie-breaks, then the bot `random`
     float earned = 0.0F;  // what the last tick was worth to seat 0, without the end of the match
     float flag_x = 0.0F;  // where the flag was last known to be carried
-    rts::FlagLearned learned;
+    rts::FlagHeuristic heuristic;
   };
 
   static Rules make_rules(const Params& params);

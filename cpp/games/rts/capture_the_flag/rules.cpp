@@ -1,9 +1,9 @@
 #include "games/rts/capture_the_flag/rules.hpp"
 
 #include "games/rts/capture_the_flag/builtin_rulebook.hpp"
-#include "games/rts/engine/lots.hpp"
 #include "games/rts/engine/pixels.hpp"
-#include "games/rts/engine/rulebook.hpp"
+#include "games/rts/engine/rule_overrides.hpp"
+#include "games/rts/engine/tie_breaks.hpp"
 #include "games/rts/engine/units.hpp"
 
 namespace ludus::rts {
@@ -13,10 +13,10 @@ namespace {
 constexpr std::uint32_t kBuiltTick = 1;  // the original's units appear in this tick
 constexpr int kTenths = 10;
 
-RuleFields fields(CtfRules& rules) {
+OverrideFields fields(CtfRules& rules) {
   EngineRules& engine = rules.engine;
   const std::span types = std::span(kFlagTypeNames).first(kFlagRuleTypes);
-  RuleFields f;
+  OverrideFields f;
   for (int t = 0; t < kFlagRuleTypes; ++t) {
     add_unit_fields(f, engine.type[t], kFlagTypeNames[t], types);
   }
@@ -83,8 +83,8 @@ CtfRules make_ctf_rules(const Params& params) {
   engine.revive.as = kAthlete;
   engine.finish_building = false;
   engine.first_slot = {0, 30, 60, kSlots};
-  apply_rules(fields(rules), "capture_the_flag.rulebook", kFlagRulebook);
-  apply_rules(fields(rules), "capture_the_flag.rulebook", params.text("rulebook", declared));
+  apply_overrides(fields(rules), "capture_the_flag.rulebook", kFlagRulebook);
+  apply_overrides(fields(rules), "capture_the_flag.rulebook", params.text("rulebook", declared));
   const auto handicap = static_cast<int>(params.integer("handicap", declared));
   set_handicap(engine, handicap);
   rules.handicapped = handicap != 0;

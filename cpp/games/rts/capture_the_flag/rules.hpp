@@ -8,7 +8,7 @@
 #include "base/rng.hpp"
 #include "game/params.hpp"
 #include "games/rts/engine/decisions.hpp"
-#include "games/rts/engine/learned.hpp"
+#include "games/rts/engine/learned_heuristic.hpp"
 #include "games/rts/engine/types.hpp"
 
 namespace ludus::rts {
@@ -45,21 +45,21 @@ struct CtfRules {
   }
 };
 
-// Matches last long and everybody walks everywhere, so that more is learned about paths than has
-// room in the engine's state; the longest of a hundred recorded or played matches needs 6,000.
-struct FlagLearned {
+// A larger store of the learned heuristic: matches are long and units cross the whole map. The
+// longest of a hundred matches needs 6,000 entries, more than the engine's state holds.
+struct FlagHeuristic {
   static constexpr int kEntries = 8192;
   std::array<std::uint32_t, kEntries> entry{};
   std::array<std::uint16_t, kEntries> before{};
-  std::array<std::uint16_t, kLearnedChains> last{};
+  std::array<std::uint16_t, kHeuristicChains> last{};
   std::uint16_t size = 0;
-  LearnedTables tables;  // what path searches need not gather again
+  HeuristicTables tables;  // cache of the learned heuristic
 
-  [[nodiscard]] LearnedStore store() {
+  [[nodiscard]] HeuristicStore store() {
     return {entry.data(), &size, kEntries, &tables, last.data(), before.data()};
   }
-  // Takes over what is in use, without the tables.
-  void copy(const FlagLearned& from) {
+  // Copies the entries in use, without the tables.
+  void copy(const FlagHeuristic& from) {
     std::copy_n(from.entry.begin(), from.size, entry.begin());
     std::copy_n(from.before.begin(), from.size, before.begin());
     last = from.last;

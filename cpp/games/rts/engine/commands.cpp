@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "games/rts/engine/lots.hpp"
 #include "games/rts/engine/path.hpp"
+#include "games/rts/engine/tie_breaks.hpp"
 #include "games/rts/engine/units.hpp"
 
 namespace ludus::rts {
@@ -19,7 +19,7 @@ constexpr float kBuild2 = 1.0F;
 struct Run {
   const EngineRules& rules;
   State& state;
-  const LearnedStore& store;
+  const HeuristicStore& store;
   EffectQueue& queue;
 
   [[nodiscard]] const UnitType& type(int slot) const { return rules.type[state.type[slot]]; }
@@ -273,7 +273,7 @@ void keep_order(const EngineRules& rules, State& state, const std::uint8_t* next
 
 }  // namespace
 
-void run_commands(const EngineRules& rules, State& state, const LearnedStore& store,
+void run_commands(const EngineRules& rules, State& state, const HeuristicStore& store,
                   EffectQueue& queue) {
   Run run{rules, state, store, queue};
   const int now = static_cast<int>(state.tick);

@@ -7,9 +7,9 @@ namespace ludus::rts {
 
 // Runs every due command of this tick, in the original's order: counter-attacks that wait since the
 // last tick, then orders of this tick by unit id, then older commands, most recently issued first.
-// Where lots decide instead of the order of seats, the orders of one seat and then the other's, and
-// likewise the older commands.
-void run_commands(const EngineRules& rules, State& state, const LearnedStore& store,
+// Where random tie-breaking decides instead of the order of seats, the orders of one seat and then
+// the other's, and likewise the older commands.
+void run_commands(const EngineRules& rules, State& state, const HeuristicStore& store,
                   EffectQueue& queue);
 
 // The offsets at which something is built around a point, in order of preference.

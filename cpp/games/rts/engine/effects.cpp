@@ -12,22 +12,22 @@ namespace {
 // way now.
 void step(const EngineRules& rules, State& state, const EffectEntry& e, std::uint64_t& moved) {
   const std::uint64_t bit = slot_bit(e.unit);
-  const int column = strip_of(e.x);
-  const int row = strip_of(e.y);
+  const int column = bucket_of(e.x);
+  const int row = bucket_of(e.y);
   const std::uint64_t near = around(state, column, row) & moved & ~bit;
-  if (near != 0 && touches(state, near & fellows(rules, state, e.x, e.y), e.x, e.y)) return;
+  if (near != 0 && touches(state, near & collision_group(rules, state, e.x, e.y), e.x, e.y)) return;
   moved |= bit;
-  const int old_column = strip_of(state.x[e.unit]);
-  const int old_row = strip_of(state.y[e.unit]);
+  const int old_column = bucket_of(state.x[e.unit]);
+  const int old_row = bucket_of(state.y[e.unit]);
   if (column != old_column || row != old_row) {
-    leave_strips(state, e.unit, old_column, old_row);
-    enter_strips(state, e.unit, column, row);
+    leave_buckets(state, e.unit, old_column, old_row);
+    enter_buckets(state, e.unit, column, row);
   }
   state.x[e.unit] = e.x;
   state.y[e.unit] = e.y;
   state.last[kCdMove][e.unit] = static_cast<std::uint16_t>(state.tick);
   state.irregular &= ~bit;
-  if (!inner_strips(rules, column, row) && !regular(rules, e.x, e.y)) [[unlikely]] {
+  if (!inner_buckets(rules, column, row) && !regular(rules, e.x, e.y)) [[unlikely]] {
     state.irregular |= bit;
   }
 }
@@ -84,7 +84,7 @@ void shoot(State& state, const EffectEntry& e) {
 // The flag leaves the map at once: who moves later in this tick may stand where it lay.
 bool take_flag(const EngineRules& rules, State& state, const EffectEntry& e) {
   if (state.x[e.target] == kParked) return false;  // somebody else was quicker
-  leave_strips(state, e.target, strip_of(state.x[e.target]), strip_of(state.y[e.target]));
+  leave_buckets(state, e.target, bucket_of(state.x[e.target]), bucket_of(state.y[e.target]));
   state.x[e.target] = state.y[e.target] = kParked;
   state.irregular &= ~(std::uint64_t{1} << e.target);
   state.speed[e.unit] /= rules.flag.slows;

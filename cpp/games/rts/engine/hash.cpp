@@ -33,7 +33,7 @@ void hash_world(const EngineRules& rules, const State& w, Hash64& h) {
   for (const std::int32_t money : w.money) h.add(static_cast<std::uint64_t>(money));
   h.add(w.next_id);
   if (!rules.quirks.seat_order) {
-    h.add(w.lots);
+    h.add(w.tie_breaks);
     h.add(w.turned ? 1U : 0U);
   }
   for (int owner = 0; owner < kMaxOwners; ++owner) {

@@ -49,8 +49,8 @@ inline void shorten(float& x, float& y, float most) {
   return inside(rules, cell_coord(x), cell_coord(y), margin);
 }
 
-// The original keeps units in buckets over (-0.5 .. side + 0.5); points outside are kept apart and
-// only collide with each other.
+// The original's spatial hash covers (-0.5 .. side + 0.5). Points outside are kept apart and
+// collide with each other only.
 [[nodiscard]] inline bool regular(const EngineRules& rules, float x, float y) {
   const float high = static_cast<float>(rules.side) + 0.5F;
   return -0.5F <= x && x <= high && -0.5F <= y && y <= high;
@@ -58,22 +58,25 @@ inline void shorten(float& x, float& y, float most) {
 
 inline constexpr float kTouch2 = 0.25F;  // discs of radius 0.25 collide when d^2 is below this
 
-// The strip of a coordinate above -1.5. A strip is a little wider than half a cell, so that
-// rounding cannot put points less than half a cell apart into strips that are not neighbours.
-[[nodiscard]] inline int strip_of(float v) { return static_cast<int>(v * 1.99F + 4.0F); }
+// Uniform grid for collision tests, one axis at a time: a bucket is a bit mask of the slots in one
+// strip of the map. Buckets of columns and of rows are intersected.
+//
+// The bucket of a coordinate above -1.5. A bucket is a little wider than half a cell, so rounding
+// cannot put points less than half a cell apart into buckets that are not neighbours.
+[[nodiscard]] inline int bucket_of(float v) { return static_cast<int>(v * 1.99F + 4.0F); }
 
-// The slots that stand in the strips of a point or next to them: all that a disc there can touch,
-// and, as strips go round, some that are far away.
-[[nodiscard]] inline std::uint64_t around(const State& state, int strip_x, int strip_y) {
-  const std::uint64_t* column = &state.column[static_cast<unsigned>(strip_x - 1) % kStrips];
-  const std::uint64_t* row = &state.row[static_cast<unsigned>(strip_y - 1) % kStrips];
+// The slots in the 3 x 3 buckets around a point: all that a disc there can touch and, as bucket
+// numbers wrap around, some that are far away.
+[[nodiscard]] inline std::uint64_t around(const State& state, int bucket_x, int bucket_y) {
+  const std::uint64_t* column = &state.column[static_cast<unsigned>(bucket_x - 1) % kBuckets];
+  const std::uint64_t* row = &state.row[static_cast<unsigned>(bucket_y - 1) % kBuckets];
   return (column[0] | column[1] | column[2]) & (row[0] | row[1] | row[2]);
 }
 
-// Whether strips are far enough inside the map for every point in them to be regular and inside.
-[[nodiscard]] inline bool inner_strips(const EngineRules& rules, int strip_x, int strip_y) {
+// Whether buckets are far enough inside the map for every point in them to be regular and inside.
+[[nodiscard]] inline bool inner_buckets(const EngineRules& rules, int bucket_x, int bucket_y) {
   const auto most = static_cast<unsigned>(2 * rules.side - 3);
-  return static_cast<unsigned>(strip_x - 4) <= most && static_cast<unsigned>(strip_y - 4) <= most;
+  return static_cast<unsigned>(bucket_x - 4) <= most && static_cast<unsigned>(bucket_y - 4) <= most;
 }
 
 [[nodiscard]] inline std::uint64_t slot_bit(int slot) {
@@ -89,18 +92,18 @@ inline constexpr float kTouch2 = 0.25F;  // discs of radius 0.25 collide when d^
   return false;
 }
 
-// Whom a disc at (x, y) can collide with at all: the original's spatial hash keeps units outside of
-// its rectangle apart.
-[[nodiscard]] inline std::uint64_t fellows(const EngineRules& rules, const State& state, float x,
-                                           float y) {
+// The slots that a disc at (x, y) can collide with at all: those on the same side of the border of
+// the original's spatial hash.
+[[nodiscard]] inline std::uint64_t collision_group(const EngineRules& rules, const State& state,
+                                                   float x, float y) {
   return regular(rules, x, y) ? ~state.irregular : state.irregular;
 }
 
 // True when no disc but `except` collides with one at (x, y), a point inside the map.
 [[nodiscard]] inline bool disc_free(const EngineRules& rules, const State& state, float x, float y,
                                     int except) {
-  const std::uint64_t near = around(state, strip_of(x), strip_of(y));
-  return !touches(state, near & fellows(rules, state, x, y) & ~slot_bit(except), x, y);
+  const std::uint64_t near = around(state, bucket_of(x), bucket_of(y));
+  return !touches(state, near & collision_group(rules, state, x, y) & ~slot_bit(except), x, y);
 }
 
 // The cell is on the map and no disc of `among` is in the way in its middle.
@@ -109,24 +112,24 @@ inline constexpr float kTouch2 = 0.25F;  // discs of radius 0.25 collide when d^
   if (!inside(rules, cell.x, cell.y)) return false;
   const auto x = static_cast<float>(cell.x);
   const auto y = static_cast<float>(cell.y);
-  return !touches(state, around(state, strip_of(x), strip_of(y)) & among, x, y);
+  return !touches(state, around(state, bucket_of(x), bucket_of(y)) & among, x, y);
 }
 
-// Keeps the strips in step when a unit comes to a point or leaves it.
+// Update of the buckets when a unit enters or leaves a point.
 template <class F>
-inline void for_strips(State& state, int strip_x, int strip_y, F&& f) {
-  const unsigned c = static_cast<unsigned>(strip_x) % kStrips;
-  const unsigned r = static_cast<unsigned>(strip_y) % kStrips;
+inline void for_buckets(State& state, int bucket_x, int bucket_y, F&& f) {
+  const unsigned c = static_cast<unsigned>(bucket_x) % kBuckets;
+  const unsigned r = static_cast<unsigned>(bucket_y) % kBuckets;
   f(state.column[c]);
   f(state.row[r]);
-  if (c < 2) f(state.column[c + kStrips]);
-  if (r < 2) f(state.row[r + kStrips]);
+  if (c < 2) f(state.column[c + kBuckets]);
+  if (r < 2) f(state.row[r + kBuckets]);
 }
-inline void enter_strips(State& state, int slot, int strip_x, int strip_y) {
-  for_strips(state, strip_x, strip_y, [&](std::uint64_t& strip) { strip |= slot_bit(slot); });
+inline void enter_buckets(State& state, int slot, int bucket_x, int bucket_y) {
+  for_buckets(state, bucket_x, bucket_y, [&](std::uint64_t& bucket) { bucket |= slot_bit(slot); });
 }
-inline void leave_strips(State& state, int slot, int strip_x, int strip_y) {
-  for_strips(state, strip_x, strip_y, [&](std::uint64_t& strip) { strip &= ~slot_bit(slot); });
+inline void leave_buckets(State& state, int slot, int bucket_x, int bucket_y) {
+  for_buckets(state, bucket_x, bucket_y, [&](std::uint64_t& bucket) { bucket &= ~slot_bit(slot); });
 }
 
 [[nodiscard]] inline bool walled(const State& state, int cx, int cy) {
@@ -143,9 +146,9 @@ inline void leave_strips(State& state, int slot, int strip_x, int strip_y) {
 // another disc.
 [[nodiscard]] inline bool can_pass(const EngineRules& rules, const State& state, float x, float y,
                                    int except) {
-  const int sx = strip_of(x);
-  const int sy = strip_of(y);
-  if (!inner_strips(rules, sx, sy)) [[unlikely]] {
+  const int sx = bucket_of(x);
+  const int sy = bucket_of(y);
+  if (!inner_buckets(rules, sx, sy)) [[unlikely]] {
     return inside(rules, x, y) && open_ground(rules, state, x, y) &&
            disc_free(rules, state, x, y, except);
   }

@@ -127,7 +127,7 @@ void find_winner(const EngineRules& rules, State& state) {
 
 }  // namespace
 
-void advance_tick(const EngineRules& rules, State& state, const LearnedStore& store) {
+void advance_tick(const EngineRules& rules, State& state, const HeuristicStore& store) {
   EffectQueue queue;
   begin(rules, state, queue);
   state.failed[state.tick & 31] = 0;

@@ -7,6 +7,6 @@ namespace ludus::rts {
 
 // Bullets fly, commands run, their effects happen, and the end of the match is decided. Orders for
 // this tick must have been given before.
-void advance_tick(const EngineRules& rules, State& state, const LearnedStore& store);
+void advance_tick(const EngineRules& rules, State& state, const HeuristicStore& store);
 
 }  // namespace ludus::rts

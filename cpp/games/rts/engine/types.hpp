@@ -16,7 +16,7 @@ inline constexpr int kSlots = 64;     // units alive at once, all owners togethe
 inline constexpr int kMaxOwners = 3;  // two seats, and a neutral owner where a game needs one
 inline constexpr int kMaxSide = 32;   // cells along one side of the map
 inline constexpr int kWideBits = 5;   // a wide cell number is y * kMaxSide + x
-inline constexpr int kStrips = 32;    // half a cell wide, and round again
+inline constexpr int kBuckets = 32;   // of the uniform grid, half a cell wide, wrapping around
 inline constexpr int kMaxTypes = 16;
 inline constexpr int kMaxBullets = 48;
 inline constexpr int kMaxCounters = 32;      // counter-attacks waiting for the next tick
@@ -68,15 +68,15 @@ struct UnitType {
 struct Quirks {
   bool integer_range = true;      // attack range is compared with d^2 truncated to an integer
   bool repeated_counters = true;  // every hit on an idle unit queues one more counter-attack
-  bool learned_paths = true;      // path search keeps the heuristic values it learned
+  bool learned_paths = true;      // path search has a learned heuristic
   bool wrapped_target = true;     // path search may reach its target across the map's edge
-  bool loose_builds = true;       // no check that a type may build what it was told to
+  bool loose_builds = true;       // no check that a type may build what it is ordered to
   bool hurts_invulnerable = true;
   bool congestion_guard = true;  // too many failed moves end the match without a winner
   bool loose_edges = true;       // coordinates in (-1.5, -0.5) count as cell 0
   bool baseless_play = true;     // when both last bases fall in one tick the match goes on
   bool lost_flags = true;        // a flag that finds its place taken is gone, fetching goes on
-  bool lost_revivals = true;     // a base that is told to revive twice at once revives one
+  bool lost_revivals = true;     // a base ordered to revive twice at once revives one
   bool stubborn_towers = true;   // what cannot move keeps a target that has gone out of range
   bool seat_order = true;        // seat 0 comes before seat 1, left before right; else by lot
 };
@@ -110,7 +110,7 @@ struct FlagRules {
 };
 inline constexpr int kFlagOwner = 2;
 
-// Units of these types come back beside their base some time after they died.
+// Units of these types come back next to their base some time after they died.
 struct ReviveRules {
   std::uint8_t types = 0;  // bit t
   int as = 0;              // the type they come back as
@@ -181,14 +181,14 @@ struct Counter {
   std::uint8_t unit, target;
 };
 
-// One remembered answer of the path planner.
-struct PathEntry {
+// An entry of the path planner's waypoint cache.
+struct CachedWaypoint {
   std::uint32_t key;      // owner, start cell, target cell
   std::uint16_t tick;     // when it was computed
   std::int16_t waypoint;  // cell (wide) to head for, or -1: straight to the target
 };
-inline constexpr int kPathEntries = 64;
-inline constexpr int kHopelessBits = 4;
+inline constexpr int kCachedWaypoints = 64;
+inline constexpr int kFailedSearchBits = 4;
 
 // Somebody will come back at its owner's base.
 struct Revival {
@@ -198,19 +198,19 @@ struct Revival {
 inline constexpr int kMaxRevivals = 16;
 inline constexpr int kFlagRows = 8;
 
-// Room for the heuristic values that the path search has learned: one match in a hundred learns
-// more, and then forgets some (engine/learned.hpp).
-inline constexpr int kLearnedEntries = 1024;
+// Capacity of the learned heuristic: one match in a hundred needs more and evicts entries
+// (engine/learned_heuristic.hpp).
+inline constexpr int kHeuristicEntries = 1024;
 
 // One match. Slots of an owner are contiguous from first_slot[owner], in rising unit id: iterating
 // slots upwards is iterating ids upwards. A slot number is a reference that the engine keeps right:
 // when a unit goes, references to it become kNone and higher slots of its owner move down by one.
 struct State {
   std::uint32_t tick = 0;
-  std::uint64_t fresh = 0;      // slots whose order was given in this tick and has not run yet
-  std::uint64_t irregular = 0;  // slots outside the rectangle of the original's spatial hash
-  std::uint64_t carrying = 0;   // slots that have the flag
-  std::uint64_t lots = 0;       // two for each of 32 ticks (engine/lots.hpp)
+  std::uint64_t fresh = 0;       // slots whose order was given in this tick and has not run yet
+  std::uint64_t irregular = 0;   // slots outside the rectangle of the original's spatial hash
+  std::uint64_t carrying = 0;    // slots that have the flag
+  std::uint64_t tie_breaks = 0;  // two bits for each of 32 ticks (engine/tie_breaks.hpp)
   std::array<std::int32_t, kMaxOwners> money{};
   std::uint16_t next_id = 0;  // running number of the next unit
   std::int8_t winner = -1;
@@ -221,18 +221,18 @@ struct State {
   std::uint8_t running_first = 0;                // of these, at its front, owner 0's; by lot only
   std::uint8_t bullets = 0;
   std::uint8_t counters = 0;
-  std::uint8_t path_head = 0, path_size = 0;  // ring of path entries, oldest first
-  std::uint16_t fours = 0;                    // bit k: some unit has one of the slots 4k .. 4k + 3
-  std::uint8_t wave = 0;                      // units that appear in this tick, as the game asked
+  std::uint8_t waypoint_head = 0, waypoint_count = 0;  // ring buffer, oldest first
+  std::uint16_t groups_of_4 = 0;  // bit k: some unit has one of the slots 4k .. 4k + 3
+  std::uint8_t wave = 0;          // units that appear in this tick, as the game asked
   std::uint8_t revivals = 0;
   std::uint8_t flag_rows = 0;  // entries of flag_row that are left
   bool flag_falls = false;     // a flag appears at (flag_x, flag_y) in this tick
-  bool turned = false;         // the seats have changed places (engine/lots.hpp)
+  bool turned = false;         // the seats have changed places (engine/tie_breaks.hpp)
   float flag_x = 0.0F, flag_y = 0.0F;
 
-  // Who stands in which strip of half a cell, across and down, a bit a slot (map.hpp); the first
-  // two come again at the end. Kept in step with x and y.
-  std::array<std::uint64_t, kStrips + 2> column{}, row{};
+  // Uniform grid (map.hpp): buckets of columns and of rows, a bit per slot; the first two are
+  // repeated at the end. Updated with x and y.
+  std::array<std::uint64_t, kBuckets + 2> column{}, row{};
 
   alignas(16) std::array<float, kSlots> x{}, y{};
   std::array<float, kSlots> speed{};  // cells a tick
@@ -263,44 +263,42 @@ struct State {
   // Rows in which the flag is to come back, next one last; those that are taken are passed over.
   // The game deals them, so that the engine needs no random numbers.
   std::array<std::uint8_t, kFlagRows> flag_row{};
-  std::array<PathEntry, kPathEntries> path{};
-  std::array<std::uint8_t, kSlots> path_hint{};  // where in the ring a unit last found its answer
-  std::array<std::uint32_t, kMaxSide> wall{};    // bit x of row y: the cell is impassable
+  std::array<CachedWaypoint, kCachedWaypoints> waypoints{};
+  std::array<std::uint8_t, kSlots> waypoint_hint{};  // ring index of each unit's last answer
+  std::array<std::uint32_t, kMaxSide> wall{};        // bit x of row y: the cell is impassable
 
-  // From here on only the path search reads.
-  // Searches that found no way: start, target and the taken cells around the start that barred it
-  // (path.cpp).
-  std::array<std::uint64_t, 1 << kHopelessBits> hopeless{};
-  std::uint16_t learned_size = 0;
-  std::array<std::uint32_t, kLearnedEntries> learned{};  // see learned.hpp
+  // The fields from here on are read by path search only.
+  // Failed-search cache: start, target and the blocked cells that cut them off (path_caches.hpp).
+  std::array<std::uint64_t, 1 << kFailedSearchBits> failed_searches{};
+  std::uint16_t heuristic_size = 0;
+  std::array<std::uint32_t, kHeuristicEntries> heuristic{};  // learned_heuristic.hpp
 };
 
-// Copies what is in use; beyond `learned_size` the entries of `to` are whatever they were.
+// Copies what is in use; beyond `heuristic_size` the entries of `to` are whatever they were.
 inline void copy_world(State& to, const State& from) {
   std::memcpy(static_cast<void*>(&to), &from,
-              offsetof(State, learned) + from.learned_size * sizeof(State::learned[0]));
+              offsetof(State, heuristic) + from.heuristic_size * sizeof(State::heuristic[0]));
 }
 
-struct Routes;
-struct LearnedTables;
+struct PathCache;
+struct HeuristicTables;
 
-// Where the learned values of a match are kept: in its State, or in a larger store of a game whose
-// matches learn more. `capacity` is a multiple of 8.
-struct LearnedStore {
+// Where the learned heuristic of a match is stored: in its State, or in a larger store of a game
+// whose matches learn more values. `capacity` is a multiple of 8.
+struct HeuristicStore {
   std::uint32_t* entry;
   std::uint16_t* size;
   int capacity;
-  LearnedTables* tables;  // engine/learned.hpp
-  // A large store finds the entries of an owner and a target as a chain, by their number plus 1:
-  // the last one in `last` (kLearnedChains of them), the one before it in `before`. Both may be
-  // missing.
+  HeuristicTables* tables;  // engine/learned_heuristic.hpp
+  // A large store links the entries of an owner and a target as a chain, by their index plus 1: the
+  // last one in `last` (kHeuristicChains of them), the one before it in `before`. Both may be null.
   std::uint16_t* last = nullptr;
   std::uint16_t* before = nullptr;
-  Routes* routes = nullptr;  // engine/routes.hpp; may be missing
+  PathCache* path_cache = nullptr;  // engine/path_cache.hpp; may be null
 };
-inline constexpr int kLearnedChains = 1024;
-[[nodiscard]] inline LearnedStore own_store(State& state, LearnedTables& tables) {
-  return {state.learned.data(), &state.learned_size, kLearnedEntries, &tables};
+inline constexpr int kHeuristicChains = 1024;
+[[nodiscard]] inline HeuristicStore own_store(State& state, HeuristicTables& tables) {
+  return {state.heuristic.data(), &state.heuristic_size, kHeuristicEntries, &tables};
 }
 
 // The order a caller gives to one unit.
@@ -332,10 +330,11 @@ inline void for_units(const EngineRules& rules, const State& state, int owner, F
   for (int i = begin; i < begin + state.units[owner]; ++i) f(i);
 }
 
-// Calls f(slot) for each slot 4 * k that begins four with a unit among them; some may be empty.
+// SIMD groups of four: calls f(slot) for the first slot 4 * k of each group that has a unit.
 template <class F>
-inline void for_fours(const State& state, F&& f) {
-  for (unsigned left = state.fours; left != 0; left &= left - 1) f(4 * std::countr_zero(left));
+inline void for_groups_of_4(const State& state, F&& f) {
+  for (unsigned left = state.groups_of_4; left != 0; left &= left - 1)
+    f(4 * std::countr_zero(left));
 }
 
 // Calls f(slot) for each set bit, upwards.

@@ -34,8 +34,8 @@ int add_unit(const EngineRules& rules, State& state, int owner, int type, float 
   state.source[i] = 0;
   state.start[i] = 0;
   state.px[i] = state.py[i] = 0.0F;
-  enter_strips(state, i, strip_of(x), strip_of(y));
-  state.fours = static_cast<std::uint16_t>(state.fours | 1U << (i / 4));
+  enter_buckets(state, i, bucket_of(x), bucket_of(y));
+  state.groups_of_4 = static_cast<std::uint16_t>(state.groups_of_4 | 1U << (i / 4));
   if (rules.is_vital(type)) ++state.bases[owner];
   if (!regular(rules, x, y)) state.irregular |= std::uint64_t{1} << i;
   return i;
@@ -61,7 +61,7 @@ void move_slot(State& s, int from, int to) {
   s.start[to] = s.start[from];
   s.px[to] = s.px[from];
   s.py[to] = s.py[from];
-  s.path_hint[to] = s.path_hint[from];
+  s.waypoint_hint[to] = s.waypoint_hint[from];
 }
 
 // What is left in an empty slot must not depend on who stood there: states compare by bytes.
@@ -78,7 +78,7 @@ void blank_slot(State& s, int i) {
   s.target[i] = kNone;
   s.start[i] = 0;
   s.px[i] = s.py[i] = 0.0F;
-  s.path_hint[i] = 0;
+  s.waypoint_hint[i] = 0;
 }
 
 }  // namespace
@@ -114,11 +114,11 @@ void remove_units(const EngineRules& rules, State& state, std::uint64_t gone) {
   state.carrying = carrying;
   state.column.fill(0);
   state.row.fill(0);
-  state.fours = 0;
+  state.groups_of_4 = 0;
   for (int owner = 0; owner < kMaxOwners; ++owner) {
     for_units(rules, state, owner, [&](int i) {
-      enter_strips(state, i, strip_of(state.x[i]), strip_of(state.y[i]));
-      state.fours = static_cast<std::uint16_t>(state.fours | 1U << (i / 4));
+      enter_buckets(state, i, bucket_of(state.x[i]), bucket_of(state.y[i]));
+      state.groups_of_4 = static_cast<std::uint16_t>(state.groups_of_4 | 1U << (i / 4));
     });
   }
   for (int i = 0; i < kSlots; ++i) {

@@ -4,9 +4,9 @@
 
 #include "base/hash.hpp"
 #include "games/rts/engine/hash.hpp"
-#include "games/rts/engine/lots.hpp"
 #include "games/rts/engine/tactical_commands.hpp"
 #include "games/rts/engine/tick.hpp"
+#include "games/rts/engine/tie_breaks.hpp"
 #include "games/rts/engine/view.hpp"
 #include "games/rts/minirts/observe.hpp"
 #include "games/rts/minirts/start.hpp"
@@ -166,7 +166,7 @@ void MiniRts::advance(const Rules& rules, State& s) {
       rts::act_strategy(rules, s.world, seat, last.orders);
     }
   }
-  rts::deal_lots(rules.engine, s.world, s.rng);
+  rts::draw_tie_breaks(rules.engine, s.world, s.rng);
   rts::advance_tick(rules.engine, s.world, rts::own_store(s.world, s.tables));
 }
 

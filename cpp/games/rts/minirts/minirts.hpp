@@ -8,7 +8,7 @@
 #include <string>
 
 #include "game/game.hpp"
-#include "games/rts/engine/learned.hpp"
+#include "games/rts/engine/learned_heuristic.hpp"
 #include "games/rts/minirts/rules.hpp"
 #include "games/rts/minirts/strategy.hpp"
 
@@ -29,7 +29,7 @@ struct MiniRts {
     rts::State world;
     Rng rng;  // the start position, then the bot `random`
     std::array<Standing, rts::kMiniSeats> standing;
-    rts::LearnedTables tables;  // what path searches need not gather again
+    rts::HeuristicTables tables;  // cache of the learned heuristic
   };
 
   static Rules make_rules(const Params& params);

@@ -1,16 +1,16 @@
 #include "games/rts/minirts/rules.hpp"
 
 #include "games/rts/engine/pixels.hpp"
-#include "games/rts/engine/rulebook.hpp"
+#include "games/rts/engine/rule_overrides.hpp"
 #include "games/rts/minirts/builtin_rulebook.hpp"
 
 namespace ludus::rts {
 
 namespace {
 
-RuleFields fields(MiniRules& rules) {
+OverrideFields fields(MiniRules& rules) {
   EngineRules& engine = rules.engine;
-  RuleFields f;
+  OverrideFields f;
   for (int t = 0; t < kMiniTypes; ++t) {
     const std::string name = kMiniTypeNames[t];
     add_unit_fields(f, engine.type[t], name, kMiniTypeNames, kEconomyCmds);
@@ -26,12 +26,12 @@ RuleFields fields(MiniRules& rules) {
 }  // namespace
 
 void apply_rulebook(MiniRules& rules, const std::string& text) {
-  apply_rules(fields(rules), "minirts.rulebook", text);
+  apply_overrides(fields(rules), "minirts.rulebook", text);
 }
 
 std::string print_rulebook(const MiniRules& rules) {
   MiniRules copy = rules;
-  return print_rules(fields(copy));
+  return print_overrides(fields(copy));
 }
 
 std::vector<ParamSpec> mini_params() {

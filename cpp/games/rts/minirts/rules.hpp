@@ -6,7 +6,7 @@
 
 #include "game/params.hpp"
 #include "games/rts/engine/decisions.hpp"
-#include "games/rts/engine/homes.hpp"
+#include "games/rts/engine/start_positions.hpp"
 #include "games/rts/engine/types.hpp"
 
 namespace ludus::rts {

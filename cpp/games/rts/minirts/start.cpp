@@ -3,15 +3,16 @@
 namespace ludus::rts {
 
 void place_start(const MiniRules& rules, State& state, Rng& rng) {
-  Homes homes;
-  homes.base = kBase;
-  homes.resource = kResource;
-  homes.money = rules.start_money;
-  homes.extra_units = rules.start_units;
+  StartPositions start_positions;
+  start_positions.base = kBase;
+  start_positions.resource = kResource;
+  start_positions.money = rules.start_money;
+  start_positions.extra_units = rules.start_units;
   for (const int type : {kWorker, kBarracks, kMelee, kRange}) {
-    homes.extra[homes.extras++] = {type, rules.start_tries[type], rules.start_tenths[type]};
+    start_positions.extra[start_positions.extras++] = {type, rules.start_tries[type],
+                                                       rules.start_tenths[type]};
   }
-  place_homes(rules.engine, homes, state, rng);
+  place_start_positions(rules.engine, start_positions, state, rng);
 }
 
 }  // namespace ludus::rts

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "game/params.hpp"
-#include "games/rts/engine/homes.hpp"
+#include "games/rts/engine/start_positions.hpp"
 #include "games/rts/engine/types.hpp"
 
 namespace ludus::rts {
@@ -42,7 +42,7 @@ struct BookRewards {
 // copyable: a match under random rules carries its own.
 struct Numbers {
   EngineRules engine;
-  Homes homes;
+  StartPositions start_positions;
   std::array<std::int32_t, kMaxTypes> extra_tries{}, extra_tenths{};
   BookRewards rewards;
   std::int32_t money_to_win = 0;  // 0: money does not win
@@ -83,12 +83,12 @@ struct Book {
   std::vector<Drawn> drawn;
 
   // Compiled from the above.
-  bool homes_on_map = false;                   // the terrain says where bases and resources are
+  bool starts_on_map = false;                  // the terrain says where bases and resources are
   std::array<std::uint32_t, kMaxSide> wall{};  // bit x of row y
   struct Place {
     int x = -1, y = -1;
   };
-  std::array<Place, kHomes> base_at{}, resource_at{};
+  std::array<Place, kStartSeats> base_at{}, resource_at{};
   std::uint16_t gatherers = 0;  // types that gather
   std::uint16_t troops = 0;     // types that attack and do not gather
   std::uint16_t buildable = 0;  // types that some type builds

@@ -200,12 +200,12 @@ void attack_fields(List& l) {
 
 void start_fields(List& l) {
   Numbers& n = l.book.numbers;
-  l.choice("start.extra_units", n.homes.extra_units, {"random", "symmetric", "none"},
+  l.choice("start.extra_units", n.start_positions.extra_units, {"random", "symmetric", "none"},
            "random: each seat draws its own; symmetric: both the same, mirrored; none");
-  l.varying("start.money", n.homes.money, 0, 100000, "of each seat");
+  l.varying("start.money", n.start_positions.money, 0, 100000, "of each seat");
   for (std::size_t t = 0; t < l.book.names.size(); ++t) {
     const std::string p = "start.units." + l.book.names[t] + ".";
-    l.varying(p + "tries", n.extra_tries[t], 0, Homes::kMaxTries,
+    l.varying(p + "tries", n.extra_tries[t], 0, StartPositions::kMaxTries,
               "so many times a unit of the type may be there at the start");
     l.varying(p + "tenths", n.extra_tenths[t], 0, 10, "chance of each, in tenths");
   }
@@ -221,8 +221,9 @@ void match_fields(List& l) {
             "the match ends in this tick at the latest");
   l.integer("match.frame_skip", b.frame_skip, 1, 10000,
             "ticks between two decisions of a seat, unless told otherwise");
-  l.choice("roles.base", n.homes.base, b.names, "what a seat starts with, and gatherers carry to");
-  l.choice("roles.resource", n.homes.resource, b.names, "what gatherers take from");
+  l.choice("roles.base", n.start_positions.base, b.names,
+           "what a seat starts with, and gatherers carry to");
+  l.choice("roles.resource", n.start_positions.resource, b.names, "what gatherers take from");
   l.set("win.vital", n.engine.vital, b.names,
         "who alone still has a unit of the base's type or of these wins");
   l.varying("win.money", n.money_to_win, 0, 1e6, "who has as much wins; 0: money does not win");

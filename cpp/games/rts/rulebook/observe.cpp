@@ -72,7 +72,7 @@ struct Scene {
         seen(visible_units(e, s, sight)) {
     for_units(e, s, who, [&](int i) {
       if (s.type[i] == e.base_type && base == kNone) base = i;
-      if (s.type[i] == b.numbers.homes.resource && resource == kNone) resource = i;
+      if (s.type[i] == b.numbers.start_positions.resource && resource == kNone) resource = i;
     });
   }
   [[nodiscard]] bool own(int i) const { return engine.owner_of(i) == seat; }
@@ -150,7 +150,7 @@ struct Counts {
         if (u.attack_range > 1) (own ? own_far_hp : seen_far_hp) += hp;
       }
       if (!own) {
-        if (static_cast<int>(t) != book.numbers.homes.resource) enemies |= bit;
+        if (static_cast<int>(t) != book.numbers.start_positions.resource) enemies |= bit;
         if (troop) (u.attack_range > 1 ? enemy_troops : enemy_close) |= bit;
         return;
       }
@@ -354,7 +354,7 @@ void observe_book(const Book& book, const EngineRules& engine, const State& stat
     }
   }
   if (book.pixels == 0) return;
-  write_pixels(engine, state, seat, scene.sight, scene.seen, book.numbers.homes.resource,
+  write_pixels(engine, state, seat, scene.sight, scene.seen, book.numbers.start_positions.resource,
                book.pixels, reinterpret_cast<std::uint8_t*>(tensors[next]));
 }
 

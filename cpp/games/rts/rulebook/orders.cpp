@@ -32,7 +32,7 @@ struct Picture {
   Picture(const Book& book, const EngineRules& engine, const State& state, int seat) {
     own_first.fill(kNone);
     const int base = engine.base_type;
-    const int resource = book.numbers.homes.resource;
+    const int resource = book.numbers.start_positions.resource;
     const std::uint64_t seen = visible_units(engine, state, sight_of(engine, state, seat));
     for_units(engine, state, seat, [&](int i) {
       const int t = state.type[i];
@@ -195,7 +195,8 @@ struct Commander {
 void carry_out(const Book& book, const EngineRules& engine, State& state, int seat,
                ChoiceSet chosen, const Picture& view) {
   const int base = view.own_first[static_cast<std::size_t>(engine.base_type)];
-  const int resource = view.own_first[static_cast<std::size_t>(book.numbers.homes.resource)];
+  const int resource =
+      view.own_first[static_cast<std::size_t>(book.numbers.start_positions.resource)];
   if (base == kNone || view.goal == kNone || state.type[view.goal] != engine.base_type) return;
   Commander c(book, engine, state, seat, view);
   if (resource == kNone) {
@@ -239,7 +240,7 @@ std::vector<std::string> choice_labels(const Book& book) {
 UnitGame unit_game(const Book& book, const EngineRules& engine) {
   return {.name = "rts",
           .engine = engine,
-          .resource = book.numbers.homes.resource,
+          .resource = book.numbers.start_positions.resource,
           .first_decision = book.first_decision,
           .attack_table = true};
 }
@@ -266,7 +267,8 @@ ChoiceSet useful_choices(const Book& book, const EngineRules& engine, const Stat
   if (state.over || state.tick < book.first_decision) return set;
   const Picture view(book, engine, state, seat);
   const int base = view.own_first[static_cast<std::size_t>(engine.base_type)];
-  const int resource = view.own_first[static_cast<std::size_t>(book.numbers.homes.resource)];
+  const int resource =
+      view.own_first[static_cast<std::size_t>(book.numbers.start_positions.resource)];
   if (base == kNone || resource == kNone) return set;
   const int money = state.money[seat];
   std::uint16_t can_build = 0;  // types for which somebody is free

@@ -151,7 +151,7 @@ void assign_all(Book& book, const std::vector<Line>& lines, Problems& problems) 
   }
 }
 
-// Walls and homes from the letters of the terrain.
+// Walls and start positions from the letters of the terrain.
 void read_terrain(Book& book, Problems& problems) {
   if (book.terrain.empty()) return;
   const int side = book.engine().side;
@@ -194,7 +194,7 @@ void read_terrain(Book& book, Problems& problems) {
         return;
       }
       *mark = {x, y};
-      book.homes_on_map = true;
+      book.starts_on_map = true;
     }
   }
   if (!rest.empty()) problems.add(wants + ", it has more rows");
@@ -202,7 +202,8 @@ void read_terrain(Book& book, Problems& problems) {
   if (std::ranges::any_of(book.base_at, missing) ||
       std::ranges::any_of(book.resource_at, missing)) {
     problems.add(
-        "map.terrain: expected each of the letters 0 1 a b once: homes are not drawn on a "
+        "map.terrain: expected each of the letters 0 1 a b once: start positions are not drawn on "
+        "a "
         "map with terrain");
   }
 }
@@ -212,8 +213,8 @@ void check_together(Book& book, Problems& problems) {
   const Numbers& n = book.numbers;
   const EngineRules& e = n.engine;
   const auto name = [&](int t) { return book.names[static_cast<std::size_t>(t)]; };
-  if (n.homes.base == n.homes.resource) {
-    problems.add("roles.resource = " + quoted(name(n.homes.resource)) +
+  if (n.start_positions.base == n.start_positions.resource) {
+    problems.add("roles.resource = " + quoted(name(n.start_positions.resource)) +
                  ": expected another type than roles.base");
   }
   for (int t = 0; t < e.types; ++t) {
@@ -225,8 +226,9 @@ void check_together(Book& book, Problems& problems) {
     if (u.takes(Cmd::build) && u.builds == 0) {
       problems.add(p + "builds: expected a type, because " + p + "accepts has build");
     }
-    if ((u.builds >> n.homes.resource & 1) != 0) {
-      problems.add(p + "builds: expected no " + name(n.homes.resource) + ", which is the resource");
+    if ((u.builds >> n.start_positions.resource & 1) != 0) {
+      problems.add(p + "builds: expected no " + name(n.start_positions.resource) +
+                   ", which is the resource");
     }
   }
   for (std::size_t w = 0; w < book.wave_names.size(); ++w) {
@@ -257,7 +259,7 @@ void compile(Book& book) {
   for (int t = 0; t < e.types; ++t) {
     if ((book.buildable >> t & 1) != 0) book.build_menu.push_back(t);
   }
-  e.base_type = book.numbers.homes.base;
+  e.base_type = book.numbers.start_positions.base;
   book.first_decision = book.clean ? 0 : 3;
   e.quirks = Quirks{};
   if (!book.clean) return;
@@ -339,7 +341,7 @@ Book read_book(const std::string& given, const std::string& randomise) {
   }
   book.numbers.engine.types = static_cast<int>(book.names.size());
   book.numbers.waves = static_cast<std::int32_t>(book.wave_names.size());
-  book.numbers.homes.resource = 1;
+  book.numbers.start_positions.resource = 1;
   for (const Line& line : lines) {
     const auto it = std::ranges::find(book.names, name_in(line.key, "start.units."));
     const int t = static_cast<int>(it - book.names.begin());

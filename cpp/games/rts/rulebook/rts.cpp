@@ -5,9 +5,9 @@
 
 #include "base/hash.hpp"
 #include "games/rts/engine/hash.hpp"
-#include "games/rts/engine/lots.hpp"
 #include "games/rts/engine/pixels.hpp"
 #include "games/rts/engine/tick.hpp"
+#include "games/rts/engine/tie_breaks.hpp"
 #include "games/rts/engine/view.hpp"
 #include "games/rts/rulebook/observe.hpp"
 #include "games/rts/rulebook/orders.hpp"
@@ -17,7 +17,7 @@ namespace ludus {
 
 namespace {
 
-using rts::kHomes;
+using rts::kStartSeats;
 
 constexpr std::uint64_t kStream = 1;  // as in MiniRTS: the same rulebook starts the same match
 constexpr std::uint64_t kDrawStream = 2;
@@ -69,11 +69,11 @@ std::vector<HeadSpec> heads_of(const Rts::Rules& rules) {
 struct Ledger {
   std::array<std::uint16_t, rts::kSlots> id;
   std::array<std::uint8_t, rts::kSlots> type;
-  std::array<std::uint8_t, kHomes> units;
-  std::array<std::int32_t, kHomes> money;
+  std::array<std::uint8_t, kStartSeats> units;
+  std::array<std::int32_t, kStartSeats> money;
 
   explicit Ledger(const rts::State& w) : id(w.id), type(w.type) {
-    for (std::size_t s = 0; s < kHomes; ++s) {
+    for (std::size_t s = 0; s < kStartSeats; ++s) {
       units[s] = w.units[s];
       money[s] = w.money[s];
     }
@@ -99,8 +99,8 @@ struct Ledger {
 };
 
 int stronger(const rts::EngineRules& e, const rts::State& w) {
-  std::array<std::int64_t, kHomes> value{};
-  for (int seat = 0; seat < kHomes; ++seat) {
+  std::array<std::int64_t, kStartSeats> value{};
+  for (int seat = 0; seat < kStartSeats; ++seat) {
     rts::for_units(e, w, seat, [&](int i) {
       value[static_cast<std::size_t>(seat)] += e.type[w.type[static_cast<std::size_t>(i)]].cost;
     });
@@ -110,8 +110,8 @@ int stronger(const rts::EngineRules& e, const rts::State& w) {
 
 // What a type is to a viewer.
 const char* role_of(const rts::Book& book, int t) {
-  if (t == book.numbers.homes.resource) return "resource";
-  if (t == book.numbers.homes.base) return "base";
+  if (t == book.numbers.start_positions.resource) return "resource";
+  if (t == book.numbers.start_positions.base) return "base";
   if ((book.gatherers >> t & 1) != 0) return "worker";
   return book.engine().type[static_cast<std::size_t>(t)].building ? "building" : "troop";
 }
@@ -163,7 +163,7 @@ GameSpec Rts::spec(const Rules& rules) {
   spec.name = kName;
   spec.title = book.title;
   spec.version = rts::rules_version(book.engine());
-  spec.seats = kHomes;
+  spec.seats = kStartSeats;
   spec.default_frame_skip = book.frame_skip;
   spec.max_ticks = static_cast<int>(book.engine().tick_limit) + 1;
   spec.observation = rts::book_tensors(book);
@@ -253,17 +253,17 @@ void Rts::advance(const Rules& rules, State& s) {
   if (s.world.over) return;
   const rts::EngineRules& engine = s.numbers.engine;
   const rts::BookRewards& r = s.numbers.rewards;
-  rts::deal_lots(engine, s.world, s.rng);
+  rts::draw_tie_breaks(engine, s.world, s.rng);
   if (s.numbers.waves != 0) rts::send_waves(s.numbers, s.world);
   if (r.shaped()) {
     const Ledger before(s.world);
     rts::advance_tick(engine, s.world, rts::own_store(s.world, s.tables));
-    std::array<float, kHomes> fallen{};
-    for (int seat = 0; seat < kHomes; ++seat) {
+    std::array<float, kStartSeats> fallen{};
+    for (int seat = 0; seat < kStartSeats; ++seat) {
       fallen[static_cast<std::size_t>(seat)] =
           static_cast<float>(before.fallen(engine, s.world, seat)) / 100.0F;
     }
-    for (std::size_t seat = 0; seat < kHomes; ++seat) {
+    for (std::size_t seat = 0; seat < kStartSeats; ++seat) {
       const std::int32_t in = std::max(0, s.world.money[seat] - before.money[seat]);
       s.earned[seat] = r.tick + r.kill * fallen[1 - seat] + r.lost * fallen[seat] +
                        r.income * (static_cast<float>(in) / 100.0F);
@@ -278,7 +278,7 @@ Status Rts::status(const Rules&, const State& s) { return {.over = s.world.over}
 
 void Rts::rewards(const Rules&, const State& s, std::span<float> out) {
   const rts::BookRewards& r = s.numbers.rewards;
-  for (int seat = 0; seat < kHomes; ++seat) {
+  for (int seat = 0; seat < kStartSeats; ++seat) {
     float& reward = out[static_cast<std::size_t>(seat)];
     reward = s.earned[static_cast<std::size_t>(seat)];
     if (!s.world.over) continue;
@@ -288,7 +288,7 @@ void Rts::rewards(const Rules&, const State& s, std::span<float> out) {
 }
 
 void Rts::outcome(const Rules&, const State& s, std::span<float> out) {
-  for (int seat = 0; seat < kHomes; ++seat) {
+  for (int seat = 0; seat < kStartSeats; ++seat) {
     const int winner = s.world.over ? s.world.winner : -1;
     out[static_cast<std::size_t>(seat)] = winner < 0 ? 0.0F : (winner == seat ? 1.0F : -1.0F);
   }

@@ -8,7 +8,7 @@
 
 #include "game/game.hpp"
 #include "games/rts/engine/decisions.hpp"
-#include "games/rts/engine/learned.hpp"
+#include "games/rts/engine/learned_heuristic.hpp"
 #include "games/rts/rulebook/book.hpp"
 
 namespace ludus {
@@ -23,11 +23,11 @@ struct Rts {
 
   struct State {
     rts::State world;
-    rts::Numbers numbers;                   // of this match: drawn when the rules say so
-    Rng rng;                                // start position, then the bot `random`
-    std::uint64_t drawn;                    // hash of the numbers that were drawn
-    std::array<float, rts::kHomes> earned;  // in the last tick
-    rts::LearnedTables tables;              // what path searches need not gather again
+    rts::Numbers numbers;                        // of this match: drawn when the rules say so
+    Rng rng;                                     // start position, then the bot `random`
+    std::uint64_t drawn;                         // hash of the numbers that were drawn
+    std::array<float, rts::kStartSeats> earned;  // in the last tick
+    rts::HeuristicTables tables;                 // cache of the learned heuristic
   };
 
   static Rules make_rules(const Params& params);

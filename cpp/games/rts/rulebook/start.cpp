@@ -9,7 +9,7 @@ namespace ludus::rts {
 
 namespace {
 
-constexpr std::uint32_t kBuiltTick = 2;  // as with drawn homes
+constexpr std::uint32_t kBuiltTick = 2;  // as with random start positions
 constexpr int kRings = 6;                // cells around a point that are looked at for a free one
 
 // Puts a unit at the free cell nearest to (x, y), ring by ring; the slot, or -1.
@@ -29,40 +29,40 @@ int place_near(const EngineRules& engine, State& state, int owner, int type, int
   return -1;
 }
 
-Homes homes_of(const Book& book, const Numbers& numbers) {
-  Homes homes = numbers.homes;
-  homes.extras = 0;
+StartPositions start_positions_of(const Book& book, const Numbers& numbers) {
+  StartPositions start_positions = numbers.start_positions;
+  start_positions.extras = 0;
   for (const int type : book.start_order) {
     const auto t = static_cast<std::size_t>(type);
-    homes.extra[static_cast<std::size_t>(homes.extras++)] = {type, numbers.extra_tries[t],
-                                                             numbers.extra_tenths[t]};
+    start_positions.extra[static_cast<std::size_t>(start_positions.extras++)] = {
+        type, numbers.extra_tries[t], numbers.extra_tenths[t]};
   }
-  return homes;
+  return start_positions;
 }
 
-// Homes where the terrain says, extra units around them.
+// Bases and resources where the terrain says, extra units around them.
 void place_on_map(const Book& book, const Numbers& numbers, State& state, Rng& rng) {
   const EngineRules& engine = numbers.engine;
-  const Homes homes = homes_of(book, numbers);
+  const StartPositions start_positions = start_positions_of(book, numbers);
   clear_state(engine, state);
   state.wall = book.wall;
   const auto at = [&](int seat, int type, const Book::Place& p) {
     add_unit(engine, state, seat, type, static_cast<float>(p.x), static_cast<float>(p.y),
              kBuiltTick);
   };
-  std::array<int, Homes::kMaxExtras> count{};
-  for (int seat = 0; seat < kHomes; ++seat) {
-    at(seat, homes.base, book.base_at[static_cast<std::size_t>(seat)]);
-    at(seat, homes.resource, book.resource_at[static_cast<std::size_t>(seat)]);
-    state.money[static_cast<std::size_t>(seat)] = homes.money;
+  std::array<int, StartPositions::kMaxExtras> count{};
+  for (int seat = 0; seat < kStartSeats; ++seat) {
+    at(seat, start_positions.base, book.base_at[static_cast<std::size_t>(seat)]);
+    at(seat, start_positions.resource, book.resource_at[static_cast<std::size_t>(seat)]);
+    state.money[static_cast<std::size_t>(seat)] = start_positions.money;
   }
-  if (homes.extra_units == StartUnits::none) return;
-  for (int seat = 0; seat < kHomes; ++seat) {
+  if (start_positions.extra_units == StartUnits::none) return;
+  for (int seat = 0; seat < kStartSeats; ++seat) {
     const Book::Place base = book.base_at[static_cast<std::size_t>(seat)];
-    for (int e = 0; e < homes.extras; ++e) {
-      const Extra& extra = homes.extra[static_cast<std::size_t>(e)];
+    for (int e = 0; e < start_positions.extras; ++e) {
+      const Extra& extra = start_positions.extra[static_cast<std::size_t>(e)];
       int& n = count[static_cast<std::size_t>(e)];
-      if (seat == 0 || homes.extra_units == StartUnits::random) {
+      if (seat == 0 || start_positions.extra_units == StartUnits::random) {
         n = 0;
         for (int i = 0; i < extra.tries; ++i) {
           if (static_cast<int>(rng.below(10)) < extra.tenths) ++n;
@@ -103,10 +103,10 @@ void draw_numbers(const Book& book, Rng& rng, Numbers& numbers) {
 }
 
 void place_start(const Book& book, const Numbers& numbers, State& state, Rng& rng) {
-  if (book.homes_on_map) {
+  if (book.starts_on_map) {
     place_on_map(book, numbers, state, rng);
   } else {
-    place_homes(numbers.engine, homes_of(book, numbers), state, rng);
+    place_start_positions(numbers.engine, start_positions_of(book, numbers), state, rng);
   }
 }
 

@@ -1,7 +1,7 @@
 #include "games/rts/tower_defense/rules.hpp"
 
 #include "games/rts/engine/pixels.hpp"
-#include "games/rts/engine/rulebook.hpp"
+#include "games/rts/engine/rule_overrides.hpp"
 #include "games/rts/engine/units.hpp"
 #include "games/rts/tower_defense/builtin_rulebook.hpp"
 
@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::uint32_t kBuiltTick = 1;  // the original's units appear in this tick
 
-RuleFields fields(TdRules& rules) {
+OverrideFields fields(TdRules& rules) {
   EngineRules& engine = rules.engine;
-  RuleFields f;
+  OverrideFields f;
   for (int t = 0; t < kTowerTypes; ++t) {
     add_unit_fields(f, engine.type[t], kTowerTypeNames[t], kTowerTypeNames);
   }
@@ -80,8 +80,8 @@ TdRules make_td_rules(const Params& params) {
   engine.wave = {.type = kAttacker, .owner = kInvader, .x = 15, .y = 15, .columns = 5};
   engine.first_slot = {0, kDefenderSlots, kSlots, kSlots};
   engine.type[kTower].on_walls = true;
-  apply_rules(fields(rules), "tower_defense.rulebook", kTowerRulebook);
-  apply_rules(fields(rules), "tower_defense.rulebook", params.text("rulebook", declared));
+  apply_overrides(fields(rules), "tower_defense.rulebook", kTowerRulebook);
+  apply_overrides(fields(rules), "tower_defense.rulebook", params.text("rulebook", declared));
   engine.tick_limit = static_cast<std::uint32_t>(params.integer("tick_limit", declared));
   rules.pixels = static_cast<int>(params.integer("pixels", declared));
   rules.commands = read_commands(params, declared);

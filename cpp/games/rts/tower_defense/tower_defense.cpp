@@ -63,7 +63,7 @@ void TowerDefense::reset(const Rules& rules, State& s, MatchSeed seed) {
   s.rng = Rng(seed, kStream);
   rts::place_td_start(rules, s.world, s.rng);
   s.earned = 0.0F;
-  s.routes = {};
+  s.path_cache = {};
   s.tables.clear();
 }
 
@@ -71,7 +71,7 @@ void TowerDefense::copy(const Rules&, State& to, const State& from) {
   rts::copy_world(to.world, from.world);
   to.rng = from.rng;
   to.earned = from.earned;
-  to.routes.clear();
+  to.path_cache.clear();
   to.tables.clear();
 }
 
@@ -116,8 +116,8 @@ void TowerDefense::advance(const Rules& rules, State& s) {
     rts::play_waves(rules, s.world);
   }
   const float before = base_hp(rules, s.world);
-  rts::LearnedStore store = rts::own_store(s.world, s.tables);
-  store.routes = &s.routes;
+  rts::HeuristicStore store = rts::own_store(s.world, s.tables);
+  store.path_cache = &s.path_cache;
   rts::advance_tick(rules.engine, s.world, store);
   s.earned = rules.hp_reward * (base_hp(rules, s.world) - before);
 }

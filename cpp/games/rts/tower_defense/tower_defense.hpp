@@ -10,8 +10,8 @@
 #include <string>
 
 #include "game/game.hpp"
-#include "games/rts/engine/learned.hpp"
-#include "games/rts/engine/routes.hpp"
+#include "games/rts/engine/learned_heuristic.hpp"
+#include "games/rts/engine/path_cache.hpp"
 #include "games/rts/tower_defense/rules.hpp"
 
 namespace ludus {
@@ -22,10 +22,10 @@ struct TowerDefense {
 
   struct State {
     rts::State world;
-    Rng rng;                    // the maze, then the bot `random`
-    float earned = 0.0F;        // what the last tick was worth, without the end of the match
-    rts::Routes routes;         // what path searches need not do again,
-    rts::LearnedTables tables;  // or not gather again
+    Rng rng;                      // the maze, then the bot `random`
+    float earned = 0.0F;          // what the last tick was worth, without the end of the match
+    rts::PathCache path_cache;    // results of whole path searches
+    rts::HeuristicTables tables;  // cache of the learned heuristic
   };
 
   static Rules make_rules(const Params& params);

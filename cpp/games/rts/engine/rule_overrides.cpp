@@ -1,4 +1,4 @@
-#include "games/rts/engine/rulebook.hpp"
+#include "games/rts/engine/rule_overrides.hpp"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace ludus::rts {
 
-RuleField flag_field(std::string key, bool& target) {
+OverrideField flag_field(std::string key, bool& target) {
   return {std::move(key), "0 or 1",
           [&target](std::string_view text) {
             if (text != "0" && text != "1") return false;
@@ -17,7 +17,7 @@ RuleField flag_field(std::string key, bool& target) {
           [&target] { return target ? "1" : "0"; }};
 }
 
-RuleField names_field(std::string key, std::uint16_t& target, std::vector<std::string> valid) {
+OverrideField names_field(std::string key, std::uint16_t& target, std::vector<std::string> valid) {
   std::string expected = "a comma-separated list of";
   for (const std::string& v : valid) {
     if (!v.empty()) expected += " " + v;
@@ -46,14 +46,14 @@ RuleField names_field(std::string key, std::uint16_t& target, std::vector<std::s
           }};
 }
 
-void add_unit_fields(RuleFields& fields, UnitType& type, const std::string& name,
+void add_unit_fields(OverrideFields& fields, UnitType& type, const std::string& name,
                      std::span<const char* const> types, int commands) {
   constexpr std::array<const char*, kCooldowns> kCooldownNames = {"move", "attack", "gather",
                                                                   "build"};
   std::vector<std::string> orders(kCmdNames.begin(), kCmdNames.begin() + commands);
   orders[0].clear();  // nobody is ordered to be idle
   const std::string p = name + ".";
-  RuleFields& f = fields;
+  OverrideFields& f = fields;
   f.push_back(number_field(p + "cost", type.cost, 0, 1e6));
   f.push_back(number_field(p + "hp", type.hp, 1, 30000));
   f.push_back(number_field(p + "defence", type.defence, 0, 30000));
@@ -71,7 +71,7 @@ void add_unit_fields(RuleFields& fields, UnitType& type, const std::string& name
   }
 }
 
-void add_engine_fields(RuleFields& fields, EngineRules& rules) {
+void add_engine_fields(OverrideFields& fields, EngineRules& rules) {
   fields.push_back(number_field("bullet.speed", rules.bullet_speed, 0.01, 4));
   fields.push_back(number_field("bullet.hit_distance", rules.bullet_hit, 0.01, 2));
   fields.push_back(number_field("path.remember_ticks", rules.path_cache_ticks, 1, 100));
@@ -90,14 +90,15 @@ std::string quoted(std::string_view text) {
   return "'" + std::string(text.substr(0, 80)) + (text.size() > 80 ? "..." : "") + "'";
 }
 
-constexpr std::size_t kMaxRulebook = 65536;
+constexpr std::size_t kMaxOverrides = 65536;
 
 }  // namespace
 
-void apply_rules(const RuleFields& fields, const std::string& where, const std::string& text) {
-  if (text.size() > kMaxRulebook) {
+void apply_overrides(const OverrideFields& fields, const std::string& where,
+                     const std::string& text) {
+  if (text.size() > kMaxOverrides) {
     throw ParamError(where + ": " + std::to_string(text.size()) + " bytes: expected at most " +
-                     std::to_string(kMaxRulebook));
+                     std::to_string(kMaxOverrides));
   }
   std::string_view rest = text;
   for (int line_number = 1; !rest.empty(); ++line_number) {
@@ -113,10 +114,10 @@ void apply_rules(const RuleFields& fields, const std::string& where, const std::
     }
     const std::string_view key = trim(line.substr(0, equals));
     const std::string_view value = trim(line.substr(equals + 1));
-    const auto it = std::ranges::find(fields, key, &RuleField::key);
+    const auto it = std::ranges::find(fields, key, &OverrideField::key);
     if (it == fields.end()) {
       std::vector<std::string> valid;
-      for (const RuleField& f : fields) valid.push_back(f.key);
+      for (const OverrideField& f : fields) valid.push_back(f.key);
       throw ParamError(place + "unknown key " + quoted(key) + did_you_mean(key, valid));
     }
     if (!it->assign(value)) {
@@ -125,9 +126,9 @@ void apply_rules(const RuleFields& fields, const std::string& where, const std::
   }
 }
 
-std::string print_rules(const RuleFields& fields) {
+std::string print_overrides(const OverrideFields& fields) {
   std::string text;
-  for (const RuleField& f : fields) text += f.key + "=" + f.print() + "\n";
+  for (const OverrideField& f : fields) text += f.key + "=" + f.print() + "\n";
   return text;
 }
 

@@ -1,13 +1,13 @@
-#include "games/rts/engine/search.hpp"
+#include "games/rts/engine/astar.hpp"
 
 #include <utility>
 
 namespace ludus::rts {
 
-Rows passable(const EngineRules& rules, const State& state, int target) {
+BitGrid passable(const EngineRules& rules, const State& state, int target) {
   const int side = rules.side;
   const std::uint64_t row = ((std::uint64_t{1} << side) - 1) << 1;
-  Rows rows;
+  BitGrid rows;
   rows[0] = 0;
   for (int y = 1; y <= side; ++y) rows[y] = row;
   rows[side + 1] = 0;
@@ -30,12 +30,12 @@ bool wraps_to(const EngineRules& rules, int target) {
 
 namespace {
 
-// What is to be looked at: the best of what was reached since it was last taken, and the rest in no
-// order, of which the best is known. A search that knows its way takes what it has just reached,
-// and never looks through the rest; others have half a dozen cells to choose from.
+// The open list: the best node pushed since the last pop, and the rest unordered with its minimum
+// known. A search with a good heuristic pops what it has just pushed and never scans the rest;
+// other searches hold about six nodes, for which a scan is faster than a heap.
 class Frontier {
  public:
-  using Item = Search::Item;
+  using Item = AStar::Item;
 
   void push(Item item) {
     if (item < top_) std::swap(item, top_);
@@ -66,44 +66,44 @@ class Frontier {
   Item least_ = kNothing;
   int least_at_ = 0;
   int size_ = 0;
-  std::array<Item, Search::kCells> rest_;
+  std::array<Item, AStar::kCells> rest_;
 };
 
 }  // namespace
 
-int search_path(const EngineRules& rules, int start, int target, const Taken& taken,
-                Learned& learned, Search& search) {
+int search_path(const EngineRules& rules, int start, int target, const BlockedCells& blocked,
+                LearnedHeuristic& heuristic, AStar& search) {
   const int tx = wide_x(target);
   const int ty = wide_y(target);
   const int edge = rules.side - 1;
   const bool wraps = wraps_to(rules, target);
-  taken.each(start, [&](int cx, int cy, std::uint32_t) { search.close(cx, cy); });
+  blocked.each(start, [&](int cx, int cy, std::uint32_t) { search.close(cx, cy); });
   search.close(wide_x(start), wide_y(start));
   Frontier frontier;
-  search.from[start] = -1;
-  frontier.push(Search::item_of(start, 0, 0.0F));  // whatever it is worth, it comes first
+  search.parent[start] = -1;
+  frontier.push(AStar::item_of(start, 0, 0.0F));  // the only node: its cost does not matter
   int end = -1;
   float length = 0.0F;
-  int pops = 0;
+  int expansions = 0;
   while (!frontier.empty()) {
-    const Search::Item item = frontier.pop();
-    search.popped[pops++] = item;
-    const int cell = Search::cell_of(item);
-    if (cell == target || pops == kMaxPops) {
+    const AStar::Item item = frontier.pop();
+    search.expanded[expansions++] = item;
+    const int cell = AStar::cell_of(item);
+    if (cell == target || expansions == kMaxExpansions) {
       end = cell;
-      length = Search::cost_of(item);
+      length = AStar::cost_of(item);
       break;
     }
     const int cx = wide_x(cell);
     const int cy = wide_y(cell);
-    const int steps = Search::steps_of(item) + 1;
+    const int steps = AStar::steps_of(item) + 1;
     const auto reach = [&](int nx, int ny) {
       const int next = wide(nx, ny);
-      search.from[next] = static_cast<std::int16_t>(cell);
-      frontier.push(Search::item_of(next, steps, learned.estimate(nx, ny)));
+      search.parent[next] = static_cast<std::int16_t>(cell);
+      frontier.push(AStar::item_of(next, steps, heuristic.estimate(nx, ny)));
     };
     // All four neighbours are reached now or have been before.
-    std::uint64_t* row = &search.left[cy + 1];
+    std::uint64_t* row = &search.unvisited[cy + 1];
     const std::uint64_t here = row[0] >> cx;
     const std::uint64_t below = row[1] >> cx;
     const std::uint64_t above = row[-1] >> cx;
@@ -122,19 +122,19 @@ int search_path(const EngineRules& rules, int start, int target, const Taken& ta
       }
     }
   }
-  search.pops = pops;
+  search.expansions = expansions;
   if (end < 0) return -1;
-  int g = Search::steps_of(search.popped[pops - 1]);
-  for (int cell = end; cell >= 0; cell = search.from[cell], --g) {
-    learned.on_path(wide_x(cell), wide_y(cell), length, static_cast<float>(g));
+  int g = AStar::steps_of(search.expanded[expansions - 1]);
+  for (int cell = end; cell >= 0; cell = search.parent[cell], --g) {
+    heuristic.on_path(wide_x(cell), wide_y(cell), length, static_cast<float>(g));
     search.reopen(wide_x(cell), wide_y(cell));
   }
-  for (int i = 0; i < search.pops; ++i) {
-    const Search::Item item = search.popped[i];
-    const int cell = Search::cell_of(item);
+  for (int i = 0; i < search.expansions; ++i) {
+    const AStar::Item item = search.expanded[i];
+    const int cell = AStar::cell_of(item);
     if (search.may_reach(wide_x(cell), wide_y(cell))) continue;  // reopened: on the path
-    learned.off_path(wide_x(cell), wide_y(cell), length,
-                     static_cast<float>(Search::steps_of(item)));
+    heuristic.off_path(wide_x(cell), wide_y(cell), length,
+                       static_cast<float>(AStar::steps_of(item)));
   }
   return end;
 }

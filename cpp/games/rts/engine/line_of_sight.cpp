@@ -1,10 +1,10 @@
-#include "games/rts/engine/lines.hpp"
+#include "games/rts/engine/line_of_sight.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "games/rts/engine/lanes.hpp"
+#include "games/rts/engine/simd.hpp"
 
 namespace ludus::rts {
 
@@ -14,9 +14,9 @@ namespace {
 struct Line {
   float sx, sy, stepx, stepy;
   int n;
-  int start, target;  // wide cells that are not looked at
+  int start, target;  // wide cells that are not tested
 
-  // Whether a disc of `slot` may be at every sample that is looked at: the first in each cell.
+  // Whether the disc of `slot` is free at every tested sample: the first in each cell.
   [[nodiscard]] bool free(const EngineRules& rules, const State& state, int slot, float tx,
                           float ty) const {
     const int from = cell_of(rules, sx, sy);
@@ -33,10 +33,10 @@ struct Line {
     return true;
   }
 
-  // Whether a disc at (ux, uy) is touched by one of the samples that are looked at, on a line well
-  // inside the map. Samples before `begin` and after `end` are too far away to.
+  // Whether one of the tested samples touches a disc at (ux, uy), for a line well inside the map.
+  // Samples before `begin` and after `end` are too far away.
   [[nodiscard]] bool meets(int begin, int end, float ux, float uy) const {
-    F4 i = all4(static_cast<float>(begin - 1)) + F4{0.0F, 1.0F, 2.0F, 3.0F};
+    F4 i = broadcast4(static_cast<float>(begin - 1)) + F4{0.0F, 1.0F, 2.0F, 3.0F};
     I4 before{};
     I4 asked = {0, -1, -1, -1};
     for (int k = begin - 1; k <= end; k += 4) {
@@ -91,12 +91,12 @@ struct Axis {
   }
 };
 
-// Whether a wall stands where a line is looked at: at its first sample in each cell.
-// `from` and `to` are the cells of its ends, which are not looked at.
+// Whether a wall is at a tested sample: the first in each cell. `from` and `to`, the cells of the
+// ends, are not tested.
 bool wall_between(const EngineRules& rules, const State& state, const Line& line, int from,
                   int to) {
   const int n = line.n;
-  // A few samples on the way, whichever they are, mostly find a wall sooner than the walk.
+  // Four samples spread over the line usually find a wall sooner than the walk.
   if (n >= 8) {
     const I4 some = I4{n, 3 * n, 5 * n, 7 * n} >> 3;
     const F4 i = __builtin_convertvector(some, F4);
@@ -157,7 +157,7 @@ bool line_free(const EngineRules& rules, const State& state, int slot, float sx,
   if (!well_inside(rules, sx, sy) || !well_inside(rules, tx, ty)) {
     return line.free(rules, state, slot, tx, ty);
   }
-  // Only samples near a disc can fail, so only those are looked at.
+  // Only samples near a disc can fail, so only these are tested.
   const float reach = kLineReach * dist;
   const auto samples = static_cast<float>(n) / (dist * dist);  // a unit of `along`
   const auto blocks = [&](int i) {
@@ -168,18 +168,18 @@ bool line_free(const EngineRules& rules, const State& state, int slot, float sx,
     const int end = std::min(n - 1, static_cast<int>((along + reach) * samples));
     return line.meets(begin, end, ux, uy);
   };
-  const auto beside = [&](int i) {
+  const auto near_line = [&](int i) {
     const float dx = state.x[i] - sx;
     const float dy = state.y[i] - sy;
     const float across = dx * ly - dy * lx;
     return across * across < reach * reach;
   };
-  if (first != kNone && beside(first) && blocks(first)) return false;
-  const F4 far = all4(reach * reach);
-  const F4 low = all4(-reach);
-  const F4 high = all4(dist * dist + reach);
+  if (first != kNone && near_line(first) && blocks(first)) return false;
+  const F4 far = broadcast4(reach * reach);
+  const F4 low = broadcast4(-reach);
+  const F4 high = broadcast4(dist * dist + reach);
   std::uint64_t near = 0;
-  for_fours(state, [&](int i) {
+  for_groups_of_4(state, [&](int i) {
     const F4 dx = load4(&state.x[i]) - sx;
     const F4 dy = load4(&state.y[i]) - sy;
     const F4 across = dx * ly - dy * lx;

@@ -1,4 +1,5 @@
-// The search for a way from cell to cell, as the original's A* goes about it.
+// A* over the cells of the map, with the node order and tie-breaking of the original, and the
+// blocked-cells mask around the searching unit.
 #pragma once
 
 #include <array>
@@ -6,36 +7,38 @@
 #include <cstdint>
 #include <utility>
 
-#include "games/rts/engine/learned.hpp"
+#include "games/rts/engine/learned_heuristic.hpp"
 #include "games/rts/engine/map.hpp"
 
 namespace ludus::rts {
 
-// Cells as bit x + 1 of row y + 1, with nothing around the map.
-using Rows = std::array<std::uint64_t, kMaxSide + 2>;
+// A bit per cell: bit x + 1 of row y + 1. A border of zeros surrounds the map.
+using BitGrid = std::array<std::uint64_t, kMaxSide + 2>;
 
 constexpr std::uint64_t row_bit(int cx) { return std::uint64_t{2} << cx; }
 
-// All cells but the walls; the target is one even when it is a wall.
-[[nodiscard]] Rows passable(const EngineRules& rules, const State& state, int target);
+// Passable cells: all but the walls. The target counts as passable even when it is a wall.
+[[nodiscard]] BitGrid passable(const EngineRules& rules, const State& state, int target);
 
-// A*, four-connected, unit steps. Cells are reached once: the first way found to a cell stays.
-struct Search {
+// State of one search: four-connected, unit costs. A cell is reached once: its first parent stays.
+struct AStar {
   static constexpr int kCells = kMaxSide * kMaxSide;
-  // (cost, g, cell) in one number that sorts as the search wants: smaller cost first (positive
-  // floats sort like their bits), then smaller g, then larger cell.
+  // A node as one sortable number (f, g, cell): smaller f first (positive floats sort like their
+  // bits), then smaller g, then larger cell.
   using Item = std::uint64_t;
 
-  Rows left;  // cells that may still be reached
-  std::array<std::int16_t, kCells> from;
-  std::array<Item, kCells> popped;
-  int pops = 0;
+  BitGrid unvisited;  // cells that are not on the open or closed list yet
+  std::array<std::int16_t, kCells> parent;
+  std::array<Item, kCells> expanded;
+  int expansions = 0;
 
-  Search(const EngineRules& rules, const State& state, int target)
-      : left(passable(rules, state, target)) {}
-  [[nodiscard]] bool may_reach(int cx, int cy) const { return (left[cy + 1] >> (cx + 1) & 1) != 0; }
-  void close(int cx, int cy) { left[cy + 1] &= ~row_bit(cx); }
-  void reopen(int cx, int cy) { left[cy + 1] |= row_bit(cx); }
+  AStar(const EngineRules& rules, const State& state, int target)
+      : unvisited(passable(rules, state, target)) {}
+  [[nodiscard]] bool may_reach(int cx, int cy) const {
+    return (unvisited[cy + 1] >> (cx + 1) & 1) != 0;
+  }
+  void close(int cx, int cy) { unvisited[cy + 1] &= ~row_bit(cx); }
+  void reopen(int cx, int cy) { unvisited[cy + 1] |= row_bit(cx); }
 
   static Item item_of(int cell, int steps, float estimate) {
     const float cost = static_cast<float>(steps) + estimate;
@@ -49,29 +52,29 @@ struct Search {
   }
 };
 
-inline constexpr int kMaxPops = 1000;  // a search that gives up goes to the cell that it looks at
+inline constexpr int kMaxExpansions = 1000;  // a search that stops here returns the cell it expands
 
-// The cells near a unit in which another disc covers the middle, all but the target, as bits of a
-// square around the unit's cell, row by row. Far cells are taken to be free: what stands there now
+// Blocked-cells mask: cells near a unit whose centre another disc covers, the target excepted, as
+// bits of a square around the unit's cell, row by row. Distant cells count as free: units there
 // will have moved.
-struct Taken {
+struct BlockedCells {
   static constexpr int kAround = 2;
   static constexpr int kSide = 2 * kAround + 1;
   static constexpr int kCells = kSide * kSide;
   std::uint32_t bits = 0;
 
-  Taken(const State& state, int slot, int start, int target) {
+  BlockedCells(const State& state, int slot, int start, int target) {
     constexpr float kNear2 = 4.0F;
     const float sx = state.x[slot];
     const float sy = state.y[slot];
-    constexpr float kAway = 2.6F;  // who is further from the unit than this is in no such cell
+    constexpr float kAway = 2.6F;  // a unit farther away than this blocks no such cell
     std::uint64_t near = 0;
-    for_fours(state, [&](int i) {
+    for_groups_of_4(state, [&](int i) {
       const F4 dx = load4(&state.x[i]) - sx;
       const F4 dy = load4(&state.y[i]) - sy;
       near |= static_cast<std::uint64_t>(lane_bits(dx * dx + dy * dy < kAway * kAway)) << i;
     });
-    // A disc covers the middle of at most one cell: the one it stands in.
+    // A disc covers the centre of at most one cell: the one it is in.
     for_bits(near & ~(state.irregular | std::uint64_t{1} << slot), [&](int i) {
       const int cx = cell_coord(state.x[i]);
       const int cy = cell_coord(state.y[i]);
@@ -79,7 +82,7 @@ struct Taken {
       const auto my = static_cast<float>(cy);
       if (distance2(mx, my, state.x[i], state.y[i]) >= kTouch2) return;
       if (distance2(sx, sy, mx, my) >= kNear2 || wide(cx, cy) == target) return;
-      // Both stand in the map, so that no more than two cells are between them on either axis.
+      // Both are on the map, so they are at most two cells apart on either axis.
       bits |= bit_of(start, cx, cy);
     });
   }
@@ -101,13 +104,14 @@ struct Taken {
   }
 };
 
-// The original numbers cells row by row, so a step off a row's end is the next row's start; it only
-// notices for cells other than the target.
+// The original numbers cells row by row, so a step off the end of a row enters the next row. It
+// checks for this except at the target.
 [[nodiscard]] bool wraps_to(const EngineRules& rules, int target);
 
 // Searches from the unit's cell to the target's. Returns the last cell of the path, or -1 when
-// there is none, and teaches `learned` what it found.
-[[nodiscard]] int search_path(const EngineRules& rules, int start, int target, const Taken& taken,
-                              Learned& learned, Search& search);
+// there is none, and updates `heuristic`.
+[[nodiscard]] int search_path(const EngineRules& rules, int start, int target,
+                              const BlockedCells& blocked, LearnedHeuristic& heuristic,
+                              AStar& search);
 
 }  // namespace ludus::rts

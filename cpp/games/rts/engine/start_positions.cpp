@@ -1,4 +1,4 @@
-#include "games/rts/engine/homes.hpp"
+#include "games/rts/engine/start_positions.hpp"
 
 #include "games/rts/engine/units.hpp"
 
@@ -11,7 +11,8 @@ constexpr int kTries = 100;
 constexpr std::uint32_t kBuiltTick = 2;  // the original's units appear at the end of this tick
 
 // A corner of the map a third of a side wide for the base, and a resource near it.
-bool draw_home(const EngineRules& engine, Rng& rng, int seat, Cell& base, Cell& resource) {
+bool draw_start_position(const EngineRules& engine, Rng& rng, int seat, Cell& base,
+                         Cell& resource) {
   const auto side = static_cast<float>(engine.side);
   const auto corner = [&] {
     const auto r = static_cast<float>(rng.below(static_cast<std::uint32_t>(engine.side)));
@@ -37,14 +38,15 @@ struct Placed {
   Cell cell;
 };
 
-// What one seat gets beside its base: each try of each type succeeds with its chance, in the square
-// that begins at (2, 2) for seat 0 and half a map further for seat 1.
-int draw_extras(const EngineRules& engine, const Homes& homes, Rng& rng, int seat, Placed* out) {
+// Extra units of one seat: each try of each type succeeds with its chance, in the square that
+// begins at (2, 2) for seat 0 and half a map further for seat 1.
+int draw_extras(const EngineRules& engine, const StartPositions& start_positions, Rng& rng,
+                int seat, Placed* out) {
   const int side = engine.side;
   const auto spread = static_cast<std::uint32_t>(side * 3 / 10);
   int n = 0;
-  for (int e = 0; e < homes.extras; ++e) {
-    const Extra& extra = homes.extra[e];
+  for (int e = 0; e < start_positions.extras; ++e) {
+    const Extra& extra = start_positions.extra[e];
     for (int i = 0; i < extra.tries; ++i) {
       if (static_cast<int>(rng.below(10)) >= extra.tenths) continue;
       Cell cell;
@@ -58,20 +60,22 @@ int draw_extras(const EngineRules& engine, const Homes& homes, Rng& rng, int sea
 
 }  // namespace
 
-void place_homes(const EngineRules& engine, const Homes& homes, State& state, Rng& rng) {
+void place_start_positions(const EngineRules& engine, const StartPositions& start_positions,
+                           State& state, Rng& rng) {
   clear_state(engine, state);
-  Cell base[kHomes];
-  Cell resource[kHomes];
+  Cell base[kStartSeats];
+  Cell resource[kStartSeats];
   const int far = engine.side - 1;
   do {
-    while (!draw_home(engine, rng, 0, base[0], resource[0]) ||
-           !draw_home(engine, rng, 1, base[1], resource[1])) {
+    while (!draw_start_position(engine, rng, 0, base[0], resource[0]) ||
+           !draw_start_position(engine, rng, 1, base[1], resource[1])) {
     }
-    if (homes.extra_units == StartUnits::symmetric) {  // seat 1 is seat 0 from the other corner
+    if (start_positions.extra_units ==
+        StartUnits::symmetric) {  // seat 1 is seat 0 from the other corner
       base[1] = {far - base[0].x, far - base[0].y};
       resource[1] = {far - resource[0].x, far - resource[0].y};
     }
-    // The original would leave a seat without what it finds taken; here both always have theirs.
+    // The original skips a unit whose cell is taken; here both seats always get base and resource.
   } while (resource[0] == resource[1] || resource[0] == base[1] || resource[1] == base[0]);
   const bool flip_x = rng.coin();
   const bool flip_y = rng.coin();
@@ -80,17 +84,17 @@ void place_homes(const EngineRules& engine, const Homes& homes, State& state, Rn
     const auto y = static_cast<float>(flip_y ? far - c.y : c.y);
     add_unit(engine, state, seat, type, x, y, kBuiltTick);  // a taken spot is skipped
   };
-  for (int seat = 0; seat < kHomes; ++seat) {
-    put(seat, homes.base, base[seat]);
-    put(seat, homes.resource, resource[seat]);
-    state.money[seat] = homes.money;
+  for (int seat = 0; seat < kStartSeats; ++seat) {
+    put(seat, start_positions.base, base[seat]);
+    put(seat, start_positions.resource, resource[seat]);
+    state.money[seat] = start_positions.money;
   }
-  if (homes.extra_units == StartUnits::none) return;
-  Placed placed[Homes::kMaxExtras * Homes::kMaxTries];
+  if (start_positions.extra_units == StartUnits::none) return;
+  Placed placed[StartPositions::kMaxExtras * StartPositions::kMaxTries];
   int n = 0;
-  for (int seat = 0; seat < kHomes; ++seat) {
-    const bool copy = homes.extra_units == StartUnits::symmetric && seat == 1;
-    if (!copy) n = draw_extras(engine, homes, rng, seat, placed);
+  for (int seat = 0; seat < kStartSeats; ++seat) {
+    const bool copy = start_positions.extra_units == StartUnits::symmetric && seat == 1;
+    if (!copy) n = draw_extras(engine, start_positions, rng, seat, placed);
     for (int i = 0; i < n; ++i) {
       const Cell c = placed[i].cell;
       put(seat, placed[i].type, copy ? Cell{far - c.x, far - c.y} : c);

@@ -1,5 +1,5 @@
-// Four units at a time. Lane arithmetic rounds exactly like the scalar operations, so which of the
-// two computes a number changes no bit of it.
+// SIMD: vectors of four lanes, one unit per lane. Lane arithmetic rounds exactly like the scalar
+// operations, so which of the two computes a number changes no bit of it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ using I4 = std::int32_t __attribute__((vector_size(16)));
   std::memcpy(&v, from, sizeof v);
   return v;
 }
-[[nodiscard]] inline F4 all4(float v) { return F4{v, v, v, v}; }
+[[nodiscard]] inline F4 broadcast4(float v) { return F4{v, v, v, v}; }
 
 // What map.hpp calls cell_coord, of coordinates above -1.5: the nearest cell, the higher of two,
 // and 0 up to it.

@@ -1,5 +1,5 @@
-// The original's random start: each seat a base in its corner with a resource near it, and extra
-// units by chance; then the whole map may be mirrored.
+// Start positions of the original: a base for each seat in its corner with a resource near it, and
+// random extra units; then the whole map may be mirrored.
 #pragma once
 
 #include "base/rng.hpp"
@@ -7,9 +7,9 @@
 
 namespace ludus::rts {
 
-inline constexpr int kHomes = 2;
+inline constexpr int kStartSeats = 2;
 
-// What seats get beside their homes: drawn for each; drawn once and mirrored; nothing.
+// Extra units of the seats: drawn for each seat; drawn once and mirrored; none.
 enum class StartUnits : std::uint8_t { random, symmetric, none };
 
 // `tries` times a unit of `type`, each with a chance of `tenths` in ten.
@@ -17,7 +17,7 @@ struct Extra {
   int type, tries, tenths;
 };
 
-struct Homes {
+struct StartPositions {
   static constexpr int kMaxExtras = kMaxTypes;
   static constexpr int kMaxTries = 8;
 
@@ -28,7 +28,8 @@ struct Homes {
   std::array<Extra, kMaxExtras> extra{};  // in the order in which they are drawn
 };
 
-// A new match. What the rng gives decides everything.
-void place_homes(const EngineRules& engine, const Homes& homes, State& state, Rng& rng);
+// Clears the state and places all units. The rng alone decides where.
+void place_start_positions(const EngineRules& engine, const StartPositions& start_positions,
+                           State& state, Rng& rng);
 
 }  // namespace ludus::rts

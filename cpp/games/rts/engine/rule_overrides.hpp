@@ -1,5 +1,5 @@
-// Rules as text: lines `key=value` that change numbers of a game's rules. A game lists its fields;
-// reading, checking and printing them is the same for all.
+// Rule overrides: lines `key=value` that change numbers of a game's rules. A game lists its fields;
+// reading, checking and printing are shared. Whole rulebooks in TOML: games/rts/rulebook/.
 #pragma once
 
 #include <charconv>
@@ -14,14 +14,14 @@
 
 namespace ludus::rts {
 
-// One key of a rulebook: how to read its text into the rules, and back.
-struct RuleField {
+// One key: how to parse its value into the rules, and how to print it.
+struct OverrideField {
   std::string key;
   std::string expected;                          // for error messages
-  std::function<bool(std::string_view)> assign;  // false: not acceptable
+  std::function<bool(std::string_view)> assign;  // false: invalid
   std::function<std::string()> print;
 };
-using RuleFields = std::vector<RuleField>;
+using OverrideFields = std::vector<OverrideField>;
 
 template <class T>
 [[nodiscard]] std::string number_text(T v) {
@@ -32,7 +32,7 @@ template <class T>
 // A number in [low, high]. The field refers to `target`.
 template <class T>
 requires std::is_arithmetic_v<T>
-[[nodiscard]] RuleField number_field(std::string key, T& target, double low, double high) {
+[[nodiscard]] OverrideField number_field(std::string key, T& target, double low, double high) {
   const bool whole = std::is_integral_v<T>;
   return {std::move(key),
           whole ? "an integer in [" + number_text(static_cast<long>(low)) + ", " +
@@ -49,26 +49,27 @@ requires std::is_arithmetic_v<T>
           [&target] { return number_text(target); }};
 }
 
-[[nodiscard]] RuleField flag_field(std::string key, bool& target);
+[[nodiscard]] OverrideField flag_field(std::string key, bool& target);
 
 // A set of names as bits, written "a,b,c"; empty text is the empty set, and an empty name cannot be
 // chosen.
-[[nodiscard]] RuleField names_field(std::string key, std::uint16_t& target,
-                                    std::vector<std::string> valid);
+[[nodiscard]] OverrideField names_field(std::string key, std::uint16_t& target,
+                                        std::vector<std::string> valid);
 
 // Every number of a unit type, as `NAME.cost` and so on; `types` are the names of all types, and
 // the first `commands` of kCmdNames can be accepted.
-void add_unit_fields(RuleFields& fields, UnitType& type, const std::string& name,
+void add_unit_fields(OverrideFields& fields, UnitType& type, const std::string& name,
                      std::span<const char* const> types, int commands = kCmds);
 
-// Bullets and the path planner.
-void add_engine_fields(RuleFields& fields, EngineRules& rules);
+// Fields of bullets and the path planner.
+void add_engine_fields(OverrideFields& fields, EngineRules& rules);
 
 // Reads `text`: lines `key=value`, '#' starts a comment. Throws ParamError with `where` (as
 // "minirts.rulebook"), the line, the key, the value, the allowed range and the nearest key.
-void apply_rules(const RuleFields& fields, const std::string& where, const std::string& text);
+void apply_overrides(const OverrideFields& fields, const std::string& where,
+                     const std::string& text);
 
-// Every key and its value, one a line, as apply_rules reads them.
-[[nodiscard]] std::string print_rules(const RuleFields& fields);
+// Every key and its value, one per line, in the format of apply_overrides.
+[[nodiscard]] std::string print_overrides(const OverrideFields& fields);
 
 }  // namespace ludus::rts

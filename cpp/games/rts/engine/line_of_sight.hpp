@@ -1,4 +1,4 @@
-// Straight lines over the map: what stands in the way of a unit that walks one.
+// Line of sight: whether a unit can walk straight to a point, and the visibility mask of a cell.
 #pragma once
 
 #include <array>
@@ -8,23 +8,23 @@
 
 namespace ludus::rts {
 
-// The straight line from s to t as a disc of `slot` would walk it, sampled ten times a cell; the
-// start cell and the target cell are not looked at.
-// `first` is a unit that is looked at before the others (kNone: no guess); it becomes the one that
-// was in the way.
+// Whether the disc of `slot` can walk the straight line from s to t, sampled ten times a cell. The
+// start cell and the target cell are not tested.
+// `first`: a unit that is tested before the others (kNone: no guess); set to the unit that blocks.
 [[nodiscard]] bool line_free(const EngineRules& rules, const State& state, int slot, float sx,
                              float sy, float tx, float ty, int& first);
 
-// The cells that a straight line from the middle of nowhere in one cell can possibly end in:
-// samples of a line go from cell to cell like a king who never turns back on either axis, and walls
-// stop him. A few words of bits instead of a walk along each line; what is left is walked.
-class Outlook {
+// Visibility mask: a superset of the cells that a straight line from any point of the start cell
+// can reach. The samples of a line move like a chess king that never reverses on either axis, and
+// walls stop it; the mask is the flood fill of these moves, a row of bits at a time. Cells in the
+// mask still need the exact test (line_free).
+class VisibilityMask {
  public:
-  Outlook(const EngineRules& rules, const State& state, int start)
+  VisibilityMask(const EngineRules& rules, const State& state, int start)
       : state_(state), side_(rules.side), all_(0xffffffffU >> (32 - rules.side)) {
     for (const int down : {-1, 1}) {
-      look<true>(wide_x(start), wide_y(start), down);
-      look<false>(wide_x(start), wide_y(start), down);
+      sweep<true>(wide_x(start), wide_y(start), down);
+      sweep<false>(wide_x(start), wide_y(start), down);
     }
   }
 
@@ -33,7 +33,7 @@ class Outlook {
   }
 
  private:
-  // Along a row, from `from` as far as `open` goes.
+  // Along a row: from the bits of `from` as far as `open` is set.
   static std::uint32_t rightwards(std::uint32_t from, std::uint32_t open) {
     return (((open + from) ^ open) & open) | from;  // the carry runs through what is open
   }
@@ -46,7 +46,7 @@ class Outlook {
   }
 
   template <bool kRight>
-  void look(int cx, int cy, int down) {
+  void sweep(int cx, int cy, int down) {
     std::uint32_t here = 1U << cx;
     std::uint32_t open = (~state_.wall[cy] & all_) | here;
     for (int y = cy;;) {

@@ -1,14 +1,14 @@
-// What path searches have learned about distances, as the original keeps it for the whole match:
-// after a search to a target, the cells of the path are worth their true remaining length, and the
-// other cells that were looked at are worth (length + 1e-5) - g. Later searches to the same target
-// use these values instead of the straight distance, so they decide which of several paths is
-// taken.
+// Learned heuristic of path search, in the manner of LRTA* and adaptive A*. As in the original, it
+// lasts for the whole match: after a search to a target, h of a cell on the path is its true
+// remaining length, and h of any other expanded cell is (length + 1e-5) - g. Later searches to the
+// same target use these values instead of the Euclidean distance, so they decide which of several
+// paths is taken.
 //
 // An entry is 32 bits: owner (1), target cell (9), cell (9), value (13). A value is an integer k,
 // or k plus the float32 rounding of 1e-5 next to the length, which only depends on the length's
-// binade: 9 bits of k and 4 of binade say every value that occurs, to the last bit. Entries are in
-// the order of their first insertion. When they are full the oldest about places where no building
-// stands are forgotten; one match in some hundreds gets there.
+// binade: 9 bits of k and 4 of binade encode every value that occurs exactly. Entries are in the
+// order of their first insertion. When the store is full, the oldest entries whose target holds no
+// building are evicted; one match in some hundreds gets there.
 #pragma once
 
 #include <algorithm>
@@ -18,38 +18,38 @@
 #include <cstdint>
 #include <cstring>
 
-#include "games/rts/engine/lanes.hpp"
+#include "games/rts/engine/simd.hpp"
 #include "games/rts/engine/types.hpp"
 
 namespace ludus::rts {
 
-// The entries about the targets that were last searched for, laid out by cell, so that the next
-// search for one of them need not gather them. They follow from the entries: a copy of a match may
-// begin without.
-struct LearnedTables {
+// Dense tables of the most recent targets, indexed by cell: a cache over the entries, so that the
+// next search to one of them need not gather its entries. It is derived data: a copy of a match may
+// start with an empty one.
+struct HeuristicTables {
   static constexpr int kTables = 8;
   static constexpr int kCells = 512;
-  static constexpr std::uint16_t kNowhere = 0xffff;
-  static constexpr float kUnasked = -1.0F;
+  static constexpr std::uint16_t kNoEntry = 0xffff;
+  static constexpr float kUnset = -1.0F;
 
   struct Table {
-    std::array<float, kCells> worth{};  // distance to the target as far as one knows, or kUnasked
-    std::array<std::uint16_t, kCells> place{};  // of the cell's entry, or kNowhere
+    std::array<float, kCells> value{};          // h of the cell, or kUnset
+    std::array<std::uint16_t, kCells> place{};  // index of the cell's entry, or kNoEntry
   };
 
-  // The last asked for comes first. A key is an owner and a target, plus 1; 0: none.
+  // Most recently used first. A key is an owner and a target, plus 1; 0: empty.
   std::array<std::uint32_t, kTables> key{};
   std::array<std::uint8_t, kTables> which{};
   std::array<Table, kTables> table{};
 
-  LearnedTables() { clear(); }
+  HeuristicTables() { clear(); }
   void clear() {
     key.fill(0);
     for (int i = 0; i < kTables; ++i) which[i] = static_cast<std::uint8_t>(i);
   }
 
-  // The table of a key, and whether it holds what belongs there. Else it takes the place of the
-  // one that has not been asked for longest, and the caller fills it.
+  // The table of a key, and whether it is filled. If not, it replaces the least recently used table
+  // and the caller fills it.
   struct Found {
     Table& table;
     bool filled;
@@ -69,18 +69,18 @@ struct LearnedTables {
   }
 };
 
-// The view of one search: everything learned by one owner about one target.
-class Learned {
+// The heuristic of one search: all values of one owner for one target.
+class LearnedHeuristic {
  public:
-  static constexpr int kCellLimit = LearnedTables::kCells;
+  static constexpr int kCellLimit = HeuristicTables::kCells;
 
-  // Whether the owner's cells can be told apart in an entry.
+  // Whether an entry can encode the owner and the cells of the map.
   [[nodiscard]] static bool fits(const EngineRules& rules, int owner) {
     return rules.quirks.learned_paths && rules.cells() <= kCellLimit && owner < 2;
   }
 
-  Learned(const EngineRules& rules, const State& state, const LearnedStore& store, int owner,
-          int tx, int ty)
+  LearnedHeuristic(const EngineRules& rules, const State& state, const HeuristicStore& store,
+                   int owner, int tx, int ty)
       : rules_(rules),
         state_(state),
         store_(store),
@@ -88,29 +88,29 @@ class Learned {
         ty_(ty),
         prefix_(static_cast<std::uint32_t>(owner << 9 | (ty * rules.side + tx))),
         active_(fits(rules, owner)) {
-    if (store_.routes != nullptr) changes_.fill(0);
+    if (store_.path_cache != nullptr) changes_.fill(0);
     if (!active_) return;
     const auto [table, filled] = store.tables->find(prefix_ + 1);
     table_ = &table;
     if (!filled) index();
   }
 
-  // The best guess at the distance from (x, y), a cell of the map, to the target.
+  // h: the estimated distance from (x, y), a cell of the map, to the target.
   [[nodiscard]] float estimate(int x, int y) const {
-    if (!active_) return straight(x, y);
-    float& worth = table_->worth[y * rules_.side + x];
-    if (worth < 0.0F) worth = straight(x, y);
-    return worth;
+    if (!active_) return straight_distance(x, y);
+    float& value = table_->value[y * rules_.side + x];
+    if (value < 0.0F) value = straight_distance(x, y);
+    return value;
   }
 
-  // Whether this search has learned anything new, and the cells it is about.
+  // Whether this search has changed any value, and of which cells.
   [[nodiscard]] bool changed() const { return changed_; }
   [[nodiscard]] const std::array<std::uint32_t, kMaxSide>& changed_cells() const {
     return changes_;
   }
 
-  // After a search that found the target at distance `length`: a cell of the path, or another cell
-  // that was looked at, g steps from the start.
+  // After a search that found the target at distance `length`: a cell on the path, or another
+  // expanded cell, g steps from the start.
   void on_path(int x, int y, float length, float g) {
     if (active_) put(x, y, length - g, 0);
   }
@@ -124,7 +124,7 @@ class Learned {
   static constexpr std::uint32_t kStraight = 15;  // a binade that does not occur
   static constexpr float kEpsilon = 1.0e-5F;
 
-  // What rounding leaves of kEpsilon when it is added to a length of each binade; 0 for binade 0.
+  // The rounded kEpsilon after adding it to a length of each binade; 0 for binade 0.
   static constexpr std::array<float, 16> kExcess = [] {
     std::array<float, 16> excess{};
     for (unsigned binade = 1; binade < kStraight; ++binade) {
@@ -135,7 +135,7 @@ class Learned {
     return excess;
   }();
 
-  [[nodiscard]] float straight(int x, int y) const {
+  [[nodiscard]] float straight_distance(int x, int y) const {
     const int dx = x - tx_;
     const int dy = y - ty_;
     return std::sqrt(static_cast<float>(dx * dx + dy * dy));
@@ -143,10 +143,10 @@ class Learned {
 
   // Fills the table with the entries of this search, found eight at a time.
   void index() {
-    table_->worth.fill(LearnedTables::kUnasked);
-    table_->place.fill(LearnedTables::kNowhere);
+    table_->value.fill(HeuristicTables::kUnset);
+    table_->place.fill(HeuristicTables::kNoEntry);
     if (store_.last != nullptr) {
-      for (int i = store_.last[prefix_]; i != 0; i = store_.before[i - 1]) note(i - 1);
+      for (int i = store_.last[prefix_]; i != 0; i = store_.before[i - 1]) load(i - 1);
       return;
     }
     const U4 want = {prefix_, prefix_, prefix_, prefix_};
@@ -154,27 +154,27 @@ class Learned {
     for (int i = 0; i < size; i += 8) {
       unsigned hits = lane_bits(prefixes(i) == want) | lane_bits(prefixes(i + 4) == want) << 4;
       if (i + 8 > size) hits &= (1U << (size - i)) - 1;  // what is past the last entry is 0
-      if (hits == 0xff) {                                // most entries of a target come in a row
-        for (int k = 0; k < 8; ++k) note(i + k);
+      if (hits == 0xff) {                                // most entries of a target are consecutive
+        for (int k = 0; k < 8; ++k) load(i + k);
         continue;
       }
-      for (; hits != 0; hits &= hits - 1) note(i + std::countr_zero(hits));
+      for (; hits != 0; hits &= hits - 1) load(i + std::countr_zero(hits));
     }
   }
-  void chain(int at, std::uint32_t prefix) {
+  void link(int at, std::uint32_t prefix) {
     if (store_.last == nullptr) return;
     store_.before[at] = store_.last[prefix];
     store_.last[prefix] = static_cast<std::uint16_t>(at + 1);
   }
-  void note(int at) {
+  void load(int at) {
     const std::uint32_t entry = store_.entry[static_cast<std::size_t>(at)];
     const std::uint32_t cell = entry >> 13 & 511U;
     table_->place[cell] = static_cast<std::uint16_t>(at);
-    table_->worth[cell] = worth_of(entry);
+    table_->value[cell] = value_of(entry);
   }
-  static float worth_of(std::uint32_t entry) {
+  static float value_of(std::uint32_t entry) {
     const std::uint32_t binade = entry & 15U;
-    if (binade == kStraight) return LearnedTables::kUnasked;
+    if (binade == kStraight) return HeuristicTables::kUnset;
     return static_cast<float>(entry >> 4 & 511U) + kExcess[binade];
   }
   [[nodiscard]] U4 prefixes(int i) const {
@@ -185,13 +185,13 @@ class Learned {
 
   void put(int x, int y, float value, std::uint32_t binade) {
     const int cell = y * rules_.side + x;
-    const bool plain = value <= straight(x, y);
+    const bool plain = value <= straight_distance(x, y);
     std::uint16_t& place = table_->place[cell];
-    if (place == LearnedTables::kNowhere) {
+    if (place == HeuristicTables::kNoEntry) {
       if (plain) return;
-      if (*store_.size == store_.capacity) forget();
+      if (*store_.size == store_.capacity) evict();
       place = (*store_.size)++;
-      chain(place, prefix_);
+      link(place, prefix_);
       note_change(x, y);
     }
     const auto k = static_cast<std::uint32_t>(value);
@@ -200,28 +200,28 @@ class Learned {
     const std::uint32_t now = (prefix_ << 9 | static_cast<std::uint32_t>(cell)) << 13 | code;
     if (entry != now) note_change(x, y);
     entry = now;
-    // Who stands on the map's edge may be in a cell beside it, whose number is another's: not even
-    // a straight distance is kept for that one.
-    table_->worth[cell] = worth_of(now);
+    // A unit on the map's edge may be in a cell outside of it, whose number is that of another
+    // cell: not even a Euclidean distance is kept there.
+    table_->value[cell] = value_of(now);
   }
 
   void note_change(int x, int y) {
-    if (store_.routes == nullptr) return;
+    if (store_.path_cache == nullptr) return;
     changed_ = true;
     changes_[y] |= 1U << x;
   }
 
-  void forget();
+  void evict();
 
   const EngineRules& rules_;
   const State& state_;
-  LearnedStore store_;
-  LearnedTables::Table* table_ = nullptr;  // of this search, where it is active
+  HeuristicStore store_;
+  HeuristicTables::Table* table_ = nullptr;  // of this search, where it is active
   int tx_, ty_;
   std::uint32_t prefix_;
   bool active_;
   bool changed_ = false;
-  std::array<std::uint32_t, kMaxSide> changes_;  // bit x of row y; only for who remembers routes
+  std::array<std::uint32_t, kMaxSide> changes_;  // bit x of row y; only with a path cache
 };
 
 }  // namespace ludus::rts

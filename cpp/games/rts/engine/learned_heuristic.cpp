@@ -1,11 +1,11 @@
-#include "games/rts/engine/learned.hpp"
+#include "games/rts/engine/learned_heuristic.hpp"
 
 #include "games/rts/engine/map.hpp"
-#include "games/rts/engine/routes.hpp"
+#include "games/rts/engine/path_cache.hpp"
 
 namespace ludus::rts {
 
-void Learned::forget() {
+void LearnedHeuristic::evict() {
   std::array<bool, kCellLimit> building{};
   for (int owner = 0; owner < kMaxOwners; ++owner) {
     for_units(rules_, state_, owner, [&](int i) {
@@ -36,11 +36,11 @@ void Learned::forget() {
     *store_.size = 0;
   }
   if (store_.last != nullptr) {
-    std::fill_n(store_.last, kLearnedChains, std::uint16_t{0});
+    std::fill_n(store_.last, kHeuristicChains, std::uint16_t{0});
     std::fill_n(store_.before, store_.capacity, std::uint16_t{0});
-    for (int i = 0; i < *store_.size; ++i) chain(i, store_.entry[i] >> 22);
+    for (int i = 0; i < *store_.size; ++i) link(i, store_.entry[i] >> 22);
   }
-  if (store_.routes != nullptr) store_.routes->forget_all();
+  if (store_.path_cache != nullptr) store_.path_cache->clear_paths();
   store_.tables->clear();  // entries have moved
   table_ = &store_.tables->find(prefix_ + 1).table;
   index();
