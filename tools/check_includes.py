@@ -1,8 +1,8 @@
 """Checks C++ includes: ``base <- game <- {games | pool | search} <- host <- {bind | tools}``.
 
-Games never include each other; inside ``games/rts``: ``engine <- bots <- {minirts | ctf | ...}``.
+Games never include each other; inside ``games/rts``: ``engine <- {minirts | capture_the_flag | ...}``.
 ``preload/`` goes into other programs and knows nothing of ours. Python's headers stay in ``bind/``.
-``tests/`` and ``bench/`` may include everything. Prints one line a violation; exit code 3 then.
+``tests/`` may include everything. Prints one line a violation; exit code 3 then.
 """
 
 from __future__ import annotations
@@ -26,12 +26,11 @@ LAYERS: dict[str, frozenset[str]] = {
     "bind": frozenset({"base", "game", "games", "pool", "search", "host"}),
     "tools": frozenset({"base", "game", "games", "pool", "search", "host"}),
     "preload": frozenset(),
-    "tests": frozenset({"base", "game", "games", "pool", "search", "host", "bind", "tools", "bench"}),
-    "bench": frozenset({"base", "game", "games", "pool", "search", "host", "tests"}),
+    "tests": frozenset({"base", "game", "games", "pool", "search", "host", "bind", "tools"}),
 }
 
 #: folders of games/rts that its games share, lowest first
-RTS_SHARED = ("engine", "bots")
+RTS_SHARED = ("engine",)
 
 _PYTHON_HEADERS = ("nanobind/", "pybind11/", "Python.h")
 _BANNED_HEADERS = ("torch/", "ATen/", "c10/")

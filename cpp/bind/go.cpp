@@ -1,4 +1,4 @@
-// What Go tells beyond the contract of games: for GTP, SGF and analyses.
+// Go's interface beyond the contract of games: for GTP, SGF and analyses.
 #include "bind/go.hpp"
 
 #include "game/any_match.hpp"
@@ -37,7 +37,7 @@ void bind_go(nb::module_& m) {
         return (seat == 0 || seat == 1) && Go::is_legal(g.rules(), g.raw(), seat, move);
       },
       nb::arg("match"), nb::arg("seat"), nb::arg("move"),
-      "Whether a move is legal for a seat, whoever's turn it is.");
+      "Whether a move is legal for a seat, whether or not it is its turn.");
   m.def(
       "go_margin",
       [](AnyMatch& a, const std::vector<int>& dead) {

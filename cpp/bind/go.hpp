@@ -1,4 +1,4 @@
-// What Go tells beyond the contract of games. Only of the built-in module.
+// Go's interface beyond the contract of games. Only of the built-in module.
 #pragma once
 
 #include "bind/match.hpp"

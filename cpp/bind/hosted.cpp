@@ -52,7 +52,7 @@ GameSpec spec_of(const nb::handle& given) {
   return s;
 }
 
-using Told = std::tuple<int, float, float>;
+using StepTuple = std::tuple<int, float, float>;
 
 // One Source of ludus.games.searchable, and the arrays in which its methods leave what they show.
 struct Bridge {
@@ -82,8 +82,8 @@ struct Bridge {
     arrays.append(source.attr("mask"));
     keep = arrays;
   }
-  HostedMoment moment(const Told& told, std::uint8_t* out) const {
-    const auto [seat, first, second] = told;
+  HostedStep step(const StepTuple& returned, std::uint8_t* out) const {
+    const auto [seat, first, second] = returned;
     if (seat >= 0) std::memcpy(out, mask, spec.mask_bytes());
     return {seat, {first, second}};
   }
@@ -103,9 +103,9 @@ class PythonMatch final : public HostedMatch {
     const nb::gil_scoped_acquire locked;
     return std::make_unique<PythonMatch>(bridge_, bridge_.clone(game_));
   }
-  HostedMoment play(int seat, std::int32_t move, std::uint8_t* mask) override {
+  HostedStep play(int seat, std::int32_t move, std::uint8_t* mask) override {
     const nb::gil_scoped_acquire locked;
-    return bridge_.moment(nb::cast<Told>(bridge_.play(game_, seat, move)), mask);
+    return bridge_.step(nb::cast<StepTuple>(bridge_.play(game_, seat, move)), mask);
   }
   void observe(int seat, std::span<std::byte* const> tensors) const override {
     const nb::gil_scoped_acquire locked;
@@ -130,12 +130,12 @@ class PythonSource final : public HostedSource {
     bridge_.reset();
   }
   [[nodiscard]] const GameSpec& spec() const override { return bridge_->spec; }
-  std::unique_ptr<HostedMatch> begin(MatchSeed seed, HostedMoment& moment,
+  std::unique_ptr<HostedMatch> begin(MatchSeed seed, HostedStep& step,
                                      std::uint8_t* mask) override {
     const nb::gil_scoped_acquire locked;
     nb::object made = bridge_->begin(seed.seed, seed.match);
-    const auto [game, told] = nb::cast<std::pair<nb::object, Told>>(made);
-    moment = bridge_->moment(told, mask);
+    const auto [game, returned] = nb::cast<std::pair<nb::object, StepTuple>>(made);
+    step = bridge_->step(returned, mask);
     return std::make_unique<PythonMatch>(*bridge_, game);
   }
 

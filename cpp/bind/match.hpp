@@ -45,7 +45,7 @@ inline void bind_match_class(nb::module_& m) {
       .def("tick", &AnyMatch::tick)
       .def("outcome", &AnyMatch::outcome, "+1, 0 or -1 a seat; zeros until the match is over.")
       .def("hash", &AnyMatch::hash)
-      .def("view", &AnyMatch::view, "JSON of the moment.")
+      .def("view", &AnyMatch::view, "JSON of the current state.")
       .def(
           "legal",
           [](const AnyMatch& a, int seat) {

@@ -101,7 +101,8 @@ class PoolHandle {
     view.mask =
         check<std::uint8_t>(host_array(get("mask"), "mask"), "mask", steps + 1, spec.mask_bytes());
     view.active = check<std::uint8_t>(host_array(get("active"), "active"), "active", steps + 1, 1);
-    view.first = check<std::uint8_t>(host_array(get("is_first"), "is_first"), "is_first", steps + 1, 1);
+    view.is_first =
+        check<std::uint8_t>(host_array(get("is_first"), "is_first"), "is_first", steps + 1, 1);
     view.policy = check<std::int16_t>(host_array(get("policy"), "policy"), "policy", steps + 1, 1);
     view.terminated =
         check<std::uint8_t>(host_array(get("terminated"), "terminated"), "terminated", steps, 1);
@@ -293,11 +294,11 @@ inline void bind_pool(nb::module_& m, const GameSet& games) {
                std::uint32_t hash_every, std::uint32_t inputs) {
         PoolOptions o;
         o.lineup = to_lineup(plans, rotate);
-        o.matches = matches;
+        o.slots = matches;
         o.groups = groups;
         o.threads = threads;
         o.seed = seed;
-        o.schedule = schedule.value_or(PoolOptions::kEndless);
+        o.num_matches = schedule.value_or(PoolOptions::kEndless);
         o.autoreset = to_autoreset(autoreset);
         o.truncate_ticks = truncate_ticks;
         o.raise_errors = raise_errors;

@@ -15,7 +15,7 @@ inline void bind_run(nb::module_& m, const GameSet& games) {
       },
       nb::arg("game"), nb::arg("params"), nb::arg("seed"), nb::arg("match"), nb::arg("frame_skip"),
       nb::arg("depth"),
-      "Number of decision paths of exactly `depth` moments; frame_skip 0 = the game's.");
+      "Number of decision paths of exactly `depth` decision points; frame_skip 0 = the game's.");
   m.def(
       "playthrough",
       [&games](const std::string& game, const ParamDict& params, std::uint64_t seed,

@@ -31,7 +31,7 @@ class Settings {
     if (it == given_.end()) return;
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       if (!(it->second >= -9e15 && it->second <= 9e15)) {
-        throw SearchError(std::string("search: ") + name + ", expected a whole number");
+        throw SearchError(std::string("search: ") + name + ", expected an integer");
       }
     }
     value = static_cast<T>(it->second);

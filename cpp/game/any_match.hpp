@@ -1,5 +1,5 @@
-// One match without its game's type, to be played move by move from outside: by a front end, a
-// test, another program. Every call of one object comes from one thread at a time.
+// A type-erased match, played move by move from outside: by a front end, a test, another program.
+// Every call of one object comes from one thread at a time.
 #pragma once
 
 #include <array>

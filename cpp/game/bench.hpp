@@ -21,7 +21,7 @@ struct BenchResult {
   std::uint64_t matches = 0;         // finished
   std::uint64_t finished_ticks = 0;  // of finished matches
   double seconds = 0.0;              // wall clock, all threads running
-  double mean_units = 0.0;           // alive, averaged over moments; 0 for games without units
+  double mean_units = 0.0;           // alive, averaged over time; 0 for games without units
   double clone_ns = 0.0;             // one copy of a State
   std::uint64_t state_bytes = 0;
   int threads = 1;
@@ -29,7 +29,7 @@ struct BenchResult {
 
 namespace detail {
 
-// A game may tell how many units are alive: G::units(rules, state).
+// A game may report how many units are alive: G::units(rules, state).
 template <class G>
 concept HasUnits = requires(const typename G::Rules& r, const typename G::State& s) {
   { G::units(r, s) } -> std::convertible_to<int>;

@@ -1,4 +1,5 @@
-// What every game must keep to, checked on matches of random legal decisions. Ships to users
+// Conformance checks: the contract of a game, tested on matches of random legal decisions. Ships to
+// users
 // (`ludus games check`), runs on every built-in game in the tests and for hours in `gamectl soak`.
 #pragma once
 
@@ -184,7 +185,7 @@ class Conformance {
   // All checks over `matches` matches.
   const Findings& run(int matches) {
     detail::check_spec(f_, c_.spec, G::kName);
-    f_.expect(HasCount<G> == (c_.spec.counted_cells > 0), "spec",
+    f_.expect(HasFinalScore<G> == (c_.spec.counted_cells > 0), "spec",
               "counted_cells and count() go together");
     for (const char* check : {"reset", "determinism", "clone"}) f_.checked(check);
     for (int m = 0; m < matches; ++m) {
@@ -357,9 +358,9 @@ class Conformance {
   }
 
   void check_count(const State& s, float outcome) {
-    if constexpr (HasCount<G>) {
+    if constexpr (HasFinalScore<G>) {
       std::vector<std::int8_t> owner(static_cast<std::size_t>(c_.spec.counted_cells) + 1, 0x55);
-      const auto points = G::count(c_.rules, s, std::span(owner).first(owner.size() - 1));
+      const auto points = G::final_score(c_.rules, s, std::span(owner).first(owner.size() - 1));
       f_.expect(owner.back() == 0x55, "count", at(s, "count writes beyond the counted cells"));
       if (!points) return;
       owner.pop_back();

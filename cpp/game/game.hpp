@@ -17,7 +17,7 @@
 //   }
 //
 // act/bot translate the decision against the current state at once and queue its commands; only
-// advance changes the world. Observing is allowed at any moment between two advances.
+// advance changes the world. Observing is allowed at any time between two advances.
 // No function may allocate after make_rules, except view() and describe().
 #pragma once
 
@@ -76,7 +76,7 @@ concept Game = std::is_trivially_copyable_v<typename G::State> &&
   // least one choice is legal of each head that depends on none.
   {G::legal(rules, cstate, seat, mask)};
   { G::hash(rules, cstate) } -> std::same_as<std::uint64_t>;
-  { G::view(rules, cstate) } -> std::same_as<std::string>;  // JSON of the moment for viewers
+  { G::view(rules, cstate) } -> std::same_as<std::string>;  // JSON of the state for viewers
 };
 
 // A game may declare `static constexpr bool kObservesParts = true`. Then a pointer that its observe

@@ -1,4 +1,4 @@
-// Counts decision paths: the number of ways in which n moments of decision in a row can go. Two
+// Counts decision paths: the number of action sequences over n consecutive decision points. Two
 // implementations of the same rules agree on these numbers or one of them is wrong.
 #pragma once
 
@@ -14,10 +14,12 @@ namespace ludus {
 template <Game G>
 class Perft {
  public:
-  // Seats that may act at the same moment decide jointly; `frame_skip` ticks pass between moments.
+  // Seats that may act at the same tick decide jointly; decision points are `frame_skip` ticks
+  // apart.
   Perft(MatchContext<G>& context, int frame_skip) : c_(context), skip_(frame_skip) {}
 
-  // Paths of exactly `depth` moments from this state; a match that ends earlier counts nothing.
+  // Paths of exactly `depth` decision points from this state; a match that ends earlier counts
+  // nothing.
   std::uint64_t count(const typename G::State& state, int depth) {
     if (depth == 0) return 1;
     if (G::status(c_.rules, state).over) return 0;

@@ -64,10 +64,10 @@ inline std::string floats_text(std::span<const float> values) {
 
 }  // namespace detail
 
-// The first `moments` moments of decision of a match.
+// The first `steps` decision points of a match, as text.
 template <Game G>
 std::string playthrough(const Params& params, MatchSeed seed, std::span<const SeatDriver> drivers,
-                        int moments) {
+                        int steps) {
   MatchContext<G> c(params);
   ObservationBuffer obs(c.spec);
   typename G::State state{};
@@ -79,14 +79,14 @@ std::string playthrough(const Params& params, MatchSeed seed, std::span<const Se
   std::vector<float> sums(drivers.size(), 0.0F);
   std::vector<float> now(drivers.size(), 0.0F);
   ReplayRecorder log;
-  for (int moment = 0; moment < moments && !G::status(c.rules, state).over;) {
+  for (int step = 0; step < steps && !G::status(c.rules, state).over;) {
     const std::uint32_t tick = G::tick(state);
     const SeatMask seats = G::to_act(c.rules, state);
     const std::string hash = hex16(G::hash(c.rules, state));
     log.prepare(c.spec, params, 1, 16, 1);
     const typename G::State before = state;
     if (decide<G>(c, state, drivers, rng, &log) > 0) {
-      ++moment;
+      ++step;
       out += "\ntick " + std::to_string(tick) + " hash " + hash + " to_act " +
              std::to_string(seats) + "\nview " + G::view(c.rules, before) + "\n";
       for (int s = 0; s < static_cast<int>(drivers.size()); ++s) {

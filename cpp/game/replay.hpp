@@ -2,7 +2,7 @@
 // parameters, seed, decisions) and what must come out of it (a state hash every k ticks, the
 // outcome). A few kB each.
 //
-//   ReplayRecorder   beside a State while a match is played; allocates only when it must grow
+//   ReplayRecorder   follows a State while a match is played; allocates only when it must grow
 //   encode/decode    to and from the bytes of a .ludus file; decoding trusts nothing
 //   replay_verify    (game/replay_run.hpp) plays it again and compares
 //
@@ -50,7 +50,7 @@ struct Decision {
 // no.
 enum class Reproduced : std::uint8_t { unknown, yes, no };
 
-// What a replay of a hosted game says beside the rest.
+// Additional fields of a replay of a hosted game.
 struct HostedPart {
   Reproduced reproduced = Reproduced::unknown;
   std::vector<float> returns;  // sum of the rewards, one a seat
@@ -87,7 +87,7 @@ struct Replay {
 //
 //   recorder.prepare(...)              once a slot
 //   recorder.start(seed, hash)         after every reset
-//   recorder.action / recorder.bot     beside every G::act / G::bot
+//   recorder.action / recorder.bot     with every G::act / G::bot
 //   recorder.advanced(tick, hash_fn)   after every G::advance; hash_fn() only runs every k ticks
 //   recorder.finish(...)               once over: a Replay to encode or keep
 class ReplayRecorder {

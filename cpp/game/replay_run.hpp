@@ -115,7 +115,7 @@ ReplayCheck replay_verify(const Replay& r) {
   return check;
 }
 
-// view() of the moment after tick 0, every, 2 every, ... and of the last one, as JSON objects.
+// view() of the states after tick 0, every, 2 every, ... and of the last state, as JSON objects.
 template <Game G>
 std::vector<std::string> replay_frames(const Replay& r, std::uint32_t every) {
   std::vector<std::string> frames;

@@ -16,7 +16,7 @@ enum class DType : std::uint8_t { bits, u8, i8, u16, i16, i32, f32 };
 struct TensorSpec {
   std::string name;
   DType dtype = DType::u8;
-  std::vector<int> shape;  // of one row (one seat, one moment)
+  std::vector<int> shape;  // of one row (one seat, one time step)
   double low = 0.0;        // range of an element, inclusive
   double high = 255.0;
   // How the packed row becomes what a network reads. "identity": value * scale. Others are named
@@ -108,8 +108,8 @@ struct GameSpec {
   int default_frame_skip = 1;  // ticks between two decisions of a seat
   Symmetry symmetry = Symmetry::none;
   int max_ticks = 0;  // longest possible match under these parameters; 0 = unbounded
-  // Cells of the board whose owners are counted when a match ends (game/state.hpp, `count`), row by
-  // row; 0 = the game counts none.
+  // Cells of the board whose owners are counted when a match ends (game/state.hpp, `final_score`),
+  // row by row; 0 = the game counts none.
   int counted_cells = 0;
   std::vector<TensorSpec> observation;
   std::vector<HeadSpec> heads;

@@ -1,5 +1,5 @@
-// What a game may offer beyond the contract, because it can do it faster than the general way or
-// knows what no general way tells.
+// Optional hooks of a game beyond the contract: faster versions of general operations, and
+// knowledge that only the game has.
 //
 //   G::copy(rules, to, from)              copies the bytes of a State that are in use; the rest of
 //                                         `to` is whatever it was. Both are states of these rules.
@@ -9,17 +9,17 @@
 //   G::stored(state), G::load(rules, state, bytes)
 //                                         a state as bytes of its own and back, where memory of a
 //                                         State is not meant to leave; load throws GameError
-//   G::count(rules, state, owner)         of a match that is over: whose each of the spec's
-//                                         counted_cells is, +1 seat 0's, -1 seat 1's, 0 nobody's,
-//                                         and the points of seat 0 less those of seat 1 as the
-//                                         rules compare them (komi included). Nothing where the
-//                                         match ended without being counted, as by resignation;
-//                                         `owner` then means nothing
-//   G::key(rules, state), G::foresee(rules, state, moves)
-//                                         of a match of two seats that goes on, for a search of its
-//                                         end: positions of the same key are worth the same to
-//                                         their seats to move, whatever their matches' seeds; and
-//                                         what shows of one without a search (Foresight)
+//   G::final_score(rules, state, owner)   final ownership and score of a finished match. Writes the
+//                                         owner of each of the spec's counted_cells (+1 seat 0,
+//                                         -1 seat 1, 0 nobody) and returns the points of seat 0
+//                                         minus those of seat 1, komi included. nullopt if the
+//                                         match was not scored, as after a resignation; `owner`
+//                                         is then meaningless
+//   G::key(rules, state), G::static_evaluation(rules, state, moves)
+//                                         transposition key and static evaluation of an unfinished
+//                                         match of two seats, for endgame search. Positions with
+//                                         the same key have the same value to the seat to move,
+//                                         whatever the seeds of their matches
 #pragma once
 
 #include <array>
@@ -51,23 +51,25 @@ concept HasLoad = requires(const typename G::Rules& rules, typename G::State& to
   { G::stored(from) } -> std::same_as<std::span<const std::byte>>;
 };
 
-// A game of two seats that says who owns what at the end.
+// A game of two seats with final ownership and score.
 template <class G>
-concept HasCount = requires(const typename G::Rules& rules, const typename G::State& s,
-                            std::span<std::int8_t> owner) {
-  { G::count(rules, s, owner) } -> std::same_as<std::optional<float>>;
+concept HasFinalScore = requires(const typename G::Rules& rules, const typename G::State& s,
+                                 std::span<std::int8_t> owner) {
+  { G::final_score(rules, s, owner) } -> std::same_as<std::optional<float>>;
 };
 
-struct Foresight {
-  std::optional<int> value = std::nullopt;  // -1, 0 or +1 to the seat to move, where it shows
-  int count = 0;  // else so many moves, the likeliest first; what is left out loses
+// Static evaluation of a position: its value without a search, or else the moves worth a search, in
+// order.
+struct StaticEvaluation {
+  std::optional<int> value = std::nullopt;  // -1, 0 or +1 to the seat to move, if known
+  int count = 0;  // otherwise the number of moves, most promising first; others lose
 };
 
 template <class G>
-concept HasForesight = requires(const typename G::Rules& rules, const typename G::State& s,
-                                std::span<std::uint16_t> moves) {
+concept HasStaticEvaluation = requires(const typename G::Rules& rules, const typename G::State& s,
+                                       std::span<std::uint16_t> moves) {
   { G::key(rules, s) } -> std::same_as<std::uint64_t>;
-  { G::foresee(rules, s, moves) } -> std::same_as<Foresight>;
+  { G::static_evaluation(rules, s, moves) } -> std::same_as<StaticEvaluation>;
 };
 
 template <Game G>

@@ -1,4 +1,4 @@
-// What games of two seats that move in turn share: who opens, whose turn it is, what a decision
+// Base code of two-seat games with alternating moves: who opens, whose turn it is, what a decision
 // must be, and a result that is a win, a draw or a loss. Each piece can be used alone.
 #pragma once
 

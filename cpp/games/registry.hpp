@@ -1,5 +1,5 @@
 // The games that ship with Ludus: one explicit line each, and a file in host/games/. No static
-// initialisers register anything. Whoever wants games by name asks host/builtin.hpp instead.
+// initialisers register anything. Games by name: host/builtin.hpp.
 #pragma once
 
 #include "game/game_list.hpp"

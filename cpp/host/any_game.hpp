@@ -3,7 +3,7 @@
 // functions, and not once for each place that uses them. GameHost<G> (host/game_host.hpp) fills it
 // in.
 //
-// What a tick or a moment costs never passes through here: a pool, a bench or a replay is one call.
+// No virtual call happens per tick or time step: a pool, a bench or a replay is one call.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class AnyGame {
                                             int depth) const = 0;
   [[nodiscard]] virtual std::string playthrough(const Params& params, MatchSeed seed,
                                                 std::span<const SeatDriver> drivers,
-                                                int moments) const = 0;
+                                                int steps) const = 0;
   [[nodiscard]] virtual std::uint64_t signature() const = 0;
   [[nodiscard]] virtual Findings conformance(const Params& params, std::uint64_t seed, int matches,
                                              std::uint32_t max_ticks) const = 0;

@@ -24,8 +24,8 @@ class GameHost final : public AnyGame {
     return ludus::perft<G>(params, seed, frame_skip, depth);
   }
   std::string playthrough(const Params& params, MatchSeed seed, std::span<const SeatDriver> drivers,
-                          int moments) const override {
-    return ludus::playthrough<G>(params, seed, drivers, moments);
+                          int steps) const override {
+    return ludus::playthrough<G>(params, seed, drivers, steps);
   }
   std::uint64_t signature() const override { return game_signature<G>(); }
   Findings conformance(const Params& params, std::uint64_t seed, int matches,

@@ -37,7 +37,7 @@ class HostedPositions {
   struct Position {
     std::uint64_t key = 0;
     std::unique_ptr<HostedMatch> match;
-    HostedMoment moment;
+    HostedStep step;
     std::vector<std::uint8_t> mask;
   };
 
@@ -53,7 +53,7 @@ class HostedPositions {
     const std::uint64_t key = begin_key(seed);
     if (const Position* known = find(key)) return *known;
     Position p = blank(key);
-    p.match = source_->begin(seed, p.moment, p.mask.data());
+    p.match = source_->begin(seed, p.step, p.mask.data());
     return keep(std::move(p));
   }
 
@@ -69,7 +69,7 @@ class HostedPositions {
     if (s.moves == 0) return *from;
     Position p = blank(s.key);
     p.match = from->match->clone();
-    p.moment = from->moment;
+    p.step = from->step;
     p.mask = from->mask;
     for (; i < s.moves; ++i) play(p, s.move[i]);
     return keep(std::move(p));
@@ -82,7 +82,7 @@ class HostedPositions {
     const Position& from = at(s);
     Position p = blank(key);
     p.match = from.match->clone();
-    p.moment = from.moment;
+    p.step = from.step;
     p.mask = from.mask;
     play(p, move);
     return keep(std::move(p));
@@ -98,12 +98,12 @@ class HostedPositions {
     return p;
   }
   void play(Position& p, std::int32_t move) const {
-    if (p.moment.seat < 0) throw GameError(spec().name + ": a move after the end of the match");
+    if (p.step.seat < 0) throw GameError(spec().name + ": a move after the end of the match");
     if (move < 0 || static_cast<std::size_t>(move) >= p.mask.size() ||
         p.mask[static_cast<std::size_t>(move)] == 0) {
       throw GameError(spec().name + ": move " + std::to_string(move) + " is illegal");
     }
-    p.moment = p.match->play(p.moment.seat, move, p.mask.data());
+    p.step = p.match->play(p.step.seat, move, p.mask.data());
   }
   const Position* find(std::uint64_t key) {
     const auto it = by_key_.find(key);
@@ -131,8 +131,8 @@ namespace {
 
 void settle(H::State& s, const HostedPositions::Position& p) {
   s.key = p.key;
-  s.seat = p.moment.seat;
-  s.outcome = p.moment.outcome;
+  s.seat = p.step.seat;
+  s.outcome = p.step.outcome;
   s.chosen = -1;
 }
 
@@ -210,13 +210,13 @@ void H::copy(const Rules&, State& to, const State& from) {
 int H::rollout(const Rules& rules, const State& s, Rng& rng, std::span<float> out) {
   const HostedPositions::Position& p = rules.positions->at(s);
   const std::unique_ptr<HostedMatch> match = p.match->clone();
-  HostedMoment moment = p.moment;
+  HostedStep step = p.step;
   std::vector<std::uint8_t> mask = p.mask;
   int turns = 0;
-  for (; moment.seat >= 0; ++turns) {
-    moment = match->play(moment.seat, draw_move(mask, rng), mask.data());
+  for (; step.seat >= 0; ++turns) {
+    step = match->play(step.seat, draw_move(mask, rng), mask.data());
   }
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = i < 2 ? moment.outcome[i] : 0.0F;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = i < 2 ? step.outcome[i] : 0.0F;
   return turns;
 }
 

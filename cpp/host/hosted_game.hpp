@@ -1,12 +1,11 @@
-// A game whose rules are played elsewhere (in Python, see bind/hosted.hpp) behind the contract of
+// Adapter: a game whose rules run elsewhere (in Python, see bind/hosted.hpp) behind the contract of
 // game/game.hpp, so that the search of compiled games runs over it unchanged: one algorithm, the
 // same visits.
 //
-// A State is the way to a position: seed and moves, a trivially copyable struct as everywhere. What
-// lies there is asked of the source once, by a clone of the position before and one move; the rules
-// keep the positions that were met last. A descent through known positions therefore costs a
-// look-up a move and never leaves the core; a new leaf costs one clone, one move and one
-// observation.
+// A State is the path to a position: seed and moves, a trivially copyable struct as everywhere. The
+// source computes each position once, by a clone of its parent and one move; the rules cache the
+// most recent positions. A descent through cached positions therefore costs one look-up per move
+// and never leaves the core; a new leaf costs one clone, one move and one observation.
 #pragma once
 
 #include <array>
@@ -23,8 +22,8 @@
 
 namespace ludus {
 
-// What the source says of one position.
-struct HostedMoment {
+// One position, as the source reports it.
+struct HostedStep {
   int seat = -1;                   // that decides; -1 = the match is over
   std::array<float, 2> outcome{};  // of a match that is over
 };
@@ -33,11 +32,11 @@ struct HostedMoment {
 class HostedMatch {
  public:
   virtual ~HostedMatch() = default;
-  // Another match that stands where this one does and plays on alone.
+  // An independent copy of the match at its present position.
   [[nodiscard]] virtual std::unique_ptr<HostedMatch> clone() const = 0;
   // Plays a legal move of the seat that decides. `mask`: a byte a move, the legal ones afterwards
   // (nothing is written when the match is over).
-  virtual HostedMoment play(int seat, std::int32_t move, std::uint8_t* mask) = 0;
+  virtual HostedStep play(int seat, std::int32_t move, std::uint8_t* mask) = 0;
   // One pointer a tensor of the spec.
   virtual void observe(int seat, std::span<std::byte* const> tensors) const = 0;
 };
@@ -48,7 +47,7 @@ class HostedSource {
   virtual ~HostedSource() = default;
   [[nodiscard]] virtual const GameSpec& spec() const = 0;
   // A match at its beginning, as HostedMatch::play leaves one.
-  virtual std::unique_ptr<HostedMatch> begin(MatchSeed seed, HostedMoment& moment,
+  virtual std::unique_ptr<HostedMatch> begin(MatchSeed seed, HostedStep& step,
                                              std::uint8_t* mask) = 0;
 };
 

@@ -1,5 +1,6 @@
-// Many matches at once, whatever the game: groups, moments, results and settings. Pool<G> adds the
-// game. Everything here is called from one thread, the pool's caller, but for the ShardWork part.
+// Many matches in parallel, for any game: groups, time steps, results and settings. Pool<G> adds
+// the game. Everything here is called from one thread, the pool's caller, but for the ShardWork
+// part.
 //
 // Life of a group:   attach -> (starts) -> recv -> send -> recv -> ... -> attach -> recv -> ...
 #pragma once
@@ -12,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "pool/moment.hpp"
 #include "pool/scheduler.hpp"
 #include "pool/snapshot.hpp"
+#include "pool/step_io.hpp"
 
 namespace ludus {
 
-// A match that threw, for the caller who wants to hear of it at once.
+// A match that threw, for a caller that handles errors at once.
 struct MatchFailure {
   int slot = 0;
   std::uint64_t match = 0;
@@ -54,7 +55,7 @@ class AnyPool : protected ShardWork {
     g.t = 0;
     g.last.count = 0;
     if (g.started) {
-      rewrite_moment(group, g.slab, 0);
+      rewrite_time_step(group, g.slab, 0);
       list_rows(g);
       scheduler_->announce(group);
       g.state = State::ready;
@@ -81,7 +82,7 @@ class AnyPool : protected ShardWork {
     open_or_throw("recv");
     if (group >= 0) {
       Group& g = group_at(group);
-      if (g.state == State::received) return group;  // the same moment again
+      if (g.state == State::received) return group;  // the same time step again
       if (layout_.rows == 0 && !g.started) play(group, g, -1);
       if (g.state == State::detached) {
         throw PoolError("recv: attach a slab to group " + std::to_string(group) + " first");
@@ -117,7 +118,7 @@ class AnyPool : protected ShardWork {
     return g.policy_rows.at(static_cast<std::size_t>(policy));
   }
   [[nodiscard]] FinalBuffer& final_buffer(int group) { return group_at(group).last; }
-  // Every slot of the group has played its schedule, and the caller has been given all of it.
+  // Every slot of the group has played all its matches, and the caller has received all results.
   [[nodiscard]] bool group_finished(int group) {
     const Group& g = group_at(group);
     return g.finished && (g.state != State::received || g.results == 0);
@@ -374,7 +375,7 @@ class AnyPool : protected ShardWork {
                 g.settings.weights[p].begin());
     }
     std::copy(settings_.handover.begin(), settings_.handover.end(), g.settings.handover.begin());
-    drain_results(group, [](RawResult&) {});  // whoever did not ask for them does not want them
+    drain_results(group, [](RawResult&) {});  // results that the caller has not drained are dropped
     g.failed = false;
     g.last.count = 0;
     g.started = true;
@@ -437,7 +438,7 @@ class AnyPool : protected ShardWork {
     }
   }
 
-  void rewrite_moment(int group, const SlabView& slab, int now) {
+  void rewrite_time_step(int group, const SlabView& slab, int now) {
     const Range slots = layout_.group_slots[static_cast<std::size_t>(group)];
     for (int s = slots.begin; s < slots.end; ++s) rewrite_slot(s, slab, now);
     groups_[static_cast<std::size_t>(group)].step.now = now;

@@ -50,26 +50,26 @@ struct Layout {
 [[nodiscard]] inline Layout make_layout(int seats, const std::vector<int>& turns,
                                         const PoolOptions& o) {
   Layout l;
-  l.slots = o.matches;
+  l.slots = o.slots;
   l.seats = seats;
   for (const int turn : turns) {
     for (int seat = 0; seat < seats; ++seat) {
       l.plan_at.push_back(o.lineup.rotate ? (seat - turn + seats) % seats : seat);
     }
   }
-  std::vector<bool> learned;
+  std::vector<bool> can_draw_policy;
   for (const SeatPlan& p : o.lineup.plans) {
     bool any = false;
     for (const Controller& c : p.controllers) {
       any = any || c.policy >= 0;
       l.policies = std::max(l.policies, c.policy + 1);
     }
-    learned.push_back(any);
+    can_draw_policy.push_back(any);
   }
   for (int slot = 0; slot < l.slots; ++slot) {
     l.row_begin.push_back(l.rows);
     for (int seat = 0; seat < seats; ++seat) {
-      if (!learned[static_cast<std::size_t>(l.plan(slot, seat))]) continue;
+      if (!can_draw_policy[static_cast<std::size_t>(l.plan(slot, seat))]) continue;
       l.row_slot.push_back(slot);
       l.row_seat.push_back(seat);
       ++l.rows;

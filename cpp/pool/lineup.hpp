@@ -1,5 +1,5 @@
-// Who plays whom in a pool, as plain values, and how a pool is made. Names (of bots) are already
-// numbers here: an index into GameSpec::bots.
+// Lineup (which controller plays which seat) and options of a pool, as plain values. Bots are
+// indices into GameSpec::bots.
 #pragma once
 
 #include <algorithm>
@@ -55,11 +55,11 @@ struct RecordChoice {
 
 struct PoolOptions {
   Lineup lineup;
-  int matches = 1;  // slots
+  int slots = 1;  // matches in parallel
   int groups = 1;
   int threads = 0;  // 0 = the caller's thread plays inside recv
   std::uint64_t seed = 0;
-  std::uint64_t schedule = kEndless;  // plays exactly the matches below this number
+  std::uint64_t num_matches = kEndless;  // plays exactly the matches below this number
   Autoreset autoreset = Autoreset::same_step;
   std::uint32_t truncate_ticks = 0;  // 0 = never
   bool raise_errors = true;
@@ -81,10 +81,9 @@ inline void check_options(const GameSpec& spec, const PoolOptions& o) {
   if (spec.seats < 1 || spec.seats > kMaxSeats) fail("seats must be in [1, 16]");
   if (spec.observation.size() > kMaxTensors) fail("at most 32 observation tensors");
   if (spec.heads.empty() || spec.heads.size() > kMaxHeads) fail("heads must be in [1, 16]");
-  if (o.matches < 1 || o.matches > kMaxSlots)
-    fail("matches=" + number(o.matches) + ", expected >= 1");
-  if (o.groups < 1 || o.groups > o.matches) {
-    fail("groups=" + number(o.groups) + ", expected 1.." + number(o.matches) + " (matches)");
+  if (o.slots < 1 || o.slots > kMaxSlots) fail("slots=" + number(o.slots) + ", expected >= 1");
+  if (o.groups < 1 || o.groups > o.slots) {
+    fail("groups=" + number(o.groups) + ", expected 1.." + number(o.slots) + " (slots)");
   }
   if (o.threads < 0 || o.threads > 1024)
     fail("threads=" + number(o.threads) + ", expected 0..1024");

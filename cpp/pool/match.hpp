@@ -1,8 +1,8 @@
-// The life of the matches of one slot: start, play until a learned policy must decide, end, start
-// the next. One MatchPlayer serves all slots of a pool from any number of threads; a slot is
-// touched by one thread at a time.
+// Life cycle of the matches of one slot (episodes of one environment): start, play until a learned
+// policy must decide, end, start the next. One MatchPlayer serves all slots of a pool from any
+// number of threads; a slot is touched by one thread at a time.
 //
-// What a row (a seat that a learned policy may play) is told:
+// What a row (a seat that a learned policy may play) receives:
 //   - its reward[t] is what its seat earned after decision t until the match next surfaces or ends,
 //     once the row has decided in this match; what a seat earns before its first decision counts
 //     only in the match's result;
@@ -21,8 +21,8 @@
 #include "game/mask.hpp"
 #include "game/replay.hpp"
 #include "pool/layout.hpp"
-#include "pool/moment.hpp"
 #include "pool/snapshot.hpp"
+#include "pool/step_io.hpp"
 
 namespace ludus {
 
@@ -30,10 +30,10 @@ enum class Phase : std::uint8_t {
   start,     // the next step begins the next match
   surfaced,  // waits for the decisions of `active`
   ended,     // autoreset off: waits for reset()
-  idle,      // the schedule is exhausted
+  idle,      // all matches of the slot have been played
 };
 
-// What the pool knows of a slot's match beside the game's state. Part of a snapshot as it is.
+// The pool's own state of a slot's match, apart from the game's. Stored in snapshots as it is.
 struct MatchControl {
   std::uint64_t match = 0;  // being played
   std::uint64_t next = 0;   // number of the slot's next match
@@ -44,15 +44,15 @@ struct MatchControl {
   std::uint32_t tick = 0;
   std::uint32_t next_due = 0;  // first tick at which frame skip lets some seat decide
   std::uint32_t decisions = 0;
-  SeatMask due = 0;      // of the surfaced moment: seats that decide now
-  SeatMask active = 0;   // those of `due` whose learned policy decides
-  SeatMask decided = 0;  // rows that have been asked in this match, this moment included
-  SeatMask fresh = 0;    // those of `active` asked for the first time
-  SeatMask learned = 0;  // seats whose drawn controller is a policy
+  SeatMask due_seats = 0;       // seats that decide at the surfaced time step
+  SeatMask active_seats = 0;    // those of `due_seats` whose policy decides
+  SeatMask decided_seats = 0;   // seats whose policy has decided in this match, or is asked now
+  SeatMask first_decision = 0;  // those of `active_seats` that decide for the first time
+  SeatMask policy_seats = 0;    // seats whose controller in this match is a policy
   std::array<std::int16_t, kMaxSeats> policy{};  // -1: a bot
   std::array<std::int16_t, kMaxSeats> bot{};     // the drawn bot, or the handover bot of a policy
   std::array<std::uint32_t, kMaxSeats> handover{};  // the bot plays ticks below this
-  std::array<float, kMaxSeats> earned{};            // since the last moment
+  std::array<float, kMaxSeats> earned{};            // since the last time step
   std::array<double, kMaxSeats> returns{};
 };
 static_assert(std::is_trivially_copyable_v<MatchControl>);
@@ -104,7 +104,7 @@ class MatchPlayer {
     }
   }
 
-  // Plays the slot from one moment to the next. `results` has room for kMaxResultsPerStep.
+  // Plays the slot from one time step to the next. `results` has room for kMaxResultsPerStep.
   // Returns how many of them were filled. Errors of the game end its match.
   int play(Slot<G>& slot, int index, const Step& step, RawResult* results, Counts& counts,
            ReplayRecorder* recorder) const noexcept {
@@ -120,7 +120,7 @@ class MatchPlayer {
       if (c.phase != Phase::idle) c.phase = Phase::start;
     }
     while (true) {
-      if (c.phase == Phase::start && c.next >= options_.schedule) c.phase = Phase::idle;
+      if (c.phase == Phase::start && c.next >= options_.num_matches) c.phase = Phase::idle;
       if (c.phase == Phase::idle || c.phase == Phase::ended) break;
       try {
         const bool decide_first = c.phase == Phase::surfaced;
@@ -137,20 +137,21 @@ class MatchPlayer {
       } catch (...) {
         fail(slot, index, step, "unknown exception", results[filled++], counts, recorder);
       }
-      const bool told = c.decided != 0;  // some row: it shall see its end before the next match
-      c.decided = 0;
+      // A row that has decided must see its end before the next match.
+      const bool some_row_decided = c.decided_seats != 0;
+      c.decided_seats = 0;
       c.phase = options_.autoreset == Autoreset::off ? Phase::ended : Phase::start;
       if (options_.autoreset == Autoreset::off || filled == kMaxResultsPerStep) break;
-      if (options_.autoreset == Autoreset::next_step && told) break;
+      if (options_.autoreset == Autoreset::next_step && some_row_decided) break;
     }
     if (c.phase != Phase::surfaced) hide_rows(index, *step.slab, step.now);
     return filled;
   }
 
-  // Writes the slot's present moment into a newly attached slab.
+  // Writes the slot's present time step into a newly attached slab.
   void rewrite(const Slot<G>& slot, int index, const SlabView& slab, int now) const {
     if (slot.control.phase == Phase::surfaced) {
-      write_moment(slot, index, slab, now);
+      write_time_step(slot, index, slab, now);
     } else {
       hide_rows(index, slab, now);
     }
@@ -161,18 +162,21 @@ class MatchPlayer {
     const auto slots = static_cast<std::uint64_t>(layout_.slots);
     bool good = c.phase <= Phase::idle && c.reset_asked <= 1 && c.recording <= 1 && c.unused == 0;
     good = good && c.next % slots == static_cast<std::uint64_t>(index);
-    good = good && ((c.due | c.active | c.decided | c.fresh | c.learned) & ~seat_bits_) == 0;
-    good = good && (c.active & ~(c.due & c.learned)) == 0 && (c.fresh & ~c.active) == 0;
-    good = good && (c.phase == Phase::surfaced) == (c.active != 0);
+    good = good &&
+           ((c.due_seats | c.active_seats | c.decided_seats | c.first_decision | c.policy_seats) &
+            ~seat_bits_) == 0;
+    good = good && (c.active_seats & ~(c.due_seats & c.policy_seats)) == 0 &&
+           (c.first_decision & ~c.active_seats) == 0;
+    good = good && (c.phase == Phase::surfaced) == (c.active_seats != 0);
     good = good && (c.phase != Phase::surfaced || c.match + slots == c.next);
     const int bots = static_cast<int>(bot_names_.size());
     for (int seat = 0; good && seat < layout_.seats; ++seat) {
       const auto s = static_cast<std::size_t>(seat);
-      const bool learned = (c.learned >> seat & 1) != 0;
+      const bool is_policy = (c.policy_seats >> seat & 1) != 0;
       const bool row = layout_.row_of(index, seat) >= 0;
-      good = c.policy[s] < layout_.policies && c.bot[s] < bots && (!learned || row);
+      good = c.policy[s] < layout_.policies && c.bot[s] < bots && (!is_policy || row);
       if (c.phase == Phase::surfaced) {  // otherwise begin() will draw them
-        good = good && learned == (c.policy[s] >= 0) && (learned || c.bot[s] >= 0);
+        good = good && is_policy == (c.policy[s] >= 0) && (is_policy || c.bot[s] >= 0);
         good = good && (c.handover[s] == 0 || c.bot[s] >= 0);
       }
     }
@@ -186,7 +190,7 @@ class MatchPlayer {
     if (c.phase != Phase::surfaced) return;
     for (int row = first_row(index); row < first_row(index + 1); ++row) {
       const int seat = layout_.row_seat[static_cast<std::size_t>(row)];
-      if ((c.active >> seat & 1) == 0) continue;
+      if ((c.active_seats >> seat & 1) == 0) continue;
       Rng rng({seed, c.match}, (std::uint64_t{c.tick} << 5) + static_cast<std::uint64_t>(seat));
       const std::uint8_t* mask = slab.mask + slab.at(now, row) * mask_bytes_;
       std::int32_t* action = slab.actions + slab.at(now, row) * head_sizes_.size();
@@ -223,7 +227,7 @@ class MatchPlayer {
       c.policy[s] = static_cast<std::int16_t>(drawn.policy);
       c.bot[s] = static_cast<std::int16_t>(drawn.policy >= 0 ? plan.handover_bot : drawn.bot);
       if (drawn.policy >= 0) {
-        c.learned |= SeatMask{1} << seat;
+        c.policy_seats |= SeatMask{1} << seat;
         c.handover[s] = handover;
       }
     }
@@ -250,7 +254,7 @@ class MatchPlayer {
   }
 
   // Plays until a learned policy must decide (phase becomes surfaced, over is false) or the match
-  // is over. With `decide_first` the actions of the surfaced moment are taken first.
+  // is over. With `decide_first` the actions of the surfaced time step are taken first.
   Status run(Slot<G>& slot, int index, const Step& step, bool decide_first, Counts& counts,
              ReplayRecorder* recorder) const {
     MatchControl& c = slot.control;
@@ -263,9 +267,9 @@ class MatchPlayer {
     while (!status.over) {
       if (decide_first || c.tick >= c.next_due) {
         if (!decide_first) {
-          c.due = due_seats(state, index, c);
-          c.active = learned_now(c);
-          if (c.active != 0) {
+          c.due_seats = find_due_seats(state, index, c);
+          c.active_seats = find_active_seats(c);
+          if (c.active_seats != 0) {
             c.phase = Phase::surfaced;
             return status;
           }
@@ -293,7 +297,7 @@ class MatchPlayer {
     return status;
   }
 
-  SeatMask due_seats(const typename G::State& state, int index, MatchControl& c) const {
+  SeatMask find_due_seats(const typename G::State& state, int index, MatchControl& c) const {
     SeatMask phase = seat_bits_;
     if (every_tick_) {
       c.next_due = c.tick + 1;
@@ -311,9 +315,9 @@ class MatchPlayer {
     return phase == 0 ? 0 : G::to_act(rules_, state) & phase;
   }
 
-  static SeatMask learned_now(const MatchControl& c) {
+  static SeatMask find_active_seats(const MatchControl& c) {
     SeatMask active = 0;
-    for (SeatMask left = c.due & c.learned; left != 0; left &= left - 1) {
+    for (SeatMask left = c.due_seats & c.policy_seats; left != 0; left &= left - 1) {
       const auto seat = static_cast<std::size_t>(std::countr_zero(left));
       if (c.tick >= c.handover[seat]) active |= SeatMask{1} << seat;
     }
@@ -326,9 +330,9 @@ class MatchPlayer {
     MatchControl& c = slot.control;
     const std::size_t heads = head_sizes_.size();
     int row = first_row(index);
-    for (SeatMask left = c.due; left != 0; left &= left - 1) {
+    for (SeatMask left = c.due_seats; left != 0; left &= left - 1) {
       const int seat = std::countr_zero(left);
-      if ((c.active >> seat & 1) == 0) {
+      if ((c.active_seats >> seat & 1) == 0) {
         const int bot = c.bot[static_cast<std::size_t>(seat)];
         G::bot(rules_, slot.state, seat, bot);
         if (recorder != nullptr) recorder->bot(c.tick, seat, bot);
@@ -342,7 +346,7 @@ class MatchPlayer {
       G::act(rules_, slot.state, seat, action);
       if (recorder != nullptr) recorder->action(c.tick, seat, action);
     }
-    c.due = c.active = c.fresh = 0;
+    c.due_seats = c.active_seats = c.first_decision = 0;
   }
 
   void check_range(std::span<const std::int32_t> action, int seat) const {
@@ -354,27 +358,27 @@ class MatchPlayer {
     }
   }
 
-  // The match surfaces: rows are paid, asked and shown the moment.
+  // The match surfaces: rows get their reward and the observation of the time step.
   void show(Slot<G>& slot, int index, const SlabView& slab, int now, int before,
             Counts& counts) const {
     MatchControl& c = slot.control;
     pay(c, index, slab, before);
-    c.fresh = c.active & ~c.decided;
-    write_moment(slot, index, slab, now);
-    c.decided |= c.active;
-    const int asked = std::popcount(c.active);
+    c.first_decision = c.active_seats & ~c.decided_seats;
+    write_time_step(slot, index, slab, now);
+    c.decided_seats |= c.active_seats;
+    const int asked = std::popcount(c.active_seats);
     c.decisions += static_cast<std::uint32_t>(asked);
     counts.decisions += static_cast<std::uint64_t>(asked);
   }
 
-  void write_moment(const Slot<G>& slot, int index, const SlabView& slab, int now) const {
+  void write_time_step(const Slot<G>& slot, int index, const SlabView& slab, int now) const {
     const MatchControl& c = slot.control;
     for (int row = first_row(index); row < first_row(index + 1); ++row) {
       const int seat = layout_.row_seat[static_cast<std::size_t>(row)];
       const std::size_t at = slab.at(now, row);
-      const bool active = (c.active >> seat & 1) != 0;
+      const bool active = (c.active_seats >> seat & 1) != 0;
       slab.active[at] = active ? 1 : 0;
-      slab.first[at] = (c.fresh >> seat & 1) != 0 ? 1 : 0;
+      slab.is_first[at] = (c.first_decision >> seat & 1) != 0 ? 1 : 0;
       slab.policy[at] = active ? c.policy[static_cast<std::size_t>(seat)] : std::int16_t{-1};
       if (!active) continue;
       observe(slot.state, seat, slab, at);
@@ -396,12 +400,12 @@ class MatchPlayer {
   // Whether somebody reads tensor i, or the game cannot leave it out.
   [[nodiscard]] bool wants(int i) const { return (wanted_ >> i & 1) != 0; }
 
-  // Adds what was earned since the last moment to the rows that had decided by then.
+  // Adds what was earned since the last time step to the rows that had decided by then.
   void pay(MatchControl& c, int index, const SlabView& slab, int before) const {
     if (before >= 0) {
       for (int row = first_row(index); row < first_row(index + 1); ++row) {
         const int seat = layout_.row_seat[static_cast<std::size_t>(row)];
-        if ((c.decided >> seat & 1) == 0) continue;
+        if ((c.decided_seats >> seat & 1) == 0) continue;
         slab.reward[slab.at(before, row)] += c.earned[static_cast<std::size_t>(seat)];
       }
     }
@@ -434,7 +438,7 @@ class MatchPlayer {
     for (int seat = 0; seat < layout_.seats; ++seat) {
       const auto s = static_cast<std::size_t>(seat);
       // Until the policy has decided, its handover bot is who played.
-      const bool bot = c.policy[s] < 0 || (c.bot[s] >= 0 && (c.decided >> seat & 1) == 0);
+      const bool bot = c.policy[s] < 0 || (c.bot[s] >= 0 && (c.decided_seats >> seat & 1) == 0);
       result.player[s] = bot ? -1 - c.bot[s] : c.policy[s];
     }
     try {
@@ -450,7 +454,7 @@ class MatchPlayer {
       if (result.error.empty()) result.error = e.what();
     }
     if (step.before >= 0) mark_ended(slot, index, step, status.truncated);
-    c.active = c.due = c.fresh = 0;
+    c.active_seats = c.due_seats = c.first_decision = 0;
     c.recording = 0;
     ++counts.matches;
   }
@@ -470,7 +474,7 @@ class MatchPlayer {
     FinalBuffer& last = *step.last;
     for (int row = first_row(index); row < first_row(index + 1); ++row) {
       const int seat = layout_.row_seat[static_cast<std::size_t>(row)];
-      if ((slot.control.decided >> seat & 1) == 0) continue;
+      if ((slot.control.decided_seats >> seat & 1) == 0) continue;
       const std::size_t at = slab.at(step.before, row);
       (truncated ? slab.truncated : slab.terminated)[at] = 1;
       const auto mine = static_cast<std::size_t>(row - last.first_row);
@@ -490,7 +494,7 @@ class MatchPlayer {
         }
       }
       if (options_.autoreset == Autoreset::same_step) continue;
-      for (int i = 0; i < tensors_; ++i) {  // the next moment has no other match to show
+      for (int i = 0; i < tensors_; ++i) {  // the next time step shows no other match
         const auto n = static_cast<std::size_t>(i);
         if (!wants(i)) continue;
         std::memcpy(slab.obs[n] + slab.at(step.now, row) * tensor_bytes_[n], out[n],
@@ -516,7 +520,7 @@ class MatchPlayer {
     if (n == 0) return;
     const std::size_t at = slab.at(now, begin);
     std::fill_n(slab.active + at, n, std::uint8_t{0});
-    std::fill_n(slab.first + at, n, std::uint8_t{0});
+    std::fill_n(slab.is_first + at, n, std::uint8_t{0});
     std::fill_n(slab.policy + at, n, std::int16_t{-1});
   }
 

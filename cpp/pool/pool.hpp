@@ -51,7 +51,7 @@ class Pool final : public AnyPool {
   }
   bool slot_idle(int slot) const override {
     const MatchControl& c = slots_[static_cast<std::size_t>(slot)].control;
-    return c.phase == Phase::idle || (c.phase == Phase::start && c.next >= options().schedule);
+    return c.phase == Phase::idle || (c.phase == Phase::start && c.next >= options().num_matches);
   }
   void ask_reset(int slot) override { at(slot).control.reset_asked = 1; }
 

@@ -185,7 +185,8 @@ class Scheduler {
 
   // The next untaken shard of the group for this worker, or -1. Only of the send that the worker
   // is visiting: by the time it looks, the group may be on its next one. The acquire pairs with
-  // send's release of the same ticket: whoever takes a shard sees what the caller wrote before.
+  // send's release of the same ticket: the worker that takes a shard sees what the caller wrote
+  // before.
   int take_shard(Group& g, std::uint32_t send, int worker) {
     for (int i = 0; i < lanes_; ++i) {
       Lane& lane = g.lanes[static_cast<std::size_t>((worker + i) % lanes_)];

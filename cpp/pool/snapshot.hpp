@@ -118,9 +118,9 @@ class SnapshotReader {
   line("byte_order", std::endian::native == std::endian::little ? 0 : 1);
   line("state_bytes", state_bytes);
   line("control_bytes", control_bytes);
-  line("matches", o.matches);
+  line("matches", o.slots);  // names as in stored snapshots
   line("seed", o.seed);
-  line("schedule", o.schedule);
+  line("schedule", o.num_matches);
   line("autoreset", static_cast<int>(o.autoreset));
   line("truncate_ticks", o.truncate_ticks);
   line("record_all", o.record.all ? 1 : 0);

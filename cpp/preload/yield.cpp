@@ -1,5 +1,5 @@
-// A library that a hosted engine loads before its own (LD_PRELOAD): whoever finds nothing to
-// receive lets another run.
+// A library that a hosted engine loads before its own (LD_PRELOAD): a process that finds
+// nothing to receive yields its processor.
 //
 // ViZDoom's engines wait for each other's packets by asking for them again and again. With more
 // engines than processors the one that asks keeps the processor that the one that has to answer

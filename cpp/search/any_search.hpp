@@ -1,4 +1,4 @@
-// Searches without their game's type: what the Python bindings hold. Every call of one object comes
+// Type-erased searches: what the Python bindings hold. Every call of one object comes
 // from one thread at a time.
 #pragma once
 
@@ -84,18 +84,18 @@ struct SelfPlayOptions {
   // and recorded as a target; the others have `cheap_visits` and no noise.
   float full_share = 1.0F;
   int cheap_visits = 0;
-  // A seat whose search says less than this gives up; but not in this share of the matches, from
-  // which the right threshold can be told. -1 = nobody gives up.
+  // A seat resigns when its search value is below this, except in `never_resign_share` of the
+  // matches, from which the threshold is calibrated. -1 = nobody resigns.
   float resign_below = -1.0F;
   float never_resign_share = 0.1F;
-  int resign_plies = 0;  // nobody gives up before
+  int resign_plies = 0;  // nobody resigns before
   int max_plies = 1 << 15;
-  // This share of the matches begins with 1 to `random_plies` random moves, which are not learned:
-  // positions that good play never leads to are seen too.
+  // This share of the matches begins with 1 to `random_plies` random moves, which are not trained
+  // on: positions that good play never leads to are seen too.
   float random_share = 0.0F;
   int random_plies = 0;
-  // This share of the matches ends where a search has proven its root, with what is proven: what is
-  // left is known, and others are played on for those who learn from it.
+  // This share of the matches ends where a search has proven its root, with the proven outcome: the
+  // rest is known. The other matches are played to their end.
   float proven_share = 0.0F;
 };
 
@@ -186,16 +186,16 @@ class AnyPositions {
  public:
   virtual ~AnyPositions() = default;
   [[nodiscard]] virtual const GameSpec& spec() const = 0;
-  // Writes the observation of whoever decides at each wanted position: tensor i of row r at
+  // Writes the observation of the deciding seat at each wanted position: tensor i of row r at
   // base[i] + r * bytes, and the legal moves at mask + r * choices. Throws SearchError where the
   // moves are not those of a match of this game.
   virtual void read(const WantedPositions& wanted, std::span<std::byte* const> base,
                     std::uint8_t* mask) = 0;
-  // Plays a recorded match to its last move. Whose each of the spec's counted_cells is and seat 0's
-  // points less seat 1's, as G::count of game/state.hpp says; nothing where the match was given up
-  // or cut off. Throws SearchError where the game counts nothing, and like `read`.
-  virtual std::optional<float> count(MatchSeed seed, std::span<const std::uint16_t> actions,
-                                     std::span<std::int8_t> owner) = 0;
+  // Plays a recorded match to its last move: final ownership and score as G::final_score of
+  // game/state.hpp gives them; nullopt if a seat resigned or the match was cut off. Throws
+  // SearchError if the game has no final score, and like `read`.
+  virtual std::optional<float> final_score(MatchSeed seed, std::span<const std::uint16_t> actions,
+                                           std::span<std::int8_t> owner) = 0;
 };
 
 // Search for one seat among bots; see search/planner.hpp.

@@ -1,6 +1,6 @@
-// Remembers answers by what the evaluator was shown. The key is a hash of the packed observation,
-// not of the game's state: two positions that a network cannot tell apart have the same answer, and
-// two that it can tell apart (another history, another ko) never share one, transposed or not.
+// Evaluation cache. The key is a hash of the packed observation, not of the game's state: positions
+// with the same observation share an answer, and positions with different observations (another
+// history, another ko) never do, transposed or not.
 #pragma once
 
 #include <algorithm>

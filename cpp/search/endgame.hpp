@@ -1,10 +1,9 @@
-// The last plies of a match, searched to their end: alpha-beta over won, drawn and lost for any
-// game of two seats that move in turn. What a network foretells of a position that fills up is
-// often wrong where it is cheap to know.
+// Endgame solver: alpha-beta over won, drawn and lost for the last plies of a match, for any game
+// of two seats that move in turn. There an exact value is cheap, and a network's is often wrong.
 //
-// Whether it can be won is asked first, then whether it can be held; moves that refuted something
-// come first. What was found is kept from call to call, so a search that gave up is further the
-// next time.
+// Null-window searches: first for a win, then for a draw. Move ordering is by refutations (history
+// heuristic). A transposition table is kept from call to call, so a search that ran out of nodes
+// gets further the next time.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +24,8 @@ class Endgame {
  public:
   using State = typename G::State;
 
-  // Of matches with at most `plies` to go, as far as the game's limit says (never without a limit);
-  // at most
-  // `nodes` positions that are not known yet a call.
+  // For matches with at most `plies` to go by the game's limit (never without a limit). A call
+  // searches at most `nodes` new positions.
   Endgame(const GameSpec& spec, int plies, int nodes)
       : plies_(static_cast<std::uint32_t>(plies)),
         last_(static_cast<std::uint32_t>(spec.max_ticks)),
@@ -43,7 +41,7 @@ class Endgame {
     for (std::vector<std::uint32_t>& credit : credit_) credit.resize(choices_);
   }
 
-  // -1, 0 or +1 for the seat to move, if it is found in so many.
+  // -1, 0 or +1 for the seat to move, or nullopt after `nodes` new positions.
   std::optional<int> solve(const typename G::Rules& rules, const State& s, int nodes) {
     if (plies_ == 0 || last_ == 0 || G::tick(s) + plies_ < last_) return std::nullopt;
     left_ = nodes;
@@ -126,8 +124,8 @@ class Endgame {
   // The moves that need a search, those first that promise to spare some.
   Moves find_moves(const typename G::Rules& rules, const State& s, int who, Level& level,
                    std::uint16_t first) {
-    if constexpr (HasForesight<G>) {
-      const Foresight f = G::foresee(rules, s, level.order);
+    if constexpr (HasStaticEvaluation<G>) {
+      const StaticEvaluation f = G::static_evaluation(rules, s, level.order);
       if (f.value) return {.best = *f.value, .shown = true};
       const auto end = level.order.begin() + f.count;
       if (const auto at = std::find(level.order.begin(), end, first); at != end) {
@@ -153,7 +151,7 @@ class Endgame {
   // A state's hash counts its match's random stream too: without the game's own key nothing is
   // shared between matches.
   static std::uint64_t key_of(const typename G::Rules& rules, const State& s) {
-    if constexpr (HasForesight<G>) {
+    if constexpr (HasStaticEvaluation<G>) {
       return G::key(rules, s);
     } else {
       return G::hash(rules, s);

@@ -1,4 +1,5 @@
-// Who says what a position is worth. A search asks an Evaluator and knows nothing of networks.
+// Leaf evaluators: policy and value of a position. A search calls an Evaluator and knows nothing of
+// networks.
 //
 // The search writes the leaf's observation into the evaluator's frame and asks. An evaluator
 // answers at once (uniform, random rollouts, a cache that knows the position), or puts the leaf in
@@ -47,15 +48,15 @@ class Evaluator {
   // An answer to a waiting row, as it is handed to the tree.
   virtual void answered(int /*row*/, const Answer& /*answer*/) {}
   virtual void begin_batch() {}  // all rows were answered; the frame is at row 0 again
-  virtual void forget() {}       // whoever answers has changed
+  virtual void forget() {}       // the network has changed: drops cached answers
   // Lookups and hits of caches, since they were made.
   [[nodiscard]] virtual std::array<std::uint64_t, 2> cache_counts() const { return {0, 0}; }
   // Whether answers come at once, always: there is no batch to fill.
   [[nodiscard]] virtual bool instant() const { return true; }
 };
 
-// Value 0, all moves equal. With `observe` it still has the observation written, as a network would
-// need it: what a search costs beside its network.
+// Value 0, all moves equal. With `observe` (kind "null") the observation is still written, as for a
+// network: for benchmarks of the search without its network.
 template <Game G>
 class UniformEvaluator final : public Evaluator<G> {
  public:

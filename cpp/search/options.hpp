@@ -1,4 +1,4 @@
-// What a search is told. Every number is checked once, by `validate`, before anything is built.
+// Options of a search. Every number is checked once, by `validate`, before anything is built.
 #pragma once
 
 #include <cstdint>

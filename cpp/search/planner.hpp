@@ -1,5 +1,5 @@
-// Search for one seat of a game whose seats decide at the same time, where the others are played by
-// a bot that is known: root-parallel trees with random matches to the end (ELF, section 5 and table
+// Planner: MCTS for one seat of a simultaneous-move game whose other seats are played by a known
+// scripted bot. Root-parallel trees with random matches to the end (ELF, section 5 and table
 // 7: MiniRTS with complete information). It plays on the state itself, fog or not.
 //
 // Trees share nothing; their roots' visits are added up and the most visited choice is played. The

@@ -1,4 +1,5 @@
-// Positions and ends of recorded matches, led to again by their moves: what a learner reads.
+// Training targets of recorded matches, by playing their moves again: positions, final ownership
+// and score.
 #pragma once
 
 #include <algorithm>
@@ -48,15 +49,15 @@ class PositionReader final : public AnyPositions {
     }
   }
 
-  std::optional<float> count(MatchSeed seed, std::span<const std::uint16_t> actions,
-                             std::span<std::int8_t> owner) override {
-    if constexpr (HasCount<G>) {
+  std::optional<float> final_score(MatchSeed seed, std::span<const std::uint16_t> actions,
+                                   std::span<std::int8_t> owner) override {
+    if constexpr (HasFinalScore<G>) {
       begin(seed);
       for (std::size_t ply = 0; ply < actions.size(); ++ply) {
         play(seed, ply, decider(seed, ply), actions[ply]);
       }
       if (!G::status(rules_, state_).over) return std::nullopt;
-      return G::count(rules_, state_, owner);
+      return G::final_score(rules_, state_, owner);
     } else {
       throw SearchError(spec_.name + " does not count who owns what at the end of a match");
     }

@@ -1,5 +1,5 @@
-// What is different at the root: noise, Gumbel's sequential halving, forced playouts; and what
-// comes out of a search: how often each move was visited, the policy target, the move to play.
+// The root of a search: Dirichlet noise, Gumbel's sequential halving, forced playouts; and its
+// results: visits of each move, the policy target, the move to play.
 #pragma once
 
 #include <algorithm>
@@ -177,7 +177,7 @@ class Root {
     return c.visits[i] > 0 ? c.sum[i] / static_cast<float>(c.visits[i]) : 0.0F;
   }
   // A visited move with no proof must promise at least what the proven one gives: the many visits
-  // of a draw or better that turned out to lose are older than the proof beside it.
+  // of a draw or better that turned out to lose are older than the proof.
   static bool playable(const Tree& tree, const Node& n, const Columns& c, int i) {
     if (!tree.worth(n, c, i)) return false;
     return tree.bounds(n, c, i).low >= n.low || mean(c, i) >= static_cast<float>(n.low);

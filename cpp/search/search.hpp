@@ -1,6 +1,7 @@
-// Searches of many matches of one game, a tree each, that share one evaluator: leaves of all of
-// them fill its batch. A slot holds a match's present state and its tree; nodes hold no boards, a
-// descent plays from the slot's state. Nothing allocates once the slots have been made.
+// Batched MCTS: searches of many matches of one game, a tree each. They share one evaluator, whose
+// batch is filled by the leaves of all trees. A slot holds a match's present state and its tree;
+// nodes hold no boards, a descent plays from the slot's state. Nothing allocates once the slots
+// have been made.
 //
 //   search.begin(slot, visits, noise)
 //   while (...) { search.simulate(slot); ... evaluate rows ...; search.deliver(policy, value) }
@@ -333,9 +334,9 @@ class Search {
     std::array<float, kMaxSeats> out{};
     G::outcome(rules_, work_, std::span(out).first(static_cast<std::size_t>(spec_.seats)));
     float value = out[static_cast<std::size_t>(seat)];
-    if constexpr (HasCount<G>) {
+    if constexpr (HasFinalScore<G>) {
       if (options_.score_share > 0) {
-        if (const std::optional<float> margin = G::count(rules_, work_, owner_)) {
+        if (const std::optional<float> margin = G::final_score(rules_, work_, owner_)) {
           const float own = seat == 0 ? *margin : -*margin;
           const float score = std::clamp(own / static_cast<float>(owner_.size()), -1.0F, 1.0F);
           value += options_.score_share * (score - value);
@@ -345,8 +346,8 @@ class Search {
     return value;
   }
 
-  // What `work_` is worth to `seat` if that is known for certain: at the end of the match, and
-  // close to it, as far as `nodes` positions tell.
+  // The exact value of `work_` to `seat`, if known: at the end of the match, and close to it if the
+  // endgame solver finds it within `nodes` positions.
   std::optional<float> known_value(int seat, int nodes) {
     if (G::status(rules_, work_).over) return end_value(seat);
     const std::optional<int> found = endgame_.solve(rules_, work_, nodes);

@@ -22,8 +22,8 @@ std::unique_ptr<Evaluator<G>> make_evaluator(const GameSpec& spec, const Evaluat
     auto own = std::make_unique<BatchEvaluator<G>>(spec);
     if (batch != nullptr) *batch = own.get();
     made = std::move(own);
-  } else if (o.kind == "uniform" || o.kind == "free") {
-    made = std::make_unique<UniformEvaluator<G>>(spec, o.kind == "free");
+  } else if (o.kind == "uniform" || o.kind == "null") {
+    made = std::make_unique<UniformEvaluator<G>>(spec, o.kind == "null");
   } else if (o.kind == "rollout") {
     if (o.rollouts < 1 || o.rollouts > 1'000'000) {
       throw SearchError("search: rollouts = " + std::to_string(o.rollouts) +
@@ -32,7 +32,7 @@ std::unique_ptr<Evaluator<G>> make_evaluator(const GameSpec& spec, const Evaluat
     return std::make_unique<RolloutEvaluator<G>>(spec, o.seed, o.rollouts);
   } else {
     throw SearchError("search: evaluator '" + o.kind.substr(0, 80) +
-                      "', expected batch, uniform, free or rollout");
+                      "', expected batch, uniform, null or rollout");
   }
   if (o.cache > 0) {
     if (o.cache > std::size_t{1} << 28) throw SearchError("search: cache, expected at most 2^28");

@@ -1,6 +1,5 @@
-// Matches that a search plays against itself, recorded as what a learner needs: moves, policy
-// targets and values. Positions are not recorded: seed and moves lead to them again
-// (positions.hpp).
+// Self-play: a search plays matches against itself and records training targets: moves, policy
+// targets and values. Positions are not recorded: seed and moves reproduce them (positions.hpp).
 //
 // Every slot plays match after match; a match's numbers come from (seed, number) alone, apart from
 // what the evaluator answers. One thread at a time.

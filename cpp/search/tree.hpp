@@ -1,4 +1,5 @@
-// One search tree. It knows moves by number, seats by sign and nothing of any game.
+// The search tree of MCTS with PUCT selection. Moves are numbers, seats are signs; independent of
+// the game.
 //
 // A node has its legal moves as one 32-bit key each (prior and move); the moves that were tried
 // stand first, in the order in which they were tried, and have columns with visits, summed value,
@@ -40,7 +41,7 @@ struct Node {
   State state = pending;
   // What is proven of the outcome for `seat`: -1 lost, 0 drawn, 1 won. Equal at the end of a match.
   std::int8_t low = -1, high = 1;
-  bool told = false;  // some child has closer bounds than a position that nothing is known of
+  bool has_bounds = false;  // some child has tighter bounds than [-1, 1]
 };
 static_assert(sizeof(Node) <= 32);
 
@@ -57,7 +58,7 @@ using MoveKey = std::int32_t;
   return std::bit_cast<float>(static_cast<std::uint32_t>(key) >> 16 << 15);
 }
 
-// What is proven of a move's outcome, for whoever makes it.
+// Proven bounds of a move's outcome, for the seat that makes it.
 struct Bounds {
   int low = -1, high = 1;
   [[nodiscard]] bool proven() const { return low == high; }
@@ -167,7 +168,7 @@ class Tree {
     end.low = end.high = static_cast<std::int8_t>((end.value > 0.0F) - (end.value < 0.0F));
     for (NodeId at = node(id).parent; at != 0; at = node(at).parent) {
       Node& n = node(at);
-      n.told = true;
+      n.has_bounds = true;
       const Columns c = columns(n);
       Bounds all{-1, n.tried == n.moves ? -1 : 1};
       for (int i = 0; i < n.tried; ++i) {
@@ -183,7 +184,7 @@ class Tree {
   // Whether the move at place `i` may still be the best one: not proven lost while others are open,
   // nor unable to beat what another is proven to give. All are where everything is lost.
   [[nodiscard]] bool worth(const Node& n, const Columns& c, int i) const {
-    if (!n.told || n.high < 0) return true;
+    if (!n.has_bounds || n.high < 0) return true;
     if (i >= n.tried) return n.low < 1;
     const Bounds b = bounds(n, c, i);
     return b.high > n.low || (n.low >= 0 && b.low == n.low);
@@ -234,7 +235,7 @@ class Tree {
       c += std::log((1.0F + static_cast<float>(visits) + o.c_base) / o.c_base);
     }
     const float scale = c * root;
-    if (n.told) return select_told(n, mean, scale, o);
+    if (n.has_bounds) return select_bounded(n, mean, scale, o);
     const MoveKey* key = arena_.at<MoveKey>(n.keys);
     const Columns col = columns(n);
     int best = -1;
@@ -459,8 +460,8 @@ class Tree {
 
   // `select` where outcomes of some moves are known: those are worth exactly that, and moves that
   // cannot be the best are left out.
-  [[nodiscard]] int select_told(const Node& n, float mean, float scale,
-                                const SearchOptions& o) const {
+  [[nodiscard]] int select_bounded(const Node& n, float mean, float scale,
+                                   const SearchOptions& o) const {
     const MoveKey* key = arena_.at<MoveKey>(n.keys);
     const Columns c = columns(n);
     int best = -1;

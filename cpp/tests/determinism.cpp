@@ -62,11 +62,11 @@ Digest through_pool(int threads, int matches) {
   PoolOptions o;
   const SeatPlan plan{{{bot_index(c.spec, "simple"), -1, 1.0}}, kFrameSkip, -1, 0};
   o.lineup.plans = {plan, plan};
-  o.matches = 8;
+  o.slots = 8;
   o.groups = 2;
   o.threads = threads;
   o.seed = kSeed;
-  o.schedule = static_cast<std::uint64_t>(matches);
+  o.num_matches = static_cast<std::uint64_t>(matches);
   o.record = {.all = true, .matches = {}, .hash_every = 1};
   Pool<MiniRts> pool({}, o);
   std::vector<std::string> replays(static_cast<std::size_t>(matches));

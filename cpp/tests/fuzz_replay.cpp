@@ -100,8 +100,8 @@ struct Answers {
   std::exit(1);
 }
 
-// A hosted replay that the decoder accepted: its name leads to no file, its texts are whole, and
-// neither of the two functions that need rules takes it.
+// A hosted replay that the decoder accepted: its name leads to no file, its strings are complete,
+// and neither of the two functions that need rules takes it.
 void read_hosted(const AnyGame& game, const Replay& r, const std::string& data) {
   if (r.game.empty() || r.game.front() == '/' || r.game.front() == '.' ||
       r.game.find("..") != std::string::npos || r.game.ends_with(".py") ||

@@ -188,7 +188,7 @@ TEST_CASE("connect_four: what is foreseen is so, and a key is a position") {
         after[c] = next.s.winner >= 0 ? 1 : loses ? -1 : 0;
       }
       std::array<std::uint16_t, C::kColumns> moves{};
-      const Foresight f = C::foresee(m.rules, m.s, moves);
+      const StaticEvaluation f = C::static_evaluation(m.rules, m.s, moves);
       ++seen[static_cast<std::size_t>(f.value.value_or(2) + 1)];
       const bool wins = std::ranges::find(after, 1) != after.end();
       REQUIRE((f.value == 1) == wins);

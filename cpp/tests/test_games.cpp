@@ -48,7 +48,8 @@ TEST_CASE("games: conformance finds a count that is wrong, or that nobody declar
       s.counted_cells = 9;
       return s;
     }
-    static std::optional<float> count(const Rules&, const State&, std::span<std::int8_t> owner) {
+    static std::optional<float> final_score(const Rules&, const State&,
+                                            std::span<std::int8_t> owner) {
       std::ranges::fill(owner, std::int8_t{2});
       return 0.5F;
     }

@@ -27,11 +27,11 @@ constexpr const char* kUsage =
     "  soak GAME                    the same for --seconds, with ever new seeds\n"
     "  signature                    one number for the behaviour of all games\n"
     "options: --param NAME=VALUE --seed N --match N --bots A,B --frame-skip N,M --threads N\n"
-    "         --matches N --ticks N --moments N --hash-every N --seconds N\n";
+    "         --matches N --ticks N --steps N --hash-every N --seconds N\n";
 
 const std::vector<std::string> kOptions = {"param",      "seed",       "match",   "bots",
                                            "frame-skip", "threads",    "matches", "ticks",
-                                           "moments",    "hash-every", "seconds"};
+                                           "steps",      "hash-every", "seconds"};
 
 struct Common {
   Params params;
@@ -99,9 +99,9 @@ int run_perft(const Arguments& args) {
 
 int run_playthrough(const Arguments& args) {
   const Common c = common(args);
-  const auto moments = static_cast<int>(args.integer("moments", 20, 1, 1'000'000));
+  const auto steps = static_cast<int>(args.integer("steps", 20, 1, 1'000'000));
   const auto seats = drivers(game(args).spec(c.params), c, true);
-  std::fputs(game(args).playthrough(c.params, c.seed, seats, moments).c_str(), stdout);
+  std::fputs(game(args).playthrough(c.params, c.seed, seats, steps).c_str(), stdout);
   return 0;
 }
 

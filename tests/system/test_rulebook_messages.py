@@ -59,7 +59,7 @@ def test_a_mistake_in_a_rulebook_that_is_named_as_a_game(book: Path) -> None:
         done = command(*line.split(), cwd=book.parent)
         assert (done.returncode, done.stdout) == (2, "")
         number = line_of(book, "side = ")
-        assert done.stderr == f"mine.toml:{number}: map.side = '99': expected a whole number in [10, 32]\n"
+        assert done.stderr == f"mine.toml:{number}: map.side = '99': expected an integer in [10, 32]\n"
     done = command("games", "show", "nothing.toml", cwd=book.parent)
     assert (done.returncode, done.stderr) == (2, "nothing.toml: cannot be read (No such file or directory)\n")
 

@@ -197,7 +197,8 @@ std::uint64_t C::key(const Rules&, const State& s) {
   return mix64(key_of(s.stones[s.to_move], s.stones[0] | s.stones[1]));
 }
 
-Foresight C::foresee(const Rules&, const State& s, std::span<std::uint16_t> moves) {
+StaticEvaluation C::static_evaluation(const Rules&, const State& s,
+                                      std::span<std::uint16_t> moves) {
   const std::uint64_t own = s.stones[s.to_move];
   const std::uint64_t occupied = s.stones[0] | s.stones[1];
   if ((landing(occupied) & threats(own, occupied)) != 0) return {.value = 1};

@@ -23,7 +23,7 @@ struct ConnectFour {
   // four runs from the top of one column into the next: bit = column * kStride + row from below.
   static constexpr int kStride = kRows + 1;
 
-  // What is observed beside the stones: nothing, or what can be read off them.
+  // Observed features in addition to the stones: none, or planes derived from them.
   enum class Features : std::uint8_t { stones, threats, parity };
 
   struct Rules {
@@ -136,10 +136,11 @@ struct ConnectFour {
   static void legal(const Rules& rules, const State& s, int seat, std::uint8_t* mask);
   static std::uint64_t hash(const Rules& rules, const State& s);
   static std::uint64_t key(const Rules& rules, const State& s);
-  static Foresight foresee(const Rules& rules, const State& s, std::span<std::uint16_t> moves);
+  static StaticEvaluation static_evaluation(const Rules& rules, const State& s,
+                                            std::span<std::uint16_t> moves);
   static std::string view(const Rules& rules, const State& s);
 };
 
-static_assert(Game<ConnectFour> && HasForesight<ConnectFour>);
+static_assert(Game<ConnectFour> && HasStaticEvaluation<ConnectFour>);
 
 }  // namespace ludus

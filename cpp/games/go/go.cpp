@@ -14,7 +14,7 @@
 
 namespace ludus {
 
-static_assert(HasCopy<Go> && HasRollout<Go> && HasCount<Go>);
+static_assert(HasCopy<Go> && HasRollout<Go> && HasFinalScore<Go>);
 
 namespace {
 
@@ -172,10 +172,10 @@ void check_setup(const Go::Rules& rules) {
     for (int p = 0; p < rules.points(); ++p) {
       const auto i = static_cast<std::size_t>(p);
       if (board[i] == go::kNone || free[i]) continue;
-      const std::array<int, 4> beside = {p % rules.size > 0 ? p - 1 : -1,
-                                         p % rules.size < rules.size - 1 ? p + 1 : -1,
-                                         p - rules.size, p + rules.size};
-      for (const int q : beside) {
+      const std::array<int, 4> neighbours = {p % rules.size > 0 ? p - 1 : -1,
+                                             p % rules.size < rules.size - 1 ? p + 1 : -1,
+                                             p - rules.size, p + rules.size};
+      for (const int q : neighbours) {
         if (q < 0 || q >= rules.points()) continue;
         const auto j = static_cast<std::size_t>(q);
         if (board[j] == go::kNone || (board[j] == board[i] && free[j])) free[i] = changed = true;
@@ -436,7 +436,8 @@ int Go::rollout(const Rules& rules, const State& s, Rng& rng, std::span<float> o
   return turns;
 }
 
-std::optional<float> Go::count(const Rules& rules, const State& s, std::span<std::int8_t> owner) {
+std::optional<float> Go::final_score(const Rules& rules, const State& s,
+                                     std::span<std::int8_t> owner) {
   if (s.over == 0 || s.resigned >= 0) return std::nullopt;
   rules.ops->owner(rules, s, owner);
   return static_cast<float>(s.margin2) / 2.0F;

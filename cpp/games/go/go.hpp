@@ -90,8 +90,8 @@ struct Go {
   static int rollout(const Rules& rules, const State& s, Rng& rng, std::span<float> out);
   // Whose each point is under the scoring, and Black's points less White's and komi
   // (game/state.hpp).
-  static std::optional<float> count(const Rules& rules, const State& s,
-                                    std::span<std::int8_t> owner);
+  static std::optional<float> final_score(const Rules& rules, const State& s,
+                                          std::span<std::int8_t> owner);
 
   // Beyond the contract, for GTP, SGF and analyses. Points are y * size + x from the top left.
   static int stone(const Rules& rules, const State& s, int point);  // go::Colour

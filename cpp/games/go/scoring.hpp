@@ -48,9 +48,10 @@ class PassAlive {
       for (int i = 0; i < chains_n_; ++i) {
         if (!chain_alive_[at(i)]) dead = dead | chains_[at(i)];
       }
-      const Set beside = dead.next_to();
+      const Set neighbours = dead.next_to();
       for (int r = 0; r < regions_n_; ++r) {
-        if (region_alive_[at(r)] && (regions_[at(r)] & beside).any()) region_alive_[at(r)] = false;
+        if (region_alive_[at(r)] && (regions_[at(r)] & neighbours).any())
+          region_alive_[at(r)] = false;
       }
     }
     for (int i = 0; i < chains_n_; ++i) {

@@ -154,7 +154,7 @@ struct Points {
 
 // The point dx to the right of p and dy below it.
 template <int N>
-constexpr std::uint16_t beside(int p, int dx, int dy) {
+constexpr std::uint16_t point_at_offset(int p, int dx, int dy) {
   const int x = p % N + dx;
   const int y = p / N + dy;
   const bool inside = x >= 0 && y >= 0 && x < N && y < N;
@@ -170,16 +170,18 @@ struct Topology {
   static constexpr auto kNeighbours = [] {
     std::array<Four, kPoints> table{};
     for (int p = 0; p < kPoints; ++p) {
-      table[static_cast<std::size_t>(p)] = {beside<N>(p, -1, 0), beside<N>(p, 1, 0),
-                                            beside<N>(p, 0, -1), beside<N>(p, 0, 1)};
+      table[static_cast<std::size_t>(p)] = {
+          point_at_offset<N>(p, -1, 0), point_at_offset<N>(p, 1, 0), point_at_offset<N>(p, 0, -1),
+          point_at_offset<N>(p, 0, 1)};
     }
     return table;
   }();
   static constexpr auto kDiagonals = [] {
     std::array<Four, kPoints> table{};
     for (int p = 0; p < kPoints; ++p) {
-      table[static_cast<std::size_t>(p)] = {beside<N>(p, -1, -1), beside<N>(p, 1, -1),
-                                            beside<N>(p, -1, 1), beside<N>(p, 1, 1)};
+      table[static_cast<std::size_t>(p)] = {
+          point_at_offset<N>(p, -1, -1), point_at_offset<N>(p, 1, -1), point_at_offset<N>(p, -1, 1),
+          point_at_offset<N>(p, 1, 1)};
     }
     return table;
   }();

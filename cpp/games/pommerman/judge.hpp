@@ -14,7 +14,7 @@ using PerAgent = std::array<float, kAgents>;
 // Whether the original's `done` holds after `s.steps` steps.
 [[nodiscard]] bool match_over(const Rules& rules, const State& s);
 
-// The original's reward list of this moment.
+// The original's reward list of this step.
 [[nodiscard]] PerAgent original_rewards(const Rules& rules, const State& s);
 
 // What this step pays under `rules.pay`, shaping included. `before`: who lived before the step.

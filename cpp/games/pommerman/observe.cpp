@@ -177,7 +177,7 @@ void observe_about(const Rules& rules, const State& s, int seat, std::byte* out)
 // Whether a step onto `cell` may be worth offering under Mask::careful.
 bool may_enter(const Rules& rules, const State& s, int seat, Cell cell, int direction) {
   const std::uint8_t item = s.board[cell];
-  if (item == kFlames) {  // flames in their last moment are gone before anyone moves
+  if (item == kFlames) {  // flames in their last step are gone before anyone moves
     return !s.flames[1].has(cell) && !s.flames[2].has(cell);
   }
   if (item != kBomb) return true;

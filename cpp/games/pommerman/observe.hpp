@@ -15,7 +15,8 @@ namespace ludus::pommerman {
 //   0  item as in world.hpp, agents counted from the observing seat (10 = itself); flame_life
 //   1  blast strength of the bomb; steps until it explodes
 //   2  steps until a blast reaches the cell, 0 = none in sight; direction of the bomb (Action)
-// `about`: what the seat knows beside the board. `message`, with radio only: the teammate's words.
+// `about`: what the seat knows in addition to the board. `message`, with radio only: the teammate's
+// words.
 [[nodiscard]] std::vector<TensorSpec> tensors(const Rules& rules);
 
 void observe(const Rules& rules, const State& s, int seat, std::span<std::byte* const> out);

@@ -7,7 +7,7 @@
 
 namespace ludus::pommerman {
 
-// The codes of a seat's enemies and, beside walls and bombs, what it can walk on.
+// The codes of a seat's enemies and, apart from walls and bombs, what it can walk on.
 [[nodiscard]] ItemSet enemies_of(const Rules& rules, int seat);
 [[nodiscard]] ItemSet passable_for(const Rules& rules, int seat);
 

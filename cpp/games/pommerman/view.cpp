@@ -1,5 +1,5 @@
-// The moment as JSON, for viewers and tools. Rows of the board are arrays of items (world.hpp);
-// everything is in it, `seen` tells which cells each seat sees.
+// The state as JSON, for viewers and tools. Rows of the board are arrays of items (world.hpp);
+// everything is in it, `seen` lists the cells that each seat sees.
 #include <algorithm>
 
 #include "base/json.hpp"

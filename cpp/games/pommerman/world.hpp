@@ -18,7 +18,7 @@ inline constexpr int kMaxSize = 11;
 inline constexpr int kWidth = kMaxSize + 1;
 inline constexpr int kCells = 160;  // (kMaxSize + 2) * kWidth + 1, rounded up to whole words
 inline constexpr int kAgents = 4;
-// An agent lays at most one bomb a step and a bomb lasts ten: 10 of each agent's at any moment.
+// An agent lays at most one bomb a step and a bomb lasts ten: 10 of each agent's at any time.
 inline constexpr int kMaxBombs = 40;
 inline constexpr int kMaxAmmo = 10;
 inline constexpr int kBombLife = 10;  // as laid; 9 when first seen

@@ -152,7 +152,7 @@ Status T::status(const Rules&, const State& s) {
   return {.over = s.winner >= 0 || (s.marks[0] | s.marks[1]) == kFull, .truncated = false};
 }
 
-// The reward is the result, paid once at the end; both seats are paid, whoever moved.
+// The reward is the result, paid once at the end; both seats are paid, whichever moved last.
 void T::rewards(const Rules& rules, const State& s, std::span<float> out) {
   outcome(rules, s, out);
 }

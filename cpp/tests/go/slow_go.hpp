@@ -19,7 +19,7 @@ struct SlowGo {
   std::set<std::pair<Grid, int>> seen = {{grid, mark(0)}};
 
   [[nodiscard]] int mark(int to_move) const { return ko == Ko::situational ? to_move : 0; }
-  [[nodiscard]] std::vector<int> beside(int p) const {
+  [[nodiscard]] std::vector<int> neighbours(int p) const {
     std::vector<int> out;
     if (p % size > 0) out.push_back(p - 1);
     if (p % size < size - 1) out.push_back(p + 1);
@@ -37,7 +37,7 @@ struct SlowGo {
     while (!open.empty()) {
       const int q = open.back();
       open.pop_back();
-      for (const int n : beside(q)) {
+      for (const int n : neighbours(q)) {
         if (at(g, n) != at(g, p)) {
           touches.insert(at(g, n));
         } else if (members.insert(n).second) {

@@ -117,7 +117,7 @@ TEST_CASE("go: a pass gives the turn to a seat, and situational superko remember
         "black", {{"ko", ko}});
     m.play("pass");  // both kos are Black's, and White is to move
     for (const char* move : {"b6", "pass", "b2", "c6", "pass"}) m.play(move);
-    // Black has one of them again; the other would bring back that moment.
+    // Black has one of them again; the other would repeat that position.
     CHECK(m.legal("c2") == (ko == "simple" || ko == "none"));
   }
 }

@@ -54,7 +54,7 @@ void compare(int size, const char* ko, bool suicide, std::uint64_t match,
   }
   CHECK(m.s.margin2 == 2 * slow.margin() - m.rules.komi2);
   std::vector<std::int8_t> owner(static_cast<std::size_t>(m.rules.points()));
-  CHECK(Go::count(m.rules, m.s, owner) == static_cast<float>(m.s.margin2) / 2.0F);
+  CHECK(Go::final_score(m.rules, m.s, owner) == static_cast<float>(m.s.margin2) / 2.0F);
   CHECK(std::accumulate(owner.begin(), owner.end(), 0) == slow.margin());
 }
 
@@ -62,7 +62,7 @@ void compare(int size, const char* ko, bool suicide, std::uint64_t match,
 // counted.
 std::string counted(const M& m) {
   std::vector<std::int8_t> owner(static_cast<std::size_t>(m.rules.points()));
-  const auto points = Go::count(m.rules, m.s, owner);
+  const auto points = Go::final_score(m.rules, m.s, owner);
   if (!points) return "none";
   std::string out = std::to_string(static_cast<int>(2 * *points)) + " halves";
   for (int p = 0; p < m.rules.points(); ++p) {

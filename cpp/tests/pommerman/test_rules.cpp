@@ -129,7 +129,7 @@ TEST_CASE("pommerman: a power-up that older flames reveal under younger ones is 
   CHECK(scene.at(5, 5) == kPassage);
 }
 
-TEST_CASE("pommerman: flames in their last moment let an agent pass and pick up") {
+TEST_CASE("pommerman: flames in their last step let an agent pass and pick up") {
   Scene scene;
   scene.s.flames[0].add(cell_at(1, 2));
   scene.at(1, 2) = kFlames;

@@ -19,7 +19,7 @@ struct TestSlab {
     for (std::size_t i = 0; i < obs.size(); ++i) view.obs[i] = obs[i].data();
     mask.resize((t + 1) * r * spec.mask_bytes());
     active.resize((t + 1) * r);
-    first.resize((t + 1) * r);
+    is_first.resize((t + 1) * r);
     policy.resize((t + 1) * r);
     reward.resize(t * r);
     terminated.resize(t * r);
@@ -27,7 +27,7 @@ struct TestSlab {
     actions.resize(t * r * spec.heads.size());
     view.mask = mask.data();
     view.active = active.data();
-    view.first = first.data();
+    view.is_first = is_first.data();
     view.policy = policy.data();
     view.reward = reward.data();
     view.terminated = terminated.data();
@@ -36,7 +36,7 @@ struct TestSlab {
   }
   SlabView view;
   std::vector<std::vector<std::byte>> obs;
-  std::vector<std::uint8_t> mask, active, first, terminated, truncated;
+  std::vector<std::uint8_t> mask, active, is_first, terminated, truncated;
   std::vector<std::int16_t> policy;
   std::vector<float> reward;
   std::vector<std::int32_t> actions;
@@ -62,7 +62,7 @@ inline void take_results(AnyPool& pool, int group, Run& run) {
   pool.drain_results(group, [&](RawResult& r) { run.results.push_back(r); });
 }
 
-// Drives all groups through the whole slab with legal random actions; the last moment is received.
+// Drives all groups through the whole slab with legal random actions; the last step is received.
 inline Run drive(AnyPool& pool, TestSlab& slab, std::uint64_t seed = 5) {
   Run run;
   const int groups = pool.options().groups;

@@ -1,5 +1,5 @@
 // The pool's bookkeeping written out naively, to compare it with: every match is played to its end
-// tick by tick with a full log, and what a row is told is read off the log afterwards.
+// tick by tick with a full log, and what a row receives is read off the log afterwards.
 #pragma once
 
 #include <vector>
@@ -23,11 +23,11 @@ struct LoggedMatch {
   bool truncated = false;
 };
 
-struct Moment {  // of one slot
+struct TimeStep {  // of one slot
   std::uint64_t match = 0;
   std::array<int, 3> policy{-1, -1, -1};  // of active seats
-  std::array<bool, 3> active{}, first{};
-  std::array<float, 3> reward{};  // paid between this moment and the next
+  std::array<bool, 3> active{}, is_first{};
+  std::array<float, 3> reward{};  // paid between this step and the next
   std::array<bool, 3> terminated{}, truncated{};
   Uneven::State state;  // when it surfaced
   Uneven::State last;   // of the match, where terminated or truncated
@@ -94,44 +94,45 @@ inline LoggedMatch log_match(const Uneven::Rules& rules, const PoolOptions& o, i
   return log;
 }
 
-// What one match tells its rows.
-inline std::vector<Moment> read_moments(const LoggedMatch& log, std::uint64_t number) {
-  std::vector<Moment> moments;
+// What the rows of one match receive.
+inline std::vector<TimeStep> read_steps(const LoggedMatch& log, std::uint64_t number) {
+  std::vector<TimeStep> steps;
   std::array<bool, 3> decided{};
   for (const Tick& tick : log.ticks) {
     if (tick.active != 0) {
-      Moment m;
+      TimeStep m;
       m.match = number;
       m.state = tick.before;
       for (int seat = 0; seat < 3; ++seat) {
         const auto s = static_cast<std::size_t>(seat);
         m.active[s] = (tick.active >> seat & 1) != 0;
-        m.first[s] = m.active[s] && !decided[s];
+        m.is_first[s] = m.active[s] && !decided[s];
         m.policy[s] = m.active[s] ? log.policy[s] : -1;
         decided[s] = decided[s] || m.active[s];
       }
-      moments.push_back(m);
+      steps.push_back(m);
     }
     for (std::size_t s = 0; s < 3; ++s) {
-      if (decided[s]) moments.back().reward[s] += tick.reward[s];
+      if (decided[s]) steps.back().reward[s] += tick.reward[s];
     }
   }
-  if (!moments.empty()) {
-    moments.back().last = log.last;
+  if (!steps.empty()) {
+    steps.back().last = log.last;
     for (std::size_t s = 0; s < 3; ++s) {
-      (log.truncated ? moments.back().truncated : moments.back().terminated)[s] = decided[s];
+      (log.truncated ? steps.back().truncated : steps.back().terminated)[s] = decided[s];
     }
   }
-  return moments;
+  return steps;
 }
 
-// The first `count` moments of a slot under same-step autoreset.
-inline std::vector<Moment> reference_slot(const Uneven::Rules& rules, const PoolOptions& o,
-                                          int slot, std::size_t count, std::uint64_t action_seed) {
-  std::vector<Moment> all;
+// The first `count` steps of a slot under same-step autoreset.
+inline std::vector<TimeStep> reference_slot(const Uneven::Rules& rules, const PoolOptions& o,
+                                            int slot, std::size_t count,
+                                            std::uint64_t action_seed) {
+  std::vector<TimeStep> all;
   for (std::uint64_t n = static_cast<std::uint64_t>(slot); all.size() < count;
-       n += static_cast<std::uint64_t>(o.matches)) {
-    const auto part = read_moments(log_match(rules, o, slot, n, action_seed), n);
+       n += static_cast<std::uint64_t>(o.slots)) {
+    const auto part = read_steps(log_match(rules, o, slot, n, action_seed), n);
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

@@ -1,4 +1,4 @@
-// What rows are told, against the naive reference.
+// What rows receive, against the naive reference.
 #include "tests/doctest.hpp"
 #include "tests/pool/reference.hpp"
 
@@ -14,7 +14,7 @@ PoolOptions mixed_options() {
   learner.handover_ticks = 9;
   SeatPlan mixture = plan({a_policy(1, 1.0), a_bot(0, 1.0), a_policy(0, 2.0)}, 1);
   o.lineup.plans = {learner, mixture, plan({a_bot(1)}, 3)};
-  o.matches = 13;
+  o.slots = 13;
   o.seed = 77;
   return o;
 }
@@ -25,7 +25,7 @@ void compare(const Pool<Uneven>& pool, const TestSlab& slab, const Run& run,
              const Uneven::Rules& rules, std::uint64_t action_seed) {
   const Layout& l = pool.layout();
   const auto steps = static_cast<std::size_t>(slab.view.steps);
-  std::vector<std::vector<Moment>> expected;
+  std::vector<std::vector<TimeStep>> expected;
   for (int s = 0; s < l.slots; ++s) {
     expected.push_back(reference_slot(rules, pool.options(), s, steps + 1, action_seed));
   }
@@ -36,12 +36,12 @@ void compare(const Pool<Uneven>& pool, const TestSlab& slab, const Run& run,
       const auto r = static_cast<std::size_t>(row);
       const int seat = l.row_seat[r];
       const auto s = static_cast<std::size_t>(seat);
-      const Moment& m = expected[static_cast<std::size_t>(l.row_slot[r])][t];
+      const TimeStep& m = expected[static_cast<std::size_t>(l.row_slot[r])][t];
       const std::size_t at = slab.view.at(static_cast<int>(t), row);
       CAPTURE(t);
       CAPTURE(row);
       REQUIRE((slab.active[at] != 0) == m.active[s]);
-      REQUIRE((slab.first[at] != 0) == m.first[s]);
+      REQUIRE((slab.is_first[at] != 0) == m.is_first[s]);
       REQUIRE(slab.policy[at] == m.policy[s]);
       if (m.active[s]) {
         std::array<std::byte, 4> bytes{};
@@ -77,7 +77,7 @@ Params params_of(std::map<std::string, std::string> values) { return Params(std:
 
 }  // namespace
 
-TEST_CASE("pool: rows are told what the naive reference says, for any threads and groups") {
+TEST_CASE("pool: rows receive what the naive reference says, for any threads and groups") {
   const Params params = params_of({{"length", "30"}});
   std::vector<std::string> first_results;
   for (const int threads : {0, 1, 2, 8}) {
@@ -131,8 +131,8 @@ TEST_CASE("pool: the seats of a team draw the same controller, and the same hand
   either.handover_bot = 1;
   either.handover_ticks = 6;
   o.lineup.plans = {either, either, either};
-  o.matches = 8;
-  o.schedule = 200;
+  o.slots = 8;
+  o.num_matches = 200;
   Pool<Paired> pool(params_of({{"length", "30"}}), o);
   TestSlab slab(pool.spec(), 1000, pool.layout().rows);
   const Run run = drive(pool, slab);
@@ -163,7 +163,7 @@ TEST_CASE("pool: the seats of a team draw the same controller, and the same hand
           first = {-1, -1, -1};
           match = number;
         }
-        if (slab.first[at] == 0) continue;
+        if (slab.is_first[at] == 0) continue;
         first[static_cast<std::size_t>(seat)] = static_cast<int>(slab.obs[0][4 * at]);
         if (seat != 2) continue;
         REQUIRE(first[0] >= 0);
@@ -179,7 +179,7 @@ TEST_CASE("pool: results add up to the reference") {
   const Params params = params_of({{"length", "30"}});
   PoolOptions o = mixed_options();
   o.threads = 2;
-  o.schedule = 60;
+  o.num_matches = 60;
   Pool<Uneven> pool(params, o);
   TestSlab slab(pool.spec(), 300, pool.layout().rows);
   const Run run = drive(pool, slab);
@@ -190,7 +190,7 @@ TEST_CASE("pool: results add up to the reference") {
   for (std::size_t n = 0; n < 60; ++n) {
     const RawResult& r = run.results[n];
     REQUIRE(r.match == n);
-    CHECK(r.slot == static_cast<int>(n) % o.matches);
+    CHECK(r.slot == static_cast<int>(n) % o.slots);
     const LoggedMatch log = log_match(rules, o, r.slot, n, 5);
     CHECK(r.ticks == log.ticks.size());
     std::array<double, 3> returns{};
@@ -215,7 +215,7 @@ TEST_CASE("pool: results add up to the reference") {
     }
   }
   CHECK(handed_over > 3);
-  for (int row = 0; row < pool.layout().rows; ++row) {  // the schedule is exhausted: slots idle
+  for (int row = 0; row < pool.layout().rows; ++row) {  // all matches are played: slots idle
     CHECK(slab.active[slab.view.at(300, row)] == 0);
     CHECK(slab.policy[slab.view.at(300, row)] == -1);
   }
@@ -265,7 +265,7 @@ TEST_CASE("pool: short slabs one after another hold what one long slab holds") {
       for (std::size_t r = 0; r < rows; ++r) {
         const std::size_t here = t * rows + r, there = (10 * i + t) * rows + r;
         REQUIRE(slabs[i].active[here] == one.active[there]);
-        REQUIRE(slabs[i].first[here] == one.first[there]);
+        REQUIRE(slabs[i].is_first[here] == one.is_first[there]);
         REQUIRE(slabs[i].policy[here] == one.policy[there]);
         if (slabs[i].active[here] != 0) {
           REQUIRE(std::memcmp(&slabs[i].obs[0][4 * here], &one.obs[0][4 * there], 4) == 0);

@@ -14,7 +14,7 @@ namespace {
 PoolOptions options(int matches, std::vector<SeatPlan> plans) {
   PoolOptions o;
   o.lineup.plans = std::move(plans);
-  o.matches = matches;
+  o.slots = matches;
   o.seed = 3;
   return o;
 }
@@ -61,7 +61,7 @@ TEST_CASE("pool: a match that throws ends truncated with its tick, the others go
   }
 }
 
-TEST_CASE("pool: the first failure of a step is told once, and the pool goes on") {
+TEST_CASE("pool: the first failure of a step is reported once, and the pool goes on") {
   PoolOptions o = one_learner(4);
   Pool<Uneven> pool(params_of({{"throw_in", "advance"}, {"throw_tick", "0"}, {"length", "12"}}), o);
   TestSlab slab(pool.spec(), 20, pool.layout().rows);
@@ -100,7 +100,7 @@ TEST_CASE("pool: actions out of range or illegal are refused with the seat and t
   }
 }
 
-TEST_CASE("pool: autoreset next_step leaves one inactive moment with the last observation") {
+TEST_CASE("pool: autoreset next_step leaves one inactive step with the last observation") {
   PoolOptions o = one_learner(5);
   o.autoreset = Autoreset::next_step;
   Pool<Uneven> pool(params_of({{"length", "9"}}), o);
@@ -115,7 +115,7 @@ TEST_CASE("pool: autoreset next_step leaves one inactive moment with the last ob
         CHECK(slab.reward[at] == 0.0F);
         CHECK(slab.terminated[at] == 0);
         CHECK(slab.active[next] != 0);
-        CHECK(slab.first[next] != 0);
+        CHECK(slab.is_first[next] != 0);
       }
       if (slab.terminated[at] == 0) continue;
       ++ends;
@@ -152,12 +152,12 @@ TEST_CASE("pool: autoreset off idles until reset; reset cuts a match off") {
   REQUIRE(pool.recv(0, kWait) == 0);
   CHECK(slab.active[slab.view.at(13, 0)] == 0);
   CHECK(slab.active[slab.view.at(13, 1)] == 1);
-  CHECK(slab.first[slab.view.at(13, 1)] == 1);
+  CHECK(slab.is_first[slab.view.at(13, 1)] == 1);
   pool.reset(which);  // in play now
   pool.send(0);
   REQUIRE(pool.recv(0, kWait) == 0);
   CHECK(slab.truncated[slab.view.at(13, 1)] == 1);
-  CHECK(slab.first[slab.view.at(14, 1)] == 1);
+  CHECK(slab.is_first[slab.view.at(14, 1)] == 1);
   take_results(pool, 0, run);
   REQUIRE(run.results.size() == 4);
   CHECK(run.results.back().truncated);
@@ -168,14 +168,14 @@ TEST_CASE("pool: autoreset off idles until reset; reset cuts a match off") {
   CHECK_THROWS_AS(pool.reset(bad), PoolError);
 }
 
-TEST_CASE("pool: bots alone need no slab and play exactly their schedule") {
+TEST_CASE("pool: bots alone need no slab and play exactly num_matches") {
   std::vector<std::string> first;
   for (const int threads : {0, 1, 3}) {
     for (const int groups : {1, 4}) {
       PoolOptions o = bots_only(9);
       o.threads = threads;
       o.groups = groups;
-      o.schedule = 500;
+      o.num_matches = 500;
       Pool<Uneven> pool(params_of({{"length", "15"}}), o);
       REQUIRE(pool.layout().rows == 0);
       Run run;
@@ -271,7 +271,7 @@ TEST_CASE("pool: mixtures are drawn by weight, handovers uniformly, for any seat
   curriculum.handover_ticks = 3;
   PoolOptions o = options(64, {mixture, curriculum, plan({a_bot(1)})});
   o.lineup.rotate = false;
-  o.schedule = 4000;
+  o.num_matches = 4000;
   Pool<Uneven> pool(params_of({{"length", "200"}}), o);
   TestSlab slab(pool.spec(), 400, pool.layout().rows);
   Run run;
@@ -284,7 +284,7 @@ TEST_CASE("pool: mixtures are drawn by weight, handovers uniformly, for any seat
     const int t = pool.time(0);
     for (int row = 0; row < pool.layout().rows; ++row) {
       const std::size_t at = slab.view.at(t, row);
-      if (slab.first[at] == 0 || pool.layout().row_seat[static_cast<std::size_t>(row)] != 1)
+      if (slab.is_first[at] == 0 || pool.layout().row_seat[static_cast<std::size_t>(row)] != 1)
         continue;
       const int tick = std::to_integer<int>(slab.obs[0][4 * at]);
       if (tick < 4) ++first_tick[static_cast<std::size_t>(tick)];  // seat 1 may act at odd ticks

@@ -48,7 +48,7 @@ TEST_CASE("pool: steps allocate nothing" * doctest::skip(!allocations_are_counte
   for (const int threads : {0, 1, 2}) {
     PoolOptions o;
     o.lineup.plans = {plan({a_policy(0)}), plan({a_policy(1), a_bot(1)})};
-    o.matches = 32;
+    o.slots = 32;
     o.groups = 2;
     o.threads = threads;
     CHECK(allocations_of<TicTacToe>(o) == 0);

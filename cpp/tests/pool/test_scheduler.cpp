@@ -38,7 +38,7 @@ class CountingWork final : public ShardWork {
 Layout layout_of(int slots, int groups, int threads) {
   PoolOptions o;
   o.lineup.plans = {SeatPlan{{Controller{0, -1, 1.0}}, 0, -1, 0}};
-  o.matches = slots;
+  o.slots = slots;
   o.groups = groups;
   o.threads = threads;
   return make_layout(1, {0}, o);

@@ -13,7 +13,7 @@ PoolOptions lively_options() {
   learner.handover_bot = 1;
   learner.handover_ticks = 9;
   o.lineup.plans = {learner, plan({a_policy(1), a_bot(0)}, 1), plan({a_bot(1)}, 3)};
-  o.matches = 10;
+  o.slots = 10;
   o.seed = 8;
   o.record = {true, {}, 7};
   return o;
@@ -54,7 +54,7 @@ TEST_CASE("pool: a restored pool goes on exactly, on other threads and groups") 
     const Run same = drive(copy, again);
     CHECK(texts_of(same) == texts_of(run));
     CHECK(again.active == after.active);
-    CHECK(again.first == after.first);
+    CHECK(again.is_first == after.is_first);
     CHECK(again.policy == after.policy);
     CHECK(again.reward == after.reward);
     CHECK(again.terminated == after.terminated);
@@ -130,9 +130,9 @@ TEST_CASE("pool: a snapshot of another pool is refused, and the difference is na
     return refusal(bytes, with);
   };
   const std::string endless = std::to_string(PoolOptions::kEndless);
-  CHECK(changed([](PoolOptions& p) { p.matches = 11; }) == other("matches=10", "matches=11"));
+  CHECK(changed([](PoolOptions& p) { p.slots = 11; }) == other("matches=10", "matches=11"));
   CHECK(changed([](PoolOptions& p) { p.seed = 9; }) == other("seed=8", "seed=9"));
-  CHECK(changed([](PoolOptions& p) { p.schedule = 50; }) ==
+  CHECK(changed([](PoolOptions& p) { p.num_matches = 50; }) ==
         other("schedule=" + endless, "schedule=50"));
   CHECK(changed([](PoolOptions& p) { p.autoreset = Autoreset::off; }) ==
         other("autoreset=0", "autoreset=2"));

@@ -6,7 +6,7 @@
 
 namespace ludus::tests {
 
-// The same moment seen in a mirror: seats exchanged, columns counted from the other edge.
+// The same state seen in a mirror: seats exchanged, columns counted from the other edge.
 inline CaptureTheFlag::State mirrored(const CaptureTheFlag::Rules& rules,
                                       const CaptureTheFlag::State& s) {
   const rts::EngineRules& engine = rules.engine;

@@ -231,7 +231,7 @@ TEST_CASE("combined orders: a bot that decides in between ends what is to be rep
   for (const rts::Action a : {rts::kAttack, rts::kAttackInRange, rts::kDefend}) {
     fight[std::size_t{a} - 1U] = 1;
   }
-  long stood = 0;  // moments at which standing orders would have told
+  long stood = 0;  // steps at which standing orders make a difference
   watch_bots(repeating, 4, [&](const M::State& before) {
     if (M::to_act(repeating, before) == 0) return;
     M::State ended = before;

@@ -47,7 +47,7 @@ int choice_named(const GameSpec& spec, const std::string& head, const std::strin
 }
 
 // Calls f(action) for every decision there is. The last two heads never matter together: each is
-// tried beside a 0 of the other.
+// tried with a 0 of the other.
 template <class F>
 void every_decision(const GameSpec& spec, F&& f) {
   const std::size_t n = spec.heads.size();
@@ -84,10 +84,10 @@ TEST_CASE("flag commands: a choice is legal if and only if it gives somebody an 
       long idle_orders = 0;
       long changed = 0;
       std::vector<long> used(static_cast<std::size_t>(masks.spec.heads[0].size) * 8);
-      int moment = 0;
+      int step = 0;
       masks.play(25, rounds(6000), [&](const G::State& s) {
-        if (++moment % 41 != 0) return;
-        const int seat = moment / 41 % 2;
+        if (++step % 41 != 0) return;
+        const int seat = step / 41 % 2;
         masks.look(s, seat);
         every_decision(masks.spec, [&](const Decision4& a) {
           const bool allowed = masks.allows(a);
@@ -97,7 +97,7 @@ TEST_CASE("flag commands: a choice is legal if and only if it gives somebody an 
           const bool taken = masks.takes(copy, seat, a);
           ++tried;
           if (taken != allowed) ++accepted_otherwise;
-          // Whoever got an order in this tick is marked as such, and belongs to the seat.
+          // A unit that got an order in this tick is marked as such, and belongs to the seat.
           const bool ordered = copy.world.fresh != 0;
           if (ordered != (allowed && !is_nothing(masks, a))) ++idle_orders;
           rts::for_bits(copy.world.fresh, [&](int i) {
@@ -114,7 +114,7 @@ TEST_CASE("flag commands: a choice is legal if and only if it gives somebody an 
       CHECK(accepted_otherwise == 0);
       CHECK(idle_orders == 0);
       CHECK(changed == 0);
-      // Every order is legal at some moment: no choice of the first head is dead, but for the row
+      // Every order is legal at some step: no choice of the first head is dead, but for the row
       // of the base, which takes no orders.
       if (masks.rules.commands == rts::Commands::tactical) {
         for (int o = 0; o < masks.spec.heads[0].size; ++o) {
@@ -203,10 +203,10 @@ TEST_CASE("flag commands: unit commands are what the rules say, and athletes obe
     long wrong = 0;
     long disobeyed = 0;
     std::array<long, 4> obeyed{};
-    int moment = 0;
+    int step = 0;
     masks.play(25, rounds(6000), [&](const G::State& s) {
-      if (++moment % 43 != 0) return;
-      const int seat = moment / 43 % 2;
+      if (++step % 43 != 0) return;
+      const int seat = step / 43 % 2;
       masks.look(s, seat);
       const Naive naive(masks.rules, s, seat);
       every_decision(masks.spec, [&](const Decision4& a) {
@@ -429,9 +429,9 @@ TEST_CASE("flag commands: in clean both seats may do the same, and do the same b
     long masks_differ = 0;
     long orders_differ = 0;
     long orders = 0;
-    long moments = 0;
+    long steps = 0;
     masks.play(25, rounds(8000), [&](const G::State& s) {
-      if (++moments % 3 != 0) return;
+      if (++steps % 3 != 0) return;
       const G::State m = tests::mirrored(masks.rules, s);
       for (int seat = 0; seat < 2; ++seat) {
         masks.look(s, seat);

@@ -153,7 +153,7 @@ TEST_CASE("rulebook: mistakes are named, with what was expected and the nearest"
   says("extends=extended\nunits.archer.hpp=5",
        {"'units.archer.hpp'", "did you mean units.archer.hp?"});
   says("extends=extended\nunits.archer.hp=0", {"units.archer.hp = '0'", "[1, 30000]"});
-  says("extends=extended\nunits.archer.hp=12.5", {"a whole number in [1, 30000]"});
+  says("extends=extended\nunits.archer.hp=12.5", {"an integer in [1, 30000]"});
   says("extends=extended\nunits.peasant.builds=barack",
        {"units.peasant.builds = 'barack'", "did you mean barrack?"});
   says("extends=extended\nwin.at_limit=stronge", {"one of draw", "did you mean stronger?"});
@@ -347,7 +347,7 @@ TEST_CASE("rulebook: random rules differ between matches, never within a match's
 }
 
 TEST_CASE("rulebook: a copy of what is in use is the match") {
-  // With the original's quirks, so that paths are learned; and with numbers of each match.
+  // With the original's quirks, with the learned heuristic; and with numbers of each match.
   tests::check_copies<R>({{0, 0}, 10, 30000}, Params({{"rulebook", "classic"}}));
   tests::check_copies<R>({{0, 1}, 10, 30000},
                          Params({{"randomise", "units.archer.hp=100,200\nstart.money=200,900"}}));

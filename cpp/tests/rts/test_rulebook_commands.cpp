@@ -112,7 +112,7 @@ TEST_CASE("rulebook commands: nobody is sent at whom it cannot attack") {
     long attacks = 0;
     long forbidden = 0;
     long wrong = 0;
-    int moment = 0;
+    int step = 0;
     // Matches between the rulebook's bots have troops of many types.
     R::State s{};
     for (std::uint64_t match = 0; match < 4; ++match) {
@@ -123,10 +123,10 @@ TEST_CASE("rulebook commands: nobody is sent at whom it cannot attack") {
           R::bot(masks.rules, s, 1, 1);
         }
         R::advance(masks.rules, s);
-        if (++moment % 411 != 0) continue;
+        if (++step % 411 != 0) continue;
         const rts::State& w = s.world;
         const rts::EngineRules& engine = s.numbers.engine;
-        const int seat = moment / 411 % 2;
+        const int seat = step / 411 % 2;
         masks.look(s, seat);
         const std::uint64_t seen = rts::visible_units(engine, w, rts::sight_of(engine, w, seat));
         std::vector<int> rows;
@@ -223,11 +223,11 @@ TEST_CASE("rulebook commands: what the mask allows is taken, and the game confor
       INFO(context);
       Masks<R> masks(params_of(commands, book));
       long wrong = 0;
-      int moment = 0;
+      int step = 0;
       Rng rng({6, 6}, 0);
       CHECK_NOTHROW(masks.play(10, rounds(8000), [&](const R::State& s) {
-        if (++moment % 5 != 0) return;
-        const int seat = moment % 2;
+        if (++step % 5 != 0) return;
+        const int seat = step % 2;
         masks.look(s, seat);
         for (int tries = 0; tries < 60; ++tries) {
           Decision4 d{};

@@ -35,7 +35,7 @@ struct Scene {
   int put(int owner, int type, float x, float y) {
     return rts::add_unit(rules.engine, s, owner, type, x, y, 0);
   }
-  void give(const rts::Plan& plan) {
+  void give(const rts::OrderSet& plan) {
     rts::for_bits(plan.given, [&](int i) { rts::offer_order(rules.engine, s, i, plan.order[i]); });
   }
 };
@@ -46,7 +46,7 @@ TEST_CASE("manoeuvres: attack-move fights what is in sight and marches on otherw
   const int far = w.put(0, rts::kRange, 2, 15);
   const int worker = w.put(0, rts::kWorker, 14, 14);
   const int enemy = w.put(1, rts::kMelee, 7, 5);
-  rts::Plan plan(w.s);
+  rts::OrderSet plan(w.s);
   const std::uint64_t army = bit(near) | bit(far) | bit(worker);
   rts::attack_move(w.rules.engine, w.s, plan, army, bit(enemy), 14, 14);
   w.give(plan);
@@ -65,7 +65,7 @@ TEST_CASE("manoeuvres: a group retreats to free cells of its own, each another")
     army |= bit(w.put(0, rts::kMelee, 10.0F + static_cast<float>(i % 4),
                       10.0F + static_cast<float>(i / 4)));
   }
-  rts::Plan plan(w.s);
+  rts::OrderSet plan(w.s);
   rts::retreat(w.rules.engine, w.s, plan, army, 3, 3);
   w.give(plan);
   std::set<std::pair<float, float>> places;
@@ -86,14 +86,14 @@ TEST_CASE("manoeuvres: the defence goes for the intruder nearest to the point, a
   const int farther = w.put(1, rts::kMelee, 8, 4);
   const int closer = w.put(1, rts::kWorker, 6, 4);
   const std::uint64_t army = bit(home) | bit(away);
-  rts::Plan plan(w.s);
+  rts::OrderSet plan(w.s);
   rts::defend(w.rules.engine, w.s, plan, army, bit(farther) | bit(closer), 4, 4, 5);
   w.give(plan);
   for (const int i : {home, away}) {
     CHECK(w.s.cmd[i] == Cmd::attack);
     CHECK(w.s.target[i] == closer);
   }
-  rts::Plan calm(w.s);
+  rts::OrderSet calm(w.s);
   rts::defend(w.rules.engine, w.s, calm, army, 0, 4, 4, 5);
   w.give(calm);
   CHECK(w.s.cmd[home] == Cmd::attack);  // near enough: left alone
@@ -105,11 +105,11 @@ TEST_CASE("manoeuvres: focus fire takes all, a rally only those that do not figh
   const int a = w.put(0, rts::kMelee, 4, 4);
   const int b = w.put(0, rts::kRange, 5, 8);
   const int enemy = w.put(1, rts::kWorker, 12, 4);
-  rts::Plan plan(w.s);
+  rts::OrderSet plan(w.s);
   rts::focus_fire(w.rules.engine, w.s, plan, bit(a), enemy);
   w.give(plan);
   CHECK(w.s.cmd[a] == Cmd::attack);
-  rts::Plan call(w.s);
+  rts::OrderSet call(w.s);
   rts::rally(w.rules.engine, w.s, call, bit(a) | bit(b), 15, 15);
   w.give(call);
   CHECK(w.s.cmd[a] == Cmd::attack);
@@ -177,10 +177,10 @@ TEST_CASE("tactical orders: the mask allows exactly what the rules take") {
     tests::Masks<M> masks(params_of(ruleset));
     long legal = 0;
     long wrong = 0;
-    int moment = 0;
+    int step = 0;
     CHECK_NOTHROW(masks.play(25, rounds(20000), [&](const M::State& s) {
-      if (++moment % 145 != 0) return;
-      const int seat = moment / 145 % 2;
+      if (++step % 145 != 0) return;
+      const int seat = step / 145 % 2;
       masks.look(s, seat);
       const Naive naive(masks.rules, s, seat);
       for (int n = 0; n < 11 * 4 * (65 + 16); ++n) {

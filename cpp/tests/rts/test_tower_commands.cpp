@@ -69,9 +69,9 @@ TEST_CASE("tower commands: unit commands are what the rules say, and towers obey
     long legal_builds = 0;
     long wrong = 0;
     long disobeyed = 0;
-    int moment = 0;
+    int step = 0;
     masks.play(5, rounds(16000), [&](const G::State& s) {
-      if (++moment % 211 != 0) return;
+      if (++step % 211 != 0) return;
       masks.look(s, 0);
       const rts::State& w = s.world;
       const std::vector<int> rows = rows_of(masks.rules, w);
@@ -108,7 +108,7 @@ TEST_CASE("tower commands: unit commands are what the rules say, and towers obey
           attempt({unit, 0, target, 0},
                   unit == kNobody || (own && begins_to_attack(masks.rules, w, slot, target)));
         }
-        for (int cell = moment % 13; cell < kCells; cell += 13) {
+        for (int cell = step % 13; cell < kCells; cell += 13) {
           const bool base = own && w.type[slot] == rts::kTowerBase;
           attempt({unit, 1, 0, cell},
                   unit == kNobody || (base && rts::can_build_tower(masks.rules, w, cell)));
@@ -130,12 +130,12 @@ TEST_CASE("tower commands: focus fire is of those who reach, the others aim as e
     long wrong = 0;
     long builds = 0;
     long others = 0;
-    int moment = 0;
+    int step = 0;
     masks.play(10, rounds(4000), [&](const G::State& s) {
       const rts::State& w = s.world;
       masks.look(s, 0);
       // With the last choice of `fire` a decision is the strategic one.
-      for (int cell = moment++ % 67; cell < kCells; cell += 67) {
+      for (int cell = step++ % 67; cell < kCells; cell += 67) {
         const Decision4 a{cell, kNearest, 0, 0};
         G::State copy = s;
         const bool taken = masks.takes(copy, 0, a);
@@ -147,7 +147,7 @@ TEST_CASE("tower commands: focus fire is of those who reach, the others aim as e
         REQUIRE(plain.takes(twin, 0, a));
         wrong += G::hash(masks.rules, copy) != G::hash(plain.rules, twin) ? 1 : 0;
       }
-      if (moment % 7 != 0) return;
+      if (step % 7 != 0) return;
       const std::vector<int> rows = rows_of(masks.rules, w);
       G::State without = s;
       REQUIRE(masks.takes(without, 0, {0, kNearest, 0, 0}));
@@ -193,9 +193,9 @@ TEST_CASE("tower commands: rows of the observation are what units and targets me
   int wrong = 0;
   int reached = 0;
   int attacked = 0;
-  int moment = 0;
+  int step = 0;
   masks.play(5, rounds(16000), [&](const G::State& s) {
-    if (++moment % 3 != 0) return;
+    if (++step % 3 != 0) return;
     const rts::State& w = s.world;
     const std::vector<int> rows = rows_of(masks.rules, w);
     G::observe(masks.rules, s, 0, pointers);

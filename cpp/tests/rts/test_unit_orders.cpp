@@ -130,15 +130,15 @@ TEST_CASE("unit orders: the mask allows exactly what the rules take, and the eng
     long wrong = 0;
     long accepted_otherwise = 0;
     long disobeyed = 0;
-    int moment = 0;
+    int step = 0;
     masks.play(40, 3000, [&](const M::State& s) {
-      if (++moment % 150 != 0) return;
-      const int seat = moment / 150 % 2;
+      if (++step % 150 != 0) return;
+      const int seat = step / 150 % 2;
       const Naive naive(rules, s, seat);
       masks.look(s, seat);
       for (int unit = 0; unit <= kNobody; ++unit) {
         for (int order = 0; order < layout.size(1); ++order) {
-          // Targets and places do not touch each other: each is tried beside one of the other.
+          // Targets and places do not touch each other: each is tried with one of the other.
           for (int n = 0; n < layout.size(2) + layout.size(3); ++n) {
             const int target = n < layout.size(2) ? n : 0;
             const int place = n < layout.size(2) ? 0 : n - layout.size(2);

@@ -56,7 +56,7 @@ inline Search<T> search_of(const SearchOptions& o, int slots = 1) {
   return s;
 }
 
-// The value of a position of tic-tac-toe for whoever moves, by looking at all of it.
+// The value of a position of tic-tac-toe for the seat to move, by full search.
 inline int exact_value(const T::Rules& rules, const T::State& state) {
   std::array<std::uint8_t, 9> mask{};
   T::legal(rules, state, state.to_move, mask.data());

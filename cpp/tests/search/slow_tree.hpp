@@ -19,7 +19,7 @@ class SlowTree {
     T::State state;
     bool over = false, open = false;
     int seat = 0;
-    double value = 0.0;  // for `seat`; at an end for whoever decided last
+    double value = 0.0;  // for `seat`; at an end for the seat that decided last
     int visits = 0, under_way = 0;
     double sum = 0.0;
     std::map<int, Child> children;

@@ -10,7 +10,7 @@
 using namespace ludus;
 using namespace ludus::tests;
 
-TEST_CASE("search: a cache that was told to forget asks again") {
+TEST_CASE("search: a cache asks again after forget") {
   Search<T> s(Params(), {.visits = 1}, 1, 1);
   auto batch = std::make_unique<BatchEvaluator<T>>(s.spec());
   std::array<std::byte, 3> memory{};

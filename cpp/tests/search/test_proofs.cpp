@@ -17,9 +17,9 @@ namespace {
 
 // Connect Four for which alpha-beta has nothing but the rules.
 struct Unforeseen : ConnectFour {
-  static void foresee();
+  static void static_evaluation();
 };
-static_assert(Game<Unforeseen> && !HasForesight<Unforeseen>);
+static_assert(Game<Unforeseen> && !HasStaticEvaluation<Unforeseen>);
 
 }  // namespace
 
@@ -140,7 +140,7 @@ TEST_CASE_TEMPLATE("endgame: a larger game, against its own solver", F, ConnectF
   constexpr std::uint32_t kToGo = 16;
   const typename F::Rules rules = F::make_rules(Params());
   const GameSpec spec = F::spec(rules);
-  constexpr int kMany = 1 << 20, kFew = HasForesight<F> ? 30 : 300;
+  constexpr int kMany = 1 << 20, kFew = HasStaticEvaluation<F> ? 30 : 300;
   Endgame<F> endgame(spec, kToGo, kMany), poor(spec, kToGo, kFew);
   ConnectFourSolver solver(16);
   Rng rng({23, 0}, 0);

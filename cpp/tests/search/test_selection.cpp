@@ -99,10 +99,10 @@ TEST_CASE("search: leaves under way count as visits that lost, as in the slow se
 }
 
 TEST_CASE("search: the reduction is taken from the mean, with and without proofs in the tree") {
-  for (const bool told : {false, true}) {
-    CAPTURE(told);
+  for (const bool has_bounds : {false, true}) {
+    CAPTURE(has_bounds);
     TwoMoves m;
-    m.tree.node(m.root).told = told;
+    m.tree.node(m.root).has_bounds = has_bounds;
     m.o.fpu_reduction = 0.2F;
     CHECK(m.select() == 0);  // 0.45 against 0.5 - 0.2
     m.o.fpu_reduction = 0.0F;
@@ -111,10 +111,10 @@ TEST_CASE("search: the reduction is taken from the mean, with and without proofs
 }
 
 TEST_CASE("search: a virtual loss is a visit and a loss, with and without proofs in the tree") {
-  for (const bool told : {false, true}) {
-    CAPTURE(told);
+  for (const bool has_bounds : {false, true}) {
+    CAPTURE(has_bounds);
     TwoMoves m;
-    m.tree.node(m.root).told = told;
+    m.tree.node(m.root).has_bounds = has_bounds;
     m.tree.mark(m.child, 1);  // (0.45 - 1) / (1 + 1) = -0.275
     m.o.fpu_reduction = 0.8F;
     CHECK(m.select() == 0);  // against 0.5 - 0.8

@@ -63,7 +63,7 @@ TEST_CASE("self-play: records lead back to every position") {
   CHECK(share < 0.6);
 }
 
-TEST_CASE("self-play: matches depend on their number alone, and seats may give up") {
+TEST_CASE("self-play: matches depend on their number alone, and seats may resign") {
   SearchOptions o{.visits = 20};
   const auto games = [&](int slots) {
     SelfPlayOf<T> play(Params(), o, {.slots = slots, .seed = 4}, {.kind = "uniform"});
@@ -104,7 +104,7 @@ TEST_CASE("self-play: matches depend on their number alone, and seats may give u
   CHECK(never > static_cast<int>(g.match.size()) / 8);
 }
 
-TEST_CASE("self-play: matches may begin anywhere, and what chance played is not learned") {
+TEST_CASE("self-play: matches may begin anywhere, and random moves are not trained on") {
   SelfPlayOf<T> play(Params(), {.visits = 12},
                      {.slots = 8, .seed = 4, .random_share = 0.5F, .random_plies = 3},
                      {.kind = "uniform"});

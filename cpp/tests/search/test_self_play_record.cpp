@@ -96,7 +96,7 @@ class Replayer {
       outcome = out[0];
       CHECK(g_.resigned[i] == 0);
       ++tally.played;
-    } else {  // the seat to move has given up
+    } else {  // the seat to move has resigned
       CHECK(search(rng) < kPlay.resign_below);
       CHECK_FALSE(never);
       CHECK(g_.plies[i] >= kPlay.resign_plies);

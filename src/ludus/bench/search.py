@@ -80,13 +80,13 @@ def bench_search(
             return SelfPlay(name, params, search, play, evaluator=evaluator, seed=1, native=native)
 
         # A round of rollouts plays a whole match a slot: at chess in Python eight are seconds.
-        free, rollouts = alone("free", slots), alone("rollout", min(slots, 8))
+        null, rollouts = alone("null", slots), alone("rollout", min(slots, 8))
     except SearchError as error:
         raise ConfigError(str(error)) from error
     share = seconds / (2.0 if blocks == 0 else 4.0)
-    best = max(_rate(free.step, lambda: free.simulations, share / TURNS) for _ in range(TURNS))
+    best = max(_rate(null.step, lambda: null.simulations, share / TURNS) for _ in range(TURNS))
     # Slow games play no move in that time: then by visits, as if none were kept from move to move.
-    moves = best * (free.moves / free.simulations if free.moves else 1.0 / visits)
+    moves = best * (null.moves / null.simulations if null.moves else 1.0 / visits)
     random = _rate(rollouts.step, lambda: rollouts.simulations, share / TURNS)
     base = SearchBench(name, slots, visits, best, moves, random)
     if blocks == 0:

@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float32]
 
 #: Evaluators inside the core: all moves equal and value 0; the same with observations written, for
 #: benchmarks; and the mean outcome of random matches.
-CORE_EVALUATORS = ("uniform", "free", "rollout")
+CORE_EVALUATORS = ("uniform", "null", "rollout")
 
 
 class Batch:

@@ -80,7 +80,7 @@ def test_built_in_files_are_what_is_built_in() -> None:
         ),
         (
             MINE.replace("cost = 90", "cost = -1"),
-            "units.pikeman.cost = '-1': expected a whole number in [0, 1000000]",
+            "units.pikeman.cost = '-1': expected an integer in [0, 1000000]",
         ),
         (MINE.replace("0.5", "'half'"), "attack.pikeman.dragon = 'half': expected a number in [0, 10]"),
         (
@@ -123,7 +123,7 @@ def test_check_and_schema_on_the_command_line(tmp_path: Path, capsys: pytest.Cap
     assert cli.main(["games", "check", str(path)]) == 3
     line = 1 + path.read_text(encoding="utf-8").splitlines().index("hp = 0")
     assert (
-        f"{path}:{line}: units.pikeman.hp = '0': expected a whole number in [1, 30000]"
+        f"{path}:{line}: units.pikeman.hp = '0': expected an integer in [1, 30000]"
         in capsys.readouterr().err
     )
     assert cli.main(["games", "schema"]) == 0

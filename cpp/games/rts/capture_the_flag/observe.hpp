@@ -2,7 +2,7 @@
 // is known to all, as the paper says.
 //
 // Three tensors. `cells` is a lossless packing of the 11 planes of the ELF paper's network input;
-// `units` and `globals` say the same moment, and a little more about the seat's own side,
+// `units` and `globals` describe the same state, and a little more about the seat's own side,
 // compactly. In the ruleset "clean", seat 1 sees the map mirrored left to right, so that both seats
 // play from left to right.
 //

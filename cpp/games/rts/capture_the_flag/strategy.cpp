@@ -7,12 +7,12 @@ namespace ludus::rts {
 
 namespace {
 
-Plan make_plan(const CtfRules& rules, const State& state, int seat, FlagActionSet actions) {
+OrderSet make_plan(const CtfRules& rules, const State& state, int seat, FlagActionSet actions) {
   const EngineRules& engine = rules.engine;
   const auto wants = [&](FlagAction a) { return (actions & flag_action_bit(a)) != 0; };
   const FlagPlace flag = find_flag(rules, state);
   const int own_carrier = flag.owner == seat ? flag.carrier : kNone;
-  Plan plan(state);
+  OrderSet plan(state);
   const auto all = [&](const Order& o, int but) {
     for_units(engine, state, seat, [&](int i) {
       if (i != but && CtfRules::athlete(state.type[i])) plan.put(i, o);
@@ -52,7 +52,7 @@ std::uint64_t known_units(const CtfRules& rules, const State& state, int seat,
 }
 
 void act_flag(const CtfRules& rules, State& state, int seat, FlagActionSet actions) {
-  const Plan plan = make_plan(rules, state, seat, actions);
+  const OrderSet plan = make_plan(rules, state, seat, actions);
   for_bits(plan.given, [&](int i) { offer_order(rules.engine, state, i, plan.order[i]); });
 }
 

@@ -102,7 +102,7 @@ struct Side {
   }
 
   // The orders of a manoeuvre of `units`. `at` is a slot or a sector, where it needs one.
-  void plan(Plan& out, Manoeuvre m, std::uint64_t units, int at) const {
+  void plan(OrderSet& out, Manoeuvre m, std::uint64_t units, int at) const {
     const EngineRules& engine = rules.engine;
     switch (m) {
       case Manoeuvre::get_flag:
@@ -145,9 +145,9 @@ struct Side {
     }
   }
 
-  // Those who get an order that they take, from a manoeuvre of everybody. What one gets does not
-  // depend on who else is told, but for the cell that it is sent to.
-  [[nodiscard]] std::uint64_t takers(Plan& scratch, Manoeuvre m, int at = kNone) const {
+  // Those who get an order that they take, from a manoeuvre of everybody. The order of
+  // one unit does not depend on the other units, except for the cell that it is sent to.
+  [[nodiscard]] std::uint64_t takers(OrderSet& scratch, Manoeuvre m, int at = kNone) const {
     if (m == Manoeuvre::hit_and_run) {
       std::uint64_t set = 0;
       for_bits(runners(athletes), [&](int i) {
@@ -159,7 +159,7 @@ struct Side {
     plan(scratch, m, athletes, at);
     return taken(scratch);
   }
-  [[nodiscard]] std::uint64_t taken(const Plan& p) const {
+  [[nodiscard]] std::uint64_t taken(const OrderSet& p) const {
     std::uint64_t set = 0;
     for_bits(p.given, [&](int i) {
       if (takes_order(rules.engine, state, i, p.order[static_cast<std::size_t>(i)])) {
@@ -225,7 +225,7 @@ void legal_flag_tactics(const CtfRules& rules, const State& state, int seat, std
   order[kNothing] = 1;
   if (side.athletes == 0) return;
   order[kEscort] = side.may_escort() ? 1 : 0;
-  Plan scratch(state);
+  OrderSet scratch(state);
   // Orders come manoeuvre by manoeuvre: who takes each is found once for all groups.
   for (int o = 0; o < kGroupOrders;) {
     const Manoeuvre m = kOrderOf[static_cast<std::size_t>(o)].manoeuvre;
@@ -284,7 +284,7 @@ void order_athletes(const CtfRules& rules, State& state, int seat,
     at = action[kSector];
     if (at < 0 || at >= kSectors) refuse(kSector, at, "expected an integer in [0, 15]");
   }
-  Plan plan(state, rules.mirrored(state, seat));
+  OrderSet plan(state, rules.mirrored(state, seat));
   side.plan(plan, m, units, at);
   const std::uint64_t taken = side.taken(plan);
   if (taken == 0) {

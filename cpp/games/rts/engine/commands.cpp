@@ -232,7 +232,7 @@ Reviving run_revivals(Run& run, int now) {
     const Revival r = state.revival[i];
     const int base = run.first_base(r.owner);
     const bool busy = base != kNone && state.cmd[base] == Cmd::build;
-    // The original tells a busy base anew, so that whom it was reviving is lost.
+    // The original orders a busy base again, so the unit that it was reviving is lost.
     if (static_cast<int>(r.tick) > now || (busy && !run.rules.quirks.lost_revivals)) {
       state.revival[kept++] = r;
       continue;

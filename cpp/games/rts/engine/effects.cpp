@@ -200,8 +200,8 @@ void run_effects(const EngineRules& rules, State& state, EffectQueue& queue) {
         break;
     }
   }
-  // Removals come last in the queue, so that nothing runs between the first of them and here that
-  // could tell a unit that is gone from one about to go.
+  // Removals come last in the queue, so no code runs between the first of them and here that
+  // could distinguish a removed unit from one about to be removed.
   if (gone != 0) remove_units(rules, state, gone);
 }
 

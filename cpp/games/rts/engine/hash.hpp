@@ -1,5 +1,5 @@
-// The hash of a match: everything that can influence its future, apart from what was learned about
-// paths and remembered of them.
+// The hash of a match: everything that can influence its future, except the learned heuristic and
+// the caches of path search.
 #pragma once
 
 #include "base/hash.hpp"

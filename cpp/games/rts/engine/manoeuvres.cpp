@@ -9,8 +9,8 @@ namespace {
 
 constexpr float kThere2 = 2.25F;  // squared distance at which a unit need not move up further
 
-std::uint64_t that_take(const EngineRules& engine, const State& state, std::uint64_t units,
-                        Cmd cmd) {
+std::uint64_t accepting_units(const EngineRules& engine, const State& state, std::uint64_t units,
+                              Cmd cmd) {
   std::uint64_t set = 0;
   for_bits(units, [&](int i) {
     const UnitType& type = engine.type[state.type[i]];
@@ -21,8 +21,8 @@ std::uint64_t that_take(const EngineRules& engine, const State& state, std::uint
 
 // Sends `units` to free cells around (x, y), the nearest ring first, unit by unit in rising id.
 // Columns are taken from the left, or in a mirror from the right.
-void send(const EngineRules& engine, const State& state, Plan& plan, std::uint64_t units, float x,
-          float y) {
+void send(const EngineRules& engine, const State& state, OrderSet& plan, std::uint64_t units,
+          float x, float y) {
   const int last = engine.side - 1;
   const int cx = plan.mirrored
                      ? last - std::clamp(cell_coord(static_cast<float>(last) - x), 0, last)
@@ -55,10 +55,10 @@ std::uint64_t away_from(const State& state, std::uint64_t units, float x, float 
 
 }  // namespace
 
-void attack_move(const EngineRules& engine, const State& state, Plan& plan, std::uint64_t units,
+void attack_move(const EngineRules& engine, const State& state, OrderSet& plan, std::uint64_t units,
                  std::uint64_t enemies, float x, float y) {
   std::uint64_t marching = 0;
-  for_bits(that_take(engine, state, units, Cmd::attack), [&](int i) {
+  for_bits(accepting_units(engine, state, units, Cmd::attack), [&](int i) {
     const UnitType& type = engine.type[state.type[i]];
     const auto sight = static_cast<float>(std::max(type.vision, type.attack_range));
     float closest = sight * sight;
@@ -70,17 +70,17 @@ void attack_move(const EngineRules& engine, const State& state, Plan& plan, std:
       plan.put(i, attack_order(target));
     }
   });
-  marching = that_take(engine, state, marching, Cmd::move);
+  marching = accepting_units(engine, state, marching, Cmd::move);
   send(engine, state, plan, away_from(state, marching, x, y, kThere2), x, y);
 }
 
-void focus_fire(const EngineRules& engine, const State& state, Plan& plan, std::uint64_t units,
+void focus_fire(const EngineRules& engine, const State& state, OrderSet& plan, std::uint64_t units,
                 int target) {
-  for_bits(that_take(engine, state, units, Cmd::attack),
+  for_bits(accepting_units(engine, state, units, Cmd::attack),
            [&](int i) { plan.put(i, attack_order(target)); });
 }
 
-void defend(const EngineRules& engine, const State& state, Plan& plan, std::uint64_t units,
+void defend(const EngineRules& engine, const State& state, OrderSet& plan, std::uint64_t units,
             std::uint64_t enemies, float x, float y, float radius) {
   float closest = radius * radius;
   const int intruder = nearest(state, enemies, x, y, closest);
@@ -88,18 +88,18 @@ void defend(const EngineRules& engine, const State& state, Plan& plan, std::uint
     focus_fire(engine, state, plan, units, intruder);
     return;
   }
-  const std::uint64_t mobile = that_take(engine, state, units, Cmd::move);
+  const std::uint64_t mobile = accepting_units(engine, state, units, Cmd::move);
   send(engine, state, plan, away_from(state, mobile, x, y, radius * radius), x, y);
 }
 
-void retreat(const EngineRules& engine, const State& state, Plan& plan, std::uint64_t units,
+void retreat(const EngineRules& engine, const State& state, OrderSet& plan, std::uint64_t units,
              float x, float y) {
-  const std::uint64_t mobile = that_take(engine, state, units, Cmd::move);
+  const std::uint64_t mobile = accepting_units(engine, state, units, Cmd::move);
   send(engine, state, plan, away_from(state, mobile, x, y, kThere2), x, y);
 }
 
-void rally(const EngineRules& engine, const State& state, Plan& plan, std::uint64_t units, float x,
-           float y) {
+void rally(const EngineRules& engine, const State& state, OrderSet& plan, std::uint64_t units,
+           float x, float y) {
   std::uint64_t calm = 0;
   for_bits(units, [&](int i) {
     if (state.cmd[i] == Cmd::idle || state.cmd[i] == Cmd::move) calm |= std::uint64_t{1} << i;

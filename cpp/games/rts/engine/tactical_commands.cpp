@@ -202,7 +202,7 @@ TacticalOrder read_tactical_order(const TacticalGame& game, const State& state, 
 void give_tactical_order(const TacticalGame& game, State& state, const TacticalOrder& order) {
   const EngineRules& engine = game.units.engine;
   const auto [x, y] = order.where;
-  Plan plan(state);
+  OrderSet plan(state);
   switch (order.manoeuvre) {
     case kAttackMove:
       attack_move(engine, state, plan, order.units, order.enemies, x, y);

@@ -108,7 +108,7 @@ bool building_place(const EngineRules& engine, const State& state, int type, flo
   return false;
 }
 
-void hit_and_run(const EngineRules& engine, const State& state, Plan& plan, int slot,
+void hit_and_run(const EngineRules& engine, const State& state, OrderSet& plan, int slot,
                  std::uint64_t targets) {
   const float x = state.x[slot];
   const float y = state.y[slot];

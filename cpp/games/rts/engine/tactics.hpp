@@ -23,15 +23,15 @@ namespace ludus::rts {
   return out;
 }
 
-// The orders of one decision: at most one a unit, a later one replaces an earlier one, and an
-// ATTACK that the unit is already carrying out is not repeated.
-struct Plan {
+// The orders of one decision: at most one per unit. A later order replaces an earlier one; an
+// ATTACK that the unit already carries out is not repeated.
+struct OrderSet {
   const State& state;
   std::array<Order, kSlots> order;
   std::uint64_t given = 0;
   bool mirrored = false;  // among equals the cell on the right comes first, not that on the left
 
-  explicit Plan(const State& s, bool in_mirror = false) : state(s), mirrored(in_mirror) {}
+  explicit OrderSet(const State& s, bool in_mirror = false) : state(s), mirrored(in_mirror) {}
 
   void put(int slot, const Order& o) {
     if (o.cmd == Cmd::attack && state.cmd[slot] == Cmd::attack && state.target[slot] == o.target) {
@@ -54,7 +54,7 @@ struct Plan {
                                   float by, Order& out);
 
 // Attacks the nearest of `targets` from afar and flees from what comes near.
-void hit_and_run(const EngineRules& engine, const State& state, Plan& plan, int slot,
+void hit_and_run(const EngineRules& engine, const State& state, OrderSet& plan, int slot,
                  std::uint64_t targets);
 
 // Whether that gives the unit an order.

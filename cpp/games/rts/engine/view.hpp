@@ -1,4 +1,4 @@
-// The moment as JSON, for viewers and tools. Everything is in it; `seen` tells a viewer which cells
+// The state as JSON, for viewers and tools. Everything is in it; `seen` tells a viewer which cells
 // each seat sees.
 #pragma once
 

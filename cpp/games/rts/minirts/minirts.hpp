@@ -52,9 +52,9 @@ struct MiniRts {
                       std::span<std::byte* const> tensors);
   static void legal(const Rules& rules, const State& s, int seat, std::uint8_t* mask);
   static std::uint64_t hash(const Rules& rules, const State& s);
+  // Units alive, of both seats: benchmarks report nanoseconds per unit.
   static int units(const Rules&, const State& s) { return s.world.units[0] + s.world.units[1]; }
   static std::string view(const Rules& rules, const State& s);
-  // Alive, of both seats; benchmarks give nanoseconds per unit.
 };
 
 static_assert(Game<MiniRts>);

@@ -1,8 +1,8 @@
 // What a seat sees of MiniRTS, through the fog of war.
 //
 // Three tensors, and a picture (engine/pixels.hpp) where it is asked for. `cells` is a lossless
-// packing of the 22 planes of the ELF paper's network input; `units` and `globals` say the same
-// moment, and a little more about the seat's own side, compactly.
+// packing of the 22 planes of the ELF paper's network input; `units` and `globals` describe the
+// same state, and a little more about the seat's own side, compactly.
 //
 // ## The codec "rts_cells"
 //

@@ -86,7 +86,7 @@ void carry_out(const MiniRules& rules, State& state, int seat, ActionSet actions
     money -= engine.type[type].cost;
     return true;
   };
-  Plan plan(state);
+  OrderSet plan(state);
 
   if (view.own_count[kResource] == 0) {
     plan.put_all(everyone, at_base, true);  // nothing left to gather: everyone attacks
@@ -147,8 +147,8 @@ void carry_out(const MiniRules& rules, State& state, int seat, ActionSet actions
     if (wants(kFocusFire)) {
       const std::uint64_t targets = view.enemies_seen & (enemy(kMelee) | enemy(kRange));
       for_bits(targets != 0 ? troops : 0, [&](int i) {
-        const bool told = (plan.given >> i & 1) != 0;
-        if ((told ? plan.order[i].cmd : state.cmd[i]) == Cmd::move) return;  // it flees
+        const bool ordered = (plan.given >> i & 1) != 0;
+        if ((ordered ? plan.order[i].cmd : state.cmd[i]) == Cmd::move) return;  // it flees
         const int target = weakest_in_reach(engine, state, i, targets);
         if (target != kNone) plan.put(i, attack_order(target));
       });

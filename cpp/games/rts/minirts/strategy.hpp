@@ -1,5 +1,5 @@
 // The strategic actions: a decision of a whole side, turned into orders to its units. Nine are the
-// original's; one more can be given beside them where several are given at once.
+// original's; one more exists where several can be given at once.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// A rulebook: a whole real-time strategy game as data. Unit types, costs, what builds what, who may
-// hurt whom, terrain, start, end, waves, rewards and scripted bots, read from text and compiled
+// A rulebook: a whole real-time strategy game as data. Unit types, costs, build permissions, attack
+// permissions, terrain, start, end, waves, rewards and scripted bots, read from text and compiled
 // into arrays when the rules are made. docs/games/rts.md has every key.
 #pragma once
 

@@ -220,7 +220,7 @@ void match_fields(List& l) {
   l.integer("match.tick_limit", n.engine.tick_limit, 1, kTicks,
             "the match ends in this tick at the latest");
   l.integer("match.frame_skip", b.frame_skip, 1, 10000,
-            "ticks between two decisions of a seat, unless told otherwise");
+            "ticks between two decisions of a seat, by default");
   l.choice("roles.base", n.start_positions.base, b.names,
            "what a seat starts with, and gatherers carry to");
   l.choice("roles.resource", n.start_positions.resource, b.names, "what gatherers take from");
@@ -284,7 +284,7 @@ std::string Field::expected() const {
   };
   switch (kind) {
     case FieldKind::integer:
-      return "a whole number in [" + number_text(static_cast<std::int64_t>(low)) + ", " +
+      return "an integer in [" + number_text(static_cast<std::int64_t>(low)) + ", " +
              number_text(static_cast<std::int64_t>(high)) + "]";
     case FieldKind::real:
       return "a number in [" + number_text(low) + ", " + number_text(high) + "]";

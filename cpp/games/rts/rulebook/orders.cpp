@@ -93,7 +93,7 @@ struct Commander {
   const State& state;
   int seat;
   const Picture& view;
-  Plan plan;
+  OrderSet plan;
   std::int32_t money;  // what this decision has not spent yet
 
   Commander(const Book& b, const EngineRules& e, const State& s, int who, const Picture& v)

@@ -75,7 +75,7 @@ bool can_build_tower(const TdRules& rules, const State& state, int action) {
 void act_tower(const TdRules& rules, State& state, int action, int focus) {
   const int base = first_base(rules, state, kDefender);
   if (base == kNone) return;
-  // The original tells the base to build even where that must fail: whatever it was doing, it
+  // The original orders the base to build even where that must fail: whatever it was doing, it
   // stops.
   if (affords_tower(rules, state) &&
       (rules.engine.quirks.loose_builds || can_build_tower(rules, state, action))) {

@@ -58,7 +58,7 @@ class Bench(msgspec.Struct, frozen=True):
             return DONE
         si = console.si
         rows = [
-            ("simulations", f"{si(bench.simulations_per_s)}/s on one thread, evaluator free"),
+            ("simulations", f"{si(bench.simulations_per_s)}/s on one thread, evaluator null"),
             ("moves", f"{si(bench.moves_per_s)}/s of {bench.visits} visits, {bench.slots} matches at once"),
             ("random matches", f"{si(bench.rollouts_per_s)}/s on one thread, from the leaves of a search"),
         ]

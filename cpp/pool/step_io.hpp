@@ -1,5 +1,5 @@
-// What passes between a pool and its matches at one step: the slab's memory, the settings in
-// force, the side buffer of last observations, and the record of a finished match.
+// Inputs and outputs of one step of a pool: the rollout buffer's memory, the current settings, the
+// buffer of final observations, and the result of a finished match.
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@
 
 namespace ludus {
 
-// Borrowed pointers into a slab (src/ludus/flow/slab.py), valid until the next attach. A moment t
+// Borrowed pointers into a slab (src/ludus/flow/slab.py), valid until the next attach. Time step t
 // of a row is at index t * rows + row of every array.
 struct SlabView {
-  int steps = 0;  // T: moments 0..T, decisions 0..T-1
+  int steps = 0;  // T: time steps 0..T, decisions 0..T-1
   int rows = 0;   // R of the whole pool
   std::array<std::byte*, kMaxTensors> obs{};
   std::uint8_t* mask = nullptr;
   std::uint8_t* active = nullptr;
-  std::uint8_t* first = nullptr;
+  std::uint8_t* is_first = nullptr;
   std::int16_t* policy = nullptr;
   float* reward = nullptr;
   std::uint8_t* terminated = nullptr;
@@ -75,7 +75,7 @@ struct Counts {
 // One step of one group, as its slots see it.
 struct Step {
   const SlabView* slab = nullptr;
-  int now = 0;      // moment that is written
+  int now = 0;      // time step that is written
   int before = -1;  // decision that leads to it, or -1: the group starts without one
   const Settings* settings = nullptr;
   FinalBuffer* last = nullptr;
