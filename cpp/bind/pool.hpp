@@ -287,18 +287,18 @@ inline void bind_pool(nb::module_& m, const GameSet& games) {
   m.def(
       "make_pool",
       [&games](const std::string& game, const ParamDict& params,
-               const std::vector<PlanTuple>& plans, bool rotate, int matches, int groups,
-               int threads, std::uint64_t seed, std::optional<std::uint64_t> schedule,
+               const std::vector<PlanTuple>& plans, bool rotate, int slots, int groups, int threads,
+               std::uint64_t seed, std::optional<std::uint64_t> num_matches,
                const std::string& autoreset, std::uint32_t truncate_ticks, bool raise_errors,
                bool record_all, const std::vector<std::uint64_t>& record_matches,
                std::uint32_t hash_every, std::uint32_t inputs) {
         PoolOptions o;
         o.lineup = to_lineup(plans, rotate);
-        o.slots = matches;
+        o.slots = slots;
         o.groups = groups;
         o.threads = threads;
         o.seed = seed;
-        o.num_matches = schedule.value_or(PoolOptions::kEndless);
+        o.num_matches = num_matches.value_or(PoolOptions::kEndless);
         o.autoreset = to_autoreset(autoreset);
         o.truncate_ticks = truncate_ticks;
         o.raise_errors = raise_errors;
@@ -307,8 +307,8 @@ inline void bind_pool(nb::module_& m, const GameSet& games) {
         std::sort(o.record.matches.begin(), o.record.matches.end());
         return new PoolHandle(games.at(game).pool(Params(params), o));
       },
-      nb::arg("game"), nb::arg("params"), nb::arg("plans"), nb::arg("rotate"), nb::arg("matches"),
-      nb::arg("groups"), nb::arg("threads"), nb::arg("seed"), nb::arg("schedule").none(),
+      nb::arg("game"), nb::arg("params"), nb::arg("plans"), nb::arg("rotate"), nb::arg("slots"),
+      nb::arg("groups"), nb::arg("threads"), nb::arg("seed"), nb::arg("num_matches").none(),
       nb::arg("autoreset"), nb::arg("truncate_ticks"), nb::arg("raise_errors"),
       nb::arg("record_all"), nb::arg("record_matches"), nb::arg("hash_every"),
       nb::arg("inputs") = ~std::uint32_t{0}, "Makes a pool. Raises ParamError or PoolError.");

@@ -20,15 +20,15 @@ inline void bind_run(nb::module_& m, const GameSet& games) {
       "playthrough",
       [&games](const std::string& game, const ParamDict& params, std::uint64_t seed,
                std::uint64_t match, const std::vector<std::string>& bots,
-               const std::vector<int>& frame_skip, int moments) {
+               const std::vector<int>& frame_skip, int steps) {
         nb::gil_scoped_release release;
         const AnyGame& g = games.at(game);
         const auto drivers = seat_drivers(g.spec(Params(params)), bots, frame_skip);
-        return g.playthrough(Params(params), {seed, match}, drivers, moments);
+        return g.playthrough(Params(params), {seed, match}, drivers, steps);
       },
       nb::arg("game"), nb::arg("params"), nb::arg("seed"), nb::arg("match"),
       nb::arg("bots") = std::vector<std::string>{"uniform"},
-      nb::arg("frame_skip") = std::vector<int>{}, nb::arg("moments") = 20,
+      nb::arg("frame_skip") = std::vector<int>{}, nb::arg("steps") = 20,
       "A match with everything observable in it, as text.");
   m.def(
       "signature",

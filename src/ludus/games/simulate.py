@@ -65,11 +65,11 @@ def playthrough(
     seed: int = 1,
     match: int = 0,
     bots: Sequence[str] = ("uniform",),
-    moments: int = 20,
+    steps: int = 20,
 ) -> str:
-    """The first ``moments`` decisions of a match with everything observable in them, as text."""
+    """The first ``steps`` decisions of a match with everything observable in them, as text."""
     ref = find(game)
-    return ref.native.playthrough(ref.name, text_params(params or {}), seed, match, list(bots), [], moments)
+    return ref.native.playthrough(ref.name, text_params(params or {}), seed, match, list(bots), [], steps)
 
 
 def signature() -> str:

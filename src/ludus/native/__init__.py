@@ -122,7 +122,7 @@ class NativeGames(SearchableGames, Protocol):
         match: int,
         bots: Sequence[str] = ...,
         frame_skip: Sequence[int] = ...,
-        moments: int = ...,
+        steps: int = ...,
     ) -> str: ...
 
     def signature(self) -> str: ...
@@ -157,11 +157,11 @@ class NativeGames(SearchableGames, Protocol):
         params: Mapping[str, str],
         plans: Sequence[tuple[Sequence[tuple[int, int, float, str]], int, int, int]],
         rotate: bool,
-        matches: int,
+        slots: int,
         groups: int,
         threads: int,
         seed: int,
-        schedule: int | None,
+        num_matches: int | None,
         autoreset: str,
         truncate_ticks: int,
         raise_errors: bool,
