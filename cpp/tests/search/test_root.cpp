@@ -22,7 +22,7 @@ std::array<float, 9> priors_of(const Search<T>& s) {
   return prior;
 }
 
-std::vector<int> schedule(int considered, int simulations) {
+std::vector<int> halving_order(int considered, int simulations) {
   HalvingSchedule h;
   h.plan(considered, simulations);
   std::vector<int> visits;
@@ -104,13 +104,13 @@ TEST_CASE("search: a kept root forces playouts in a search with noise alone") {
 
 TEST_CASE("search: Gumbel's rounds are the next power of two's, as in mctx") {
   // ceil(log2(6)) = 3 rounds of 24 / 3 simulations: 6 moves once, 3 moves twice, then 2 moves.
-  CHECK(schedule(6, 24) ==
+  CHECK(halving_order(6, 24) ==
         std::vector<int>{0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8});
   // 2 rounds: 3 moves twice, 2 moves three times.
-  CHECK(schedule(3, 12) == std::vector<int>{0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 4});
+  CHECK(halving_order(3, 12) == std::vector<int>{0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 4});
   // 3 rounds: 5 moves twice, 2 moves five times.
-  CHECK(schedule(5, 30) == std::vector<int>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2,  3,  3,  4,
-                                            4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11});
+  CHECK(halving_order(5, 30) == std::vector<int>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2,  3,  3,  4,
+                                                 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11});
 }
 
 TEST_CASE("search: a pruned target keeps the visits that a move has earned, to the visit") {

@@ -123,8 +123,7 @@ def test_check_and_schema_on_the_command_line(tmp_path: Path, capsys: pytest.Cap
     assert cli.main(["games", "check", str(path)]) == 3
     line = 1 + path.read_text(encoding="utf-8").splitlines().index("hp = 0")
     assert (
-        f"{path}:{line}: units.pikeman.hp = '0': expected an integer in [1, 30000]"
-        in capsys.readouterr().err
+        f"{path}:{line}: units.pikeman.hp = '0': expected an integer in [1, 30000]" in capsys.readouterr().err
     )
     assert cli.main(["games", "schema"]) == 0
     schema = json.loads(capsys.readouterr().out)
