@@ -19,7 +19,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "tests" / "golden" / "games"
 
 def texts() -> dict[str, str]:
     """File name -> content, for all built-in games."""
-    out = {f"{game}.txt": simulate.playthrough(game, seed=1, moments=8) for game in BUILT_IN}
+    out = {f"{game}.txt": simulate.playthrough(game, seed=1, steps=8) for game in BUILT_IN}
     out["signature.txt"] = "".join(f"{game} {simulate.game_signature(game)}\n" for game in BUILT_IN)
     return out
 
