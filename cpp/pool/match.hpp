@@ -28,7 +28,7 @@ namespace ludus {
 
 enum class Phase : std::uint8_t {
   start,     // the next step begins the next match
-  surfaced,  // waits for the decisions of `active`
+  surfaced,  // waits for the decisions of `active_seats`
   ended,     // autoreset off: waits for reset()
   idle,      // all matches of the slot have been played
 };
