@@ -371,7 +371,7 @@ inline void read_ends(AnyPositions& reader, std::uint64_t seed,
   for (std::size_t i = 0; i < games; ++i) {
     const auto a = static_cast<std::size_t>(offset[i]), b = static_cast<std::size_t>(offset[i + 1]);
     const std::span<std::int8_t> row(owner.data() + i * cells, cells);
-    const auto points = reader.count({seed, match[i]}, actions.subspan(a, b - a), row);
+    const auto points = reader.final_score({seed, match[i]}, actions.subspan(a, b - a), row);
     if (!points) std::ranges::fill(row, std::int8_t{0});
     score.data()[i] = points.value_or(0.0F);
     counted.data()[i] = points ? 1 : 0;
