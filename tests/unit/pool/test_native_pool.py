@@ -384,7 +384,7 @@ def twice(controller: Controller, frame_skip: int = 0, handover_ticks: int = 0) 
             "handover_bot",
         ),
         ({"lineup": twice(Controller(policy=0), frame_skip=-1)}, "frame_skip=-1"),
-        ({"slots": 0}, "matches=0"),
+        ({"slots": 0}, "slots=0"),
         ({"groups": 13}, "groups=13"),
         ({"groups": 0}, "groups=0"),
         ({"threads": -1}, "threads=-1"),
