@@ -18,6 +18,7 @@ SEED_EVALUATION = 5  # matches of evaluations
 SEED_BUFFER = 7  # positions drawn from AlphaZero's replay buffer
 SEED_SYMMETRIES = 8  # symmetries under which self-play evaluates
 SEED_GATE = 17  # matches at AlphaZero's gate
+SEED_LEAGUE = 18  # draws, origins and mutations of a league
 
 COUNTER_PAST = 0x9A57  # Philox counter: the draw of past weights
 STREAM_MATCH = 0x6D61  # what a Python game is reset with

@@ -1,0 +1,362 @@
+"""League: the state of all players and what follows from an event. Pure: no tensor, no file, no clock.
+
+How a trainer uses it::
+
+    league = League(config, seed, defaults)
+    for event in league.founding(bots):          # once, of a new run
+        effects = league.apply(event)            # then append to_row(event, league.number) to the journal
+    # a resumed run: league.replay(journal.rows()), then carry out league.pending()
+
+    member = league.next_member()                # whose round is next
+    orders = league.draw(member, count, teams)   # orders for slots whose matches end; then
+    league.apply(Ordered(member, count))         # the random stream moves on
+    ... the member plays and learns one round; OrderBook turns its matches into tallies ...
+    effects = league.apply(Results(...))         # Freeze, Copy, Mutate: carry out, apply what they say
+
+Everything is a function of the configuration, the seed and the events in their order, floating point
+included: replaying the journal gives the live state bit by bit. An event that does not fit (a copy, an
+unknown player) is ignored and counted, never an error: a late report must not stop a run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from ludus.flow.league import JournalRow, Tally
+from ludus.league import config as cfg
+from ludus.league import freezing, matchmaking, origin, populations
+from ludus.league.events import (
+    ITSELF,
+    SEED,
+    AnyEffect,
+    AnyEvent,
+    Copied,
+    Copy,
+    Freeze,
+    Frozen,
+    GoOn,
+    Ignored,
+    Joined,
+    Mutate,
+    Ordered,
+    Request,
+    Reset,
+    Results,
+    Retired,
+    from_row,
+    merge,
+    player_of,
+)
+from ludus.league.orders import Drawer, Order
+from ludus.league.roles import choices_of
+from ludus.league.standings import PERIOD, SIGMA, MemberState, PlayerState, Standings, Stream
+
+STREAM_ORIGIN, STREAM_POPULATION = 2, 3
+RETURN_DECAY = 0.99  # of the mean return, an episode
+ELO_CHUNK = 50  # matches that one step of online Elo takes together
+
+
+class League:
+    """``defaults``: the preset's values of the settings that players tune, by path."""
+
+    def __init__(
+        self, config: cfg.LeagueConfig, seed: int, defaults: Mapping[str, float] | None = None
+    ) -> None:
+        self.config = config
+        self.number = 0  #: events that were applied
+        self.ignored: dict[str, int] = {}  #: events and rows that were not counted, by reason
+        self.standings = Standings(config.decay)
+        self.counts: dict[
+            tuple[str, str, int, str], list[int]
+        ] = {}  #: wins, draws, losses by pair, seat, tag
+        self._seed = seed
+        self._defaults = dict(defaults or {})
+        self._players = {p.name: p for p in config.players}
+        self._drawer = Drawer(self.standings, seed, config.rating_share)
+        self._metas = _meta_strategies(config)
+
+    def founding(self, bots: Iterable[str] = ()) -> list[AnyEvent]:
+        """The events that a new league begins with: its members, then the game's bots."""
+        members: list[AnyEvent] = []
+        placed: dict[str, int] = {}
+        for player in self.config.players:
+            order = placed.setdefault(player.role, 0)
+            placed[player.role] += 1
+            hyper = populations.starting(player.tune, self._defaults_of(player), order)
+            members.append(Joined(player.name, "learner", player.role, hyper))
+        return [*members, *(Joined(bot, "bot") for bot in bots)]
+
+    def apply(self, event: AnyEvent) -> list[AnyEffect]:
+        """Takes ``event`` in. Gives what is to be done, in order."""
+        self.number += 1
+        self._drawer.forget()
+        if isinstance(event, Joined):
+            return self._joined(event)
+        if isinstance(event, Retired):
+            return self._retired(event)
+        member = self.standings.members.get(event.member)
+        if member is None:
+            return self._ignore("unknown member", event.member)
+        if isinstance(event, Results):
+            return self._results(event, member)
+        if isinstance(event, Ordered):
+            member.orders += max(event.count, 0)
+            return []
+        if isinstance(event, Frozen):
+            return self._frozen(event, member)
+        if isinstance(event, Reset):
+            return self._reset(event, member)
+        if isinstance(event, Copied):
+            return self._copied(event, member)
+        self._settle(member, event.hyper)
+        return []
+
+    def replay(self, rows: Iterable[JournalRow]) -> None:
+        """Applies a journal's rows; their effects were carried out or are :meth:`pending`.
+
+        Raises ``ValueError`` for rows that are no events of a league.
+        """
+        for row in rows:
+            event = from_row(row)
+            if row.number != self.number + 1:
+                raise ValueError(f"event {row.number}: expected event {self.number + 1}")
+            self.apply(event)
+
+    def pending(self) -> list[Request]:
+        """Effects that were asked for and that no event has reported yet."""
+        return [m.pending for m in self.standings.members.values() if m.pending is not None]
+
+    def next_member(self) -> str:
+        """The member furthest behind its share of all decisions; of several the first. It plays next."""
+        members = self.standings.members.values()
+        return min(members, key=lambda m: (m.steps / m.share, m.order)).name
+
+    def draw(self, member: str, count: int, teams: int = 2) -> list[Order]:
+        """The member's next ``count`` orders, for matches of ``teams`` teams. Changes nothing.
+
+        Apply ``Ordered(member, count)`` when they are given out. ``KeyError`` for an unknown member.
+        """
+        return self._drawer.draw(self.standings.members[member], count, teams)
+
+    def state(self) -> tuple[object, ...]:
+        """Everything that decisions depend on, to compare two leagues by."""
+        members = self.standings.members.values()
+        return (
+            self.number,
+            dict(self.ignored),
+            {key: tuple(counts) for key, counts in self.counts.items()},
+            [msgspec.to_builtins(p) for p in self.standings.players],
+            [msgspec.to_builtins(m) for m in members],
+            {key: (a.tolist(), b.tolist()) for key, (a, b) in self.standings.meta.items()},
+            self.standings.payoff.state(),
+        )
+
+    def _ignore(self, why: str, what: str, rows: int = 0) -> list[AnyEffect]:
+        self.ignored[why] = self.ignored.get(why, 0) + max(rows, 1)
+        return [Ignored(f"{why}: {what}", rows)]
+
+    # --- players come and go ---------------------------------------------------------------------
+
+    def _joined(self, event: Joined) -> list[AnyEffect]:
+        if self.standings.find(event.player) is not None:
+            return self._ignore("joined already", event.player)
+        if event.kind == "bot":
+            self.standings.add(PlayerState(event.player, "bot"))
+            return []
+        player = self._players.get(event.player)
+        if player is None:
+            return self._ignore("unknown member", event.player)
+        index = self.standings.add(PlayerState(player.name, "learner", player.name, player.role))
+        choices = choices_of(player)
+        order = len(self.standings.members)
+        member = MemberState(player.name, order, index, player.role, choices, player.share, dict(event.hyper))
+        self.standings.add_member(member)
+        if not self.config.freeze_first or choices.kind == "exploiter":
+            return []
+        first = Freeze(member.name, 0, "asked")
+        member.pending = first
+        return [first]
+
+    def _retired(self, event: Retired) -> list[AnyEffect]:
+        index = self.standings.find(event.player)
+        if index is None or self.standings.players[index].kind == "learner":
+            return self._ignore("unknown player", event.player)
+        if self.standings.players[index].retired:
+            return self._ignore("retired already", event.player)
+        self.standings.retire(index)
+        for member in self.standings.members.values():
+            member.quality.pop(index, None)
+            if isinstance(member.pending, GoOn) and member.pending.source == event.player:
+                member.pending = GoOn(member.name, SEED)
+        return []
+
+    def _frozen(self, event: Frozen, member: MemberState) -> list[AnyEffect]:
+        name = player_of(event.member, event.version)
+        if self.standings.find(name) is not None or event.version < 0:
+            return self._ignore("frozen already", name)
+        state = PlayerState(
+            name, "frozen", member.name, member.role, event.version, member.parent,
+            elo=self.standings.players[member.player].elo,
+        )  # fmt: skip
+        index = self.standings.add(state, parent=member.player)
+        member.parent = name
+        member.freezes += 1
+        member.frozen_steps, member.frozen_updates = member.steps, member.updates
+        member.quality[index] = max(member.quality.values(), default=0.0)
+        for solver, last in self._metas:
+            self.standings.meta[solver, last] = matchmaking.meta_strategy(self.standings, solver, last)
+        if isinstance(member.pending, Freeze):
+            member.pending = None
+        if event.version == 0 or member.pending is not None:
+            return []  # the first weights go on; so does a member that is about to be another one's copy
+        stream = Stream(self._seed, STREAM_ORIGIN, member.order, member.freezes)
+        source = origin.source(member.choices.origin, event.reason, member, self.standings, stream)
+        if source == ITSELF:
+            return []
+        jump = GoOn(member.name, source)
+        member.pending = jump
+        return [jump]
+
+    # --- results ---------------------------------------------------------------------------------
+
+    def _results(self, event: Results, member: MemberState) -> list[AnyEffect]:
+        tallies = merge(event.tallies)
+        if event.round < member.rounds or event.round in member.rounds_ahead:
+            return self._ignore("counted already", f"{event.member} round {event.round}", len(tallies))
+        member.rounds_ahead.add(event.round)
+        while member.rounds in member.rounds_ahead:
+            member.rounds_ahead.remove(member.rounds)
+            member.rounds += 1
+        effects: list[AnyEffect] = []
+        for tally in tallies:
+            why = self._record(tally, member)
+            if why:
+                effects += self._ignore(why, f"{tally.player} against {tally.opponent}", 1)
+        member.steps = max(member.steps, event.steps)
+        member.updates = max(member.updates, event.updates)
+        member.version = max(member.version, event.version)
+        if event.episodes > 0 and math.isfinite(event.returns):
+            keep = RETURN_DECAY**event.episodes
+            each = (1.0 - keep) / ((1.0 - RETURN_DECAY) * event.episodes)
+            member.returns = keep * member.returns + each * event.returns
+            member.episodes = keep * member.episodes + each * event.episodes
+        return effects + self._due(member)
+
+    def _record(self, tally: Tally, member: MemberState) -> str:
+        """Counts ``tally``. Gives why it cannot be, else nothing."""
+        i, j = self.standings.find(tally.player), self.standings.find(tally.opponent)
+        if i is None or j is None:
+            return "unknown player"
+        if min(tally.seat, tally.wins, tally.draws, tally.losses) < 0:
+            return "negative count"
+        players = self.standings.players
+        if tally.tag == matchmaking.RATING:
+            if i == j or "learner" in (players[i].kind, players[j].kind):
+                return "not a pair of frozen players"
+        elif i != member.player:
+            return "not the member's match"
+        sums = self.counts.setdefault((tally.player, tally.opponent, tally.seat, tally.tag), [0, 0, 0])
+        for k, n in enumerate((tally.wins, tally.draws, tally.losses)):
+            sums[k] += n
+        if i == j:
+            return ""  # against itself: nothing that a rate could be made of
+        self.standings.payoff.record(i, j, tally.wins, tally.draws, tally.losses)
+        self._online_elo(players[i], players[j], tally)
+        if tally.tag == "quality":
+            rate = next((r.rate for r in member.choices.meet if isinstance(r, cfg.Quality)), 0.0)
+            matchmaking.won_by_quality(member.quality, j, tally.wins, rate)
+        return ""
+
+    def _online_elo(self, player: PlayerState, opponent: PlayerState, tally: Tally) -> None:
+        """Elo's update, in steps of a few matches, the outcomes evenly mixed."""
+        matches = tally.wins + tally.draws + tally.losses
+        score = (tally.wins + 0.5 * tally.draws) / max(matches, 1)
+        while matches > 0:
+            taken = min(matches, ELO_CHUNK)
+            expected = float(matchmaking.expected_score(player.elo - opponent.elo))
+            change = self.config.elo_k * taken * (score - expected)
+            player.elo += change
+            opponent.elo -= change
+            matches -= taken
+
+    def _due(self, member: MemberState) -> list[AnyEffect]:
+        """What the member's rules ask for after a round; nothing while something is asked for already."""
+        if member.pending is None:
+            reason = freezing.due(member.choices.freeze, member, self.standings)
+            if reason is not None and self.standings.find(player_of(member.name, member.version)) is None:
+                member.pending = Freeze(member.name, member.version, reason)
+        if member.pending is None:
+            member.pending = self._look(member)
+        return [] if member.pending is None else [member.pending]
+
+    def _look(self, member: MemberState) -> Copy | Mutate | None:
+        rule = self.config.population
+        if rule is None or member.choices.kind != "population":
+            return None
+        if member.steps - member.looked_steps < rule.every:
+            return None
+        member.looked_steps = member.steps
+        member.looks += 1
+        stream = Stream(self._seed, STREAM_POPULATION, member.order, member.looks)
+        tunes = self._players[member.name].tune
+        defaults = self._defaults_of(self._players[member.name])
+        return populations.look(rule, member, tunes, defaults, self.standings, stream)
+
+    def _defaults_of(self, player: cfg.PlayerConfig) -> dict[str, float]:
+        """The preset's values of what the player may tune, those of its own rules among them."""
+        choices = choices_of(player)
+        own: dict[str, float] = {}
+        for rule in choices.meet:
+            if isinstance(rule, cfg.Elo):
+                own[SIGMA] = rule.sigma
+        if isinstance(choices.freeze, cfg.Period):
+            own[PERIOD] = choices.freeze.steps
+        return {**self._defaults, **own}
+
+    # --- jumps -----------------------------------------------------------------------------------
+
+    def _reset(self, event: Reset, member: MemberState) -> list[AnyEffect]:
+        name = player_of(member.name, 0) if event.source == SEED else event.source
+        source = self.standings.find(name)
+        if source is None and event.source != SEED:
+            return self._ignore("unknown player", event.source)
+        self._jump(member, source)
+        member.parent = name if source is not None else ""
+        member.frozen_steps, member.frozen_updates = member.steps, member.updates
+        member.pending = None
+        return []
+
+    def _copied(self, event: Copied, member: MemberState) -> list[AnyEffect]:
+        source = self.standings.members.get(event.source)
+        if source is None or source is member:
+            return self._ignore("unknown member", event.source)
+        self._jump(member, source.player)
+        member.parent = source.parent
+        self._settle(member, event.hyper)
+        return []
+
+    def _jump(self, member: MemberState, source: int | None) -> None:
+        """The member's weights are others from now on: no match of the old ones counts for them."""
+        self.standings.payoff.clear(member.player, source)
+        elo = self.standings.players[source].elo if source is not None else 0.0
+        self.standings.players[member.player].elo = elo
+        member.returns = member.episodes = 0.0
+
+    def _settle(self, member: MemberState, hyper: dict[str, float]) -> None:
+        member.hyper = dict(hyper)
+        if isinstance(member.pending, (Copy, Mutate)):
+            member.pending = None
+
+
+def _meta_strategies(config: cfg.LeagueConfig) -> list[tuple[str, int]]:
+    """Solvers that some player uses: made anew at each freeze."""
+    found: dict[tuple[str, int], None] = {}
+    for player in config.players:
+        choices = choices_of(player)
+        for rule in (*choices.meet, choices.origin):
+            if isinstance(rule, (cfg.Psro, cfg.Meta)):
+                found[rule.solver, rule.last] = None
+    return list(found)

@@ -1,0 +1,166 @@
+"""Orders: who plays whom in the matches of a member's pool, and how their results come back.
+
+An order stands in one slot of a pool until another takes its place; every match that begins there is played
+by its players. The pool knows the order's number only, as the tag of the match. The trainer seats
+``players[0]`` at the plans of the first team, ``players[1]`` at those of the second, and so on: a team draws
+as one, each other team is drawn on its own. A live player is the member's own policy, or the newest weights
+of another member; a frozen one is a lane of the bank; a bot is a bot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from ludus.flow.league import Tally
+from ludus.league.events import merge
+from ludus.league.matchmaking import RATING, distribution, last_resort, tag_of
+from ludus.league.payoff import Floats, Indices
+from ludus.league.standings import MemberState, Standings, Stream
+
+STREAM_DRAW = 1
+
+
+class Order(msgspec.Struct, frozen=True):
+    """``number`` counts the member's orders from 0 and is the tag of its matches in the pool.
+
+    ``players``: one a team, the member first, or a frozen player in an order that rates. ``tags``: why each
+    of ``players[1:]`` was drawn.
+    """
+
+    number: int
+    member: str
+    players: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+class Drawer:
+    """Draws orders. Distributions are worked out once between two events."""
+
+    def __init__(self, standings: Standings, seed: int, rating_share: float) -> None:
+        self._standings = standings
+        self._seed = seed
+        self._rating_share = rating_share
+        self._known: dict[tuple[str, int], tuple[Indices, Floats]] = {}
+
+    def forget(self) -> None:
+        """The standings have changed."""
+        self._known.clear()
+
+    def draw(self, me: MemberState, count: int, teams: int) -> list[Order]:
+        """The orders that follow those which the member has, as many as ``count``."""
+        return [self._one(me, number, teams) for number in range(me.orders, me.orders + count)]
+
+    def _one(self, me: MemberState, number: int, teams: int) -> Order:
+        stream = Stream(self._seed, STREAM_DRAW, me.order, number)
+        names = self._standings.players
+        if self._rating_share > 0 and stream.uniform() < self._rating_share:
+            pair = self._rating(stream)
+            if pair is not None:
+                first, second = pair
+                others = tuple(names[second].name for _ in range(teams - 1))
+                return Order(number, me.name, (names[first].name, *others), (RATING,) * (teams - 1))
+        drawn = [self._opponent(me, stream) for _ in range(teams - 1)]
+        players = (names[me.player].name, *(names[i].name for i, _ in drawn))
+        return Order(number, me.name, players, tuple(tag for _, tag in drawn))
+
+    def _opponent(self, me: MemberState, stream: Stream) -> tuple[int, str]:
+        """An opponent and the tag of the rule that drew it."""
+        rules = me.choices.meet
+        total = sum(rule.weight for rule in rules)
+        mark = stream.uniform() * total
+        first = 0
+        while first < len(rules) - 1 and mark >= rules[first].weight:
+            mark -= rules[first].weight
+            first += 1
+        for k in range(len(rules)):
+            which = (first + k) % len(rules)
+            if rules[which].weight <= 0:
+                continue
+            players, sums = self._distribution(me, which)
+            at = int(np.searchsorted(sums, stream.uniform(), "right"))
+            if at < len(players):
+                return int(players[at]), tag_of(rules[which])
+        return last_resort(me, self._standings), "latest"
+
+    def _distribution(self, me: MemberState, which: int) -> tuple[Indices, Floats]:
+        key = (me.name, which)
+        if key not in self._known:
+            players, shares = distribution(me.choices.meet[which], me, self._standings)
+            sums = np.cumsum(shares)
+            if len(sums) and sums[-1] > 1.0 - 1e-9:
+                sums[-1] = 1.0
+            self._known[key] = (players, sums)
+        return self._known[key]
+
+    def _rating(self, stream: Stream) -> tuple[int, int] | None:
+        """A pair whose strengths stay, the less likely the more it played: (1 + matches)^-2, first by
+        player.
+        """
+        key = ("", 0)
+        players = self._standings.anchored()
+        if len(players) < 2:
+            return None
+        payoff = self._standings.payoff
+        if key not in self._known:
+            played = payoff.frozen_matches[players] / len(players)
+            self._known[key] = (players, np.cumsum((1.0 + played) ** -2.0))
+        sums = self._known[key][1]
+        first = int(players[int(np.searchsorted(sums, stream.uniform() * sums[-1], "right"))])
+        others = players[players != first]
+        sums = np.cumsum((1.0 + payoff.matches(first, others)) ** -2.0)
+        return first, int(others[int(np.searchsorted(sums, stream.uniform() * sums[-1], "right"))])
+
+
+class OrderBook:
+    """The orders of one member that stand in its pool, and the results of their matches since the last round.
+
+    Part of the member's checkpoint: :meth:`orders` restores it. A match with a number that is not in the book
+    is counted in :attr:`unknown` and otherwise ignored.
+    """
+
+    def __init__(self, orders: Sequence[Order] = ()) -> None:
+        self.unknown = 0
+        self._orders = {order.number: order for order in orders}
+        self._tallies: list[Tally] = []
+
+    def add(self, orders: Sequence[Order]) -> None:
+        self._orders.update((order.number, order) for order in orders)
+
+    def keep(self, numbers: set[int]) -> None:
+        """Forgets all orders but those that stand in a slot or that a match in play was begun with."""
+        self._orders = {n: order for n, order in self._orders.items() if n in numbers}
+
+    def orders(self) -> tuple[Order, ...]:
+        return tuple(self._orders[n] for n in sorted(self._orders))
+
+    def credit(self, number: int, outcome: Sequence[float], team_of_seat: Sequence[int]) -> None:
+        """Counts one match: ``outcome`` a seat (+1, 0, -1), ``team_of_seat`` the team that sat there.
+
+        The first team's player is compared with that of each other team: the higher outcome won.
+        """
+        order = self._orders.get(number)
+        if order is None or len(outcome) != len(team_of_seat):
+            self.unknown += 1
+            return
+        of_team: dict[int, float] = {}
+        for team, value in zip(team_of_seat, outcome, strict=True):
+            of_team.setdefault(team, value)
+        if 0 not in of_team:
+            self.unknown += 1
+            return
+        seat = list(team_of_seat).index(0)
+        for team, (player, tag) in enumerate(zip(order.players[1:], order.tags, strict=True), 1):
+            if team in of_team:
+                gap = of_team[0] - of_team[team]
+                self._tallies.append(
+                    Tally(order.players[0], player, seat, tag, int(gap > 0), int(gap == 0), int(gap < 0))
+                )
+
+    def take(self) -> tuple[Tally, ...]:
+        """The results since the last call, one tally for each pair, seat and tag."""
+        tallies = merge(tuple(self._tallies))
+        self._tallies.clear()
+        return tallies

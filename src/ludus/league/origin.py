@@ -1,0 +1,72 @@
+"""From what a member goes on after a freeze: itself, its seed, or a frozen player of the league."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ludus.league import config as cfg
+from ludus.league.events import ITSELF, SEED, Reason
+from ludus.league.matchmaking import meta_strategy
+from ludus.league.payoff import Floats, Indices
+from ludus.league.standings import MemberState, Standings, Stream
+
+
+def source(rule: cfg.AnyOrigin, reason: Reason, me: MemberState, standings: Standings, stream: Stream) -> str:
+    """``ITSELF``, ``SEED`` or the name of a frozen player. The member's newest copy is frozen already."""
+    if isinstance(rule, cfg.Itself) or (rule.only_after_timeout and reason != "timeout"):
+        return ITSELF
+    if isinstance(rule, cfg.Seed):
+        return SEED if stream.uniform() < rule.probability else ITSELF
+    if isinstance(rule, cfg.Best):
+        kin = _kin(me, standings)
+        return _name(standings, kin[int(np.argmin(_mains_rates(kin, standings)))]) if len(kin) else SEED
+    if isinstance(rule, cfg.Nearest):
+        return _nearest(rule, me, standings)
+    if isinstance(rule, cfg.Cycle):
+        leaves = _leaves(me, standings)
+        return SEED if len(leaves) < rule.leaves else _name(standings, leaves[0])
+    players, shares = standings.meta.get((rule.solver, rule.last)) or meta_strategy(
+        standings, rule.solver, rule.last
+    )
+    known = [k for k, i in enumerate(players) if not standings.players[i].retired]
+    if not known:
+        return ITSELF
+    sums = np.cumsum(shares[known])
+    return _name(standings, players[known[int(np.searchsorted(sums, stream.uniform() * sums[-1], "right"))]])
+
+
+def _nearest(rule: cfg.Nearest, me: MemberState, standings: Standings) -> str:
+    kin = _kin(me, standings)
+    rates = _mains_rates(kin, standings)
+    inside = (rates > rule.low) & (rates < rule.high)
+    if not inside.any():
+        return SEED
+    away = np.where(inside, np.abs(rates - rule.to), np.inf)
+    return _name(standings, kin[int(np.argmin(away))])
+
+
+def _kin(me: MemberState, standings: Standings) -> Indices:
+    """Frozen players of the member's role."""
+    players = standings.frozen()
+    return np.array([i for i in players if standings.players[i].role == me.role], np.int64)
+
+
+def _mains_rates(players: Indices, standings: Standings) -> Floats:
+    """Mean rate ``[N]`` at which live mains beat ``players: [N]``; of all frozen ones where no main lives."""
+    mains = standings.live("main")
+    judges = mains if len(mains) else standings.frozen()
+    if not len(judges):
+        return np.full(len(players), 0.5)
+    rates: Floats = np.mean([standings.payoff.rates(int(j), players) for j in judges], axis=0)
+    return rates
+
+
+def _leaves(me: MemberState, standings: Standings) -> list[int]:
+    """The member's frozen players that no other of them came from, oldest first."""
+    own = [int(i) for i in standings.frozen((me.name,))]
+    parents = {standings.players[i].parent for i in own}
+    return [i for i in own if standings.players[i].name not in parents]
+
+
+def _name(standings: Standings, index: int) -> str:
+    return standings.players[index].name

@@ -1,0 +1,360 @@
+"""The journal of a league: ``league.sqlite`` in the run directory, the one truth about what happened in it.
+
+Every event that a league applied is one row of ``events``, numbered from 1 without a gap; its results are
+rows of ``tallies``. Applying the rows in order to a new league gives the live state.
+
+How a run uses it: :meth:`Journal.create` or :meth:`Journal.open`, then :meth:`Journal.append` with the rows
+of one round (one transaction), :meth:`Journal.sync` before each checkpoint, which stores
+:attr:`Journal.last`; a resumed run calls :meth:`Journal.rewind` with the number in its checkpoint. Readers
+use :meth:`Journal.read`, also while a run writes: the file is in WAL mode, so neither blocks the other.
+
+A full disk stops nothing: rows wait in memory, :meth:`append` returns False, and the next call tries them all
+again. No checkpoint may be written while :attr:`Journal.waiting` is not 0, or a resume would miss rows.
+
+The file is as hostile as any other: a link, another schema, a view, a number out of range or an oversized
+value is ``CorruptFile``. Opening changes nothing in a file that is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sqlite3
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+from ludus.flow.league import JournalRow, Tally
+from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
+
+NAME = "league.sqlite"
+SCHEMA = 1
+APPLICATION = 0x4C554C47  # "LULG" in the file's header
+MAX_BODY_BYTES = 1 << 16
+MAX_NAME = 128  # characters of a player, a tag, a kind
+MAX_COUNT = 1 << 53
+MAX_TALLIES = 1 << 16  # of one event
+BUSY_S = 2.0
+
+_TABLES = {
+    "events": "CREATE TABLE events (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, member TEXT NOT NULL, "
+    "time REAL NOT NULL, body BLOB NOT NULL)",
+    "tallies": "CREATE TABLE tallies (number INTEGER NOT NULL, player TEXT NOT NULL, opponent TEXT NOT NULL, "
+    "seat INTEGER NOT NULL, tag TEXT NOT NULL, wins INTEGER NOT NULL, draws INTEGER NOT NULL, "
+    "losses INTEGER NOT NULL, PRIMARY KEY (number, player, opponent, seat, tag)) WITHOUT ROWID",
+}
+
+
+class JournalBusy(StorageError):
+    """Another process writes the journal."""
+
+
+class Journal:
+    """One open journal. Not for several threads at once."""
+
+    def __init__(self, path: Path, database: sqlite3.Connection, last: int) -> None:
+        """Use :meth:`create`, :meth:`open` or :meth:`read`."""
+        self.path = path
+        self.problem = ""  #: why rows wait, empty when none do
+        self._database = database
+        self._written = last
+        self._pending: list[JournalRow] = []
+
+    @classmethod
+    def create(cls, path: Path) -> Journal:
+        """A new, empty journal. Raises ``RunExists`` if there is a file, ``OSError`` if none can be made."""
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW, 0o644))
+        except FileExistsError as error:
+            raise RunExists(f"{path}: exists already; a league begins with a journal of its own") from error
+        try:
+            database = _connect(path, "rw")
+            with contextlib.closing(database.execute("PRAGMA journal_mode=WAL")) as mode:
+                mode.fetchone()
+            database.execute("BEGIN IMMEDIATE")
+            database.execute(f"PRAGMA application_id={APPLICATION}")
+            database.execute(f"PRAGMA user_version={SCHEMA}")
+            for statement in _TABLES.values():
+                database.execute(statement)
+            database.execute("COMMIT")
+        except sqlite3.Error as error:
+            path.unlink(missing_ok=True)
+            raise OSError(errno.EIO, f"cannot make the journal ({error})", str(path)) from error
+        return cls(path, database, 0)
+
+    @classmethod
+    def open(cls, path: Path) -> Journal:
+        """An existing journal, to go on writing it.
+
+        Raises ``RunNotFound``, ``CorruptFile`` (damaged, or of another version of ludus) and ``JournalBusy``.
+        """
+        return cls._existing(path, "rw")
+
+    @classmethod
+    def read(cls, path: Path) -> Journal:
+        """An existing journal, to read it while another process may write. Raises as :meth:`open`."""
+        return cls._existing(path, "ro")
+
+    @classmethod
+    def _existing(cls, path: Path, mode: Literal["ro", "rw"]) -> Journal:
+        _regular(path)
+        with _explained(path):
+            # A first look that cannot write: SQLite would clean up after what it takes for a crash.
+            database = _connect(path, "ro")
+            try:
+                _check_schema(path, database)
+                if mode == "rw":
+                    _check_pages(path, database)
+                last = _last(path, database)
+                if mode == "rw":
+                    database.close()
+                    database = _connect(path, mode)
+                    database.execute("BEGIN IMMEDIATE")  # says at once whether another process writes
+                    database.execute("ROLLBACK")
+            except BaseException:
+                database.close()
+                raise
+        return cls(path, database, last)
+
+    @property
+    def last(self) -> int:
+        """Number of the newest event, rows that wait included; 0 without any."""
+        return self._pending[-1].number if self._pending else self._written
+
+    @property
+    def waiting(self) -> int:
+        """How many rows are in memory only."""
+        return len(self._pending)
+
+    def append(self, rows: Sequence[JournalRow]) -> bool:
+        """Writes ``rows`` and all that wait in one transaction. False: none was written, all of them wait.
+
+        Raises ``ValueError`` for rows that no journal may hold, before anything is written.
+        """
+        number = self.last
+        for row in rows:
+            number += 1
+            _check_row(row, number)
+        self._pending.extend(rows)
+        return self.flush()
+
+    def flush(self) -> bool:
+        """Tries again to write the rows that wait. True when none is left."""
+        if not self._pending:
+            return True
+        try:
+            with _transaction(self._database):
+                self._database.executemany(
+                    "INSERT INTO events VALUES (?, ?, ?, ?, ?)",
+                    [(r.number, r.kind, r.member, r.time, r.body) for r in self._pending],
+                )
+                self._database.executemany(
+                    "INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    [
+                        (r.number, t.player, t.opponent, t.seat, t.tag, t.wins, t.draws, t.losses)
+                        for r in self._pending
+                        for t in r.tallies
+                    ],
+                )
+        except sqlite3.Error as error:
+            self.problem = f"{self.path}: {error}; {len(self._pending)} rows wait in memory"
+            return False
+        self._written = self._pending[-1].number
+        self._pending.clear()
+        self.problem = ""
+        return True
+
+    def sync(self) -> bool:
+        """Makes what is written survive a power cut. False while rows wait or where the disk refuses."""
+        if not self.flush():
+            return False
+        try:
+            for path in (self.path.with_name(self.path.name + "-wal"), self.path):
+                if path.exists():
+                    fd = os.open(path, os.O_RDONLY)
+                    try:
+                        os.fsync(fd)
+                    finally:
+                        os.close(fd)
+        except OSError as error:
+            self.problem = f"{self.path}: {error.strerror or error}"
+            return False
+        return True
+
+    def rewind(self, number: int) -> int:
+        """Removes all events after ``number``, for a run that resumes from there. Gives how many went.
+
+        Raises ``CorruptFile`` if the journal ends before ``number``, and ``JournalBusy``.
+        """
+        if not 0 <= number <= self.last:
+            raise CorruptFile(
+                f"{self.path}: ends at event {self.last}, the checkpoint is of event {number}; "
+                "restore the journal that belongs to this run"
+            )
+        gone = self.last - number
+        with _explained(self.path), _transaction(self._database):
+            self._database.execute("DELETE FROM tallies WHERE number > ?", (number,))
+            self._database.execute("DELETE FROM events WHERE number > ?", (number,))
+        self._pending = [row for row in self._pending if row.number <= number]
+        self._written = min(self._written, number)
+        return gone
+
+    def rows(self, after: int = 0) -> Iterator[JournalRow]:
+        """All events after number ``after``, in order. Raises ``CorruptFile``."""
+        with _explained(self.path):
+            events = self._database.execute(
+                "SELECT number, substr(kind, 1, ?1), substr(member, 1, ?1), time, substr(body, 1, ?2) "
+                "FROM events WHERE number > ?3 ORDER BY number",
+                (MAX_NAME + 1, MAX_BODY_BYTES + 1, after),
+            )
+            for expected, (number, kind, member, time, body) in enumerate(events, after + 1):
+                try:
+                    _check_types(number, (kind, member), (body,), (time,), ())
+                    row = JournalRow(number, kind, member, body, self._tallies(number), time)
+                    _check_row(row, expected)
+                except ValueError as error:
+                    raise CorruptFile(f"{self.path}: {error}") from error
+                yield row
+        yield from self._pending_after(after)
+
+    def _pending_after(self, after: int) -> Iterable[JournalRow]:
+        return [row for row in self._pending if row.number > after]
+
+    def _tallies(self, number: int) -> tuple[Tally, ...]:
+        found = self._database.execute(
+            "SELECT substr(player, 1, ?1), substr(opponent, 1, ?1), seat, substr(tag, 1, ?1), wins, draws, "
+            "losses FROM tallies WHERE number = ?2 LIMIT ?3",
+            (MAX_NAME + 1, number, MAX_TALLIES + 1),
+        ).fetchall()
+        for row in found:
+            _check_types(number, (row[0], row[1], row[3]), (), (), (row[2], *row[4:]))
+        return tuple(Tally(*row) for row in found)
+
+    def close(self) -> None:
+        """Closes the file. Rows that wait are tried once more. Idempotent."""
+        with contextlib.suppress(sqlite3.Error):
+            self.flush()
+        self._database.close()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _regular(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError as error:
+        raise RunNotFound(f"{path}: not there; the run has no league, or its journal was removed") from error
+    if not stat.S_ISREG(mode):
+        raise CorruptFile(f"{path}: not a regular file")
+
+
+def _connect(path: Path, mode: Literal["ro", "rw"]) -> sqlite3.Connection:
+    database = sqlite3.connect(
+        f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=BUSY_S, isolation_level=None
+    )
+    database.execute("PRAGMA trusted_schema=OFF")
+    database.execute("PRAGMA cell_size_check=ON")
+    database.execute("PRAGMA mmap_size=0")
+    database.execute("PRAGMA synchronous=NORMAL")
+    if mode == "ro":
+        database.execute("PRAGMA query_only=ON")
+    return database
+
+
+def _check_schema(path: Path, database: sqlite3.Connection) -> None:
+    application = int(database.execute("PRAGMA application_id").fetchone()[0])
+    version = int(database.execute("PRAGMA user_version").fetchone()[0])
+    if application != APPLICATION:
+        raise CorruptFile(f"{path}: not the journal of a league")
+    if version > SCHEMA:
+        raise CorruptFile(
+            f"{path}: schema {version}, this version of ludus reads {SCHEMA}; "
+            "use the version of ludus that wrote it, or a newer one"
+        )
+    found = database.execute(
+        "SELECT name, substr(sql, 1, 2000) FROM sqlite_master WHERE sql IS NOT NULL LIMIT 10"
+    ).fetchall()
+    if version != SCHEMA or dict(found) != _TABLES or len(found) != len(_TABLES):
+        raise CorruptFile(f"{path}: tables that no journal of schema {SCHEMA} has")
+
+
+def _check_pages(path: Path, database: sqlite3.Connection) -> None:
+    found = database.execute("PRAGMA quick_check(1)").fetchone()
+    if found is None or found[0] != "ok":
+        raise CorruptFile(f"{path}: damaged ({str(found and found[0])[:200]}); restore it from a copy")
+
+
+def _last(path: Path, database: sqlite3.Connection) -> int:
+    count, least, most = database.execute("SELECT count(*), min(number), max(number) FROM events").fetchone()
+    if count and (least != 1 or most != count):
+        raise CorruptFile(f"{path}: {count} events numbered {least} to {most}, expected 1 to {count}")
+    stray = database.execute("SELECT count(*) FROM tallies WHERE number NOT BETWEEN 1 AND ?", (count,))
+    if stray.fetchone()[0]:
+        raise CorruptFile(f"{path}: results of events that are not there")
+    return int(count)
+
+
+def _check_types(
+    number: object,
+    strings: Sequence[object],
+    bodies: Sequence[object],
+    times: Sequence[object],
+    counts: Sequence[object],
+) -> None:
+    """Raises ``ValueError`` for values of another type: SQLite stores any in any column."""
+    for values, kind in ((strings, str), (bodies, bytes), (times, float), (counts, int)):
+        if not all(isinstance(value, kind) for value in values):
+            raise ValueError(f"event {number}: a value of another type")
+
+
+def _check_row(row: JournalRow, number: int) -> None:
+    """Raises ``ValueError`` unless a journal may hold ``row`` as its event ``number``."""
+    where = f"event {number}"
+    if row.number != number:
+        raise ValueError(f"{where}: found number {row.number!r}")
+    if not 1 <= len(row.kind) <= MAX_NAME or len(row.member) > MAX_NAME:
+        raise ValueError(f"{where}: a kind or member of more than {MAX_NAME} characters, or no kind")
+    if len(row.body) > MAX_BODY_BYTES:
+        raise ValueError(f"{where}: a body of more than {MAX_BODY_BYTES} bytes")
+    if len(row.tallies) > MAX_TALLIES:
+        raise ValueError(f"{where}: more than {MAX_TALLIES} results")
+    for tally in row.tallies:
+        names, counts = (tally.player, tally.opponent, tally.tag), (tally.wins, tally.draws, tally.losses)
+        if any(not 1 <= len(name) <= MAX_NAME for name in names):
+            raise ValueError(f"{where}: a name that is empty or of more than {MAX_NAME} characters")
+        if any(not 0 <= n <= MAX_COUNT for n in (tally.seat, *counts)):
+            raise ValueError(f"{where}: a count outside 0 to {MAX_COUNT}")
+    keys = {(t.player, t.opponent, t.seat, t.tag) for t in row.tallies}
+    if len(keys) != len(row.tallies):
+        raise ValueError(f"{where}: two results of one pair, seat and tag; add them up")
+
+
+@contextlib.contextmanager
+def _transaction(database: sqlite3.Connection) -> Iterator[None]:
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            database.execute("ROLLBACK")
+        raise
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """SQLite's errors as those of this package."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error) or "busy" in str(error):
+            raise JournalBusy(f"{path}: another process writes it; stop that one first") from error
+        raise CorruptFile(f"{path}: {error}") from error
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise CorruptFile(f"{path}: damaged ({error}); restore it from a copy") from error
