@@ -6,9 +6,16 @@ import msgspec
 import numpy as np
 import torch
 
+from ludus.algorithms.actor_critic.learner import ActorCriticLearner
+from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.appo.learner import make_learner
 from ludus.flow import GameSpec, HeadSpec, Slab, TensorSpec
+from ludus.policies.config import PolicyConfig
 from ludus.policies.distribution import uniforms
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.residual import ResidualNetwork, make_network
+
+AppoLearner = ActorCriticLearner[AppoConfig]
 
 torch.set_num_threads(1)  # threads are the learner's business, and small tensors gain nothing
 
@@ -119,3 +126,23 @@ def random_slab(
         if t < steps:
             pending |= (slab.terminated[t] | slab.truncated[t]) != 0
     return slab
+
+
+def appo_learner(
+    config: AppoConfig,
+    policy: PolicyConfig,
+    spec: GameSpec,
+    *,
+    seed: int,
+    workers: int = 1,
+    precision: str = "float32",
+) -> AppoLearner:
+    """A learner with a network of its own, as a run builds it."""
+    return make_learner(config, PolicyNetwork(policy, spec, seed, precision), seed=seed, workers=workers)
+
+
+def tower(policy: PolicyConfig, spec: GameSpec) -> ResidualNetwork:
+    """AlphaZero's network at its beginning."""
+    network = make_network(policy, spec, 1)
+    assert isinstance(network, ResidualNetwork)
+    return network

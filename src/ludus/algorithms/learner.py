@@ -1,14 +1,34 @@
-"""What every learning method offers to the code that trains: :class:`Learner` and :class:`UpdateStats`."""
+"""What every learning method offers to the code that trains, and what learners of slabs have in common.
+
+One update of a :class:`SlabLearner`: decisions of the learned policy are picked from the slab, and the method
+makes lists of tasks of them (``tasks.py``), which any of several threads may run.
+"""
 
 from __future__ import annotations
 
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
-from ludus.algorithms.tasks import UpdatePlan
-from ludus.flow import Slab, Weights
+import msgspec
+import numpy as np
+import torch
+from torch import Tensor
+
+from ludus.algorithms.config import SlabLearnerConfig
+from ludus.algorithms.forward import Floats, evaluate, part_size, units_of
+from ludus.algorithms.minibatch import Minibatches
+from ludus.algorithms.optimiser import Adam, Optimiser, load_optimiser_state, optimiser_state
+from ludus.algorithms.parameters import FlatParameters, load_tensors, tensors_of
+from ludus.algorithms.samples import Index, Samples, pieces
+from ludus.algorithms.tasks import Task, UpdatePlan
+from ludus.flow import Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
+
+Config = TypeVar("Config", bound=SlabLearnerConfig)
 
 
 @dataclass(slots=True)
@@ -71,3 +91,153 @@ class Learner(Protocol):
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
         """The inverse of :meth:`state`. ``ValueError`` naming what is missing or of the wrong shape."""
         ...
+
+
+class SlabLearner(ABC, Generic[Config]):
+    """Everything of a learner of slabs that is no method's own. A method makes the stages of an update.
+
+    Args:
+        config: what the method reads; its names are fixed by the method.
+        network: on its device. The learner owns it from now on; its parameters move into one vector.
+        seed: of shuffles.
+        policy: id of the policy in slabs that is trained.
+        workers: how many threads may run tasks of one update at once.
+        frame_skip: what the weights' metadata says that they were trained with.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        network: PolicyNetwork,
+        *,
+        seed: int,
+        policy: int = 0,
+        workers: int = 1,
+        frame_skip: int = 1,
+    ) -> None:
+        self.config, self.network, self.seed = config, network, seed
+        self.policy, self.frame_skip = policy, frame_skip
+        self.spec = network.spec
+        self.parameters = FlatParameters(network)
+        self.optimiser: Optimiser = Adam(self.parameters, config.adam_betas, config.adam_eps)
+        self.version = 0
+        self.steps = 0  # decisions trained on, each counted once
+        self.minibatches = Minibatches(network, self.parameters, workers)
+        #: networks with numbers of their own (a target, an anchor); a checkpoint keeps them by these names
+        self.others: dict[str, PolicyNetwork] = {}
+        self._plan: UpdatePlan | None = None
+        self._stats = UpdateStats(0, 0)
+
+    @abstractmethod
+    def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
+        """The method's part of one update: lists of tasks, with serial work between them.
+
+        Sets ``stats.samples``, ``stats.learned`` and ``stats.numbers``. ``self.version`` is the old one.
+        """
+
+    def begin(self, slab: Slab, progress: float = 0.0) -> UpdatePlan:
+        """See :meth:`Learner.begin`."""
+        if self._plan is not None:
+            raise RuntimeError("the previous update has not been finished")
+        if self.policy not in slab.memory and self.network.memory_shape is not None:
+            raise ValueError(
+                f"the policy has memory; slab.memory must hold that of policy {self.policy} at t = 0"
+            )
+        self._plan = UpdatePlan(self._update(slab, min(max(progress, 0.0), 1.0)))
+        return self._plan
+
+    def finish(self) -> UpdateStats:
+        """See :meth:`Learner.finish`."""
+        if self._plan is None:
+            raise RuntimeError("no update was begun")
+        plan, self._plan = self._plan, None
+        plan.wait()
+        return self._stats
+
+    def update(self, slab: Slab, progress: float = 0.0) -> UpdateStats:
+        """A whole update in the calling thread."""
+        self.begin(slab, progress).help(0)
+        return self.finish()
+
+    def weights(self) -> Weights:
+        """See :meth:`Learner.weights`."""
+        meta = WeightsMeta(
+            version=self.version,
+            spec_hash=self.spec.spec_hash,
+            architecture=self.network.architecture,
+            spec=msgspec.json.encode(self.spec).decode(),
+            game=self.spec.name,
+            frame_skip=self.frame_skip,
+            steps=self.steps,
+        )
+        return Weights(meta, tensors_of(self.network))
+
+    @torch.no_grad()
+    def copy_to(self, network: PolicyNetwork) -> int:
+        """See :meth:`Learner.copy_to`."""
+        mine = self.network.state_dict()
+        for name, tensor in network.state_dict().items():
+            tensor.copy_(mine[name])
+        return self.version
+
+    def state(self) -> tuple[dict[str, Array], dict[str, int]]:
+        """See :meth:`Learner.state`."""
+        arrays, counters = optimiser_state(self.optimiser, self.parameters)
+        for kind, network in {"network": self.network, **self.others}.items():
+            arrays |= {f"{kind}.{n}": a for n, a in tensors_of(network).items()}
+        return arrays, counters | {"version": self.version, "steps": self.steps, "seed": self.seed}
+
+    def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
+        """See :meth:`Learner.load_state`."""
+        for kind, network in {"network": self.network, **self.others}.items():
+            load_tensors(network, arrays, f"{kind}.", "learner state")
+        for name in ("version", "steps", "seed"):
+            if name not in counters:
+                raise ValueError(f"learner state: no counter {name!r}")
+        load_optimiser_state(self.optimiser, self.parameters, arrays, counters, "learner state")
+        self.version, self.steps, self.seed = counters["version"], counters["steps"], counters["seed"]
+
+    # ---- what stages are made of -----------------------------------------------------------------
+
+    def _update(self, slab: Slab, progress: float) -> Iterator[Sequence[Task]]:
+        samples = Samples(slab, self.network, self.policy)
+        stats = self._stats = UpdateStats(self.version + 1, 0)
+        lags = self.version - slab.version[samples.learner_mask[:-1]]
+        stats.lag = {int(v): int(n) for v, n in zip(*np.unique(lags, return_counts=True), strict=True)}
+        yield from self._stages(samples, progress, stats)
+        self.version += 1
+        self.steps += stats.samples
+
+    def _evaluations(self, samples: Samples, value: Floats, log_prob: Floats) -> list[Task]:
+        """Tasks that overwrite ``value[T+1, R]`` and ``log_prob[T, R]`` where ``learner_mask`` is set."""
+        size = part_size(self.network, self.config.micro_batch, samples.slab.steps)
+        parts = pieces(units_of(self.network, samples.learner_mask), size)
+        return [functools.partial(self._evaluate, samples, part, value, log_prob) for part in parts]
+
+    def _evaluate(self, samples: Samples, part: Index, value: Floats, log_prob: Floats, worker: int) -> None:
+        evaluate(self.minibatches.replicas[worker], samples, part, value, log_prob)
+
+    def _rewards(self, slab: Slab) -> Floats:
+        """``float32[T, R]``, scaled and clipped."""
+        reward: Floats = slab.reward * np.float32(self.config.reward_scale)
+        if self.config.reward_clip > 0.0:
+            np.clip(reward, -self.config.reward_clip, self.config.reward_clip, out=reward)
+        return reward
+
+    def _normalised(self, values: Floats) -> Floats:
+        """Values in the game's units as the value head predicts them."""
+        normalised: Tensor = self.network.normalise(torch.from_numpy(values)).float()
+        array: Floats = np.asarray(normalised.numpy(), np.float32)
+        return array
+
+    def _absorb_returns(self, targets: Floats) -> None:
+        """Value targets ``[N]`` into their normaliser; predictions stay what they were."""
+        if self.network.values is not None and self.config.normalise_returns:
+            self.network.values.absorb(torch.from_numpy(targets), self.network.value_head)
+
+    def _absorb_observations(self, samples: Samples, trained: Index) -> None:
+        """After the gradients, so that behaviour and learner agree on the statistics at lag 0."""
+        if self.network.normaliser is None:
+            return
+        vectors = [self.network.vectors(samples.observations(part)) for part in pieces(trained, 8192)]
+        self.network.normaliser.absorb(torch.cat([v for v in vectors if v is not None]))

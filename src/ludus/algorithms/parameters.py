@@ -1,4 +1,4 @@
-"""All parameters of a network in one flat vector: replicas, gradients, Adam.
+"""All parameters of a network in one flat vector: replicas and their gradients.
 
 A replica reads the same numbers as the network it was made from and has gradients of its own, so
 several threads differentiate at once; their gradients are added in a fixed order.
@@ -7,12 +7,16 @@ several threads differentiate at once; their gradients are added in a fixed orde
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
+from typing import TypeVar, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ludus.flow.slab import Array
+
+Network = TypeVar("Network", bound=nn.Module)
 
 
 class FlatParameters:
@@ -36,6 +40,11 @@ class FlatParameters:
     def size(self) -> int:
         """Number of parameters."""
         return self.vector.numel()
+
+    def matrices(self) -> Tensor:
+        """``float32[P]``: 1 at parameters of two or more dimensions, 0 at biases and scales."""
+        parts = [torch.full((p.numel(),), float(p.dim() > 1)) for p in self.network.parameters()]
+        return torch.cat(parts).to(self.vector.device)
 
     def gradient(self, loss: Tensor, network: nn.Module, out: Tensor) -> None:
         """Writes d loss / d parameters of ``network`` (this one or a replica) into ``out: [size]``."""
@@ -65,7 +74,7 @@ class FlatParameters:
             part.copy_(torch.from_numpy(np.array(array)).to(part.dtype).reshape(-1))
 
 
-def replica_of(network: nn.Module) -> nn.Module:
+def replica_of(network: Network) -> Network:
     """A module with its own graph that shares the storage of parameters and buffers with ``network``."""
     memo: dict[int, object] = {}
     for parameter in network.parameters():
@@ -75,20 +84,29 @@ def replica_of(network: nn.Module) -> nn.Module:
     return copy.deepcopy(network, memo)
 
 
-class Adam:
-    """Adam (Kingma and Ba 2015) on one flat vector; a handful of vector operations a step."""
+def summed(gradients: Sequence[Tensor]) -> Tensor:
+    """Adds all into the first, in their order, so that the bits do not depend on who computed them."""
+    total = gradients[0]
+    for gradient in gradients[1:]:
+        total.add_(gradient)
+    return total
 
-    def __init__(self, size: int, betas: tuple[float, float], eps: float, device: torch.device) -> None:
-        self.betas, self.eps = betas, eps
-        self.first = torch.zeros(size, device=device)
-        self.second = torch.zeros(size, device=device)
-        self.steps = 0
 
-    def step(self, parameters: Tensor, gradient: Tensor, learning_rate: float) -> None:
-        """``parameters -= learning_rate * m / (sqrt(v) + eps)`` with the bias of m and v removed."""
-        self.steps += 1
-        a, b = self.betas
-        self.first.lerp_(gradient, 1.0 - a)
-        self.second.mul_(b).addcmul_(gradient, gradient, value=1.0 - b)
-        root = self.second.sqrt().div_((1.0 - b**self.steps) ** 0.5).add_(self.eps)
-        parameters.addcdiv_(self.first, root, value=-learning_rate / (1.0 - a**self.steps))
+def tensors_of(network: nn.Module) -> dict[str, Array]:
+    """Copies of parameters and buffers by name."""
+    tensors = {n: t.detach().cpu().numpy().copy() for n, t in network.state_dict().items()}
+    return cast("dict[str, Array]", tensors)
+
+
+@torch.no_grad()
+def load_tensors(network: nn.Module, arrays: dict[str, Array], prefix: str, where: str) -> None:
+    """Parameters and buffers from the arrays ``prefix + name``.
+
+    Raises ``ValueError`` naming ``where`` and an array that is missing or of the wrong shape.
+    """
+    for name, tensor in network.state_dict().items():
+        array = arrays.get(prefix + name)
+        if array is None or tuple(array.shape) != tuple(tensor.shape):
+            found = "nothing" if array is None else f"shape {tuple(array.shape)}"
+            raise ValueError(f"{where}: {prefix}{name}: expected {tuple(tensor.shape)}, found {found}")
+        tensor.copy_(torch.from_numpy(np.array(array)))

@@ -298,7 +298,7 @@ def _result(
         lag=preset.run.lag,
         threads=components.threads,
         precision=components.learner.network.precision,
-        parameters=components.learner.parameters.size,
+        parameters=sum(p.numel() for p in components.learner.network.parameters()),
         matches=preset.pool.slots,
         seconds=training.seconds,
         frames_per_s=training.ticks_per_s,

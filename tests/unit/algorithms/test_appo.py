@@ -10,15 +10,24 @@ import numpy as np
 import pytest
 import torch
 
+from ludus.algorithms.actor_critic.objective import Decisions
 from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.learner import AppoLearner
 from ludus.algorithms.appo.loss import appo_loss
-from ludus.algorithms.appo.samples import Samples
 from ludus.algorithms.learner import UpdateStats
+from ludus.algorithms.samples import Samples
 from ludus.algorithms.tasks import Task, UpdatePlan
 from ludus.flow import GameSpec, Slab
 from ludus.policies.config import PolicyConfig
-from tests.unit.synthetic import act, cells_spec, make_spec, pointing_spec, random_slab, tensor
+from tests.unit.synthetic import (
+    AppoLearner,
+    act,
+    appo_learner,
+    cells_spec,
+    make_spec,
+    pointing_spec,
+    random_slab,
+    tensor,
+)
 
 SPEC = make_spec(
     (
@@ -34,7 +43,7 @@ MEMORIES = ["none", "recall", "gru", "lstm"]
 
 def make_learner(memory: str = "none", workers: int = 1, **changes: object) -> AppoLearner:
     config = msgspec.convert({"micro_batch": 48, "minibatches": 3, "epochs": 2, **changes}, AppoConfig)
-    return AppoLearner(config, msgspec.structs.replace(POLICY, memory=memory), SPEC, seed=1, workers=workers)
+    return appo_learner(config, msgspec.structs.replace(POLICY, memory=memory), SPEC, seed=1, workers=workers)
 
 
 def played(learner: AppoLearner, seed: int, idle: float = 0.3, steps: int = 10, rows: int = 24) -> Slab:
@@ -85,7 +94,7 @@ def test_ratio_is_one_at_lag_zero(memory: str) -> None:
 def test_ratio_is_one_at_lag_zero_with_heads_that_depend_on_each_other(spec: GameSpec, memory: str) -> None:
     config = AppoConfig(micro_batch=48, minibatches=3, epochs=2)
     policy = msgspec.structs.replace(POLICY, channels=(8, 8), strides=(1, 2), memory=memory, context=16)
-    learner = AppoLearner(config, policy, spec, seed=1, workers=2)
+    learner = appo_learner(config, policy, spec, seed=1, workers=2)
     for seed in range(2):
         slab = random_slab(spec, 10, 24, seed, idle=0.3)
         act(learner.network, slab, seed, learner.version)
@@ -135,17 +144,19 @@ def test_first_update_at_lag_zero_clips_nothing(memory: str) -> None:
 
 
 def gradient_of(learner: AppoLearner, slab: Slab, micro_batch: int) -> tuple[torch.Tensor, int]:
-    """The summed gradient of the first minibatch, before the optimiser sees it."""
+    """The gradient of the one minibatch as the optimiser sees it, and the number of its micro-batches."""
     learner.config = msgspec.structs.replace(learner.config, micro_batch=micro_batch, epochs=1, minibatches=1)
-    seen: list[tuple[torch.Tensor, int]] = []
+    learner.config = msgspec.structs.replace(learner.config, max_grad_norm=0.0)
+    seen: list[torch.Tensor] = []
 
-    def keep(parts: int, count: float, rate: float) -> float:
-        seen.append((torch.stack(learner._gradients[:parts]).sum(dim=0) / count, parts))
-        return 0.0
+    def keep(gradient: torch.Tensor, learning_rate: float) -> None:
+        seen.append(gradient.clone())
 
-    learner._apply = keep  # type: ignore[method-assign]
-    learner.update(slab)
-    return seen[0]
+    learner.optimiser.step = keep  # type: ignore[method-assign]
+    plan = learner.begin(slab)
+    plan.help(0)
+    learner.finish()
+    return seen[0], plan.tasks_run[0]
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
@@ -182,7 +193,7 @@ def test_state_round_trip_continues_bit_equal(memory: str) -> None:
         learner.update(played(learner, seed))
     arrays, counters = learner.state()
     arrays = {n: a.copy() for n, a in arrays.items()}
-    other = AppoLearner(learner.config, learner.network.config, SPEC, seed=77)
+    other = appo_learner(learner.config, learner.network.config, SPEC, seed=77)
     other.load_state(arrays, msgspec.json.decode(msgspec.json.encode(counters), type=dict[str, int]))
     assert (other.version, other.steps) == (learner.version, learner.steps)
     for seed in range(2, 4):
@@ -313,19 +324,21 @@ def test_clipped_surrogate_by_hand() -> None:
     value = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     terms = appo_loss(
         config,
-        log_prob=log_prob,
-        behaviour_log_prob=torch.zeros(3),
-        advantage=torch.tensor([1.0, -1.0, 1.0]),
-        entropy=torch.tensor([0.1, 0.2, 0.3]),
-        value=value,
-        old_value=torch.zeros(3),
-        target=torch.tensor([1.0, 0.0, 3.0]),
-        entropy_coefficient=0.5,
+        Decisions(
+            log_prob=log_prob,
+            behaviour_log_prob=torch.zeros(3),
+            advantage=torch.tensor([1.0, -1.0, 1.0]),
+            entropy=torch.tensor([0.1, 0.2, 0.3]),
+            value=value,
+            old_value=torch.zeros(3),
+            target=torch.tensor([1.0, 0.0, 3.0]),
+        ),
+        0.5,
     )
-    assert float(terms.policy.detach()) == pytest.approx(-(1.2 - 1.5 + 0.5))
-    assert float(terms.value.detach()) == pytest.approx(2.0)
+    assert float(terms.numbers["loss/policy"].detach()) == pytest.approx(-(1.2 - 1.5 + 0.5))
+    assert float(terms.numbers["loss/value"].detach()) == pytest.approx(2.0)
     assert float(terms.total.detach()) == pytest.approx(-0.2 + 0.5 * 2.0 - 0.5 * 0.6)
-    assert int(terms.clipped) == 3
+    assert int(terms.numbers["policy/clip_fraction"]) == 3
     d_policy, d_value = torch.autograd.grad(terms.total, [log_prob, value])
     torch.testing.assert_close(d_policy, torch.tensor([0.0, 1.5, -0.5]))
     torch.testing.assert_close(d_value, torch.tensor([0.0, 1.0, 0.0]))
@@ -337,17 +350,19 @@ def test_value_clipping_keeps_predictions_near_the_old_ones() -> None:
     zero = torch.zeros(1)
     terms = appo_loss(
         config,
-        log_prob=zero,
-        behaviour_log_prob=zero,
-        advantage=zero,
-        entropy=zero,
-        value=value,
-        old_value=zero,
-        target=torch.tensor([2.0]),
-        entropy_coefficient=0.0,
+        Decisions(
+            log_prob=zero,
+            behaviour_log_prob=zero,
+            advantage=zero,
+            entropy=zero,
+            value=value,
+            old_value=zero,
+            target=torch.tensor([2.0]),
+        ),
+        0.0,
     )
-    assert float(terms.value.detach()) == pytest.approx(0.5 * 1.9**2)
-    assert float(torch.autograd.grad(terms.value, value)[0]) == 0.0
+    assert float(terms.numbers["loss/value"].detach()) == pytest.approx(0.5 * 1.9**2)
+    assert float(torch.autograd.grad(terms.numbers["loss/value"], value)[0]) == 0.0
 
 
 def test_an_error_in_a_task_reaches_everyone() -> None:
@@ -466,7 +481,7 @@ def test_a_corridor_with_a_remembered_colour(memory: str, low: float, high: floa
     """With memory nearly every match ends well; without it none can do better than guess."""
     policy = PolicyConfig(dense=(16,), hidden=(16,), memory=memory, memory_size=16)  # type: ignore[arg-type]
     config = AppoConfig(learning_rate=1e-2, entropy_coefficient=0.01, minibatches=2, micro_batch=4096)
-    learner = AppoLearner(config, policy, corridor_spec(), seed=1)
+    learner = appo_learner(config, policy, corridor_spec(), seed=1)
     place, goal = np.zeros(64, np.int64), np.zeros(64, np.int64)
     scores = []
     for update in range(30):
@@ -479,14 +494,14 @@ def test_a_corridor_with_a_remembered_colour(memory: str, low: float, high: floa
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_bfloat16_acts_and_learns_alike(memory: str) -> None:
     """Encoders in half precision on both sides; weights, heads, memory and the loss stay float32."""
-    learner = AppoLearner(
+    learner = appo_learner(
         AppoConfig(micro_batch=64, minibatches=2),
         msgspec.structs.replace(POLICY, memory=memory),
         SPEC,
         seed=1,
         precision="bfloat16",
     )
-    full = AppoLearner(learner.config, learner.network.config, SPEC, seed=1)
+    full = appo_learner(learner.config, learner.network.config, SPEC, seed=1)
     slab = played(learner, 3)
     value, log_prob = today(learner, slab)
     learner_mask = slab.active[:-1] != 0
@@ -526,7 +541,7 @@ def test_pointers_learn_whom_to_point_at() -> None:
     """The second pointer must look at whom the first one chose: chance gives 0.25, blindness 0.7."""
     policy = PolicyConfig(dense=(32,), hidden=(32,), context=32)
     config = AppoConfig(learning_rate=3e-3, entropy_coefficient=0.003, minibatches=4, epochs=2)
-    learner = AppoLearner(config, policy, pointing_spec(), seed=1)
+    learner = appo_learner(config, policy, pointing_spec(), seed=1)
     scores = []
     for update in range(20):
         slab, score = play_pointing(learner, 4, 256, update)

@@ -28,6 +28,7 @@ from ludus.policies.residual import ResidualNetwork, make_network
 from ludus.policies.symmetry import Symmetries
 from ludus.policies.weights import build_policy, load_weights, save_weights
 from ludus.search import NEVER_RESIGN, Matches, SearchConfig, SearchError, SelfPlay, SelfPlayConfig, Trees
+from tests.unit.synthetic import tower
 
 PARAMS = {"size": "5", "komi": "0.5"}
 SPEC: GameSpec = game_spec("go", PARAMS)
@@ -301,7 +302,7 @@ def positions(count: int, seed: int = 1, *, counted: bool = True) -> Positions:
 def learner(policy: PolicyConfig, threads: int = 1, **changes: object) -> AlphaZeroLearner:
     plain: dict[str, object] = {"batch": 64, "schedule": "constant", "learning_rate": 0.05}
     config = msgspec.convert(plain | changes | {"name": "alphazero"}, AlphaZeroConfig)
-    return AlphaZeroLearner(config, policy, SPEC, seed=1, threads=threads)
+    return AlphaZeroLearner(config, tower(policy, SPEC), seed=1, threads=threads)
 
 
 def test_heads_learn_and_targets_turn_with_the_board() -> None:

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 import torch
 
+from ludus.algorithms.actor_critic.learner import _Batch
 from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.learner import AppoLearner
+from ludus.algorithms.loss import Loss
+from ludus.algorithms.samples import Index
 from ludus.flow import Slab
 from ludus.policies.config import PolicyConfig
-from tests.unit.synthetic import act, make_spec, random_slab, tensor
+from ludus.policies.network import PolicyNetwork
+from tests.unit.synthetic import AppoLearner, act, appo_learner, make_spec, random_slab, tensor
 
 SPEC = make_spec((tensor("counts", "u8", (7,), scale=0.01), tensor("numbers", "f32", (6,))), (4, 1, 3))
 POLICY = PolicyConfig(dense=(16,), hidden=(24,), memory_size=12)
@@ -22,7 +25,12 @@ STEPS, ROWS = 10, 24
 
 def make_learner(memory: str = "none", **changes: object) -> AppoLearner:
     config = msgspec.convert({"minibatches": 1, "micro_batch": 4096, **changes}, AppoConfig)
-    return AppoLearner(config, msgspec.structs.replace(POLICY, memory=memory), SPEC, seed=1)
+    return appo_learner(config, msgspec.structs.replace(POLICY, memory=memory), SPEC, seed=1)
+
+
+def first_moment(learner: AppoLearner) -> torch.Tensor:
+    """Of Adam."""
+    return learner.optimiser.vectors()["adam.first"]
 
 
 def played(learner: AppoLearner, seed: int) -> Slab:
@@ -95,7 +103,7 @@ def test_gradients_longer_than_the_bound_are_cut_to_it(bound: float, share: floa
     learner = make_learner(max_grad_norm=bound * norm)
     stats = learner.update(played(learner, 1))
     assert stats.numbers["learner/grad_norm"] == pytest.approx(norm, rel=1e-5)  # what is reported is not cut
-    assert float(learner.adam.first.norm()) == pytest.approx((1.0 - 0.9) * share * norm, rel=1e-4)
+    assert float(first_moment(learner).norm()) == pytest.approx((1.0 - 0.9) * share * norm, rel=1e-4)
 
 
 @pytest.mark.parametrize(("progress", "constant"), [(0.0, 0.1), (0.25, 0.3), (1.0, 0.9)])
@@ -106,7 +114,7 @@ def test_entropy_coefficient_moves_to_its_final_value(progress: float, constant:
         with torch.no_grad():  # a uniform policy's entropy has no slope
             next(learner.network.policy_head.parameters()).mul_(40.0)
         learner.update(played(learner, 1), progress)
-        return learner.adam.first.numpy().copy()
+        return first_moment(learner).numpy().copy()
 
     falling = gradient(0.1, 0.9)
     np.testing.assert_allclose(falling, gradient(constant, constant), atol=1e-6)
@@ -117,15 +125,16 @@ def test_entropy_coefficient_moves_to_its_final_value(progress: float, constant:
 def test_every_epoch_of_every_version_is_shuffled_anew(memory: str) -> None:
     """An epoch's minibatches share out all decisions (rows, with memory), in an order of its own."""
     learner = make_learner(memory, epochs=2, minibatches=3)
-    name = "_step_gradient" if memory == "none" else "_row_gradient"
-    original = getattr(learner, name)
+    original = learner._loss
     parts: list[list[int]] = []
 
-    def note(batch: object, index: np.ndarray, *rest: object) -> None:
-        parts.append(index.tolist())
-        original(batch, index, *rest)
+    def note(
+        batch: _Batch, network: PolicyNetwork, part: Index, entropy_coefficient: float
+    ) -> tuple[Loss, int]:
+        parts.append(part.tolist())
+        return original(batch, network, part, entropy_coefficient)
 
-    setattr(learner, name, note)
+    learner._loss = note  # type: ignore[method-assign]
     for seed in range(3):
         learner.update(played(learner, seed))
     assert len(parts) == 3 * 2 * 3

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.learner import AppoLearner
 from ludus.flow import GameSpec, HeadSpec, Slab
 from ludus.games.adapters.spaces import continuous as given_to_the_game
 from ludus.games.python_game import declare, tensor
@@ -18,6 +17,7 @@ from ludus.policies.heads import heads_of
 from ludus.policies.network import PolicyNetwork
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.network_actor import NetworkActor, RandomActor
+from tests.unit.synthetic import appo_learner
 
 HEADS = (
     HeadSpec("push", 2, kind="continuous", low=-2.0, high=2.0),
@@ -107,7 +107,7 @@ def test_the_game_is_given_numbers_within_its_bounds() -> None:
 def test_acting_and_learning_agree_at_lag_zero() -> None:
     """The probability ratio is 1: no policy gradient noise before the first step, KL 0."""
     config = AppoConfig(epochs=1, minibatches=1, learning_rate=1e-9, max_grad_norm=0.0)
-    learner = AppoLearner(config, PolicyConfig(dense=(), hidden=(16,)), spec(), seed=3)
+    learner = appo_learner(config, PolicyConfig(dense=(), hidden=(16,)), spec(), seed=3)
     network = PolicyNetwork(learner.network.config, spec(), 3)
     learner.copy_to(network)
     actor, slab = NetworkActor(network, 5), Slab(spec(), 4, 8)

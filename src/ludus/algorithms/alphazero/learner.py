@@ -6,10 +6,7 @@ its own with batch normalisation over that part, and the gradients are added in 
 
 from __future__ import annotations
 
-import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import cast
 
 import msgspec
 import numpy as np
@@ -19,56 +16,23 @@ from torch import Tensor
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.loss import EndsLoss, alphazero_loss, ends_loss, masked_log_probs
 from ludus.algorithms.alphazero.samples import Positions
-from ludus.algorithms.learner import UpdateStats
-from ludus.algorithms.parameters import Adam, FlatParameters, replica_of
-from ludus.flow import GameSpec, Weights, WeightsMeta
+from ludus.algorithms.alphazero.stats import LearnStats
+from ludus.algorithms.optimiser import (
+    SGD,
+    AdamW,
+    Optimiser,
+    clip_by_norm,
+    load_optimiser_state,
+    optimiser_state,
+    rate_factor,
+    under,
+)
+from ludus.algorithms.parameters import FlatParameters, replica_of, summed, tensors_of
+from ludus.flow import Weights, WeightsMeta
 from ludus.flow.slab import Array
-from ludus.policies.config import PolicyConfig
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.residual import Learned, ResidualNetwork, make_network
+from ludus.policies.residual import Learned, ResidualNetwork
 from ludus.policies.symmetry import Symmetries
-
-
-@dataclass(slots=True)
-class LearnStats:
-    """Means over the samples of one round of learning."""
-
-    minibatches: int = 0
-    samples: int = 0
-    policy_loss: float = 0.0  # cross entropy, nats
-    policy_excess: float = 0.0  # cross entropy less the targets' own entropy: KL(target || network)
-    value_loss: float = 0.0
-    grad_norm: float = 0.0
-    learning_rate: float = 0.0
-    counted: int = 0  # samples whose match was counted; what follows are means over these, None without any
-    ownership_loss: float | None = None  # cross entropy of a cell's owner, nats
-    score_loss: float | None = None  # Huber's, points
-
-    def update(self, version: int, lag: dict[int, int]) -> UpdateStats:
-        """The update that these minibatches were.
-
-        Args:
-            version: of the weights that it made.
-            lag: versions behind -> decisions, of the matches that came in for it.
-        """
-        numbers = {
-            "loss/policy": self.policy_loss,
-            "loss/policy_excess": self.policy_excess,
-            "loss/value": self.value_loss,
-            "learner/learning_rate": self.learning_rate,
-            "learner/grad_norm": self.grad_norm,
-            "learner/minibatches": float(self.minibatches),
-        }
-        ends = {"loss/ownership": self.ownership_loss, "loss/score": self.score_loss}
-        learned = {name: loss for name, loss in ends.items() if loss is not None}
-        if learned:
-            numbers |= learned | {"learner/counted": float(self.counted)}
-        return UpdateStats(version, self.samples, self.samples, lag, numbers)
-
-    def finite(self) -> bool:
-        """Whether every loss is a number."""
-        losses = (self.policy_loss, self.value_loss, self.ownership_loss or 0.0, self.score_loss or 0.0)
-        return all(map(math.isfinite, losses))
 
 
 class AlphaZeroLearner:
@@ -77,46 +41,34 @@ class AlphaZeroLearner:
     def __init__(
         self,
         config: AlphaZeroConfig,
-        policy: PolicyConfig,
-        spec: GameSpec,
+        network: ResidualNetwork,
         *,
         seed: int,
         threads: int = 1,
-        device: str = "cpu",
-        precision: str = "float32",
     ) -> None:
-        self.config, self.spec, self.seed = config, spec, seed
-        made = make_network(policy, spec, seed, precision)
-        if not isinstance(made, ResidualNetwork):
-            raise ValueError(
-                "policy.blocks = 0: AlphaZero learns a residual tower, expected at least 1 block"
-            )
-        self.network = made.to(device)
-        self.symmetries = Symmetries(spec) if config.symmetries else None
+        self.config, self.network, self.spec, self.seed = config, network, network.spec, seed
+        self.symmetries = Symmetries(network.spec) if config.symmetries else None
         self.parameters = FlatParameters(self.network)
-        self.threads = max(1, threads if device == "cpu" else 1)
-        self._replicas = [cast(ResidualNetwork, replica_of(self.network)) for _ in range(self.threads)]
+        self.threads = max(1, threads if network.device.type == "cpu" else 1)
+        self._replicas = [replica_of(network) for _ in range(self.threads)]
         for replica in self._replicas:
             replica.train()
         self._gradients = [torch.empty_like(self.parameters.vector) for _ in range(self.threads)]
-        self._decay = self._decayed()
-        self._momentum = torch.zeros_like(self.parameters.vector)
-        self._adam = Adam(self.parameters.size, (0.9, 0.999), 1e-8, self.network.device)
+        self.optimiser: Optimiser
+        if config.optimizer == "adamw":
+            self.optimiser = AdamW(self.parameters, weight_decay=config.weight_decay)
+        else:
+            self.optimiser = SGD(self.parameters, config.momentum, config.weight_decay)
         self.average = self.parameters.vector.clone()
-        self._averaged = cast(ResidualNetwork, replica_of(self.network))
+        self._averaged = replica_of(network)
         for p, part in zip(
             self._averaged.parameters(), self.parameters.named(self.average).values(), strict=True
         ):
-            p.data = torch.from_numpy(part).to(device)
+            p.data = torch.from_numpy(part).to(network.device)
         self._executor = ThreadPoolExecutor(self.threads, "learner") if self.threads > 1 else None
         self.version = 0
         self.minibatches = 0
         self.steps = 0  # positions read
-
-    def _decayed(self) -> Tensor:
-        """1 where weight decay pulls: not at biases and scales."""
-        parts = [torch.full((p.numel(),), float(p.dim() > 1)) for p in self.network.parameters()]
-        return torch.cat(parts).to(self.network.device)
 
     # ---- learning --------------------------------------------------------------------------------
 
@@ -147,12 +99,8 @@ class AlphaZeroLearner:
 
     def _rate(self, progress: float) -> float:
         c = self.config
-        rate = c.learning_rate
-        if c.schedule == "steps":
-            rate *= c.rate_factor ** sum(self.minibatches >= s for s in c.rate_steps)
-        elif c.schedule != "constant":
-            left = 1.0 - progress if c.schedule == "linear" else 0.5 + 0.5 * math.cos(math.pi * progress)
-            rate *= c.rate_factor + (1.0 - c.rate_factor) * left
+        drops = sum(self.minibatches >= s for s in c.rate_steps)
+        rate = c.learning_rate * rate_factor(c.schedule, progress, c.rate_factor, drops)
         return rate * min(1.0, (self.minibatches + 1) / c.warmup) if c.warmup else rate
 
     def _differentiate(self, batch: Positions) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
@@ -171,8 +119,7 @@ class AlphaZeroLearner:
             return self._part(*jobs[0])
         done = [self._executor.submit(self._part, *job) for job in jobs]
         results = [f.result() for f in done]
-        for i in range(1, len(jobs)):
-            self._gradients[0].add_(self._gradients[i])
+        summed(self._gradients[: len(jobs)])
         total: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = np.sum(results, axis=0)
         return total
 
@@ -233,16 +180,8 @@ class AlphaZeroLearner:
     def _apply(self, count: int, rate: float) -> float:
         c, gradient, vector = self.config, self._gradients[0], self.parameters.vector
         gradient.div_(count)
-        norm = float(gradient.norm())
-        if 0.0 < c.max_grad_norm < norm:
-            gradient.mul_(c.max_grad_norm / norm)
-        if c.optimizer == "adamw":
-            vector.addcmul_(vector, self._decay, value=-rate * c.weight_decay)
-            self._adam.step(vector, gradient, rate)
-        else:
-            gradient.addcmul_(vector, self._decay, value=c.weight_decay)
-            self._momentum.mul_(c.momentum).add_(gradient)
-            vector.add_(self._momentum, alpha=-rate)
+        norm = clip_by_norm(gradient, c.max_grad_norm)
+        self.optimiser.step(gradient, rate)
         self.minibatches += 1
         self.steps += count
         # Early on the average would be mostly the beginning: its memory grows with the minibatches.
@@ -299,7 +238,6 @@ class AlphaZeroLearner:
 
     def weights(self) -> Weights:
         """Copies of the weights that play."""
-        tensors = {n: t.detach().cpu().numpy().copy() for n, t in self._averaged.state_dict().items()}
         meta = WeightsMeta(
             version=self.version,
             spec_hash=self.spec.spec_hash,
@@ -308,51 +246,33 @@ class AlphaZeroLearner:
             game=self.spec.name,
             steps=self.steps,
         )
-        return Weights(meta, cast(dict[str, Array], tensors))
+        return Weights(meta, tensors_of(self._averaged))
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
         """Everything that goes on from here: arrays by name, and counters."""
-        arrays: dict[str, Array] = {}
-        vectors = {"parameter": self.parameters.vector, "average": self.average}
-        if self.config.optimizer == "adamw":
-            vectors |= {"adam.first": self._adam.first, "adam.second": self._adam.second}
-        else:
-            vectors["momentum"] = self._momentum
-        for prefix, vector in vectors.items():
+        arrays, counters = optimiser_state(self.optimiser, self.parameters)
+        for prefix, vector in (("parameter", self.parameters.vector), ("average", self.average)):
             arrays |= {f"{prefix}.{n}": a for n, a in self.parameters.named(vector).items()}
         arrays |= {f"buffer.{n}": b.detach().cpu().numpy().copy() for n, b in self._averaged.named_buffers()}
-        counters = {
-            "version": self.version,
-            "minibatches": self.minibatches,
-            "steps": self.steps,
-            "adam_steps": self._adam.steps,
-        }
+        counters |= {"version": self.version, "minibatches": self.minibatches, "steps": self.steps}
         return arrays, counters
 
     @torch.no_grad()
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
         """The inverse of :meth:`state`. ``ValueError`` naming what is missing or has another shape."""
-
-        def under(prefix: str) -> dict[str, Array]:
-            return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-
-        self.parameters.fill(self.parameters.vector, under("parameter."), "checkpoint: parameter")
-        self.parameters.fill(self.average, under("average."), "checkpoint: average")
-        if self.config.optimizer == "adamw":
-            self.parameters.fill(self._adam.first, under("adam.first."), "checkpoint: adam.first")
-            self.parameters.fill(self._adam.second, under("adam.second."), "checkpoint: adam.second")
-        else:
-            self.parameters.fill(self._momentum, under("momentum."), "checkpoint: momentum")
-        stored = under("buffer.")
+        self.parameters.fill(self.parameters.vector, under("parameter.", arrays), "checkpoint: parameter")
+        self.parameters.fill(self.average, under("average.", arrays), "checkpoint: average")
+        stored = under("buffer.", arrays)
         for name, buffer in self._averaged.named_buffers():
             if name not in stored or tuple(stored[name].shape) != tuple(buffer.shape):
                 raise ValueError(f"checkpoint: buffer {name!r} is missing or has another shape")
             buffer.copy_(torch.from_numpy(np.array(stored[name])))
-        for name in ("version", "minibatches", "steps", "adam_steps"):
+        for name in ("version", "minibatches", "steps"):
             if name not in counters:
                 raise ValueError(f"checkpoint: no counter {name!r}")
+        load_optimiser_state(self.optimiser, self.parameters, arrays, counters, "checkpoint")
         self.version, self.minibatches = counters["version"], counters["minibatches"]
-        self.steps, self._adam.steps = counters["steps"], counters["adam_steps"]
+        self.steps = counters["steps"]
         for p, part in zip(self._averaged.parameters(), self.parameters.cut(self.average), strict=True):
             p.copy_(part.view_as(p))
         self._measured(self._averaged)

@@ -1,59 +1,41 @@
-"""The loss of APPO as a pure function over flat samples; sums, so that micro-batches add up."""
+"""The loss of APPO as a pure function over flat samples (Petrenko et al. 2020, section 3.4)."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
-from torch import Tensor
 
+from ludus.algorithms.actor_critic.objective import Decisions
 from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.loss import Loss, kl_estimate, value_loss
 
 
-class LossTerms(NamedTuple):
-    """Sums over the ``N`` samples. Only ``total`` carries gradients that matter."""
+def appo_loss(config: AppoConfig, decisions: Decisions, entropy_coefficient: float) -> Loss:
+    """PPO's clipped surrogate with a value and an entropy term (Schulman et al. 2017, equations 7 and 9).
 
-    total: Tensor
-    policy: Tensor
-    value: Tensor
-    entropy: Tensor
-    kl: Tensor  # estimate of KL(behaviour || learner), in nats
-    clipped: Tensor  # samples whose ratio lies outside the clip range
+    Args:
+        config: ``clip_ratio``, ``clip_value`` (0 = off) and ``value_coefficient``.
+        decisions: ``N`` decisions.
+        entropy_coefficient: of the entropy at this point of the run.
 
-
-def appo_loss(
-    config: AppoConfig,
-    *,
-    log_prob: Tensor,
-    behaviour_log_prob: Tensor,
-    advantage: Tensor,
-    entropy: Tensor,
-    value: Tensor,
-    old_value: Tensor,
-    target: Tensor,
-    entropy_coefficient: float,
-) -> LossTerms:
-    """All arguments ``float32[N]``; ``value``, ``old_value`` and ``target`` in normalised units.
-
-    Policy: the clipped surrogate of PPO (Schulman et al. 2017, equation 7). Value: squared error,
-    optionally with the prediction kept within ``clip_value`` of ``old_value`` (0 = off).
+    Returns:
+        The sum over decisions, with ``loss/policy``, ``loss/value`` (normalised units), ``policy/entropy``,
+        ``policy/kl`` (nats) and ``policy/clip_fraction``.
     """
-    log_ratio = log_prob - behaviour_log_prob
+    log_ratio = decisions.log_prob - decisions.behaviour_log_prob
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1.0 - config.clip_ratio, 1.0 + config.clip_ratio)
-    policy = -torch.minimum(ratio * advantage, clipped * advantage).sum()
-
-    error = (value - target).square()
-    if config.clip_value > 0.0:
-        near = old_value + (value - old_value).clamp(-config.clip_value, config.clip_value)
-        error = torch.maximum(error, (near - target).square())
-    value_loss = 0.5 * error.sum()
-
-    entropy_sum = entropy.sum()
-    total = policy + config.value_coefficient * value_loss - entropy_coefficient * entropy_sum
+    policy = -torch.minimum(ratio * decisions.advantage, clipped * decisions.advantage).sum()
+    value = value_loss(decisions.value, decisions.target, decisions.old_value, config.clip_value)
+    entropy = decisions.entropy.sum()
+    total = policy + config.value_coefficient * value - entropy_coefficient * entropy
     with torch.no_grad():
-        kl = (
-            ratio - 1.0 - log_ratio
-        ).sum()  # unbiased and never negative (Schulman 2020, "Approximating KL")
+        kl = kl_estimate(log_ratio)
         outside = ((ratio - 1.0).abs() > config.clip_ratio).sum()
-    return LossTerms(total, policy, value_loss, entropy_sum, kl, outside)
+    numbers = {
+        "loss/policy": policy,
+        "loss/value": value,
+        "policy/entropy": entropy,
+        "policy/kl": kl,
+        "policy/clip_fraction": outside,
+    }
+    return Loss(total, numbers)

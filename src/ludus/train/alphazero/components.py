@@ -19,6 +19,7 @@ from ludus.flow import GameSpec
 from ludus.flow.seeds import SEED_NETWORK, SEED_POOL, derive_seed
 from ludus.flow.slab import Array
 from ludus.games.searchable import SearchRef, searchable
+from ludus.policies.residual import ResidualNetwork, make_network
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.game_checks import ends_problems
@@ -194,15 +195,13 @@ def build_alphazero(preset: Preset) -> AlphaZeroComponents:
     precision = precision_name(run, device)
     game = searchable(preset.game.name)
     try:
-        learner = AlphaZeroLearner(
-            config,
-            preset.policy,
-            spec,
-            seed=derive_seed(run.seed, SEED_NETWORK),
-            threads=threads,
-            device=device,
-            precision=precision,
-        )
+        seed = derive_seed(run.seed, SEED_NETWORK)
+        network = make_network(preset.policy, spec, seed, precision).to(device)
+        if not isinstance(network, ResidualNetwork):
+            raise ValueError(
+                "policy.blocks = 0: AlphaZero learns a residual tower, expected at least 1 block"
+            )
+        learner = AlphaZeroLearner(config, network, seed=seed, threads=threads)
         components = AlphaZeroComponents(
             spec=spec,
             params=params,

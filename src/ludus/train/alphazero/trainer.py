@@ -19,8 +19,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ludus.algorithms.alphazero.learner import LearnStats, acting_copy
+from ludus.algorithms.alphazero.learner import acting_copy
 from ludus.algorithms.alphazero.samples import Positions
+from ludus.algorithms.alphazero.stats import LearnStats
 from ludus.evaluation.play import RANDOM
 from ludus.evaluation.weights import network_of as network_of_weights
 from ludus.flow import Weights

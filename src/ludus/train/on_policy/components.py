@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 
 from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.learner import AppoLearner
+from ludus.algorithms.appo.learner import make_learner
+from ludus.algorithms.learner import Learner
 from ludus.flow import GameSpec, Lineup, Slab
 from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, derive_seed
 from ludus.games import spec as game_spec
@@ -31,7 +32,7 @@ class Components:
     params: dict[str, str]
     lineup: Lineup
     pool: Pool
-    learner: AppoLearner
+    learner: Learner
     acting: PolicyNetwork
     actor: NetworkActor
     past: dict[int, NetworkActor]  # policy id -> frozen weights
@@ -53,7 +54,7 @@ def resolve_spec(preset: Preset) -> tuple[GameSpec, dict[str, str]]:
 def acting_copy(components: Components) -> PolicyNetwork:
     """A network of its own with the learner's weights."""
     learner = components.learner
-    network = PolicyNetwork(learner.network.config, components.spec, learner.seed, learner.network.precision)
+    network = PolicyNetwork(learner.network.config, components.spec, None, learner.network.precision)
     network.to(learner.network.device)
     learner.copy_to(network)
     return network
@@ -77,21 +78,20 @@ def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Components:
     if not isinstance(preset.algorithm, AppoConfig):
         raise ConfigError(f"algorithm: {type(preset.algorithm).__name__} does not learn from a pool's slabs")
     try:
-        learner = AppoLearner(
+        seed = derive_seed(run.seed, SEED_NETWORK)
+        learner = make_learner(
             preset.algorithm,
-            preset.policy,
-            spec,
-            seed=derive_seed(run.seed, SEED_NETWORK),
+            PolicyNetwork(preset.policy, spec, seed, precision).to(device),
+            seed=seed,
+            policy=LEARNER,
             workers=max(threads, 2),
-            device=device,
-            precision=precision,
             frame_skip=preset.game.frame_skip or spec.default_frame_skip,
         )
     except ValueError as error:
         raise ConfigError(f"policy: {error}") from error
 
     def network() -> PolicyNetwork:
-        made = PolicyNetwork(preset.policy, spec, learner.seed, precision).to(device).for_acting()
+        made = PolicyNetwork(preset.policy, spec, seed, precision).to(device).for_acting()
         learner.copy_to(made)
         return made
 

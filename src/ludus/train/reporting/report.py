@@ -230,7 +230,8 @@ def _learning_table(updates: Sequence[UpdateMetrics]) -> list[str]:
         loss = u.loss
         lines.append(
             f"| {u.steps:,} | {u.time.minutes:.2f} | {u.mean_return:.3f} | {u.mean_ticks:,.0f} "
-            f"| {loss['entropy']:.3f} | {loss['kl']:.4f} | {loss['explained_variance']:.2f} "
+            f"| {loss.get('entropy', 0.0):.3f} | {loss.get('kl', 0.0):.4f} "
+            f"| {loss.get('explained_variance', 0.0):.2f} "
             f"| {u.lag_mean:.2f} | {u.sample_reuse:.2f} "
             f"| {u.time.frames_per_s:,.0f} | {u.time.steps_per_s:,.0f} |"
         )

@@ -20,15 +20,19 @@ class Samples:
     """Read-only view of one slab for one update. Safe to use from several threads.
 
     Time steps are numbered ``t * R + row``. ``learner_mask: bool[T+1, R]`` marks the time steps that
-    the learned policy (id 0) decides; the last step has no decision
-    yet, only an observation to bootstrap from.
+    the learned policy decides; the last one has no decision yet, only an observation to bootstrap from.
+
+    Args:
+        slab: a rollout that does not change meanwhile.
+        network: the network that learns.
+        policy: id of the policy in the slab that is trained.
     """
 
-    def __init__(self, slab: Slab, network: PolicyNetwork) -> None:
-        self.slab = slab
+    def __init__(self, slab: Slab, network: PolicyNetwork, policy: int = 0) -> None:
+        self.slab, self.policy = slab, policy
         self.device = network.device
         self.names = tuple(t.name for t in network.inputs)
-        self.learner_mask = (slab.active != 0) & (slab.policy == 0)
+        self.learner_mask = (slab.active != 0) & (slab.policy == policy)
         self._flat: dict[str, Array] = {n: _merged(slab.obs[n]) for n in self.names}
         self._mask = _merged(slab.mask)
         self._actions = _merged(slab.actions)
@@ -69,7 +73,7 @@ class Samples:
 
     def memory(self, rows: Index) -> Tensor | None:
         """Memory of ``rows`` at t = 0."""
-        memory = self.slab.memory.get(0)
+        memory = self.slab.memory.get(self.policy)
         return None if memory is None else self.tensor(memory.take(rows, axis=0))
 
 

@@ -1,0 +1,155 @@
+"""The learner of every actor-critic method: returns, then epochs of minibatches over one slab.
+
+Where decisions are older than the learner's weights and the method corrects for that, one forward pass gives
+today's probabilities and values first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor
+
+from ludus.algorithms.actor_critic.objective import Config, Decisions, Objective
+from ludus.algorithms.forward import Floats, forward, part_size, units_of
+from ludus.algorithms.learner import SlabLearner, UpdateStats
+from ludus.algorithms.loss import Loss
+from ludus.algorithms.minibatch import MinibatchResult
+from ludus.algorithms.optimiser import rate_factor
+from ludus.algorithms.returns import transitions
+from ludus.algorithms.samples import Index, Samples, pieces
+from ludus.algorithms.tasks import Task
+from ludus.policies.network import PolicyNetwork
+
+EPOCHS_A_VERSION = 64  # shuffles of one version are numbered apart from those of the next
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """What the gradients of one update read. ``[T, R]`` each, values and targets normalised."""
+
+    samples: Samples
+    advantage: Floats
+    target: Floats
+    old_value: Floats
+    valid: npt.NDArray[np.bool_]
+
+
+class ActorCriticLearner(SlabLearner[Config]):
+    """Optimises one :class:`Objective`. For the other arguments see :class:`SlabLearner`."""
+
+    def __init__(
+        self,
+        objective: Objective[Config],
+        config: Config,
+        network: PolicyNetwork,
+        *,
+        seed: int,
+        policy: int = 0,
+        workers: int = 1,
+        frame_skip: int = 1,
+    ) -> None:
+        super().__init__(config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip)
+        self.objective = objective
+
+    def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
+        slab = samples.slab
+        value, log_prob = slab.value, slab.log_prob
+        ratio: Floats | None = None
+        if max(stats.lag, default=0) > 0 and self.objective.corrects_lag(self.config):
+            value, log_prob = slab.value.copy(), slab.log_prob.copy()
+            yield self._evaluations(samples, value, log_prob)
+            ratio = np.exp(log_prob - slab.log_prob)
+        moves = transitions(
+            self._rewards(slab),
+            slab.terminated != 0,
+            slab.truncated != 0,
+            slab.final_value,
+            value,
+            samples.learner_mask,
+        )
+        returns = self.objective.returns(self.config, moves, value, ratio)
+        trained = np.flatnonzero(returns.valid)
+        stats.samples = len(trained)
+        if not stats.samples:
+            return
+        targets = returns.target.reshape(-1)[trained]
+        self._absorb_returns(targets)
+        stats.numbers["value/explained_variance"] = _explained(targets, slab.value[:-1].reshape(-1)[trained])
+        stats.numbers["value/target_mean"] = float(targets.mean())
+        stats.numbers["rollout/reward_mean"] = float(moves.reward.reshape(-1)[trained].mean())
+        batch = _Batch(
+            samples,
+            self._standardised(returns.advantage, trained),
+            self._normalised(returns.target),
+            self._normalised(slab.value[:-1]),
+            returns.valid,
+        )
+        yield from self._epochs(batch, progress, stats)
+        self._absorb_observations(samples, trained)
+
+    def _epochs(self, batch: _Batch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
+        config = self.config
+        rate = config.learning_rate * rate_factor(config.learning_rate_schedule, progress)
+        entropy = config.entropy_coefficient + progress * (
+            config.entropy_coefficient_final - config.entropy_coefficient
+        )
+
+        def loss(network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
+            return self._loss(batch, network, part, entropy)
+
+        units = units_of(self.network, batch.valid)
+        size = part_size(self.network, config.micro_batch, batch.samples.slab.steps)
+        results: list[MinibatchResult] = []
+        for epoch in range(config.epochs):
+            key = [self.seed, self.version * EPOCHS_A_VERSION + epoch]
+            shuffled = np.random.Generator(np.random.Philox(key=key)).permutation(units)
+            for minibatch in np.array_split(shuffled, config.minibatches):
+                parts = list(pieces(minibatch, size))
+                if parts:
+                    step = self.minibatches.step(parts, loss, self.optimiser, rate, config.max_grad_norm)
+                    results.append((yield from step))
+        stats.learned = sum(r.samples for r in results)
+        for name in results[0].numbers:
+            stats.numbers[name] = sum(r.numbers[name] for r in results) / stats.learned
+        stats.numbers["learner/learning_rate"] = rate
+        stats.numbers["learner/grad_norm"] = float(np.mean([r.grad_norm for r in results]))
+
+    def _loss(
+        self, batch: _Batch, network: PolicyNetwork, part: Index, entropy_coefficient: float
+    ) -> tuple[Loss, int]:
+        """The objective's loss over one part, and the number of decisions in it."""
+        samples = batch.samples
+        index, distribution, value = forward(network, samples, part, batch.valid)
+        evaluated = distribution.evaluate(samples.masks(index), samples.actions(index))
+
+        def pick(array: Floats) -> Tensor:
+            return samples.tensor(array.reshape(-1).take(index))
+
+        decisions = Decisions(
+            log_prob=evaluated.log_prob,
+            behaviour_log_prob=pick(samples.slab.log_prob),
+            advantage=pick(batch.advantage),
+            entropy=evaluated.entropy,
+            value=value,
+            old_value=pick(batch.old_value),
+            target=pick(batch.target),
+        )
+        return self.objective.loss(self.config, decisions, entropy_coefficient), len(index)
+
+    def _standardised(self, advantage: Floats, trained: Index) -> Floats:
+        """Advantages of the trained decisions to mean 0 and deviation 1, over the whole slab."""
+        if not self.config.normalise_advantages:
+            return advantage
+        picked = advantage.reshape(-1)[trained].astype(np.float64)
+        standard: Floats = (advantage - np.float32(picked.mean())) / np.float32(picked.std() + 1e-8)
+        return standard
+
+
+def _explained(targets: Floats, values: Floats) -> float:
+    """1 - Var(target - value) / Var(target); 0 where targets do not vary."""
+    variance = float(targets.var())
+    return 1.0 - float((targets - values).var()) / variance if variance > 1e-12 else 0.0

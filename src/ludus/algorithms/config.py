@@ -1,0 +1,28 @@
+"""Settings that every learner of slabs has, and the ranges that settings are declared with."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+NonNegative = Annotated[float, msgspec.Meta(ge=0)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Natural = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class SlabLearnerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What :class:`~ludus.algorithms.learner.SlabLearner` reads; a method's config inherits it."""
+
+    learning_rate: Positive = 5e-4
+    learning_rate_schedule: Literal["constant", "linear"] = "constant"
+    adam_betas: tuple[Share, Share] = (0.9, 0.999)
+    adam_eps: Positive = 1e-5
+    max_grad_norm: NonNegative = 0.5
+    micro_batch: Count = 1024  # decisions differentiated at once; conv torsos prefer 256
+    discount: Share = 0.99
+    normalise_returns: bool = True
+    reward_scale: float = 1.0
+    reward_clip: NonNegative = 0.0  # 0 = off

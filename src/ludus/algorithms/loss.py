@@ -1,0 +1,47 @@
+"""What a loss function returns, and terms that several methods' losses are made of.
+
+``N`` samples. Everything is a sum over samples, so that the gradients of micro-batches add up.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Loss(NamedTuple):
+    """A loss over ``N`` samples."""
+
+    total: Tensor  # scalar, the sum that is differentiated
+    numbers: dict[str, Tensor]  # scalars, sums; ``UpdateStats.numbers`` has their means
+
+
+def value_loss(value: Tensor, target: Tensor, old_value: Tensor | None = None, clip: float = 0.0) -> Tensor:
+    """Half the squared error of the value, summed over samples.
+
+    Args:
+        value: ``float32[N]``, the learner's predictions.
+        target: ``float32[N]``.
+        old_value: ``float32[N]``, predictions of the behaviour policy; only with ``clip``.
+        clip: > 0 keeps the prediction within ``clip`` of ``old_value`` and takes the larger error
+            (the reference code of Schulman et al. 2017; not in the paper). 0 = off.
+    """
+    error = (value - target).square()
+    if clip > 0.0:
+        assert old_value is not None
+        near = old_value + (value - old_value).clamp(-clip, clip)
+        error = torch.maximum(error, (near - target).square())
+    return 0.5 * error.sum()
+
+
+def kl_estimate(log_ratio: Tensor) -> Tensor:
+    """Estimate of KL(mu || pi), in nats, summed over samples drawn from mu.
+
+    Unbiased and never negative: ratio - 1 - log ratio (Schulman 2020, "Approximating KL Divergence").
+
+    Args:
+        log_ratio: ``float32[N]``, log pi(a|s) - log mu(a|s).
+    """
+    return (log_ratio.exp() - 1.0 - log_ratio).sum()

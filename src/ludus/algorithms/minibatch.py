@@ -1,0 +1,79 @@
+"""One step of the optimiser as tasks that several threads may run.
+
+A minibatch's gradient is the sum over micro-batches that fit the cache, each differentiated by a replica of
+the network as a task of its own (``tasks.py``) and added in a fixed order, so that the bits do not depend on
+how many threads worked.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Generator, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ludus.algorithms.loss import Loss
+from ludus.algorithms.optimiser import Optimiser, clip_by_norm
+from ludus.algorithms.parameters import FlatParameters, replica_of, summed
+from ludus.algorithms.samples import Index
+from ludus.algorithms.tasks import Task
+from ludus.policies.network import PolicyNetwork
+
+#: A replica and a part of the minibatch -> the loss summed over the part's samples, and their number.
+PartLoss = Callable[[PolicyNetwork, Index], tuple[Loss, int]]
+
+
+class MinibatchResult(NamedTuple):
+    """Of one step of the optimiser."""
+
+    samples: int
+    numbers: dict[str, float]  # of ``Loss.numbers``, summed over the samples
+    grad_norm: float  # before clipping
+
+
+class Minibatches:
+    """Owns the replicas and a gradient for each micro-batch of a minibatch.
+
+    Args:
+        network: the one that learns.
+        parameters: its parameters.
+        workers: how many threads may run tasks at once.
+    """
+
+    def __init__(self, network: PolicyNetwork, parameters: FlatParameters, workers: int) -> None:
+        self.parameters = parameters
+        self.replicas = [replica_of(network) for _ in range(max(workers, 1))]
+        self._gradients: list[Tensor] = []
+
+    def step(
+        self,
+        parts: Sequence[Index],
+        loss: PartLoss,
+        optimiser: Optimiser,
+        learning_rate: float,
+        max_grad_norm: float,
+    ) -> Generator[Sequence[Task], None, MinibatchResult]:
+        """One step against the gradient of the mean loss over all samples of ``parts``.
+
+        Yields one list with a task for each part; returns when they have run.
+        """
+        while len(self._gradients) < len(parts):
+            self._gradients.append(torch.empty_like(self.parameters.vector))
+        done: list[tuple[dict[str, float], int]] = [({}, 0)] * len(parts)
+
+        def differentiate(i: int, worker: int) -> None:
+            network = self.replicas[worker]
+            (total, numbers), count = loss(network, parts[i])
+            self.parameters.gradient(total, network, self._gradients[i])
+            sums = torch.stack([x.detach().double() for x in numbers.values()]).tolist()
+            done[i] = (dict(zip(numbers, sums, strict=True)), count)
+
+        yield [functools.partial(differentiate, i) for i in range(len(parts))]
+        samples = sum(count for _, count in done)
+        gradient = summed(self._gradients[: len(parts)]).div_(float(samples))
+        norm = clip_by_norm(gradient, max_grad_norm)
+        optimiser.step(gradient, learning_rate)
+        numbers = {name: sum(part[name] for part, _ in done) for name in done[0][0]}
+        return MinibatchResult(samples, numbers, norm)

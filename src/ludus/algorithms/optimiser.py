@@ -1,0 +1,176 @@
+"""Optimisers on one flat vector, clipping of gradients, schedules of the learning rate.
+
+``P``: number of parameters. An optimiser owns vectors ``float32[P]`` that a checkpoint keeps by name.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor
+
+from ludus.algorithms.parameters import FlatParameters
+from ludus.flow.slab import Array
+
+Schedule = Literal["constant", "linear", "cosine", "steps"]
+
+
+class Optimiser(Protocol):
+    """Moves parameters along a gradient."""
+
+    def step(self, gradient: Tensor, learning_rate: float) -> None:
+        """One step against ``gradient: [P]``, which may be overwritten."""
+        ...
+
+    def vectors(self) -> dict[str, Tensor]:
+        """Name -> vector ``[P]`` that the next step depends on; not copies."""
+        ...
+
+    def counters(self) -> dict[str, int]:
+        """Numbers that the next step depends on."""
+        ...
+
+    def set_counters(self, counters: dict[str, int]) -> None:
+        """The inverse of :meth:`counters`; others are ignored. ``KeyError`` for one that is missing."""
+        ...
+
+
+class SGD:
+    """Stochastic gradient descent with heavy-ball momentum; weight decay is added to the gradient.
+
+    Args:
+        parameters: what it moves.
+        momentum: share of the last step that is kept.
+        weight_decay: of matrices, not of biases and scales.
+    """
+
+    def __init__(self, parameters: FlatParameters, momentum: float = 0.0, weight_decay: float = 0.0) -> None:
+        self.vector, self.momentum, self.weight_decay = parameters.vector, momentum, weight_decay
+        self.matrices = parameters.matrices()
+        self.velocity = torch.zeros_like(parameters.vector)
+
+    def step(self, gradient: Tensor, learning_rate: float) -> None:
+        """``velocity = momentum * velocity + gradient``, ``parameters -= learning_rate * velocity``."""
+        gradient.addcmul_(self.vector, self.matrices, value=self.weight_decay)
+        self.velocity.mul_(self.momentum).add_(gradient)
+        self.vector.add_(self.velocity, alpha=-learning_rate)
+
+    def vectors(self) -> dict[str, Tensor]:
+        return {"momentum": self.velocity}
+
+    def counters(self) -> dict[str, int]:
+        return {}
+
+    def set_counters(self, counters: dict[str, int]) -> None:
+        """It counts nothing."""
+
+
+class Adam:
+    """Adam (Kingma and Ba 2015, algorithm 1); a handful of vector operations a step."""
+
+    def __init__(
+        self, parameters: FlatParameters, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8
+    ) -> None:
+        self.vector, self.betas, self.eps = parameters.vector, betas, eps
+        self.first = torch.zeros_like(parameters.vector)
+        self.second = torch.zeros_like(parameters.vector)
+        self.steps = 0
+
+    def step(self, gradient: Tensor, learning_rate: float) -> None:
+        """``parameters -= learning_rate * m / (sqrt(v) + eps)`` with the bias of m and v removed."""
+        self.steps += 1
+        a, b = self.betas
+        self.first.lerp_(gradient, 1.0 - a)
+        self.second.mul_(b).addcmul_(gradient, gradient, value=1.0 - b)
+        root = self.second.sqrt().div_((1.0 - b**self.steps) ** 0.5).add_(self.eps)
+        self.vector.addcdiv_(self.first, root, value=-learning_rate / (1.0 - a**self.steps))
+
+    def vectors(self) -> dict[str, Tensor]:
+        return {"adam.first": self.first, "adam.second": self.second}
+
+    def counters(self) -> dict[str, int]:
+        return {"adam_steps": self.steps}
+
+    def set_counters(self, counters: dict[str, int]) -> None:
+        self.steps = counters["adam_steps"]
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay of matrices, not of biases and scales (Loshchilov and Hutter 2019)."""
+
+    def __init__(
+        self,
+        parameters: FlatParameters,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+    ) -> None:
+        super().__init__(parameters, betas, eps)
+        self.matrices, self.weight_decay = parameters.matrices(), weight_decay
+
+    def step(self, gradient: Tensor, learning_rate: float) -> None:
+        """``parameters -= learning_rate * weight_decay * parameters``, then Adam's step."""
+        self.vector.addcmul_(self.vector, self.matrices, value=-learning_rate * self.weight_decay)
+        super().step(gradient, learning_rate)
+
+
+def optimiser_state(
+    optimiser: Optimiser, parameters: FlatParameters
+) -> tuple[dict[str, Array], dict[str, int]]:
+    """Copies of what the next step depends on: arrays ``NAME.PARAMETER``, and counters."""
+    arrays: dict[str, Array] = {}
+    for name, vector in optimiser.vectors().items():
+        arrays |= {f"{name}.{n}": a for n, a in parameters.named(vector).items()}
+    return arrays, optimiser.counters()
+
+
+def load_optimiser_state(
+    optimiser: Optimiser,
+    parameters: FlatParameters,
+    arrays: dict[str, Array],
+    counters: dict[str, int],
+    where: str,
+) -> None:
+    """The inverse of :func:`optimiser_state`; others among ``arrays`` and ``counters`` are not looked at.
+
+    Raises ``ValueError`` naming ``where`` and what is missing or of the wrong shape.
+    """
+    for name, vector in optimiser.vectors().items():
+        parameters.fill(vector, under(f"{name}.", arrays), f"{where}: {name}")
+    for name in optimiser.counters():
+        if name not in counters:
+            raise ValueError(f"{where}: no counter {name!r}")
+    optimiser.set_counters(counters)
+
+
+def under(prefix: str, arrays: dict[str, Array]) -> dict[str, Array]:
+    """Those whose name begins with ``prefix``, by the rest of it."""
+    return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+
+
+def clip_by_norm(gradient: Tensor, limit: float) -> float:
+    """Shortens ``gradient: [P]`` in place to the norm ``limit`` (0 = off); returns the norm before that."""
+    norm = float(gradient.norm())
+    if 0.0 < limit < norm:
+        gradient.mul_(limit / norm)
+    return norm
+
+
+def rate_factor(schedule: Schedule, progress: float, final: float = 0.0, drops: int = 0) -> float:
+    """What the learning rate is multiplied by.
+
+    Args:
+        schedule: ``linear`` and ``cosine`` fall from 1 to ``final`` over the budget, ``steps`` multiplies by
+            ``final`` at each drop.
+        progress: share of the budget in [0, 1] that is spent.
+        final: factor at the end of the budget, or of each drop.
+        drops: how many drops there were.
+    """
+    if schedule == "constant":
+        return 1.0
+    if schedule == "steps":
+        return float(final**drops)
+    left = 1.0 - progress if schedule == "linear" else 0.5 + 0.5 * math.cos(math.pi * progress)
+    return final + (1.0 - final) * left

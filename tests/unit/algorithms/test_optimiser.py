@@ -1,0 +1,139 @@
+"""Optimisers on a flat vector against torch's own, clipping, schedules, and their state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from ludus.algorithms.optimiser import (
+    SGD,
+    Adam,
+    AdamW,
+    Optimiser,
+    Schedule,
+    clip_by_norm,
+    load_optimiser_state,
+    optimiser_state,
+    rate_factor,
+)
+from ludus.algorithms.parameters import FlatParameters
+
+DECAY = 0.1
+
+
+def make_network() -> nn.Sequential:
+    network = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator))
+    return network
+
+
+def decayed(network: nn.Module) -> list[dict[str, object]]:
+    """Torch's parameter groups: matrices decay, biases do not."""
+    parameters = list(network.parameters())
+    return [
+        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": DECAY},
+        {"params": [p for p in parameters if p.dim() == 1], "weight_decay": 0.0},
+    ]
+
+
+Own = Callable[[FlatParameters], Optimiser]
+Torch = Callable[[nn.Module], torch.optim.Optimizer]
+KINDS: dict[str, tuple[Own, Torch]] = {
+    "sgd": (lambda p: SGD(p), lambda n: torch.optim.SGD(n.parameters(), 1.0)),
+    "sgd-momentum": (
+        lambda p: SGD(p, momentum=0.9, weight_decay=DECAY),
+        lambda n: torch.optim.SGD(decayed(n), 1.0, momentum=0.9),
+    ),
+    "adam": (
+        lambda p: Adam(p, (0.8, 0.95), 1e-5),
+        lambda n: torch.optim.Adam(n.parameters(), 1.0, betas=(0.8, 0.95), eps=1e-5),
+    ),
+    "adamw": (lambda p: AdamW(p, weight_decay=DECAY), lambda n: torch.optim.AdamW(decayed(n), 1.0)),
+}
+
+
+def gradients(size: int, count: int) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(2)
+    return [torch.randn(size, generator=generator) * 10.0 ** (i % 3 - 1) for i in range(count)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_are_torchs(kind: str) -> None:
+    """Over steps with gradients of different sizes and a learning rate that falls."""
+    make_own, make_torch = KINDS[kind]
+    parameters = FlatParameters(make_network())
+    own = make_own(parameters)
+    reference = make_network()
+    other = make_torch(reference)
+    for number, gradient in enumerate(gradients(parameters.size, 12)):
+        rate = 0.05 / (1 + number)
+        for parameter, part in zip(reference.parameters(), parameters.cut(gradient.clone()), strict=True):
+            parameter.grad = part.reshape(parameter.shape)
+        for group in other.param_groups:
+            group["lr"] = rate
+        other.step()
+        own.step(gradient.clone(), rate)
+    for found, expected in zip(parameters.network.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_state_that_is_put_back_goes_on_bit_equal(kind: str) -> None:
+    make_own, _ = KINDS[kind]
+    parameters = FlatParameters(make_network())
+    own = make_own(parameters)
+    first, second = gradients(parameters.size, 2)
+    own.step(first.clone(), 0.1)
+    arrays, counters = optimiser_state(own, parameters)
+    middle = parameters.vector.clone()
+    own.step(second.clone(), 0.1)
+    again = FlatParameters(make_network())
+    again.vector.copy_(middle)
+    other = make_own(again)
+    load_optimiser_state(other, again, arrays, counters | {"adam_steps": 1, "version": 7}, "state")
+    other.step(second.clone(), 0.1)
+    np.testing.assert_array_equal(again.vector.numpy(), parameters.vector.numpy())
+
+
+def test_a_state_that_lacks_something_is_refused() -> None:
+    parameters = FlatParameters(make_network())
+    own = Adam(parameters)
+    arrays, counters = optimiser_state(own, parameters)
+    with pytest.raises(ValueError, match="state: no counter 'adam_steps'"):
+        load_optimiser_state(own, parameters, arrays, {}, "state")
+    del arrays["adam.second.2.bias"]
+    with pytest.raises(ValueError, match=r"state: adam\.second: no array '2\.bias'"):
+        load_optimiser_state(own, parameters, arrays, counters, "state")
+
+
+@pytest.mark.parametrize(("limit", "length"), [(0.0, 5.0), (2.0, 2.0), (5.0, 5.0), (9.0, 5.0)])
+def test_clipping_shortens_and_returns_the_length_before(limit: float, length: float) -> None:
+    gradient = torch.tensor([3.0, -4.0])
+    assert clip_by_norm(gradient, limit) == pytest.approx(5.0)
+    torch.testing.assert_close(gradient, torch.tensor([0.6, -0.8]) * length)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "final", "drops", "expected"),
+    [
+        ("constant", 0.1, 2, [1.0, 1.0, 1.0]),
+        ("linear", 0.0, 0, [1.0, 0.75, 0.0]),
+        ("linear", 0.2, 0, [1.0, 0.8, 0.2]),
+        ("cosine", 0.0, 0, [1.0, 0.5 + 0.5 * math.cos(math.pi / 4), 0.0]),
+        ("cosine", 0.5, 0, [1.0, 0.75 + 0.25 * math.cos(math.pi / 4), 0.5]),
+        ("steps", 0.1, 0, [1.0, 1.0, 1.0]),
+        ("steps", 0.1, 2, [0.01, 0.01, 0.01]),
+    ],
+)
+def test_schedules(schedule: Schedule, final: float, drops: int, expected: list[float]) -> None:
+    """At the beginning, after a quarter and at the end of the budget."""
+    found = [rate_factor(schedule, progress, final, drops) for progress in (0.0, 0.25, 1.0)]
+    assert found == pytest.approx(expected)
