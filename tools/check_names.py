@@ -1,8 +1,8 @@
 """Checks that old names do not come back: identifiers, file names and preset keys that were renamed.
 
-A rule names what is banned, what to write instead, and where. Python identifiers are read by the tokenizer and
-C++ identifiers with comments and strings removed, so prose is free. Prints one line for each violation;
-exit code 3 then.
+A rule names what is banned, what to write instead, and where. Python identifiers are read by the tokenizer,
+C++ identifiers with comments and strings removed, so prose is free. Prints one line for each violation; exit
+code 3 then.
 """
 
 from __future__ import annotations
