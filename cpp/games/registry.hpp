@@ -6,6 +6,9 @@
 #include "games/connect_four/connect_four.hpp"
 #include "games/go/go.hpp"
 #include "games/gomoku/gomoku.hpp"
+#include "games/matrix/matrix.hpp"
+#include "games/poker/kuhn_poker.hpp"
+#include "games/poker/leduc_poker.hpp"
 #include "games/pommerman/pommerman.hpp"
 #include "games/rts/capture_the_flag/capture_the_flag.hpp"
 #include "games/rts/minirts/minirts.hpp"
@@ -15,7 +18,7 @@
 
 namespace ludus {
 
-using BuiltinGames = GameList<CaptureTheFlag, ConnectFour, Go, Gomoku, MiniRts, Pommerman, Rts,
-                              TicTacToe, TowerDefense>;
+using BuiltinGames = GameList<CaptureTheFlag, ConnectFour, Go, Gomoku, KuhnPoker, LeducPoker,
+                              Matrix, MiniRts, Pommerman, Rts, TicTacToe, TowerDefense>;
 
 }  // namespace ludus

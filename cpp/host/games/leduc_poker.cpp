@@ -1,0 +1,9 @@
+#include "games/poker/leduc_poker.hpp"
+
+#include "host/game_host.hpp"
+
+namespace ludus {
+
+template const AnyGame& host_of<LeducPoker>();
+
+}  // namespace ludus
