@@ -165,7 +165,7 @@ struct SearchHandle {
 using TreesHandle = SearchHandle<AnySearch>;
 using SelfPlayHandle = SearchHandle<AnySelfPlay>;
 
-inline nb::dict games_dict(GameColumns&& g) {
+inline nb::dict matches_dict(MatchColumns&& g) {
   nb::dict out;
   out["match"] = owned(std::move(g.match));
   out["plies"] = owned(std::move(g.plies));
@@ -264,8 +264,8 @@ inline void bind_self_play(nb::module_& m) {
       .def("set_version", [](H& h, std::int32_t version) { h.inner->set_version(version); })
       .def("set_resign", [](H& h, float below) { h.inner->set_resign(below); })
       .def(
-          "take_games", [](H& h) { return games_dict(h.inner->take_games()); },
-          nb::sig("def take_games(self) -> dict[str, typing.Any]"))
+          "take_matches", [](H& h) { return matches_dict(h.inner->take_matches()); },
+          nb::sig("def take_matches(self) -> dict[str, typing.Any]"))
       .def("simulations", [](H& h) { return h.inner->simulations(); })
       .def("moves", [](H& h) { return h.inner->moves(); })
       .def("cache_counts", [](H& h) {

@@ -122,7 +122,7 @@ inline void validate(const SelfPlayOptions& o) {
 
 // Finished matches, column by column. `plies[i]` plies of match i follow those of match i - 1;
 // `targets[j]` pairs of ply j follow those of ply j - 1.
-struct GameColumns {
+struct MatchColumns {
   std::vector<std::uint64_t> match;
   std::vector<std::int32_t> plies;
   std::vector<float> outcome;  // for seat 0: +1, 0, -1
@@ -137,7 +137,7 @@ struct GameColumns {
   // One a move of a policy:
   std::vector<std::uint16_t> target_move, target_share;  // share of 65535
 
-  void append(const GameColumns& o) {
+  void append(const MatchColumns& o) {
     const auto join = [](auto& to, const auto& from) {
       to.insert(to.end(), from.begin(), from.end());
     };
@@ -167,7 +167,7 @@ class AnySelfPlay {
   // From here on leaves are evaluated by other weights; caches forget.
   virtual void set_version(std::int32_t version) = 0;
   virtual void set_resign(float below) = 0;
-  virtual GameColumns take_games() = 0;
+  virtual MatchColumns take_matches() = 0;
   [[nodiscard]] virtual std::uint64_t simulations() const = 0;
   [[nodiscard]] virtual std::uint64_t moves() const = 0;
   [[nodiscard]] virtual std::array<std::uint64_t, 2> cache_counts() = 0;

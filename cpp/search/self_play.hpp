@@ -83,7 +83,7 @@ class SelfPlayOf final : public AnySelfPlay {
     validate(o);
     options_ = o;
   }
-  GameColumns take_games() override { return std::exchange(finished_, {}); }
+  MatchColumns take_matches() override { return std::exchange(finished_, {}); }
   [[nodiscard]] std::uint64_t simulations() const override { return search_.simulations(); }
   [[nodiscard]] std::uint64_t moves() const override { return moves_; }
   [[nodiscard]] std::array<std::uint64_t, 2> cache_counts() override {
@@ -98,7 +98,7 @@ class SelfPlayOf final : public AnySelfPlay {
     Rng rng;
     bool never_resign = false, full = true, ends_proven = false;
     std::array<float, 2> lowest{1.0F, 1.0F};
-    GameColumns game;
+    MatchColumns game;
   };
 
   void start_match(int slot) {
@@ -190,7 +190,7 @@ class SelfPlayOf final : public AnySelfPlay {
 
   // Of a full search: with `target_`, which move_on has just written.
   void record(Slot& s, int seat, int move, float value) {
-    GameColumns& g = s.game;
+    MatchColumns& g = s.game;
     g.action.push_back(static_cast<std::uint16_t>(move));
     g.seat.push_back(static_cast<std::uint8_t>(seat));
     g.full.push_back(s.full ? 1 : 0);
@@ -210,7 +210,7 @@ class SelfPlayOf final : public AnySelfPlay {
   }
 
   void finish(int slot, Slot& s, float outcome, bool resigned) {
-    GameColumns& g = s.game;
+    MatchColumns& g = s.game;
     if (!g.action.empty()) {
       g.match = {s.match};
       g.plies = {static_cast<std::int32_t>(g.action.size())};
@@ -228,7 +228,7 @@ class SelfPlayOf final : public AnySelfPlay {
   BatchEvaluator<G>* batch_ = nullptr;
   std::vector<Slot> slots_;
   std::vector<float> target_;
-  GameColumns finished_;
+  MatchColumns finished_;
   std::uint64_t next_match_ = 0, moves_ = 0;
   std::int32_t version_ = 0;
   bool attached_ = false;

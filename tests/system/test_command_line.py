@@ -86,11 +86,13 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.
 
 
 def test_a_preset_with_unknown_keys(folder: Path) -> None:
-    (folder / "x.toml").write_text(PRESET.replace("hidden", "hiden").replace("steps = 8", "stepz = 8"))
+    (folder / "x.toml").write_text(
+        PRESET.replace("hidden", "hiden").replace("rollout_length = 8", "rollout_lenght = 8")
+    )
     done = ludus("train", "x.toml", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines() == [
-        "x.toml: unknown key pool.stepz (did you mean steps?)",
+        "x.toml: unknown key pool.rollout_lenght (did you mean rollout_length?)",
         "x.toml: unknown key policy.hiden (did you mean hidden?)",
     ]
     assert not (folder / "runs").exists()

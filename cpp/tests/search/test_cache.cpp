@@ -48,7 +48,7 @@ TEST_CASE("self-play: other weights are asked about positions that were evaluate
     while (true) {
       REQUIRE(play.collect(1) == 1);
       play.deliver(policy.data(), &value);
-      if (!play.take_games().match.empty()) return;
+      if (!play.take_matches().match.empty()) return;
     }
   };
   match();

@@ -15,7 +15,7 @@ TEST_CASE("self-play: records lead back to every position") {
   SelfPlayOptions p{.slots = 8, .seed = 4, .full_share = 0.5F, .cheap_visits = 8};
   SelfPlayOf<T> play(Params(), o, p, {.kind = "rollout", .seed = 2});
   play.collect(4000);
-  const GameColumns g = play.take_games();
+  const MatchColumns g = play.take_matches();
   REQUIRE(g.match.size() > 50);
   PositionReader<T> reader{Params()};
   std::size_t ply = 0, pair = 0;
@@ -68,7 +68,7 @@ TEST_CASE("self-play: matches depend on their number alone, and seats may resign
   const auto games = [&](int slots) {
     SelfPlayOf<T> play(Params(), o, {.slots = slots, .seed = 4}, {.kind = "uniform"});
     play.collect(slots == 1 ? 20000 : 4000);
-    const GameColumns g = play.take_games();
+    const MatchColumns g = play.take_matches();
     std::map<std::uint64_t, std::vector<std::uint16_t>> out;
     std::size_t ply = 0;
     for (std::size_t i = 0; i < g.match.size(); ++i) {
@@ -92,7 +92,7 @@ TEST_CASE("self-play: matches depend on their number alone, and seats may resign
                      {.slots = 16, .seed = 4, .resign_below = -0.2F, .never_resign_share = 0.25F},
                      {.kind = "rollout", .seed = 2});
   play.collect(6000);
-  const GameColumns g = play.take_games();
+  const MatchColumns g = play.take_matches();
   int resigned = 0, never = 0;
   for (std::size_t i = 0; i < g.match.size(); ++i) {
     resigned += g.resigned[i];
@@ -109,7 +109,7 @@ TEST_CASE("self-play: matches may begin anywhere, and random moves are not train
                      {.slots = 8, .seed = 4, .random_share = 0.5F, .random_plies = 3},
                      {.kind = "uniform"});
   play.collect(4000);
-  const GameColumns g = play.take_games();
+  const MatchColumns g = play.take_matches();
   REQUIRE(g.match.size() > 100);
   std::array<int, 4> begun{};
   std::size_t ply = 0;
@@ -138,7 +138,7 @@ TEST_CASE("self-play: late beginnings are as frequent as early ones") {
                      {.slots = 8, .seed = 4, .random_share = 1.0F, .random_plies = 7},
                      {.kind = "uniform"});
   play.collect(20000);
-  const GameColumns g = play.take_games();
+  const MatchColumns g = play.take_matches();
   REQUIRE(g.match.size() > 4000);
   std::array<int, 8> begun{};
   std::size_t ply = 0;
@@ -167,11 +167,11 @@ TEST_CASE("self-play: matches may end where they are proven") {
                         .proven_share = share},
                        {.kind = "uniform"});
     play.collect(40000);
-    return play.take_games();
+    return play.take_matches();
   };
-  const GameColumns all = games(0.0F), none = games(1.0F), half = games(0.5F);
+  const MatchColumns all = games(0.0F), none = games(1.0F), half = games(0.5F);
   // Whether a match was broken off, and what its last position is worth to seat 0.
-  const auto cut = [](const GameColumns& g) {
+  const auto cut = [](const MatchColumns& g) {
     const T::Rules rules = T::make_rules(Params());
     int broken = 0;
     std::size_t ply = 0;
@@ -233,7 +233,7 @@ TEST_CASE("self-play: a position is worth what its target promises, not what noi
   // That is what self-play records: where the target is one move, and that move wins, a won match.
   SelfPlayOf<T> play(Params(), o, {.slots = 8, .seed = 4}, {.kind = "uniform"});
   play.collect(80000);
-  const GameColumns g = play.take_games();
+  const MatchColumns g = play.take_matches();
   std::size_t ply = 0, pair = 0;
   int certain = 0;
   for (std::size_t i = 0; i < g.match.size(); ++i) {

@@ -36,7 +36,7 @@ struct Tally {
 // One match of the record: `g` has it at [ply, ply + plies) and its targets from `pair` on.
 class Replayer {
  public:
-  explicit Replayer(const GameColumns& g) : g_(g), s_(Params(), kSearch, 1, kSearch.visits) {
+  explicit Replayer(const MatchColumns& g) : g_(g), s_(Params(), kSearch, 1, kSearch.visits) {
     s_.set_evaluator(std::make_unique<UniformEvaluator<T>>(s_.spec(), false));
   }
   std::size_t ply = 0, pair = 0;
@@ -108,7 +108,7 @@ class Replayer {
     CHECK(g_.lowest_winner[i] == (outcome == 0.0F ? 1.0F : lowest[outcome > 0.0F ? 0 : 1]));
   }
 
-  const GameColumns& g_;
+  const MatchColumns& g_;
   Search<T> s_;
   std::array<float, 9> target_{};
   bool full_ = false;
@@ -118,11 +118,11 @@ class Replayer {
 
 TEST_CASE("self-play: every column is what the moves and a search of each position say") {
   SelfPlayOf<T> play(Params(), kSearch, kPlay, {.kind = "uniform"});
-  GameColumns g;
+  MatchColumns g;
   for (std::int32_t version = 5; version < 9; ++version) {
     play.set_version(version);
     play.collect(3000);
-    const GameColumns part = play.take_games();
+    const MatchColumns part = play.take_matches();
     REQUIRE(part.match.size() > 20);
     for (const std::int32_t v : part.version) CHECK((v == version || v == version - 1));
     CHECK(part.version.front() == (version == 5 ? 5 : version - 1));

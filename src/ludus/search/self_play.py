@@ -170,7 +170,7 @@ class SelfPlay:
 
     def take_matches(self) -> Matches:
         """Returns the matches that ended since the last call."""
-        return Matches.of(self._core.take_games())
+        return Matches.of(self._core.take_matches())
 
     def set_version(self, version: int) -> None:
         """Sets the version that is recorded with evaluations from now on."""
