@@ -264,7 +264,7 @@ def recording(
     values: dict[str, object] = {
         "game": "minirts",
         "title": f"MiniRTS: {seats[0]} against {seats[1]}",
-        "kind": "rts",
+        "renderer": "map",
         "seats": seats,
         "views": views,
         "outcome": (0.0, 0.0) if winner < 0 else (1.0, -1.0) if winner == 0 else (-1.0, 1.0),

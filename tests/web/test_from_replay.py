@@ -12,7 +12,7 @@ from ludus.games import replays, spec
 from ludus.native import ReplayError
 from ludus.web.from_replay import FRAMES, recording_of
 from ludus.web.replay_page import to_html
-from ludus.web.rts_tracks import RtsTracks
+from ludus.web.rts.tracks import RtsTracks
 from tests.web.browser import Browser
 
 BOTS = ("simple", "hit_and_run")
@@ -37,7 +37,7 @@ def test_a_replay_becomes_a_recording(replay: bytes) -> None:
     info = replays.info(replay)
     recording = recording_of(replay)
     views = [json.loads(view) for view in recording.views]
-    assert recording.kind == "rts"
+    assert recording.renderer == "map"
     assert recording.seats == BOTS
     assert recording.outcome == info.outcome
     assert (views[0]["tick"], views[-1]["tick"]) == (0, info.ticks)
@@ -144,7 +144,7 @@ def test_the_longest_match_is_small_and_scrubs_like_a_short_one(
 
 def test_capture_the_flag_is_drawn_with_its_flag_and_score() -> None:
     recording = recording_of(replays.record("capture_the_flag", seed=5, bots=("simple",)))
-    assert recording.kind == "rts"
+    assert recording.renderer == "map"
     tracks = RtsTracks()
     for view in recording.views:
         tracks.see(view)
@@ -161,7 +161,7 @@ def test_capture_the_flag_is_drawn_with_its_flag_and_score() -> None:
 
 def test_tower_defense_is_drawn_with_walls_towers_and_waves() -> None:
     recording = recording_of(replays.record("tower_defense", seed=5, bots=("simple",)), every_ticks=10)
-    assert recording.kind == "rts"
+    assert recording.renderer == "map"
     assert recording.seats == ("simple",)
     views = list(recording.views)
     rows = json.loads(views[0])["map"]["terrain"]

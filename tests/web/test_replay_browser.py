@@ -275,7 +275,7 @@ def test_tic_tac_toe_is_a_board(browser: Browser, tmp_path: Path) -> None:
         views.append(tic_tac_toe(cells, tick + 1))
     decisions = tuple(Decision(tick=t, seat=t % 2, text="b2") for t in range(7))
     recording = Recording(
-        game="tic_tac_toe", title="Tic-tac-toe", kind="tic_tac_toe", seats=("perfect", "random"), views=views,
+        game="tic_tac_toe", title="Tic-tac-toe", renderer="noughts", seats=("perfect", "random"), views=views,
         outcome=(1.0, -1.0), decisions=decisions, ticks_per_s=1.0,
     )  # fmt: skip
     path = tmp_path / "ttt.html"
@@ -291,7 +291,7 @@ def test_any_other_game_shows_its_documents(browser: Browser, tmp_path: Path) ->
     views = [json.dumps({"tick": t, "stones": [t] * t}).encode() for t in range(3)]
     path = tmp_path / "other.html"
     path.write_text(
-        render(Recording(game="x", title="X", kind="constructor", seats=("a", "b"), views=views)),
+        render(Recording(game="x", title="X", renderer="constructor", seats=("a", "b"), views=views)),
         encoding="utf-8",
     )
     browser.open(path)

@@ -11,9 +11,9 @@ import zlib
 import pytest
 
 from ludus.web.columns import MAX_UINT, Column, Writer
-from ludus.web.recording import Recording
+from ludus.web.recording import Recording, ViewError
 from ludus.web.replay_page import MODULES, asset, pack, render
-from ludus.web.rts_tracks import RtsTracks, ViewError
+from ludus.web.rts.tracks import RtsTracks
 from tests.web import synthetic
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> @@DATA@@ \" ' & <!-- \u2028"
@@ -187,6 +187,6 @@ def test_ticks_must_rise() -> None:
 
 
 def test_other_games_need_a_tick() -> None:
-    recording = Recording(game="g", title="g", kind="g", seats=("a",), views=[b'{"board": 1}'])
+    recording = Recording(game="g", title="g", renderer="g", seats=("a",), views=[b'{"board": 1}'])
     with pytest.raises(ViewError, match="integer `tick`"):
         render(recording)

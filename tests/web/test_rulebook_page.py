@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from ludus.games import replays
 from ludus.web.from_replay import recording_of
-from ludus.web.rts_tracks import RtsTracks
+from ludus.web.rts.tracks import RtsTracks
 
 
 def test_roles_and_events_of_types_that_the_page_never_heard_of() -> None:
@@ -23,7 +23,7 @@ def test_roles_and_events_of_types_that_the_page_never_heard_of() -> None:
     )
     data = replays.record("rts", {"rulebook": rules}, seed=3, bots=["pikes", "mixed"])
     recording = recording_of(data)
-    assert recording.kind == "rts"
+    assert recording.renderer == "map"
     assert recording.title.startswith("Extended MiniRTS")
     tracks = RtsTracks()
     for view in recording.views:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from ludus.flow.spec import GameSpec
 from ludus.games import find, replays, spec
 from ludus.games.replays import ReplayDecision, ReplayInfo
+from ludus.games.views import view_of
 from ludus.web.recording import Decision, Recording
+from ludus.web.renderers import renderer_of
 
 FRAMES = 2500  # about as many view documents a match; the page moves things smoothly between two of them
-TICKS_PER_S = {"map": 50.0, "turns": 1.0}  # what speed 1 is (ELF draws a tick in 20 ms)
-PACE = {"pommerman": 6.0}  # of games that are neither, in ticks a second
+TICKS_PER_S = {"turns": 1.0, "ticks": 50.0}  # speed 1 where a game says nothing (ELF draws a tick in 20 ms)
 
 
 def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recording:
@@ -19,39 +18,28 @@ def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recordi
 
     ``game``: the reference of a compiled game that is neither built in nor installed, from a person.
     Raises ``ReplayError`` (a ``ValueError``) when the bytes are no replay or do not fit the rules,
-    ``ParamError`` (a ``ValueError``) when its game is not installed.
+    ``ParamError`` (a ``ValueError``) when its game is not installed, ``ViewError`` or ``ExtensionError``
+    (each a ``ValueError``) when its view cannot be used.
     """
     info = replays.info(replay)
     replays.load_game(info, game)
     find(info.game)  # a game that is not there is said before anything else
     declared = spec(info.game, info.params)
     every = every_ticks or max(1, -(-info.ticks // FRAMES))
-    views = replays.frames(replay, every)
+    views, view = replays.frames(replay, every), view_of(info.game)
+    pace = view.ticks_per_s if view is not None else 0.0
     return Recording(
         game=info.game,
         title=f"{declared.title}: {_sides(info.players, declared)}",
-        kind=_kind(info.game, views[0]),
+        renderer=renderer_of(info.game, view, views[0]),
         seats=info.players,
         views=views,
         outcome=info.outcome if info.over else (),
         truncated=not info.over,
         decisions=tuple(_named(d, declared) for d in replays.decisions(replay)),
         facts=_facts(info),
-        ticks_per_s=PACE.get(info.game, TICKS_PER_S["turns" if declared.turn_based else "map"]),
+        ticks_per_s=pace or TICKS_PER_S["turns" if declared.turn_based else "ticks"],
     )
-
-
-class _Shape(msgspec.Struct):
-    """What tells how a view document is to be drawn."""
-
-    map: object = None
-    units: object = None
-
-
-def _kind(game: str, view: str) -> str:
-    """``rts`` for a document with units on a map; other games are drawn by their own names."""
-    shape = msgspec.json.decode(view, type=_Shape)
-    return "rts" if shape.map is not None and shape.units is not None else game
 
 
 def _sides(players: tuple[str, ...], game: GameSpec) -> str:

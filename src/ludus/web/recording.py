@@ -19,11 +19,15 @@ class Decision(msgspec.Struct, frozen=True):
     text: str
 
 
+class ViewError(ValueError):
+    """A view document is not what the page can draw. The message says which and why."""
+
+
 class Recording(msgspec.Struct, frozen=True):
     """One match, ready to be drawn.
 
-    ``kind`` picks the renderer: ``"rts"`` (a map with units), ``"tic_tac_toe"``, or any other word for the
-    plain view of the documents themselves. ``views`` are view documents in rising tick order, read once.
+    ``renderer`` is one of :data:`ludus.games.views.RENDERERS`; any other word shows the documents themselves.
+    ``views`` are view documents in rising tick order, read once.
     ``seats`` names who played each seat. ``outcome`` is +1, 0 or -1 a seat, empty when the match did not end.
     ``facts`` are shown beside the title in their order (seed, ruleset, versions).
     ``ticks_per_s`` is what speed 1 means.
@@ -31,7 +35,7 @@ class Recording(msgspec.Struct, frozen=True):
 
     game: str
     title: str
-    kind: str
+    renderer: str
     seats: tuple[str, ...]
     views: Iterable[bytes | str]
     outcome: tuple[float, ...] = ()

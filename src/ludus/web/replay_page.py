@@ -20,8 +20,7 @@ import msgspec
 from ludus.web.columns import Writer
 from ludus.web.from_replay import recording_of
 from ludus.web.recording import Recording
-from ludus.web.rts_orders import OrderLog
-from ludus.web.rts_tracks import RtsTracks, ViewError
+from ludus.web.renderers import Packing, renderer_named
 
 FORMAT = 1
 # In the order in which they are joined: a module only uses those above it.
@@ -32,7 +31,7 @@ MODULES = (
     "icons.js",
     "scene.js",
     "map_view.js",
-    "pommerman_view.js",
+    "arena_view.js",
     "board_views.js",
     "plots.js",
     "panels.js",
@@ -55,7 +54,7 @@ def to_html(replay: bytes, every_ticks: int = 0, game: str = "") -> str:
 def render(recording: Recording) -> str:
     """The whole HTML document of ``recording``, UTF-8 text.
 
-    Raises :class:`ludus.web.rts_tracks.ViewError` when the view documents cannot be drawn.
+    Raises :class:`ludus.web.recording.ViewError` when the view documents cannot be drawn.
     """
     script, style = _script(), asset("style.css")
     policy = (
@@ -79,34 +78,25 @@ def pack(recording: Recording) -> bytes:
         "format": FORMAT,
         "game": recording.game,
         "title": recording.title,
-        "kind": recording.kind,
+        "renderer": recording.renderer,
         "seats": recording.seats,
         "outcome": recording.outcome,
         "truncated": recording.truncated,
         "facts": recording.facts,
         "ticks_per_s": recording.ticks_per_s,
     }
-    effects = OrderLog()
-    if recording.kind == "rts":
-        tracks = RtsTracks()
-        for view in recording.views:
-            tracks.see(view)
-        header["rts"] = tracks.header()
-        header["events"] = [[e.tick, e.kind, e.seat, e.unit, e.text] for e in tracks.events.events]
-        effects = tracks.orders
-        data = tracks.data()
-    else:
-        header["views"] = [_generic_view(view) for view in recording.views]
-        header["events"] = []
-        data = b""
-    header["decisions"] = _pack_decisions(recording, effects)
+    packing = renderer_named(recording.renderer).packing()
+    for view in recording.views:
+        packing.see(view)
+    header |= packing.header()
+    header["decisions"] = _pack_decisions(recording, packing)
     text = msgspec.json.encode(header)
     out = Writer()
     out.uint(len(text))
-    return bytes(out.data) + text + data
+    return bytes(out.data) + text + packing.data()
 
 
-def _pack_decisions(recording: Recording, effects: OrderLog) -> dict[str, object]:
+def _pack_decisions(recording: Recording, packing: Packing) -> dict[str, object]:
     """Columns: ticks as differences, seats, what was decided and what came of it (indices of ``texts``)."""
     texts: dict[str, int] = {}
     ordered = sorted(recording.decisions, key=lambda d: (d.tick, d.seat))
@@ -116,18 +106,11 @@ def _pack_decisions(recording: Recording, effects: OrderLog) -> dict[str, object
         "seats": [d.seat for d in ordered],
         "what": [texts.setdefault(d.text, len(texts)) for d in ordered],
         "effects": [
-            texts.setdefault(text, len(texts)) if (text := effects.text(d.seat, d.tick)) else -1
+            texts.setdefault(text, len(texts)) if (text := packing.effect(d.seat, d.tick)) else -1
             for d in ordered
         ],
         "texts": list(texts),
     }
-
-
-def _generic_view(document: bytes | str) -> object:
-    view: object = msgspec.json.decode(document)
-    if not isinstance(view, dict) or not isinstance(view.get("tick"), int):
-        raise ViewError("a view document is not an object with an integer `tick`")
-    return view
 
 
 def _script() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
@@ -29,8 +30,30 @@ def test_commands_of_the_guide_use_the_environment() -> None:
     commands = [
         line
         for block in GUIDE.split("```")[1::2]
-        for line in block.splitlines()
+        for line in block.splitlines()[1:]  # the first names the language
         if re.match(r"(\.venv/bin/)?(python|ludus)\b", line)
     ]
     assert len(commands) >= 3
     assert [c for c in commands if not c.startswith(".venv/bin/")] == []
+
+
+def test_the_codec_and_the_view_of_the_guide(tmp_path: Path) -> None:
+    """In a process of its own: what it registers stays there."""
+    (block,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    program = (
+        block
+        + """
+import torch
+from ludus.codecs.forms import decoded
+from ludus.codecs.registry import layout_of
+from ludus.games.python_game import tensor
+from ludus.games.views import view_of
+cells = tensor("cells", (2, 3), "u8", low=0, high=255, codec="skirmish_cells")
+planes = decoded(cells, layout_of(cells), torch.full((4, 2, 3), 0x21, dtype=torch.uint8))
+print(tuple(planes.shape), planes[0, :, 0, 0].tolist(), view_of("skirmish").renderer)
+"""
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.stdout == "(4, 2, 2, 3) [1.0, 2.0] board\n", done.stderr

@@ -1,8 +1,9 @@
-// Games without a map: one renderer a kind, and the document itself for every other kind.
+// The drawings by the names that games declare (ludus/games/views.py); the document itself for every other name.
 import { frameAt } from "./data.js";
-import { PommermanView } from "./pommerman_view.js";
+import { ArenaView } from "./arena_view.js";
+import { MapView } from "./map_view.js";
 
-class BoardView {
+class FlatView {
   constructor(canvas, match, palette) {
     this.canvas = canvas;
     this.match = match;
@@ -29,7 +30,7 @@ class BoardView {
   }
 }
 
-class TicTacToeView extends BoardView {
+class NoughtsView extends FlatView {
   drawBoard(ctx, view, before) {
     const cells = Array.isArray(view.cells) ? view.cells.slice(0, 9) : [];
     ctx.strokeStyle = this.palette.line;
@@ -74,6 +75,74 @@ class TicTacToeView extends BoardView {
   }
 }
 
+const WALL = -2;
+const TREASURE = -3;
+
+// cells[row * width + column]: a seat, -1 empty, WALL or TREASURE; `last` is the cell of the last move, where there is one.
+class BoardView extends FlatView {
+  constructor(canvas, match, palette) {
+    super(canvas, match, palette);
+    const { width, height } = match.views[0];
+    this.columns = width;
+    this.rows = height;
+  }
+
+  get aspect() {
+    return this.columns / this.rows;
+  }
+
+  drawBoard(ctx, view, before) {
+    const { palette, columns, rows } = this;
+    const cells = Array.isArray(view.cells) ? view.cells.slice(0, columns * rows) : [];
+    ctx.scale(1 / columns, 1 / columns); // a cell is 1 by 1
+    ctx.fillStyle = palette.ground;
+    ctx.fillRect(0, 0, columns, rows);
+    ctx.strokeStyle = palette.grid;
+    ctx.lineWidth = 0.03;
+    ctx.beginPath();
+    for (let column = 1; column < columns; column++) {
+      ctx.moveTo(column, 0);
+      ctx.lineTo(column, rows);
+    }
+    for (let row = 1; row < rows; row++) {
+      ctx.moveTo(0, row);
+      ctx.lineTo(columns, row);
+    }
+    ctx.stroke();
+    let marks = 0;
+    cells.forEach((what, cell) => {
+      const x = cell % columns;
+      const y = Math.floor(cell / columns);
+      const fresh = before && before !== view && before.cells?.[cell] !== what;
+      if (what >= 0) marks++;
+      this.cell(ctx, x, y, what, fresh);
+    });
+    return marks;
+  }
+
+  cell(ctx, x, y, what, fresh) {
+    const { palette } = this;
+    if (what === WALL) {
+      ctx.fillStyle = palette.wall;
+      ctx.fillRect(x, y, 1, 1);
+      return;
+    }
+    if (what < 0 && what !== TREASURE) return;
+    ctx.fillStyle = what === TREASURE ? palette.gold : palette.seat[what % palette.seat.length];
+    ctx.beginPath();
+    ctx.arc(x + 0.5, y + 0.5, what === TREASURE ? 0.18 : 0.4, 0, 2 * Math.PI);
+    ctx.fill();
+    if (what < 0) return;
+    ctx.strokeStyle = fresh ? palette.ink : palette.card;
+    ctx.lineWidth = fresh ? 0.07 : 0.04;
+    if (what % 2 === 1) {
+      ctx.beginPath(); // odd seats have a ring, so that colour is not all that tells them apart
+      ctx.arc(x + 0.5, y + 0.5, 0.24, 0, 2 * Math.PI);
+    }
+    ctx.stroke();
+  }
+}
+
 function winningRow(cells) {
   const rows = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]];
   return rows.find(([a, b, c]) => cells[a] >= 0 && cells[a] === cells[b] && cells[b] === cells[c]);
@@ -107,9 +176,9 @@ class DocumentView {
   }
 }
 
-const RENDERERS = { pommerman: PommermanView, tic_tac_toe: TicTacToeView };
+const RENDERERS = { map: MapView, board: BoardView, noughts: NoughtsView, arena: ArenaView, document: DocumentView };
 
-export function boardView(canvas, match, palette) {
-  const Renderer = Object.hasOwn(RENDERERS, match.kind) ? RENDERERS[match.kind] : DocumentView;
+export function drawingOf(canvas, match, palette) {
+  const Renderer = Object.hasOwn(RENDERERS, match.renderer) ? RENDERERS[match.renderer] : DocumentView;
   return new Renderer(canvas, match, palette);
 }

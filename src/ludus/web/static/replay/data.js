@@ -1,4 +1,4 @@
-// The match as the page holds it, read from the packed data (ludus/web/columns.py and rts_tracks.py
+// The match as the page holds it, read from the packed data (ludus/web/columns.py and rts/tracks.py
 // write it; the files are one format).
 import { inflate } from "./inflate.js";
 
@@ -74,7 +74,7 @@ function readFog(reader, frames, cells) {
   return { stride, bits: fog };
 }
 
-function readRts(reader, header) {
+function readTracks(reader, header) {
   const frames = reader.uint();
   const ticks = new Int32Array(frames);
   for (let f = 0, tick = 0; f < frames; f++) ticks[f] = tick += reader.uint();
@@ -103,18 +103,18 @@ function readRts(reader, header) {
 }
 
 // Numbers of each frame that the plots show: workers and troops a seat, or towers where they are what fights.
-function countUnits(rts, seats) {
-  const frames = rts.ticks.length;
+function countUnits(tracks, seats) {
+  const frames = tracks.ticks.length;
   const counts = (role) => {
     const all = Array.from({ length: seats }, () => new Int32Array(frames));
-    for (const unit of rts.units) {
-      if (rts.types[unit.type].role !== role || !all[unit.seat]) continue;
+    for (const unit of tracks.units) {
+      if (tracks.types[unit.type].role !== role || !all[unit.seat]) continue;
       for (let f = unit.first; f < unit.first + unit.frames; f++) all[unit.seat][f]++;
     }
     return all;
   };
-  rts.workers = counts("worker");
-  rts.troops = counts(rts.types.some((type) => type.role === "tower") ? "tower" : "troop");
+  tracks.workers = counts("worker");
+  tracks.troops = counts(tracks.types.some((type) => type.role === "tower") ? "tower" : "troop");
 }
 
 function readDecisions({ ticks, seats, what, effects, texts }) {
@@ -128,7 +128,7 @@ function readDecisions({ ticks, seats, what, effects, texts }) {
 }
 
 // bytes: what unpack gave. Returns the match: header fields, decisions, events, ticks of its frames, lastTick, and
-// either rts (tracks) or views (documents).
+// either tracks (of a map) or views (documents).
 export function decode(bytes) {
   const reader = new Reader(bytes);
   const length = reader.uint();
@@ -139,10 +139,10 @@ export function decode(bytes) {
   match.decisions = readDecisions(match.decisions);
   match.decisionTicks = [...new Set(match.decisions.map((d) => d.tick))];
   match.events = match.events.map(([tick, kind, seat, unit, words]) => ({ tick, kind, seat, unit, text: words }));
-  if (match.rts) {
-    match.rts = readRts(reader, match.rts);
-    countUnits(match.rts, match.seats.length);
-    match.ticks = match.rts.ticks;
+  if (match.tracks) {
+    match.tracks = readTracks(reader, match.tracks);
+    countUnits(match.tracks, match.seats.length);
+    match.ticks = match.tracks.ticks;
   } else {
     match.ticks = Int32Array.from(match.views, (view) => view.tick);
   }

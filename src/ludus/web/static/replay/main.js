@@ -1,8 +1,7 @@
 // The page: state, the loop, and what the keys do.
-import { boardView } from "./board_views.js";
+import { drawingOf } from "./board_views.js";
 import { bindButtons, bindKeys, bindTimeline, fillHelp, SPEEDS, speedText } from "./controls.js";
 import { decode, frameAt, unpack } from "./data.js";
-import { MapView } from "./map_view.js";
 import { readPalette } from "./palette.js";
 import { element, Panels, seatChip } from "./panels.js";
 import { fitCanvas, Timeline } from "./plots.js";
@@ -18,7 +17,7 @@ class Page {
     };
     this.palette = readPalette(match.seats.length);
     this.canvas = byId("map");
-    this.view = match.rts ? new MapView(this.canvas, match, this.palette) : boardView(this.canvas, match, this.palette);
+    this.view = drawingOf(this.canvas, match, this.palette);
     this.timeline = new Timeline(byId("timeline"), match, this.palette);
     this.panels = new Panels(match, this.palette, (tick) => this.seek(tick));
     this.panelsDrawn = 0;
@@ -65,7 +64,7 @@ class Page {
   }
 
   get fogSeats() {
-    return this.match.rts ? this.match.rts.fog.length : (this.view.fogSeats ?? 0);
+    return this.view.fogSeats ?? 0;
   }
 
   buildHeader() {
@@ -91,7 +90,7 @@ class Page {
       box.append(input, element("label", { for: `fog${i - 1}` }, ...(i > 0 ? [seatChip(i - 1)] : []), label));
     });
     if (this.fogSeats === 0) box.hidden = true;
-    if (!this.match.rts) byId("layers").hidden = true;
+    if (!this.match.tracks) byId("layers").hidden = true;
     if (this.match.decisions.length === 0) for (const b of document.querySelectorAll(".by-decision")) b.disabled = true;
   }
 
@@ -218,7 +217,7 @@ class Page {
 
   announce(tick) {
     const sight = this.state.fog < 0 ? "spectator" : `fog of seat ${this.state.fog}`;
-    const text = this.match.rts ? `Tick ${tick}, ${sight}, ${this.view.drawn.units} units in sight.` : `Tick ${tick}.`;
+    const text = this.match.tracks ? `Tick ${tick}, ${sight}, ${this.view.drawn.units} units in sight.` : `Tick ${tick}.`;
     clearTimeout(this.announcing);
     this.announcing = setTimeout(() => (byId("status").textContent = text), 400);
   }

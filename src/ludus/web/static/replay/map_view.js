@@ -9,21 +9,25 @@ const DASHES = { M: [0.12, 0.14], G: [0.03, 0.12], B: [0.25, 0.12] };
 export class MapView {
   constructor(canvas, match, palette) {
     this.canvas = canvas;
-    this.rts = match.rts;
+    this.tracks = match.tracks;
     this.palette = palette;
     this.drawn = { units: 0, enemies: 0, ghosts: 0, bullets: 0, orders: 0, fogged: 0 };
   }
 
+  get fogSeats() {
+    return this.tracks.fog.length;
+  }
+
   get aspect() {
-    return (this.rts.width + 2 * MARGIN) / (this.rts.height + 2 * MARGIN);
+    return (this.tracks.width + 2 * MARGIN) / (this.tracks.height + 2 * MARGIN);
   }
 
   // options: {tick, fog, orders, bars, letters, selected}. Sizes inside are in cells.
   draw(options) {
-    const { canvas, rts } = this;
+    const { canvas, tracks } = this;
     const ctx = canvas.getContext("2d");
-    const scale = canvas.width / (rts.width + 2 * MARGIN);
-    const scene = sceneAt(rts, options.tick, options.fog);
+    const scale = canvas.width / (tracks.width + 2 * MARGIN);
+    const scene = sceneAt(tracks, options.tick, options.fog);
     this.scene = scene;
     ctx.setTransform(scale, 0, 0, scale, (0.5 + MARGIN) * scale, (0.5 + MARGIN) * scale);
     this.drawGround(ctx, scale);
@@ -40,49 +44,49 @@ export class MapView {
   }
 
   role(unit) {
-    return this.rts.types[unit.track.type].role;
+    return this.tracks.types[unit.track.type].role;
   }
 
   drawGround(ctx, scale) {
-    const { rts, palette } = this;
+    const { tracks, palette } = this;
     ctx.fillStyle = palette.margin;
-    ctx.fillRect(-0.5 - MARGIN, -0.5 - MARGIN, rts.width + 2 * MARGIN, rts.height + 2 * MARGIN);
+    ctx.fillRect(-0.5 - MARGIN, -0.5 - MARGIN, tracks.width + 2 * MARGIN, tracks.height + 2 * MARGIN);
     ctx.fillStyle = palette.ground;
-    ctx.fillRect(-0.5, -0.5, rts.width, rts.height);
+    ctx.fillRect(-0.5, -0.5, tracks.width, tracks.height);
     ctx.strokeStyle = palette.grid;
     ctx.lineWidth = 1 / scale;
     ctx.beginPath();
-    for (let x = 1; x < rts.width; x++) {
+    for (let x = 1; x < tracks.width; x++) {
       ctx.moveTo(x - 0.5, -0.5);
-      ctx.lineTo(x - 0.5, rts.height - 0.5);
+      ctx.lineTo(x - 0.5, tracks.height - 0.5);
     }
-    for (let y = 1; y < rts.height; y++) {
+    for (let y = 1; y < tracks.height; y++) {
       ctx.moveTo(-0.5, y - 0.5);
-      ctx.lineTo(rts.width - 0.5, y - 0.5);
+      ctx.lineTo(tracks.width - 0.5, y - 0.5);
     }
     ctx.stroke();
     ctx.fillStyle = palette.wall;
-    rts.walls.forEach((wall, cell) => {
-      if (wall) ctx.fillRect((cell % rts.width) - 0.5, Math.floor(cell / rts.width) - 0.5, 1.01, 1.01);
+    tracks.walls.forEach((wall, cell) => {
+      if (wall) ctx.fillRect((cell % tracks.width) - 0.5, Math.floor(cell / tracks.width) - 0.5, 1.01, 1.01);
     });
   }
 
   drawFog(ctx, scene, fog) {
-    if (fog < 0 || !this.rts.fog[fog]) return 0;
+    if (fog < 0 || !this.tracks.fog[fog]) return 0;
     let fogged = 0;
     ctx.fillStyle = this.palette.fog;
-    for (let y = 0; y < this.rts.height; y++) {
-      for (let x = 0; x < this.rts.width; ) {
+    for (let y = 0; y < this.tracks.height; y++) {
+      for (let x = 0; x < this.tracks.width; ) {
         const start = x;
-        while (x < this.rts.width && !scene.sees(x, y)) x++;
+        while (x < this.tracks.width && !scene.sees(x, y)) x++;
         fogged += x - start;
         if (x > start) ctx.fillRect(start - 0.5, y - 0.5, x - start, 1);
         else x++;
       }
     }
     ctx.beginPath(); // nobody sees beyond the edge either
-    ctx.rect(-0.5 - MARGIN, -0.5 - MARGIN, this.rts.width + 2 * MARGIN, this.rts.height + 2 * MARGIN);
-    ctx.rect(-0.5, -0.5, this.rts.width, this.rts.height);
+    ctx.rect(-0.5 - MARGIN, -0.5 - MARGIN, this.tracks.width + 2 * MARGIN, this.tracks.height + 2 * MARGIN);
+    ctx.rect(-0.5, -0.5, this.tracks.width, this.tracks.height);
     ctx.fill("evenodd");
     return fogged;
   }
@@ -91,13 +95,13 @@ export class MapView {
     ctx.save();
     ctx.globalAlpha = 0.3;
     ctx.translate(ghost.x, ghost.y);
-    const type = this.rts.types[ghost.type];
+    const type = this.tracks.types[ghost.type];
     drawIcon(ctx, this.palette, type, ghost.seat, plateRadius(type.role));
     ctx.restore();
   }
 
   drawUnit(ctx, unit, options) {
-    const type = this.rts.types[unit.track.type];
+    const type = this.tracks.types[unit.track.type];
     const r = plateRadius(type.role);
     ctx.save();
     ctx.translate(unit.x, unit.y);
@@ -121,7 +125,7 @@ export class MapView {
 
   drawOrder(ctx, unit, scene, options) {
     if (options.fog >= 0 && unit.track.seat !== options.fog) return;
-    const order = orderOf(this.rts, unit, scene);
+    const order = orderOf(this.tracks, unit, scene);
     if (!order?.to) return;
     const length = Math.hypot(order.to[0] - unit.x, order.to[1] - unit.y);
     const edge = order.target >= 0 ? plateRadius(this.role(scene.byId.get(order.target))) + 0.08 : 0;
@@ -184,7 +188,7 @@ export class MapView {
 
   // Hit points above the unit, the letter of its command beside them.
   drawMarks(ctx, unit, scene, options) {
-    const { palette, rts } = this;
+    const { palette, tracks } = this;
     const { track } = unit;
     const role = this.role(unit);
     const r = plateRadius(role);
@@ -199,7 +203,7 @@ export class MapView {
       ctx.fillRect(left, top, width * share, 0.12);
     }
     if (!options.letters || (options.fog >= 0 && track.seat !== options.fog)) return;
-    const order = orderOf(rts, unit, scene);
+    const order = orderOf(tracks, unit, scene);
     if (!order) return;
     ctx.font = "700 0.42px system-ui, sans-serif";
     ctx.textAlign = "left";
@@ -215,13 +219,13 @@ export class MapView {
 
   // Where a point of the map is on the canvas, in CSS pixels.
   pointOf(x, y) {
-    const scale = this.canvas.getBoundingClientRect().width / (this.rts.width + 2 * MARGIN);
+    const scale = this.canvas.getBoundingClientRect().width / (this.tracks.width + 2 * MARGIN);
     return [(x + 0.5 + MARGIN) * scale, (y + 0.5 + MARGIN) * scale];
   }
 
   // The drawn unit nearest to a point of the canvas in CSS pixels, or null.
   pick(cssX, cssY) {
-    const scale = this.canvas.getBoundingClientRect().width / (this.rts.width + 2 * MARGIN);
+    const scale = this.canvas.getBoundingClientRect().width / (this.tracks.width + 2 * MARGIN);
     const x = cssX / scale - 0.5 - MARGIN;
     const y = cssY / scale - 0.5 - MARGIN;
     let best = null;

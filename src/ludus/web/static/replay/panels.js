@@ -37,8 +37,8 @@ export class Panels {
     this.logKey = "";
     this.eventKey = "";
     this.buildSeats();
-    if (match.rts) this.buildPlots();
-    if (match.rts) this.buildLegend();
+    if (match.tracks) this.buildPlots();
+    if (match.tracks) this.buildLegend();
     else for (const id of ["plots", "selection", "legend", "events-panel"]) document.getElementById(id).hidden = true;
     if (match.decisions.length === 0) document.getElementById("decisions-panel").hidden = true;
   }
@@ -58,7 +58,7 @@ export class Panels {
           numbers,
         ),
       );
-      if (!this.match.rts) {
+      if (!this.match.tracks) {
         numbers.hidden = true;
         return {};
       }
@@ -67,10 +67,10 @@ export class Panels {
         numbers.append(element("div", {}, element("dt", {}, label), value));
         return value;
       };
-      const { rts } = this.match;
-      const has = (role) => rts.types.some((type) => type.role === role);
+      const { tracks } = this.match;
+      const has = (role) => tracks.types.some((type) => type.role === role);
       return {
-        resources: add(rts.counted === "score" ? "score" : "resources"),
+        resources: add(tracks.counted === "score" ? "score" : "resources"),
         workers: has("worker") ? add("workers") : null,
         troops: add(has("tower") ? "towers" : "army"),
         base: add("base hp"),
@@ -80,10 +80,10 @@ export class Panels {
 
   buildPlots() {
     const box = document.getElementById("plots");
-    const { rts } = this.match;
-    const towers = rts.types.some((type) => type.role === "tower");
-    const amounts = rts.counted === "score" ? "Score" : "Resources";
-    for (const [label, columns] of [[amounts, rts.money], [towers ? "Towers" : "Army", rts.troops]]) {
+    const { tracks } = this.match;
+    const towers = tracks.types.some((type) => type.role === "tower");
+    const amounts = tracks.counted === "score" ? "Score" : "Resources";
+    for (const [label, columns] of [[amounts, tracks.money], [towers ? "Towers" : "Army", tracks.troops]]) {
       const canvas = element("canvas", { class: "plot", role: "img", "aria-label": `${label} of each seat over time` });
       box.append(element("figure", {}, element("figcaption", {}, label), canvas));
       this.plots.push(new Plot(canvas, this.match, this.palette, columns));
@@ -96,28 +96,28 @@ export class Panels {
   }
 
   buildLegend() {
-    const { rts } = this.match;
+    const { tracks } = this.match;
     const box = document.getElementById("legend-items");
     box.replaceChildren();
-    for (const type of rts.types) {
-      box.append(element("li", {}, ...owners(rts, type).map((seat) => iconCanvas(this.palette, type, seat, 20)), words(type.name)));
+    for (const type of tracks.types) {
+      box.append(element("li", {}, ...owners(tracks, type).map((seat) => iconCanvas(this.palette, type, seat, 20)), words(type.name)));
     }
-    const commands = rts.commands.slice(1).filter((name) => name);
+    const commands = tracks.commands.slice(1).filter((name) => name);
     for (const name of commands) box.append(element("li", {}, element("b", { class: "letter" }, name[0].toUpperCase()), words(name)));
   }
 
   // The theme changed: everything that was drawn with the old colours goes.
   recolour() {
     for (const plot of this.plots) plot.forget();
-    if (this.match.rts) this.buildLegend();
+    if (this.match.tracks) this.buildLegend();
     this.selectionKey = "";
   }
 
   update(tick, scene, selected) {
     const frame = frameAt(this.match.ticks, tick);
-    if (this.match.rts) this.updateSeats(frame);
+    if (this.match.tracks) this.updateSeats(frame);
     for (const plot of this.plots) plot.draw(tick, frame);
-    if (this.match.rts) this.updateSelection(tick, frame, scene, selected);
+    if (this.match.tracks) this.updateSelection(tick, frame, scene, selected);
     this.updateDecisions(tick);
     this.updateEvents(tick);
   }
@@ -136,15 +136,15 @@ export class Panels {
   }
 
   updateSeats(frame) {
-    const { rts } = this.match;
+    const { tracks } = this.match;
     this.seatNumbers.forEach((at, seat) => {
       const set = (node, value) => {
         if (node && node.textContent !== value) node.textContent = value;
       };
-      set(at.resources, String(rts.money[seat]?.[frame] ?? 0));
-      set(at.workers, String(rts.workers[seat][frame]));
-      set(at.troops, String(rts.troops[seat][frame]));
-      const base = rts.units.find((u) => u.seat === seat && rts.types[u.type].role === "base" && frame >= u.first
+      set(at.resources, String(tracks.money[seat]?.[frame] ?? 0));
+      set(at.workers, String(tracks.workers[seat][frame]));
+      set(at.troops, String(tracks.troops[seat][frame]));
+      const base = tracks.units.find((u) => u.seat === seat && tracks.types[u.type].role === "base" && frame >= u.first
         && frame < u.first + u.frames);
       set(at.base, base ? String(base.hp[frame - base.first]) : "–");
     });
@@ -154,7 +154,7 @@ export class Panels {
     const box = document.getElementById("selection-body");
     const unit = scene.units.find((u) => u.track.id === selected);
     if (!unit) {
-      const track = this.match.rts.units.find((u) => u.id === selected);
+      const track = this.match.tracks.units.find((u) => u.id === selected);
       const text = selected < 0 ? "Click a unit on the map, or press N."
         : track && frame >= track.first && frame < track.first + track.frames ? "Out of this seat's sight."
         : "Not on the map at this tick.";
@@ -163,7 +163,7 @@ export class Panels {
       return;
     }
     const { track, i } = unit;
-    const type = this.match.rts.types[track.type];
+    const type = this.match.tracks.types[track.type];
     const key = `unit ${track.id} ${track.first}`;
     if (this.selectionKey !== key) this.buildSelection(box, track, type);
     this.selectionKey = key;
@@ -175,20 +175,20 @@ export class Panels {
     at.place.textContent = `${unit.x.toFixed(1)}, ${unit.y.toFixed(1)}`;
     at.command.textContent = this.commandText(unit, scene);
     track.cooldowns.forEach((cooldown, k) => {
-      const left = between(cooldown.left, i, unit.part) / this.match.rts.cooldown_steps;
+      const left = between(cooldown.left, i, unit.part) / this.match.tracks.cooldown_steps;
       at.cooldowns[k].text.textContent = left > 0 ? `${Math.round(100 * left)}% left` : "ready";
       at.cooldowns[k].bar.style.width = `${100 * (1 - left)}%`;
     });
   }
 
   commandText(unit, scene) {
-    const order = orderOf(this.match.rts, unit, scene);
+    const order = orderOf(this.match.tracks, unit, scene);
     if (!order) return "idle";
     const parts = [words(order.name)];
     if (order.builds) parts.push(words(order.builds));
     if (order.target >= 0) {
-      const target = this.match.rts.units.find((u) => u.id === order.target);
-      parts.push("→", target ? unitName(this.match.rts, target) : "a unit");
+      const target = this.match.tracks.units.find((u) => u.id === order.target);
+      parts.push("→", target ? unitName(this.match.tracks, target) : "a unit");
     } else if (order.to) {
       parts.push("→", order.to.map((v) => v.toFixed(1)).join(", "));
     }
@@ -208,7 +208,7 @@ export class Panels {
     for (const cooldown of track.cooldowns) {
       const text = element("span");
       const fill = bar();
-      list.append(element("div", {}, element("dt", {}, `${words(this.match.rts.cooldowns[cooldown.kind])} cooldown`),
+      list.append(element("div", {}, element("dt", {}, `${words(this.match.tracks.cooldowns[cooldown.kind])} cooldown`),
         element("dd", {}, element("span", { class: "meter thin" }, fill), text)));
       nodes.cooldowns.push({ text, bar: fill });
     }
@@ -240,7 +240,7 @@ export class Panels {
   // A seat's strategy and the orders that it led to. A bot's name says nothing here: its orders do.
   choice(decision) {
     const { seat, text, effect } = decision;
-    const bot = this.match.rts && text === this.match.seats[seat];
+    const bot = this.match.tracks && text === this.match.seats[seat];
     const what = bot
       ? element("span", { class: effect ? "what" : "what nothing", title: effect }, effect || "no new order")
       : element("span", { class: "what", title: effect }, words(text), effect ? element("small", {}, effect) : "");
@@ -272,14 +272,14 @@ export class Panels {
   }
 }
 
-function unitName(rts, unit) {
-  const name = words(rts.types[unit.type].name);
+function unitName(tracks, unit) {
+  const name = words(tracks.types[unit.type].name);
   return unit.seat < 0 ? name : `${name} of seat ${unit.seat}`;
 }
 
 // The seats whose units of a type are ever on the map; both where nobody has one yet.
-function owners(rts, type) {
-  const seats = new Set(rts.units.filter((u) => rts.types[u.type] === type).map((u) => u.seat));
+function owners(tracks, type) {
+  const seats = new Set(tracks.units.filter((u) => tracks.types[u.type] === type).map((u) => u.seat));
   return seats.size ? [...seats].sort((a, b) => a - b) : [0, 1];
 }
 

@@ -109,7 +109,7 @@ export class Timeline extends CachedCanvas {
     ctx.moveTo(this.pad, middle);
     ctx.lineTo(width - this.pad, middle);
     ctx.stroke();
-    if (match.rts) this.drawArmies(ctx, width, height);
+    if (match.tracks) this.drawArmies(ctx, width, height);
     else this.drawDecisions(ctx, width, middle);
     for (const loud of [false, true]) {
       for (const event of match.events) if (ALARMS.has(event.kind) === loud) this.drawEvent(ctx, event, width, height);
@@ -119,7 +119,7 @@ export class Timeline extends CachedCanvas {
   drawArmies(ctx, width, height) {
     const { match, palette } = this;
     const columns = Math.max(1, Math.floor(width - 2 * this.pad));
-    const armies = match.rts.troops.slice(0, 2);
+    const armies = match.tracks.troops.slice(0, 2);
     const top = Math.max(1, ...armies.map((a) => a.reduce((m, v) => Math.max(m, v), 0)));
     const room = height / 2 - 15;
     armies.forEach((army, seat) => {

@@ -15,14 +15,14 @@ function cellOf(value) {
 }
 
 // fog: a seat, or -1 for everything. Units of the seat itself are always seen; others where their cell is.
-export function sceneAt(rts, tick, fog) {
-  const frame = frameAt(rts.ticks, tick);
-  const span = frame + 1 < rts.ticks.length ? rts.ticks[frame + 1] - rts.ticks[frame] : 1;
-  const part = Math.min(1, Math.max(0, (tick - rts.ticks[frame]) / span));
-  const scale = 1 / rts.steps_per_cell;
-  const sees = visibility(rts, frame, fog);
+export function sceneAt(tracks, tick, fog) {
+  const frame = frameAt(tracks.ticks, tick);
+  const span = frame + 1 < tracks.ticks.length ? tracks.ticks[frame + 1] - tracks.ticks[frame] : 1;
+  const part = Math.min(1, Math.max(0, (tick - tracks.ticks[frame]) / span));
+  const scale = 1 / tracks.steps_per_cell;
+  const sees = visibility(tracks, frame, fog);
   const units = [];
-  for (const track of rts.units) {
+  for (const track of tracks.units) {
     const i = frame - track.first;
     if (i < 0 || i >= track.frames) continue;
     if (track.seat !== fog && !sees(track.x[i] * scale, track.y[i] * scale)) continue;
@@ -35,51 +35,51 @@ export function sceneAt(rts, tick, fog) {
       hp: track.hp[i],
     });
   }
-  const ghosts = fog < 0 ? [] : rts.ghosts.filter((g) => g.viewer === fog && frame >= g.first && frame < g.first + g.frames
+  const ghosts = fog < 0 ? [] : tracks.ghosts.filter((g) => g.viewer === fog && frame >= g.first && frame < g.first + g.frames
     && !sees(g.x, g.y));
   const bullets = [];
-  for (const track of rts.bullets) {
+  for (const track of tracks.bullets) {
     const i = frame - track.first;
     if (i < 0 || i >= track.frames || !sees(track.x[i] * scale, track.y[i] * scale)) continue;
     const x = between(track.x, i, part) * scale;
     const y = between(track.y, i, part) * scale;
     const dx = i + 1 < track.frames ? track.x[i + 1] - track.x[i] : i > 0 ? track.x[i] - track.x[i - 1] : 0;
     const dy = i + 1 < track.frames ? track.y[i + 1] - track.y[i] : i > 0 ? track.y[i] - track.y[i - 1] : 0;
-    bullets.push({ x, y, dx, dy, state: track.state[i], seat: seatOf(rts, track.shooter) });
+    bullets.push({ x, y, dx, dy, state: track.state[i], seat: seatOf(tracks, track.shooter) });
   }
   return { frame, units, ghosts, bullets, sees };
 }
 
-function visibility(rts, frame, fog) {
-  const seat = fog < 0 ? null : rts.fog[fog];
+function visibility(tracks, frame, fog) {
+  const seat = fog < 0 ? null : tracks.fog[fog];
   if (!seat) return () => true;
   const row = frame * seat.stride;
   return (x, y) => {
     const cx = cellOf(x);
     const cy = cellOf(y);
-    if (cx < 0 || cy < 0 || cx >= rts.width || cy >= rts.height) return false;
-    const cell = cy * rts.width + cx;
+    if (cx < 0 || cy < 0 || cx >= tracks.width || cy >= tracks.height) return false;
+    const cell = cy * tracks.width + cx;
     return ((seat.bits[row + (cell >> 3)] >> (cell & 7)) & 1) === 1;
   };
 }
 
-function seatOf(rts, id) {
-  rts.seatOfUnit ??= new Map(rts.units.map((u) => [u.id, u.seat]));
-  return rts.seatOfUnit.get(id) ?? -1;
+function seatOf(tracks, id) {
+  tracks.seatOfUnit ??= new Map(tracks.units.map((u) => [u.id, u.seat]));
+  return tracks.seatOfUnit.get(id) ?? -1;
 }
 
 // The order of a unit, null when it is idle. `to` is where it points: the target unit if it is in the scene, the point
 // otherwise, null when there is neither.
-export function orderOf(rts, unit, scene) {
+export function orderOf(tracks, unit, scene) {
   const { track, i } = unit;
   if (track.command[i] === 0) return null;
-  const name = rts.commands[track.command[i]];
+  const name = tracks.commands[track.command[i]];
   const order = {
     name,
     letter: (name[0] ?? "?").toUpperCase(),
     phase: track.phase[i],
     target: track.aim[i] === AIM_UNIT ? track.target[i] : -1,
-    builds: rts.types[track.builds[i] - 1]?.name ?? "",
+    builds: tracks.types[track.builds[i] - 1]?.name ?? "",
     to: null,
   };
   if (track.aim[i] === AIM_UNIT) {
@@ -87,7 +87,7 @@ export function orderOf(rts, unit, scene) {
     const other = scene.byId.get(track.target[i]);
     if (other) order.to = [other.x, other.y];
   } else if (track.aim[i] === AIM_POINT) {
-    const scale = 1 / rts.steps_per_cell;
+    const scale = 1 / tracks.steps_per_cell;
     order.to = [track.to_x[i] * scale, track.to_y[i] * scale];
   }
   return order;

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ludus.web.rts_events import words
-from ludus.web.rts_view import RtsView, UnitView
+from ludus.web.rts.document import RtsView, UnitView
+from ludus.web.rts.events import words
 
 
 class OrderLog:

@@ -12,9 +12,10 @@ from collections.abc import Iterable
 import msgspec
 
 from ludus.web.columns import Column, Writer
-from ludus.web.rts_events import EventLog
-from ludus.web.rts_orders import OrderLog
-from ludus.web.rts_view import BulletView, MapView, RtsView, UnitView
+from ludus.web.recording import ViewError
+from ludus.web.rts.document import BulletView, MapView, RtsView, UnitView
+from ludus.web.rts.events import EventLog
+from ludus.web.rts.orders import OrderLog
 
 STEPS_PER_CELL = 64  # positions are rounded to this for drawing
 COOLDOWN_STEPS = 64  # and shares of a cooldown to this
@@ -26,10 +27,6 @@ BULLET_STATES = {"ready": 0, "explode1": 1, "explode2": 2, "explode3": 3, "done"
 UNIT_COLUMNS = ("x", "y", "hp", "command", "phase", "aim", "target", "to_x", "to_y", "builds", "carries")
 AIM_NOTHING, AIM_UNIT, AIM_POINT = 0, 1, 2
 WALKING_HOME = 2  # the phase of `gather` that goes to the base
-
-
-class ViewError(ValueError):
-    """A view document is not what the page can draw. The message says which and why."""
 
 
 class _Names:

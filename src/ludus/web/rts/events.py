@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ludus.web.rts_view import RtsView, UnitView
+from ludus.web.rts.document import RtsView, UnitView
 
 ALARM_TICKS = 150  # a base under fire is one event until it was left alone for this long
 

@@ -1,4 +1,4 @@
-// Pommerman's board: agents and bombs move smoothly between two steps, everything else belongs to the earlier one.
+// Agents, bombs and walls on a square board: agents and bombs move smoothly between two steps, everything else belongs to the earlier one.
 import { frameAt } from "./data.js";
 import { tracePlate } from "./icons.js";
 
@@ -7,7 +7,7 @@ const WOOD = 2;
 const POWER_UPS = { 6: "bomb", 7: "range", 8: "kick" };
 const MOVES = [[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]];
 
-export class PommermanView {
+export class ArenaView {
   constructor(canvas, match, palette) {
     this.canvas = canvas;
     this.match = match;

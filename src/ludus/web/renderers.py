@@ -1,0 +1,141 @@
+"""The drawings of the replay page, by the names that games declare (:data:`ludus.games.views.RENDERERS`).
+
+Each is a pair: here what travels to the page, in ``static/replay/board_views.js`` what is drawn of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from ludus.games.views import RENDERERS as NEEDS
+from ludus.games.views import View
+from ludus.web.recording import Recording, ViewError
+from ludus.web.rts.packing import MapPacking
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Picture = npt.NDArray[np.uint8]
+
+_MOST_CELLS = 1 << 12
+
+
+class Packing(Protocol):
+    """Takes every view document of a match in order (``see``), then gives what the page needs."""
+
+    def see(self, document: bytes | str) -> None:
+        """Raises ``ViewError`` when the document cannot be drawn."""
+        ...
+
+    def header(self) -> dict[str, object]:
+        """Fields of the page's header: ``events``, and ``views`` or what stands for them."""
+        ...
+
+    def data(self) -> bytes:
+        """Columns behind the header."""
+        ...
+
+    def effect(self, seat: int, tick: int) -> str:
+        """What came of the decision of a seat at a tick; "" where nothing is known."""
+        ...
+
+
+class DocumentPacking:
+    """The documents themselves."""
+
+    def __init__(self) -> None:
+        self._views: list[object] = []
+
+    def see(self, document: bytes | str) -> None:
+        view: object = msgspec.json.decode(document)
+        if not isinstance(view, dict) or not isinstance(view.get("tick"), int):
+            raise ViewError("a view document is not an object with an integer `tick`")
+        self._views.append(view)
+
+    def header(self) -> dict[str, object]:
+        return {"views": self._views, "events": []}
+
+    def data(self) -> bytes:
+        return b""
+
+    def effect(self, seat: int, tick: int) -> str:
+        return ""
+
+
+class _Shape(msgspec.Struct):
+    """The fields by which a drawing knows its documents."""
+
+    map: object = None
+    units: object = None
+    width: int = 0
+    height: int = 0
+    size: int = 0
+    cells: list[int] = []
+    board: list[object] = []
+
+
+@dataclass(frozen=True)
+class Renderer:
+    """``fits``: whether a document has the fields. ``frames``: the pictures of a video, where there can be
+    one, given the recording, Pillow's modules, the width in pixels and the seat whose fog is shown."""
+
+    packing: Callable[[], Packing]
+    fits: Callable[[_Shape], bool]
+    frames: Callable[[Recording, Sequence[ModuleType], int, int], Iterator[Picture]] | None = None
+
+
+def _map_frames(
+    recording: Recording, pillow: Sequence[ModuleType], width: int, seat: int
+) -> Iterator[Picture]:
+    from ludus.web.rts.painter import Painter  # numpy: not for a page
+
+    return Painter(recording, pillow, width, seat).frames()
+
+
+def _is_board(shape: _Shape) -> bool:
+    sides = shape.width >= 1 and shape.height >= 1
+    return sides and len(shape.cells) == shape.width * shape.height <= _MOST_CELLS
+
+
+RENDERERS: Mapping[str, Renderer] = {
+    "map": Renderer(MapPacking, lambda s: s.map is not None and s.units is not None, _map_frames),
+    "board": Renderer(DocumentPacking, _is_board),
+    "noughts": Renderer(DocumentPacking, lambda s: len(s.cells) == 9),
+    "arena": Renderer(DocumentPacking, lambda s: 1 <= s.size == len(s.board)),
+    "document": Renderer(DocumentPacking, lambda s: True),
+}
+
+
+def renderer_named(name: str) -> Renderer:
+    """A recording made by hand may name anything: what is not known shows its documents."""
+    return RENDERERS.get(name, RENDERERS["document"])
+
+
+def renderer_of(game: str, view: View | None, document: bytes | str) -> str:
+    """The drawing of a match, from what its game declares and its first view document.
+
+    Raises ``ViewError`` where the document lacks what the declared drawing needs.
+    """
+    if view is None:
+        return "map" if _fits("map", document) else "document"
+    if not _fits(view.renderer, document):
+        raise ViewError(
+            f"{game} declares the view {view.renderer}, whose documents have {NEEDS[view.renderer]}; "
+            "the first document has not"
+        )
+    return view.renderer
+
+
+def _fits(name: str, document: bytes | str) -> bool:
+    renderer = RENDERERS[name]
+    try:
+        shape = msgspec.json.decode(document, type=_Shape)
+    except msgspec.ValidationError:  # fields of these names that mean something else
+        return name == "document"
+    return renderer.fits(shape)

@@ -1,0 +1,1 @@
+"""Matches on a map with units: their view documents, and what the page and videos make of them."""
