@@ -87,7 +87,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "pool": ("pool/test_process_pool.py",),
     "pool/factory": ("train/test_parts.py", "train/test_levels.py"),
     "pool/native": ("pool/test_teams.py", "pool/test_native_pool.py"),
-    "pool/replay_recorder": ("pool/test_tapes.py",),
+    "pool/replay_recorder": ("pool/test_replay_recorder.py",),
     "ratings": ("ratings",),
     "rollouts": ("rollouts", "train/test_levels.py"),
     "rollouts/search_actor": ("rollouts/test_search_actor.py", "search/test_planner.py"),
