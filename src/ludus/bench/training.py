@@ -14,6 +14,7 @@ arrangement of the same work can exceed ``1 / (1/S + 1/N)`` decisions a second: 
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,10 +33,9 @@ from ludus.presets.hardware import pool_thread_count
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.collector import as_index
 from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
-from ludus.train.on_policy.components import Components, acting_copy, build
+from ludus.train.on_policy.components import Components, build
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rounds import Round, Rounds
-from ludus.train.opponents import LEARNER
 
 TURNS = 4
 WARM_ROUNDS = 3
@@ -106,11 +106,14 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
         raise ConfigError(f"seconds = {seconds}: expected more than 0")
     beside = preset.run.lag == "async"
     components = build(preset, slabs_needed(preset.run) if beside else 2)
+    sampler = components.sampler
+    sampler.bank.put(components.learner.weights())
+    sampler.follow(components.matchmaker.next_orders(sampler.pool.slots))
     own = 2 if beside else 1
     learner_threads = LearnerThreads(max(0, components.threads - own), first=own)
     rounds: Rounds | AsyncRounds
     if beside:
-        rounds = AsyncRounds(components, learner_threads, preset.run, acting_copy(components))
+        rounds = AsyncRounds(components, learner_threads, preset.run)
     else:
         rounds = Rounds(components, learner_threads, pipelined=preset.run.lag == "pipelined")
     alone = _PoolAlone(preset, components)
@@ -126,19 +129,15 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
                 training.seconds += time.perf_counter() - begin
                 alone.record()
                 _repeat(turn * 0.2, lambda: alone.play(simulation))
+                slab = rounds.filled or sampler.slabs[0]
+                _repeat(turn * 0.1, functools.partial(_infer, components, slab, inference))
                 _repeat(
-                    turn * 0.1, lambda: _infer(components, rounds.filled or components.slabs[0], inference)
-                )
-                _repeat(
-                    turn * 0.2,
-                    lambda: _learn(
-                        components, learner_threads, rounds.filled or components.slabs[0], learning, own
-                    ),
+                    turn * 0.2, functools.partial(_learn, components, learner_threads, slab, learning, own)
                 )
     finally:
         rounds.close()
         learner_threads.close()
-        components.pool.close()
+        components.close()
         alone.close()
     return _result(preset, name, components, training, simulation, inference, learning)
 
@@ -163,7 +162,7 @@ class _PoolAlone:
         self._pool: Pool = make_pool(
             preset.game.name,
             components.params,
-            components.lineup,
+            components.sampler.lineup,
             slots=preset.pool.slots,
             groups=preset.pool.groups,
             threads=components.threads if components.threads > 1 else 0,
@@ -174,13 +173,13 @@ class _PoolAlone:
         self._moves: Slab | None = None
         self._start = b""
         if isinstance(self._pool, NativePool):
-            self._moves = components.pool.slab(preset.pool.rollout_length)
+            self._moves = components.sampler.pool.slab(preset.pool.rollout_length)
 
     def record(self) -> None:
         """Training's sampler plays one slab more, untimed; nobody learns from it."""
         if self._moves is not None:
-            self._start = self._components.pool.snapshot()
-            self._components.collector.collect(self._moves)
+            self._start = self._components.sampler.pool.snapshot()
+            self._components.sampler.collector.collect(self._moves)
 
     def play(self, tally: _Tally) -> None:
         """One slab; going back to its beginning is not timed."""
@@ -206,7 +205,7 @@ class _PoolAlone:
         tally.seconds += time.perf_counter() - begin
         after = pool.stats()
         tally.ticks += after.ticks - before.ticks
-        tally.steps += int(((slab.active[:-1] != 0) & (slab.policy[:-1] == LEARNER)).sum())
+        tally.steps += int(((slab.active[:-1] != 0) & (slab.policy[:-1] == self._components.policy)).sum())
 
     def close(self) -> None:
         self._pool.close()
@@ -233,11 +232,11 @@ def _train(rounds: Rounds | AsyncRounds, preset: Preset, tally: _Tally) -> None:
 def _infer(components: Components, slab: Slab, tally: _Tally) -> None:
     """Decides for every moment of a slab again, in the batches that a rollout makes."""
     begin = time.perf_counter()
-    memory = slab.memory.get(LEARNER)
+    memory = slab.memory.get(components.policy)
     for t in range(slab.steps):
-        for group in range(components.pool.groups):
-            span = components.pool.group_rows(group)
-            ours = np.flatnonzero((slab.active[t, span] != 0) & (slab.policy[t, span] == LEARNER))
+        for group in range(components.sampler.pool.groups):
+            span = components.sampler.pool.group_rows(group)
+            ours = np.flatnonzero((slab.active[t, span] != 0) & (slab.policy[t, span] == components.policy))
             if not len(ours):
                 continue
             rows = (ours + span.start).astype(np.int32)
@@ -266,7 +265,7 @@ def _learn(
     arrays, counters = components.learner.state()
     begin = time.perf_counter()
     plan = components.learner.begin(slab, 0.0)
-    learner_threads.start(plan)
+    learner_threads.start((plan,))
     plan.help(own - 1)
     update = components.learner.finish()
     learner_threads.settle()

@@ -8,7 +8,7 @@ import msgspec
 class Controller(msgspec.Struct, frozen=True):
     """Who decides for a seat: a bot of the core by name, or a learned policy by id.
 
-    ``policy`` counts from 0 (0 = the learner's latest weights); it is -1 for a bot. ``name`` is what
+    ``policy`` counts from 0; it is -1 for a bot. ``name`` is what
     replays call a policy (empty = ``"policy:N"``).
     """
 
@@ -43,6 +43,17 @@ class Lineup(msgspec.Struct, frozen=True):
 
     plans: tuple[SeatPlan, ...]
     rotate: bool = True
+
+
+class Orders(msgspec.Struct, frozen=True):
+    """What a matchmaker wants of the matches that begin from now on.
+
+    ``lanes``: policy id -> version of the frozen weights that decide for it. ``kept``: versions whose weights
+    must stay stored, those of the lanes included.
+    """
+
+    lanes: dict[int, int] = {}
+    kept: tuple[int, ...] = ()
 
 
 class MatchResult(msgspec.Struct, frozen=True):

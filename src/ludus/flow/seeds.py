@@ -17,6 +17,7 @@ SEED_PAST = 4  # decisions of past weights, and which of them play
 SEED_EVALUATION = 5  # matches of evaluations
 SEED_BUFFER = 7  # positions drawn from AlphaZero's replay buffer
 SEED_SYMMETRIES = 8  # symmetries under which self-play evaluates
+SEED_SAMPLER = 9  # everything that a run's second and later samplers draw
 SEED_GATE = 17  # matches at AlphaZero's gate
 SEED_LEAGUE = 18  # draws, origins and mutations of a league
 

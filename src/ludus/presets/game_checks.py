@@ -35,6 +35,12 @@ def params_text(params: Mapping[str, ParamValue]) -> dict[str, str]:
     return text_params(params)
 
 
+def resolve_spec(preset: Preset) -> tuple[GameSpec, dict[str, str]]:
+    """The game's declaration under the preset's parameters, and these as text."""
+    params = params_text(preset.game.params)
+    return spec(preset.game.name, params), params
+
+
 def effective_params(declared: GameSpec, preset: Preset) -> dict[str, ParamValue]:
     """Every parameter of the rules, the game's defaults included."""
     defaults: dict[str, ParamValue] = {

@@ -19,6 +19,7 @@ from ludus.presets import hardware
 from ludus.presets.config import GameConfig, Preset
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import to_toml
+from ludus.presets.game_checks import resolve_spec
 from ludus.storage import (
     Checkpoint,
     RunDirectory,
@@ -29,7 +30,7 @@ from ludus.storage import (
 from ludus.train.alphazero.components import AlphaZeroComponents, build_alphazero
 from ludus.train.alphazero.trainer import AlphaZeroTrainer
 from ludus.train.changes import in_words, record_change, run_settings
-from ludus.train.on_policy.components import Components, resolve_spec
+from ludus.train.on_policy.components import Components
 from ludus.train.on_policy.trainer import Trainer, build_components
 from ludus.train.reporting.observer import Observer, SilentObserver
 from ludus.train.reporting.sinks import default_sinks

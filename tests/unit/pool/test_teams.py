@@ -114,9 +114,9 @@ def test_evaluation_gives_a_player_its_whole_team() -> None:
     for r in results:
         own = r.plan_of_seat.index(0)
         assert [p == "simple" for p in r.players] == [s % 2 == own % 2 for s in range(4)]
-        assert opponent_name(r, own, game.teams) == "noop"
-        assert opponent_name(r, own) == "noop+simple"
-    summary = summarise_rollout(results, 0, 0, game.teams)
+        assert opponent_name(r, own, {}, game.teams) == "noop"
+        assert opponent_name(r, own, {}) == "noop+simple"
+    summary = summarise_rollout(results, 0, 0, {}, game.teams)
     assert list(summary.outcomes) == ["noop"]
     assert sum(summary.outcomes["noop"]) == 12
     assert summary.outcomes["noop"][0] > summary.outcomes["noop"][2]

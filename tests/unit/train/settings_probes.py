@@ -25,7 +25,7 @@ from ludus.pool import Pool
 from ludus.pool.factory import make_pool
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, EndlessMatch
-from ludus.presets.game_checks import params_text
+from ludus.presets.game_checks import params_text, resolve_spec
 from ludus.search import Batch, Trees
 from ludus.search import network as network_evaluator
 from ludus.search.evaluator import Floats
@@ -34,7 +34,7 @@ from ludus.train.alphazero import components as alphazero_parts
 from ludus.train.alphazero import trainer as alphazero
 from ludus.train.alphazero.workers import Workers
 from ludus.train.api import start_run
-from ludus.train.on_policy import async_rounds
+from ludus.train.on_policy import async_rounds, sampler
 from ludus.train.on_policy import components as wiring
 from ludus.train.opponents import build_lineup
 from ludus.train.reporting.observer import SilentObserver
@@ -169,15 +169,15 @@ def pool(preset: Preset) -> object:
         return make_pool(*args, **kwargs)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wiring, "make_pool", looking)
+        patch.setattr(sampler, "make_pool", looking)
         components = wiring.build(preset)
         components.close()
-    return seen, components.threads, components.slabs[0].active.shape
+    return seen, components.threads, components.sampler.slabs[0].active.shape
 
 
 def lineup(preset: Preset) -> object:
     """Who sits at which seat."""
-    return build_lineup(wiring.resolve_spec(preset)[0], preset)
+    return build_lineup(resolve_spec(preset)[0], preset)
 
 
 def network(preset: Preset) -> object:
@@ -211,7 +211,7 @@ def components(preset: Preset) -> object:
     except ConfigError as error:
         return str(error)
     made.close()
-    return made.threads, len(made.slabs), made.acting.precision, str(made.acting.device)
+    return made.threads, len(made.sampler.slabs), made.actor.network.precision, str(made.actor.network.device)
 
 
 def searched(preset: Preset) -> object:

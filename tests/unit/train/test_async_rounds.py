@@ -11,7 +11,7 @@ import pytest
 from ludus.flow import RolloutStats, Slab
 from ludus.presets.config import Preset, RunConfig
 from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
-from ludus.train.on_policy.components import acting_copy, build
+from ludus.train.on_policy.components import build
 from ludus.train.on_policy.learner_threads import LearnerThreads
 
 from .runs import small_preset
@@ -22,16 +22,16 @@ def ahead(preset: Preset, slabs: int, until: int) -> Iterator[tuple[AsyncRounds,
     """Rounds whose sampler has filled ``until`` slabs with the first weights, and how many it has filled."""
     components = build(preset, slabs)
     filled: list[int] = []
-    collect = components.collector.collect
+    collect = components.sampler.collector.collect
 
     def note(slab: Slab, between: Callable[[], None] | None = None) -> RolloutStats:
         stats = collect(slab, between)
         filled.append(components.actor.version)
         return stats
 
-    components.collector.collect = note  # type: ignore[method-assign]
+    components.sampler.collector.collect = note  # type: ignore[method-assign]
     learner_threads = LearnerThreads(0, first=2)
-    rounds = AsyncRounds(components, learner_threads, preset.run, acting_copy(components))
+    rounds = AsyncRounds(components, learner_threads, preset.run)
     try:
         end = time.monotonic() + 60.0
         while len(filled) < until and time.monotonic() < end:

@@ -39,7 +39,8 @@ def test_the_pool_alone_plays_what_the_policy_played() -> None:
     moves = alone._moves
     assert moves is not None
     try:
-        components.collector.collect(components.slabs[0])  # somewhere in the middle of matches
+        sampler = components.sampler
+        sampler.collector.collect(sampler.slabs[0])  # somewhere in the middle of matches
         alone.record()
         tally = _Tally()
         for _ in range(2):

@@ -29,7 +29,7 @@ from ludus.train.alphazero.components import (
     read_games,
 )
 from ludus.train.api import resume_run, start_run
-from ludus.train.opponents import PastWindow
+from ludus.train.matchmaker import PastWindow
 from ludus.train.reporting.observer import UpdateMetrics
 
 from .runs import Recorder, small_preset

@@ -70,7 +70,7 @@ def test_returns_are_summed_up() -> None:
     rated = summarise(some, player="me", against=ALONE, game="walk", seed=1)
     assert (rated.alone, rated.mean_return, rated.matches, rated.errors) == (True, 3.0, 3, 1)
     assert rated.measure_low < 3.0 == rated.measure < rated.measure_high
-    summary = summarise_rollout(some, 10, 10)
+    summary = summarise_rollout(some, 10, 10, {})
     assert (summary.outcomes, summary.matches, summary.errors) == ({}, 3, 1)
     assert summary.first_error == "slot 0, match 0, seed 1, tick 5: step: no"
     assert running_return(None, summary) == 3.0

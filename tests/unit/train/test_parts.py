@@ -15,7 +15,7 @@ from ludus.presets.config import CurriculumConfig, OpponentConfig, RunConfig
 from ludus.presets.errors import ConfigError
 from ludus.train.on_policy.curriculum import handover_ticks
 from ludus.train.on_policy.rollout_summary import opponent_name, running_win_rate, summarise_rollout
-from ludus.train.opponents import PastWindow, build_lineup
+from ludus.train.opponents import build_lineup
 from ludus.train.reporting.report import thinned
 from ludus.train.stopping import Budget, minutes_left, progress, reason_to_stop
 
@@ -69,26 +69,6 @@ def test_lineup_refuses(opponents: tuple[OpponentConfig, ...], message: str) -> 
         build_lineup(GAME, preset)
 
 
-def test_past_window_is_bounded_and_repeats() -> None:
-    config = OpponentConfig("past", past_window=3, past_every=10, past_slots=2)
-
-    def play(until: int) -> PastWindow:
-        window = PastWindow.start(config)
-        for version in range(1, until + 1):
-            if window.due(config, version):
-                window.freeze(config, version, seed=5)
-        return window
-
-    window = play(75)
-    assert window.versions == [50, 60, 70]
-    assert set(window.playing) <= set(window.versions)
-    assert play(75) == window
-    assert window.needed() == {50, 60, 70}
-    assert not window.due(config, 70)
-    draws = {tuple(play(n).playing) for n in range(30, 300, 10)}
-    assert len(draws) > 5
-
-
 def test_curriculum_falls_to_zero() -> None:
     config = CurriculumConfig("simple", ticks=1000, share=0.5)
     assert [handover_ticks(config, x) for x in (0.0, 0.25, 0.5, 1.0)] == [1000, 500, 0, 0]
@@ -118,7 +98,7 @@ def test_summaries_count_from_the_learners_seat() -> None:
         result((0.0, 0.0)),
         result((0.0, 0.0), error="boom"),
     ]
-    rollout = summarise_rollout(results, steps=9, ticks=21)
+    rollout = summarise_rollout(results, steps=9, ticks=21, labels={})
     assert rollout.outcomes == {"random": (1, 1, 1)}
     assert (rollout.matches, rollout.errors, rollout.sum_ticks) == (3, 1, 21)
     evaluation = summarise(results, player="a", against="random", game="tic_tac_toe", seed=1)
@@ -129,9 +109,11 @@ def test_summaries_count_from_the_learners_seat() -> None:
 
 
 def test_opponent_names() -> None:
-    assert opponent_name(result((1.0, -1.0), ("policy:0", "policy:0")), 0) == "latest"
-    assert opponent_name(result((1.0, -1.0), ("policy:0", "policy:2")), 0) == "past"
-    assert opponent_name(result((1.0, -1.0), ("random", "policy:0")), 1) == "random"
+    labels = {"policy:0": "latest", "policy:2": "past"}
+    assert opponent_name(result((1.0, -1.0), ("policy:0", "policy:0")), 0, labels) == "latest"
+    assert opponent_name(result((1.0, -1.0), ("policy:0", "policy:2")), 0, labels) == "past"
+    assert opponent_name(result((1.0, -1.0), ("random", "policy:0")), 1, labels) == "random"
+    assert opponent_name(result((1.0, -1.0), ("policy:0", "policy:7")), 0, labels) == "policy:7"
 
 
 def test_running_win_rate_forgets() -> None:

@@ -22,14 +22,13 @@ from ludus.games.searchable import SearchRef, searchable
 from ludus.policies.residual import ResidualNetwork, make_network
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, RunFailed
-from ludus.presets.game_checks import ends_problems
+from ludus.presets.game_checks import ends_problems, resolve_spec
 from ludus.presets.hardware import device_name, precision_name, thread_count
 from ludus.search import NEVER_RESIGN, Matches, SearchError, SelfPlay
 from ludus.search.network import NetworkEvaluator
 from ludus.storage import CorruptFile
 from ludus.storage.games import GamesMeta, MatchFiles
 from ludus.train.candidates import Candidate
-from ludus.train.on_policy.components import resolve_spec
 from ludus.train.stopping import Budget
 
 SCHEMA = 1

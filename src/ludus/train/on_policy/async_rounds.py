@@ -21,13 +21,11 @@ from contextlib import contextmanager
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
 from ludus.flow import RolloutStats, Slab
-from ludus.policies.network import PolicyNetwork
 from ludus.presets.config import RunConfig
-from ludus.train.on_policy.components import Components
+from ludus.train.on_policy.components import Components, StagedWeights
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import RolloutSummary, summarise_rollout
 from ludus.train.on_policy.rounds import Round, RoundTimes
-from ludus.train.opponents import LEARNER
 
 SAMPLER, CALLER = 0, 1  # worker numbers; the learner threads follow
 SLABS_AHEAD = 3  # unlearned slabs that are worth their memory, whatever lag is allowed
@@ -42,24 +40,16 @@ def slabs_needed(config: RunConfig) -> int:
 class AsyncRounds:
     """Owns the sampler thread. Everything else is called by the one thread that drives the run."""
 
-    def __init__(
-        self,
-        components: Components,
-        learner_threads: LearnerThreads,
-        config: RunConfig,
-        staging: PolicyNetwork,
-    ) -> None:
+    def __init__(self, components: Components, learner_threads: LearnerThreads, config: RunConfig) -> None:
         self.components, self.learner_threads, self.config = components, learner_threads, config
         self.filled: Slab | None = None  # nothing in flight is kept by a checkpoint
         self.summary: RolloutSummary | None = None
-        self._staging = staging  # the newest weights, ready to be taken
-        self._staged_version = components.learner.copy_to(staging)
-        self._swap_lock = threading.Lock()
+        self._staged = {policy: StagedWeights(learner) for policy, learner in components.learners.items()}
         self._changed = threading.Condition()
-        self._free: deque[Slab] = deque(components.slabs)
+        self._free: deque[Slab] = deque(components.sampler.slabs)
         self._full: deque[tuple[Slab, RolloutStats]] = deque()
         self._unlearned = 0  # full slabs and the one that is learned from
-        self._plan: UpdatePlan | None = None
+        self._plans: tuple[UpdatePlan, ...] = ()
         self._handover: int | None = None
         self._paused, self._parked, self._closing = False, False, False
         self._error: BaseException | None = None
@@ -111,12 +101,15 @@ class AsyncRounds:
             collect_s=stats.total_s, infer_s=stats.infer_s, pool_wait_s=stats.wait_s, help_wait_s=rested
         )
         waited = time.perf_counter() - begin
-        summary = summarise_rollout(stats.results, stats.steps, stats.ticks, self.components.spec.teams)
-        update, dropped = None, 0
+        sampler = self.components.sampler
+        summary = summarise_rollout(
+            stats.results, stats.steps, stats.ticks, sampler.labels, sampler.spec.teams
+        )
+        updates, dropped = {}, 0
         if self.config.over_lag == "drop" and self._age(slab) > self.config.max_lag:
             dropped = stats.steps
         else:
-            update = self._learn(slab, progress, times)
+            updates = self._learn(slab, progress, times)
         with self._changed:
             self._unlearned -= 1
             self._free.append(slab)
@@ -124,7 +117,7 @@ class AsyncRounds:
         times.total_s = time.perf_counter() - begin
         times.learn_wait_s += waited
         times.learn_s += times.total_s  # of the calling thread, which only learns here
-        return Round(update, summary, stats.steps, times, stats.results, dropped)
+        return Round(updates, summary, stats.steps, times, stats.results, dropped)
 
     def close(self) -> None:
         """Stops the sampler after its slab. Idempotent."""
@@ -133,36 +126,47 @@ class AsyncRounds:
             self._changed.notify_all()
         self._thread.join()
 
-    def _age(self, slab: Slab) -> int:
-        """Versions between the oldest of the learner's decisions in ``slab`` and the learner."""
-        learner_mask = (slab.active[:-1] != 0) & (slab.policy[:-1] == LEARNER)
-        return (
-            self.components.learner.version - int(slab.version[learner_mask].min())
-            if learner_mask.any()
-            else 0
-        )
-
-    def _learn(self, slab: Slab, progress: float, times: RoundTimes) -> UpdateStats:
-        busy = sum(self.learner_threads.busy_s)
-        plan = self.components.learner.begin(slab, progress)
+    def put(self, slab: Slab, stats: RolloutStats) -> None:
+        """See :class:`ludus.rollouts.exchange.SlabSink`; called by the sampler thread."""
         with self._changed:
-            self._plan = plan
+            self._full.append((slab, stats))
+            self._unlearned += 1
             self._changed.notify_all()
-        self.learner_threads.start(plan)
-        plan.help(CALLER)
-        update = self.components.learner.finish()
+
+    def _age(self, slab: Slab) -> int:
+        """Most versions between a learned policy's decision in ``slab`` and its learner."""
+        ages = [0]
+        for policy, learner in self.components.learners.items():
+            decided = (slab.active[:-1] != 0) & (slab.policy[:-1] == policy)
+            if decided.any():
+                ages.append(learner.version - int(slab.version[decided].min()))
+        return max(ages)
+
+    def _learn(self, slab: Slab, progress: float, times: RoundTimes) -> dict[int, UpdateStats]:
+        busy = sum(self.learner_threads.busy_s)
+        learners = self.components.learners
+        plans = tuple(learner.begin(slab, progress) for learner in learners.values())
+        with self._changed:
+            self._plans = plans
+            self._changed.notify_all()
+        self.learner_threads.start(plans)
+        for plan in plans:
+            plan.help(CALLER)
+        updates = {policy: learner.finish() for policy, learner in learners.items()}
         self.learner_threads.settle()
         with self._changed:
-            self._plan = None
+            self._plans = ()
         times.threads = self.learner_threads.size + 1
-        times.learn_wait_s = sum(s for worker, s in plan.waited_s.items() if worker != SAMPLER)
+        times.learn_wait_s = sum(
+            s for plan in plans for worker, s in plan.waited_s.items() if worker != SAMPLER
+        )
         times.learn_s = sum(self.learner_threads.busy_s) - busy
         self._publish()
-        return update
+        return updates
 
     def _publish(self) -> None:
-        with self._swap_lock:
-            self._staged_version = self.components.learner.copy_to(self._staging)
+        for staged in self._staged.values():
+            staged.stage()
 
     def _raise(self) -> None:
         if self._error is not None:
@@ -174,12 +178,8 @@ class AsyncRounds:
         try:
             while (slab := self._next_slab()) is not None:
                 if self._handover is not None:
-                    self.components.pool.set_handover(0, self._handover)
-                stats = self.components.collector.collect(slab, between=self._swap)
-                with self._changed:
-                    self._full.append((slab, stats))
-                    self._unlearned += 1
-                    self._changed.notify_all()
+                    self.components.sampler.pool.set_handover(0, self._handover)
+                self.components.sampler.play(slab, self, between=self._swap)
         except BaseException as error:
             with self._changed:
                 self._error = error
@@ -189,11 +189,11 @@ class AsyncRounds:
         """A free slab as soon as the lag allows one; helps the learner until then. None at the end."""
         begin = time.perf_counter() - self._paused_s
         helped_s = 0.0
-        helped: UpdatePlan | None = None
+        helped: tuple[UpdatePlan, ...] = ()
         while True:
             with self._changed:
                 while not self._closing and (self._paused or not self._may_begin()):
-                    if self._plan is not None and self._plan is not helped and not self._paused:
+                    if self._plans and self._plans is not helped and not self._paused:
                         break
                     self._parked = self._paused
                     self._changed.notify_all()
@@ -205,8 +205,8 @@ class AsyncRounds:
                     waited = time.perf_counter() - self._paused_s - begin - helped_s
                     self._sampler_wait_s += max(0.0, waited)  # a pause may begin while it still samples
                     return self._free.popleft()
-                plan = helped = self._plan
-            if plan is not None:
+                helped = self._plans
+            for plan in helped:
                 started = time.perf_counter()
                 plan.help(SAMPLER)
                 helped_s += time.perf_counter() - started - plan.waited_s.get(SAMPLER, 0.0)
@@ -217,12 +217,5 @@ class AsyncRounds:
         return self.config.over_lag == "drop" or self._unlearned <= self.config.max_lag
 
     def _swap(self) -> None:
-        """The acting network takes the newest weights, if there are newer ones."""
-        actor = self.components.actor
-        if actor.version == self._staged_version:
-            return
-        with self._swap_lock:
-            state = self._staging.state_dict()
-            for name, tensor in self.components.acting.state_dict().items():
-                tensor.copy_(state[name])
-            actor.version = self._staged_version
+        """The acting networks take the newest weights, if there are newer ones."""
+        self.components.sampler.take(self._staged)

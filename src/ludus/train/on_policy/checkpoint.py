@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 import numpy as np
 
@@ -9,9 +11,9 @@ from ludus.flow import Slab
 from ludus.flow.slab import Array
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.train.candidates import Candidate
+from ludus.train.matchmaker import PAST, PastWindow
 from ludus.train.on_policy.components import Components
 from ludus.train.on_policy.rollout_summary import RolloutSummary
-from ludus.train.opponents import LEARNER, PastWindow
 from ludus.train.stopping import Budget
 
 SCHEMA = 1
@@ -46,10 +48,16 @@ class TrainerState(msgspec.Struct):
     candidates: list[Candidate] = []  # best first
     acting_version: int = 0
     filled: RolloutSummary | None = None  # of the slab that waits for the learner
-    past: PastWindow | None = None
+    matchmaker: msgspec.Raw = msgspec.Raw(b"{}")  # JSON, the matchmaker's own
+    snapshots: list[int] = []  # versions of frozen weights that this checkpoint refers to
+    past: PastWindow | None = None  # in checkpoints written before 0.1.0, instead of the two above
     anew: int = 0  # how often the run's matches began anew
     log_sizes: dict[str, int] = {}
     learner: dict[str, int] = {}
+
+    def set_matchmaker(self, state: bytes, snapshots: Iterable[int]) -> None:
+        """What a matchmaker needs to go on, and the versions that it keeps."""
+        self.matchmaker, self.snapshots = msgspec.Raw(state), sorted(snapshots)
 
 
 def make_checkpoint(components: Components, state: TrainerState, filled: Slab | None) -> Checkpoint:
@@ -59,8 +67,8 @@ def make_checkpoint(components: Components, state: TrainerState, filled: Slab | 
     """
     arrays, counters = components.learner.state()
     state.learner = counters
-    rollout: dict[str, Array] = {POOL: np.frombuffer(components.pool.snapshot(), np.uint8)}
-    rollout |= {f"collector.{name}": a for name, a in components.collector.state().items()}
+    rollout: dict[str, Array] = {POOL: np.frombuffer(components.sampler.pool.snapshot(), np.uint8)}
+    rollout |= {f"collector.{name}": a for name, a in components.sampler.collector.state().items()}
     if filled is not None:
         rollout |= {f"slab.{name}": a for name, a in _learned_fields(components, filled).items()}
     return Checkpoint(components.learner.weights(), arrays, rollout, msgspec.json.encode(state))
@@ -74,6 +82,9 @@ def decode_state(data: bytes) -> TrainerState:
         raise CorruptFile(f"state of a checkpoint: {error}") from error
     if state.schema != SCHEMA:
         raise CorruptFile(f"state of a checkpoint: schema {state.schema}, expected {SCHEMA}")
+    if state.past is not None:
+        state.set_matchmaker(msgspec.json.encode({PAST: state.past}), state.past.needed())
+        state.past = None
     return state
 
 
@@ -97,20 +108,20 @@ def restore_components(
     try:
         components.learner.load_state(checkpoint.optimizer, state.learner)
         if not checkpoint.signed:
-            components.collector.begin_at(_time_step(checkpoint))
+            components.sampler.collector.begin_at(_time_step(checkpoint))
             return
-        components.pool.restore(_array(checkpoint, POOL, where).tobytes())
+        components.sampler.pool.restore(_array(checkpoint, POOL, where).tobytes())
         prefix = "collector."
         renamed = {old: new for new, old in OLD_NAMES.items()}
         parts = {renamed.get(n, n): a for n, a in checkpoint.rollout.items() if n.startswith(prefix)}
-        components.collector.restore({n.removeprefix(prefix): a for n, a in parts.items()})
+        components.sampler.collector.restore({n.removeprefix(prefix): a for n, a in parts.items()})
     except ValueError as error:
         raise CorruptFile(f"{where}: {error}") from error
     if filled is None:
         return
     shape = components.learner.network.memory_shape
     if shape is not None:
-        filled.memory = {LEARNER: np.zeros((filled.rows, *shape), np.float32)}
+        filled.memory = {components.policy: np.zeros((filled.rows, *shape), np.float32)}
     for name, target in _learned_fields(components, filled).items():
         stored = _array(checkpoint, f"slab.{name}", where)
         if stored.shape != target.shape or stored.dtype != target.dtype:

@@ -1,132 +1,156 @@
-"""Puts the components of a run together. The only place that knows how each is made."""
+"""Puts the components of a run together: a sampler, its learners, and what joins them in one process."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 
 import torch
 
 from ludus.algorithms.appo.config import AppoConfig
 from ludus.algorithms.appo.learner import make_learner
 from ludus.algorithms.learner import Learner
-from ludus.flow import GameSpec, Lineup, Slab
-from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, derive_seed
-from ludus.games import spec as game_spec
+from ludus.flow import GameSpec, Weights
+from ludus.flow.seeds import SEED_NETWORK, derive_seed
 from ludus.policies.network import PolicyNetwork
-from ludus.pool import Pool, PoolError
-from ludus.pool.factory import make_pool
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
-from ludus.presets.game_checks import params_text
-from ludus.presets.hardware import device_name, pool_thread_count, precision_name, thread_count
-from ludus.rollouts import Collector
+from ludus.presets.game_checks import resolve_spec
+from ludus.presets.hardware import device_name, precision_name, thread_count
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.train.opponents import FIRST_PAST, LEARNER, build_lineup, default_opponents, past_config
+from ludus.train.matchmaker import Matchmaker
+from ludus.train.on_policy.sampler import Sampler, build_sampler
+from ludus.train.opponents import build_matchmaker, opponents_of, policy_ids
 
 
 @dataclass(slots=True)
 class Components:
-    """Everything that a run is made of. ``acting`` is the network that decides, never the one that learns."""
+    """Everything that a run is made of. The networks that act are never those that learn.
 
-    spec: GameSpec
-    params: dict[str, str]
-    lineup: Lineup
-    pool: Pool
-    learner: Learner
-    acting: PolicyNetwork
-    actor: NetworkActor
-    past: dict[int, NetworkActor]  # policy id -> frozen weights
-    collector: Collector
-    slabs: list[Slab]
+    ``learners``: policy id -> the learner that trains it.
+    """
+
+    sampler: Sampler
+    learners: dict[int, Learner]
+    matchmaker: Matchmaker
     threads: int
+
+    @property
+    def spec(self) -> GameSpec:
+        return self.sampler.spec
+
+    @property
+    def params(self) -> dict[str, str]:
+        return self.sampler.params
+
+    @property
+    def policy(self) -> int:
+        """The policy id of a run with one learner."""
+        (policy,) = self.learners
+        return policy
+
+    @property
+    def learner(self) -> Learner:
+        """The learner of a run with one."""
+        return self.learners[self.policy]
+
+    @property
+    def actor(self) -> NetworkActor:
+        """What decides with the weights of :attr:`learner`."""
+        return self.sampler.actors[self.policy]
 
     def close(self) -> None:
         """Stops the pool."""
-        self.pool.close()
+        self.sampler.close()
 
 
-def resolve_spec(preset: Preset) -> tuple[GameSpec, dict[str, str]]:
-    """The game's declaration under the preset's parameters, and these as text."""
-    params = params_text(preset.game.params)
-    return game_spec(preset.game.name, params), params
+class LocalWeights:
+    """A learner in this process as a source of weights. Never asked while an update is under way."""
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+
+    @property
+    def version(self) -> int:
+        """See :class:`ludus.rollouts.exchange.WeightSource`."""
+        return self._learner.version
+
+    def newest(self) -> Weights:
+        """See :class:`ludus.rollouts.exchange.WeightSource`."""
+        return self._learner.weights()
+
+    def copy_to(self, network: PolicyNetwork) -> int:
+        """See :class:`ludus.rollouts.exchange.WeightSource`."""
+        return self._learner.copy_to(network)
 
 
-def acting_copy(components: Components) -> PolicyNetwork:
-    """A network of its own with the learner's weights."""
-    learner = components.learner
-    network = PolicyNetwork(learner.network.config, components.spec, None, learner.network.precision)
-    network.to(learner.network.device)
-    learner.copy_to(network)
-    return network
+class StagedWeights(LocalWeights):
+    """As above, from a copy that another thread may take while the learner learns."""
+
+    def __init__(self, learner: Learner) -> None:
+        super().__init__(learner)
+        mine = learner.network
+        self._copy = PolicyNetwork(mine.config, mine.spec, 0, mine.precision).to(mine.device)
+        self._lock = Lock()
+        self._version = learner.copy_to(self._copy)
+
+    @property
+    def version(self) -> int:
+        """Of the copy."""
+        return self._version
+
+    def stage(self) -> None:
+        """Takes the learner's weights; no update is under way."""
+        with self._lock:
+            self._version = self._learner.copy_to(self._copy)
+
+    @torch.no_grad()
+    def copy_to(self, network: PolicyNetwork) -> int:
+        """See :class:`ludus.rollouts.exchange.WeightSource`."""
+        with self._lock:
+            state = self._copy.state_dict()
+            for name, tensor in network.state_dict().items():
+                tensor.copy_(state[name])
+            return self._version
 
 
-def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Components:
-    """All components at their beginning. Raises ``ConfigError`` on what cannot be put together.
+def build_learner(preset: Preset, policy: int | None = None) -> Learner:
+    """The learner that a preset describes, at its beginning. Raises ``ConfigError``.
 
-    ``anew``: how often the run's matches began anew (:func:`ludus.train.on_policy.checkpoint.times_anew`).
+    ``policy``: the policy id whose rows it trains; None: the one that the preset's samplers give the learner.
     """
     torch.set_num_threads(1)  # parallel work is done by threads that help each other, never OpenMP
-    spec, params = resolve_spec(preset)
-    lineup = build_lineup(spec, preset)
-    if preset.pool.slots % preset.pool.groups:
-        raise ConfigError(
-            f"pool.slots = {preset.pool.slots}: expected a multiple of pool.groups = {preset.pool.groups}"
-        )
+    spec, _ = resolve_spec(preset)
     run = preset.run
-    device, threads = device_name(run), thread_count(run)
-    precision = precision_name(run, device)
+    device = device_name(run)
     if not isinstance(preset.algorithm, AppoConfig):
         raise ConfigError(f"algorithm: {type(preset.algorithm).__name__} does not learn from a pool's slabs")
+    seed = derive_seed(run.seed, SEED_NETWORK)
     try:
-        seed = derive_seed(run.seed, SEED_NETWORK)
-        learner = make_learner(
+        return make_learner(
             preset.algorithm,
-            PolicyNetwork(preset.policy, spec, seed, precision).to(device),
+            PolicyNetwork(preset.policy, spec, seed, precision_name(run, device)).to(device),
             seed=seed,
-            policy=LEARNER,
-            workers=max(threads, 2),
+            policy=policy_ids(opponents_of(spec, preset)).learner if policy is None else policy,
+            workers=max(thread_count(run), 2),
             frame_skip=preset.game.frame_skip or spec.default_frame_skip,
         )
     except ValueError as error:
         raise ConfigError(f"policy: {error}") from error
 
-    def network() -> PolicyNetwork:
-        made = PolicyNetwork(preset.policy, spec, seed, precision).to(device).for_acting()
-        learner.copy_to(made)
-        return made
 
-    acting = network()
-    actor = NetworkActor(acting, derive_seed(run.seed, SEED_ACTING))
-    past: dict[int, NetworkActor] = {}
-    entry = past_config(preset.opponents or default_opponents(spec))
-    for slot in range(entry.past_slots if entry else 0):
-        policy = FIRST_PAST + slot
-        past[policy] = NetworkActor(network(), derive_seed(run.seed, SEED_PAST, policy))
-    try:
-        pool = make_pool(
-            preset.game.name,
-            params,
-            lineup,
-            slots=preset.pool.slots,
-            groups=preset.pool.groups,
-            threads=pool_thread_count(preset),
-            seed=derive_seed(run.seed, SEED_POOL, *([anew] if anew else [])),
-            on_error="raise" if preset.pool.on_error == "stop" else "truncate",
-            timeout_s=preset.pool.timeout_s,
-            inputs=preset.policy.inputs,
-        )
-    except (PoolError, ValueError) as error:
-        raise ConfigError(f"pool: {error}") from error
+def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Components:
+    """A sampler and its learner in one process; the first weights act. Raises ``ConfigError``.
+
+    ``anew``: how often the run's matches began anew (:func:`ludus.train.on_policy.checkpoint.times_anew`).
+    """
+    learner = build_learner(preset)
+    sampler = build_sampler(preset, slabs=slabs, anew=anew)
+    learners = {policy_ids(opponents_of(sampler.spec, preset)).learner: learner}
+    sampler.take({policy: LocalWeights(learner) for policy, learner in learners.items()})
     return Components(
-        spec=spec,
-        params=params,
-        lineup=lineup,
-        pool=pool,
-        learner=learner,
-        acting=acting,
-        actor=actor,
-        past=past,
-        collector=Collector(pool, {LEARNER: actor, **past}, learned=(LEARNER,)),
-        slabs=[pool.slab(preset.pool.rollout_length) for _ in range(slabs)],
-        threads=threads,
+        sampler=sampler,
+        learners=learners,
+        matchmaker=build_matchmaker(sampler.spec, preset),
+        threads=thread_count(preset.run),
     )

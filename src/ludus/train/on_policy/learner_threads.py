@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 
 import torch
 
@@ -11,7 +12,9 @@ from ludus.algorithms.tasks import UpdatePlan
 
 
 class LearnerThreads:
-    """``size`` threads that help whatever plan was started last; worker numbers ``first``, ``first + 1``, ...
+    """``size`` threads that help the plans that were started last, one after another.
+
+    Their worker numbers are ``first``, ``first + 1``, ...
 
     Lower numbers belong to the threads that join in with ``plan.help(n)`` when their own work is done. An
     exception in a task is kept by the plan, which raises it in its ``wait``.
@@ -21,8 +24,8 @@ class LearnerThreads:
         self.size, self.first = size, first
         self.busy_s = [0.0] * size
         self._changed = threading.Condition()
-        self._plan: UpdatePlan | None = None
-        self._number = 0  # of plans started
+        self._plans: tuple[UpdatePlan, ...] = ()
+        self._number = 0  # of starts
         self._closing = False
         self._inside = 0  # threads in a plan
         self._threads = [
@@ -32,16 +35,16 @@ class LearnerThreads:
         for thread in self._threads:
             thread.start()
 
-    def start(self, plan: UpdatePlan) -> None:
-        """The threads begin to help ``plan``. Returns at once."""
+    def start(self, plans: Sequence[UpdatePlan]) -> None:
+        """The threads begin to help ``plans``. Returns at once."""
         with self._changed:
-            self._plan = plan
+            self._plans = tuple(plans)
             self._number += 1
             self._inside = len(self._threads)
             self._changed.notify_all()
 
     def settle(self) -> None:
-        """Until every thread has left the plan that was started last. Ask after the plan is done."""
+        """Until every thread has left the plans that were started last. Ask after these are done."""
         with self._changed:
             self._changed.wait_for(lambda: self._inside == 0)
 
@@ -63,10 +66,10 @@ class LearnerThreads:
                     self._changed.wait()
                 if self._closing:
                     return
-                plan, seen = self._plan, self._number
+                plans, seen = self._plans, self._number
             begin = time.perf_counter()
             try:
-                if plan is not None:
+                for plan in plans:
                     plan.help(self.first + index)
             except BaseException:  # the plan keeps it and raises it in the thread that waits
                 pass

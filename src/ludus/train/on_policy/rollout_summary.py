@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -25,21 +25,24 @@ class RolloutSummary(msgspec.Struct):
     outcomes: dict[str, tuple[int, int, int]] = {}
 
 
-def opponent_name(result: MatchResult, seat: int, teams: Sequence[int] = ()) -> str:
-    """Who sat against ``seat``: bot names, ``latest`` for policy 0, ``past`` for others; each once."""
+def opponent_name(
+    result: MatchResult, seat: int, labels: Mapping[str, str], teams: Sequence[int] = ()
+) -> str:
+    """Who sat against ``seat``, each once: bots by name, policies by their labels (``policy:N`` -> name)."""
     names = []
     for other, player in enumerate(result.players):
         if other == seat or (teams and teams[other] == teams[seat]):
             continue
-        if player.startswith("policy:"):
-            names.append("latest" if player == "policy:0" else "past")
-        else:
-            names.append(player)
+        names.append(labels.get(player, player))
     return "+".join(sorted(set(names))) if names else "nobody"
 
 
 def summarise_rollout(
-    results: Sequence[MatchResult], steps: int, ticks: int, teams: Sequence[int] = ()
+    results: Sequence[MatchResult],
+    steps: int,
+    ticks: int,
+    labels: Mapping[str, str],
+    teams: Sequence[int] = (),
 ) -> RolloutSummary:
     """Counts from plan 0's point of view; a game of one seat has returns and no outcomes."""
     summary = RolloutSummary(steps=steps, ticks=ticks)
@@ -57,7 +60,7 @@ def summarise_rollout(
         if len(result.outcome) == 1:
             continue
         score = result.outcome[seat]
-        counts = outcomes.setdefault(opponent_name(result, seat, teams), [0, 0, 0])
+        counts = outcomes.setdefault(opponent_name(result, seat, labels, teams), [0, 0, 0])
         counts[0 if score > 0 else 2 if score < 0 else 1] += 1
     summary.outcomes = {name: (c[0], c[1], c[2]) for name, c in sorted(outcomes.items())}
     return summary

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
 from ludus.flow import MatchResult, RolloutStats, Slab
-from ludus.train.on_policy.components import Components
+from ludus.train.on_policy.components import Components, LocalWeights
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import RolloutSummary, summarise_rollout
 
@@ -43,21 +43,27 @@ class RoundTimes:
 class Round:
     """What one round brought: an update (not in the first pipelined round), and what was collected."""
 
-    update: UpdateStats | None
+    updates: dict[int, UpdateStats]  # policy id -> what its learner did; empty without an update
     learned: RolloutSummary | None  # of the slab that was learned from
     received: int  # decisions collected in this round
     times: RoundTimes
     results: list[MatchResult] = field(default_factory=list)
     dropped: int = 0  # decisions thrown away because they were too old
 
+    @property
+    def update(self) -> UpdateStats | None:
+        """The update of a run with one learner."""
+        return next(iter(self.updates.values()), None)
+
 
 class Rounds:
-    """Owns which slab is full. Called by the one thread that drives the run."""
+    """Owns which slab is full, as the sampler's sink. Called by the one thread that drives the run."""
 
     def __init__(self, components: Components, learner_threads: LearnerThreads, pipelined: bool) -> None:
         self.components, self.learner_threads, self.pipelined = components, learner_threads, pipelined
         self.filled: Slab | None = None
         self.summary: RolloutSummary | None = None
+        self._sources = {policy: LocalWeights(learner) for policy, learner in components.learners.items()}
         self._handover: int | None = None
 
     def set_handover(self, ticks: int) -> None:
@@ -75,81 +81,89 @@ class Rounds:
     def resume(self, summary: RolloutSummary | None) -> None:
         """The first slab was restored from a checkpoint and waits for the learner."""
         self.summary = summary
-        self.filled = self.components.slabs[0] if summary is not None else None
+        self.filled = self.components.sampler.slabs[0] if summary is not None else None
         self._publish()
 
     def run(self, progress: float, meanwhile: Callable[[], None] | None = None) -> Round:
         """One round. ``meanwhile`` runs in the sampler's turn, with the weights that act in this round."""
         return self._pipelined(progress, meanwhile) if self.pipelined else self._sync(progress, meanwhile)
 
+    def put(self, slab: Slab, stats: RolloutStats) -> None:
+        """See :class:`ludus.rollouts.exchange.SlabSink`."""
+        sampler = self.components.sampler
+        self.filled = slab
+        self.summary = summarise_rollout(
+            stats.results, stats.steps, stats.ticks, sampler.labels, sampler.spec.teams
+        )
+
     def _sync(self, progress: float, meanwhile: Callable[[], None] | None) -> Round:
         begin = time.perf_counter()
         if meanwhile is not None:
             meanwhile()
-        slab = self.components.slabs[0]
+        slab = self.components.sampler.slabs[0]
         stats = self._collect(slab)
+        summary, self.filled, self.summary = self.summary, None, None
         times = _collect_times(stats)
-        update = self._learn(slab, progress, times)
+        busy = sum(self.learner_threads.busy_s)
+        updates = self._finish(self._begin(slab, progress), times, busy)
         self._publish()
         times.total_s = time.perf_counter() - begin
-        summary = summarise_rollout(stats.results, stats.steps, stats.ticks, self.components.spec.teams)
-        return Round(update, summary, stats.steps, times, stats.results)
+        return Round(updates, summary, stats.steps, times, stats.results)
 
     def _pipelined(self, progress: float, meanwhile: Callable[[], None] | None) -> Round:
         begin = time.perf_counter()
-        components = self.components
+        slabs = self.components.sampler.slabs
         learning, summary = self.filled, self.summary
-        target = components.slabs[1] if learning is components.slabs[0] else components.slabs[0]
-        busy, plan = sum(self.learner_threads.busy_s), None
-        if learning is not None:
-            plan = components.learner.begin(learning, progress)
-            self.learner_threads.start(plan)
+        target = slabs[1] if learning is slabs[0] else slabs[0]
+        busy = sum(self.learner_threads.busy_s)
+        plans = self._begin(learning, progress) if learning is not None else ()
         try:
             stats = self._collect(target)
             if meanwhile is not None:
                 meanwhile()
         except BaseException:
-            if plan is not None:  # leave the learner whole: a checkpoint may still be saved
-                plan.help(0)
-                components.learner.finish()
+            if plans:  # leave the learners whole: a checkpoint may still be saved
+                self._finish(plans, RoundTimes(), busy)
             raise
         times = _collect_times(stats)
-        update = None
-        if plan is not None:
-            update = self._finish(plan, times, busy)
+        updates: dict[int, UpdateStats] = {}
+        if plans:
+            updates = self._finish(plans, times, busy)
             self._publish()
-        self.filled = target
-        self.summary = summarise_rollout(stats.results, stats.steps, stats.ticks, self.components.spec.teams)
         times.total_s = time.perf_counter() - begin
-        return Round(update, summary, stats.steps, times, stats.results)
+        return Round(updates, summary, stats.steps, times, stats.results)
 
     def _collect(self, slab: Slab) -> RolloutStats:
         if self._handover is not None:
-            self.components.pool.set_handover(0, self._handover)
-        return self.components.collector.collect(slab)
+            self.components.sampler.pool.set_handover(0, self._handover)
+        return self.components.sampler.play(slab, self)
 
-    def _learn(self, slab: Slab, progress: float, times: RoundTimes) -> UpdateStats:
-        busy = sum(self.learner_threads.busy_s)
-        plan = self.components.learner.begin(slab, progress)
-        self.learner_threads.start(plan)
-        return self._finish(plan, times, busy)
+    def _begin(self, slab: Slab, progress: float) -> tuple[UpdatePlan, ...]:
+        """Every learner's update of ``slab`` begins in the learner threads, one after another."""
+        plans = tuple(learner.begin(slab, progress) for learner in self.components.learners.values())
+        self.learner_threads.start(plans)
+        return plans
 
-    def _finish(self, plan: UpdatePlan, times: RoundTimes, busy_before: float) -> UpdateStats:
-        """Helps the plan that is under way to its end."""
+    def _finish(
+        self, plans: tuple[UpdatePlan, ...], times: RoundTimes, busy_before: float
+    ) -> dict[int, UpdateStats]:
+        """Helps the plans that are under way to their end."""
         begin = time.perf_counter()
-        plan.help(0)
-        update = self.components.learner.finish()
+        for plan in plans:
+            plan.help(0)
+        updates = {policy: learner.finish() for policy, learner in self.components.learners.items()}
         self.learner_threads.settle()
         times.help_s = time.perf_counter() - begin
         times.threads = self.learner_threads.size
-        times.help_wait_s = plan.waited_s.get(0, 0.0)
-        times.learn_wait_s = sum(s for worker, s in plan.waited_s.items() if worker != 0)
+        for plan in plans:
+            times.help_wait_s += plan.waited_s.get(0, 0.0)
+            times.learn_wait_s += sum(s for worker, s in plan.waited_s.items() if worker != 0)
         times.learn_s = sum(self.learner_threads.busy_s) - busy_before
-        return update
+        return updates
 
     def _publish(self) -> None:
-        """The acting network takes the newest weights."""
-        self.components.actor.version = self.components.learner.copy_to(self.components.acting)
+        """The acting networks take the newest weights."""
+        self.components.sampler.take(self._sources)
 
 
 def _collect_times(stats: RolloutStats) -> RoundTimes:

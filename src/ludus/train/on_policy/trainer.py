@@ -18,13 +18,11 @@ from ludus.algorithms.learner import UpdateStats
 from ludus.evaluation.play import RANDOM, Player
 from ludus.evaluation.results import ALONE
 from ludus.evaluation.weights import network_of
-from ludus.flow import Weights
-from ludus.flow.seeds import SEED_PAST, derive_seed
 from ludus.pool import MatchError, PoolError
-from ludus.presets.config import OpponentConfig, Preset
+from ludus.presets.config import Preset
 from ludus.presets.errors import RunFailed
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.storage import Checkpoint, RunDirectory, RunNotFound, StorageError, why_unsigned
+from ludus.storage import Checkpoint, CorruptFile, RunDirectory, why_unsigned
 from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
 from ludus.train.on_policy.checkpoint import (
     TrainerState,
@@ -33,12 +31,13 @@ from ludus.train.on_policy.checkpoint import (
     restore_components,
     times_anew,
 )
-from ludus.train.on_policy.components import Components, acting_copy, build
+from ludus.train.on_policy.components import Components, build
 from ludus.train.on_policy.curriculum import handover_ticks
 from ludus.train.on_policy.learner_threads import LearnerThreads
+from ludus.train.on_policy.matchmaking import Matchmaking
 from ludus.train.on_policy.rollout_summary import RolloutSummary, running_return, running_win_rate
 from ludus.train.on_policy.rounds import Round, Rounds, RoundTimes
-from ludus.train.opponents import FIRST_PAST, PastWindow, bot_opponents, default_opponents, past_config
+from ludus.train.opponents import bot_opponents, opponents_of
 from ludus.train.reporting.observer import Observer, Timing, UpdateMetrics
 from ludus.train.reporting.sinks import Sink
 from ludus.train.reporting.stored_names import stored_numbers
@@ -77,22 +76,18 @@ class Trainer(RunBase):
         self.learner_threads = LearnerThreads(max(0, self.components.threads - own), first=own)
         self.rounds: Rounds | AsyncRounds
         if side_by_side:
-            self.rounds = AsyncRounds(
-                self.components, self.learner_threads, preset.run, acting_copy(self.components)
-            )
+            self.rounds = AsyncRounds(self.components, self.learner_threads, preset.run)
         else:
             self.rounds = Rounds(
                 self.components, self.learner_threads, pipelined=preset.run.lag == "pipelined"
             )
         self.state: TrainerState = TrainerState()
-        self.frozen: dict[int, Weights] = {}
-        opponents = preset.opponents or default_opponents(self.components.spec)
-        self.past = past_config(opponents)
+        self.matchmaking = Matchmaking(components, run, self._write_needed, self._problem)
         self.run_evaluator = RunEvaluator(
             preset,
             self.components.spec,
             self.components.params,
-            self._against(opponents),
+            self._against(),
             self.log,
             should_stop=lambda: self._interrupted,
         )
@@ -105,32 +100,33 @@ class Trainer(RunBase):
             else:
                 self._resume(checkpoint)
 
-    def _against(self, opponents: tuple[OpponentConfig, ...]) -> tuple[str, ...]:
+    def _against(self) -> tuple[str, ...]:
         """Whom to be measured against: as told, else the bots of training, of the game, or chance."""
         if self.components.spec.seats == 1:
             return (ALONE,)
-        named = self.preset.evaluation.against or bot_opponents(opponents)
-        return named or tuple(b.name for b in self.components.spec.bots) or (RANDOM,)
+        spec = self.components.spec
+        named = self.preset.evaluation.against or bot_opponents(opponents_of(spec, self.preset))
+        return named or tuple(b.name for b in spec.bots) or (RANDOM,)
 
     # ---- beginning and going on ------------------------------------------------------------------
 
     def _begin(self) -> None:
-        if self.past is not None:
-            self.state.past = PastWindow.start(self.past)
-            self._freeze(self.components.learner.weights())
+        self.matchmaking.begin()
         self.log.event("started", seed=self.preset.run.seed)
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         state = decode_state(checkpoint.state)
         if not checkpoint.signed:
             self._begin_matches_anew(checkpoint, state)
-        waiting = self.components.slabs[0] if state.filled is not None else None
+        waiting = self.components.sampler.slabs[0] if state.filled is not None else None
         restore_components(self.components, checkpoint, state, waiting)
         self.state = state
         self.rounds.resume(state.filled)
-        self._saved_time_step = self.components.collector.time_step
-        if state.past is not None:
-            self._load_past()
+        self._saved_time_step = self.components.sampler.collector.time_step
+        try:
+            self.matchmaking.resume(state)
+        except ValueError as error:
+            raise CorruptFile(f"checkpoint of version {checkpoint.version}: {error}") from error
         self._rewind_log(state.log_sizes)
         self.log.event("resumed", version=checkpoint.version, steps=state.budget.steps)
 
@@ -145,48 +141,8 @@ class Trainer(RunBase):
             "optimiser and counters go on"
         )
 
-    def _freeze(self, weights: Weights) -> None:
-        """Takes weights among the past opponents."""
-        assert self.state.past is not None
-        version = weights.meta.version
-        self.frozen[version] = weights
-        self._write_needed(self.run_dir.snapshot_path(version), lambda: self.run_dir.save_snapshot(weights))
-        self._seat_past()
-
-    def _load_past(self) -> None:
-        """Past opponents of a checkpoint; weights that are lost are left out, with a message."""
-        past = self.state.past
-        assert past is not None
-        missing: set[int] = set()
-        for version in sorted(past.needed()):
-            try:
-                self.frozen[version] = self.run_dir.load_snapshot(version)
-            except RunNotFound as error:
-                missing.add(version)
-                self._problem(f"{error}; past opponents go on without version {version}")
-        if missing:
-            past.forget(missing, self.version)
-        if self.frozen:
-            self._seat_past()
-        else:
-            self._freeze(self.components.learner.weights())
-
     def _referred_to(self) -> set[Path]:
-        past = self.state.past
-        return {self.run_dir.snapshot_path(v) for v in past.needed()} if past is not None else set()
-
-    def _seat_past(self) -> None:
-        """Gives every past slot the weights that it was drawn."""
-        assert self.state.past is not None
-        components = self.components
-        for slot, version in enumerate(self.state.past.playing):
-            policy = FIRST_PAST + slot
-            network = network_of(
-                self.frozen[version], components.spec, f"snapshot {version}", str(components.acting.device)
-            )
-            seed = derive_seed(self.preset.run.seed, SEED_PAST, policy)
-            components.past[policy] = NetworkActor(network, seed, version)
-        components.collector.set_actors({0: components.actor, **components.past})
+        return self.matchmaking.files()
 
     # ---- the loop --------------------------------------------------------------------------------
 
@@ -204,7 +160,7 @@ class Trainer(RunBase):
         """Stops threads and closes files. Idempotent."""
         self.rounds.close()
         self.learner_threads.close()
-        self.components.pool.close()
+        self.components.close()
         self._feed(lambda sink: sink.close())
         self.log.close()
 
@@ -213,12 +169,7 @@ class Trainer(RunBase):
         return self.components.learner.version
 
     def _between_rounds(self) -> None:
-        state, components = self.state, self.components
-        version = components.learner.version
-        if self.past is not None and state.past is not None and state.past.due(self.past, version):
-            with self.rounds.paused():
-                state.past.freeze(self.past, version, derive_seed(self.preset.run.seed, SEED_PAST))
-                self._freeze(components.learner.weights())
+        self.matchmaking.advance(self.rounds.paused)
         if self.preset.curriculum.bot:
             self.rounds.set_handover(self._handover())
         super()._between_rounds()
@@ -233,6 +184,7 @@ class Trainer(RunBase):
         state = self.state
         state.received += done.received
         state.dropped += done.dropped
+        self.matchmaking.on_results(done.results)
         now = time.perf_counter()
         state.budget.minutes += (now - self._mark) / 60.0
         self._mark = now
@@ -317,7 +269,7 @@ class Trainer(RunBase):
         actor, store = self.components.actor, self.run_dir.checkpoints
         if version is not None and version != actor.version and version in store.versions():
             weights = store.load(version).weights
-            device = str(self.components.acting.device)
+            device = str(actor.network.device)
             network = network_of(weights, self.components.spec, f"version {version}", device)
             actor = NetworkActor(network, actor.seed, version)
         greedy, skip = self.preset.evaluation.greedy, self.preset.game.frame_skip
@@ -331,14 +283,15 @@ class Trainer(RunBase):
     # ---- files -----------------------------------------------------------------------------------
 
     def _saved_already(self) -> bool:
-        return self.components.collector.time_step == self._saved_time_step
+        return self.components.sampler.collector.time_step == self._saved_time_step
 
     def _write_checkpoint(self) -> Path:
         state = self.state
         state.filled = self.rounds.summary if self.rounds.filled is not None else None
         state.log_sizes = self.log.sync()
+        self.matchmaking.store(state)
         path = self.run_dir.checkpoints.save(make_checkpoint(self.components, state, self.rounds.filled))
-        self._saved_time_step = self.components.collector.time_step
+        self._saved_time_step = self.components.sampler.collector.time_step
         return path
 
     def _after_checkpoint(self) -> None:
@@ -346,20 +299,4 @@ class Trainer(RunBase):
         if unsigned and not self._unsigned:
             self._problem(f"checkpoints are not signed: {unsigned}; a resumed run begins its matches anew")
         self._unsigned = unsigned
-        past = self.state.past
-        if past is not None:
-            self.run_dir.drop_snapshots(self._snapshots_on_disk())
-            self.frozen = {v: w for v, w in self.frozen.items() if v in past.needed()}
-
-    def _snapshots_on_disk(self) -> set[int]:
-        """Versions that this or an older checkpoint on disk refers to."""
-        assert self.state.past is not None
-        kept = set(self.state.past.needed())
-        for version in self.run_dir.checkpoints.versions():
-            try:
-                past = decode_state(self.run_dir.checkpoints.load_state(version)).past
-            except StorageError:
-                continue
-            if past is not None:
-                kept |= past.needed()
-        return kept
+        self.matchmaking.drop_files()

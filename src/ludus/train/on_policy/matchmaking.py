@@ -1,0 +1,105 @@
+"""Carries out what a matchmaker decides: freezes weights, keeps their files, binds them to lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from ludus.flow import MatchResult, Orders
+from ludus.storage import RunDirectory, RunNotFound, StorageError
+from ludus.train.on_policy.checkpoint import TrainerState, decode_state
+from ludus.train.on_policy.components import Components
+
+
+class Matchmaking:
+    """One thread calls it, between two rounds.
+
+    ``write(path, how)`` writes a file that the run's state refers to; ``problem(text)`` reports one.
+    """
+
+    def __init__(
+        self,
+        components: Components,
+        directory: RunDirectory,
+        write: Callable[[Path, Callable[[], object]], None],
+        problem: Callable[[str], None],
+    ) -> None:
+        self._components, self._directory = components, directory
+        self._matchmaker, self._sampler = components.matchmaker, components.sampler
+        self._write, self._problem = write, problem
+        self.orders = Orders()
+
+    def begin(self) -> None:
+        """The first orders of a new run."""
+        self._carry_out(self._next())
+
+    def resume(self, state: TrainerState) -> None:
+        """Goes back to a checkpoint; weights that are lost are left out, with a message.
+
+        Raises ``ValueError`` where the state is not one of this matchmaker.
+        """
+        self._matchmaker.load_state(bytes(state.matchmaker))
+        orders, lost = self._next(), set()
+        for version in orders.kept:
+            try:
+                self._sampler.bank.put(self._directory.load_snapshot(version))
+            except RunNotFound as error:
+                lost.add(version)
+                self._problem(f"{error}; past opponents go on without version {version}")
+        if lost:
+            self._matchmaker.forget(lost, self._components.learner.version)
+            orders = self._next()
+        self._carry_out(orders)
+
+    def advance(self, paused: Callable[[], AbstractContextManager[None]]) -> None:
+        """Asks for orders. Where they differ from those that stand, they take effect inside ``paused()``."""
+        self._matchmaker.on_weights(self._components.learner.version)
+        orders = self._next()
+        if orders != self.orders:
+            with paused():
+                self._carry_out(orders)
+
+    def on_results(self, results: Sequence[MatchResult]) -> None:
+        """Matches of the round that has ended."""
+        self._matchmaker.on_results(results)
+
+    def store(self, state: TrainerState) -> None:
+        """Writes itself into the state of a checkpoint."""
+        state.set_matchmaker(self._matchmaker.state(), self.orders.kept)
+
+    def files(self) -> set[Path]:
+        """Files without which the present state cannot be resumed."""
+        return {self._directory.snapshot_path(version) for version in self.orders.kept}
+
+    def drop_files(self) -> None:
+        """Removes snapshots that neither the present orders nor a checkpoint on disk refer to."""
+        if not self.orders.kept:
+            return
+        kept, checkpoints = set(self.orders.kept), self._directory.checkpoints
+        for version in checkpoints.versions():
+            try:
+                kept.update(decode_state(checkpoints.load_state(version)).snapshots)
+            except StorageError:
+                continue
+        self._directory.drop_snapshots(kept)
+
+    def _next(self) -> Orders:
+        return self._matchmaker.next_orders(self._sampler.pool.slots)
+
+    def _carry_out(self, orders: Orders) -> None:
+        for version in orders.kept:
+            if version not in self._sampler.bank:
+                self._freeze(version)
+        self._sampler.follow(orders)
+        self.orders = orders
+
+    def _freeze(self, version: int) -> None:
+        """Puts the newest weights into the bank and on disk."""
+        weights = self._components.learner.weights()
+        if weights.meta.version != version:
+            raise RuntimeError(
+                f"orders keep version {version}; it is not stored, and the newest is {weights.meta.version}"
+            )
+        self._sampler.bank.put(weights)
+        self._write(self._directory.snapshot_path(version), lambda: self._directory.save_snapshot(weights))

@@ -1,0 +1,129 @@
+"""The sampler: a pool, the actors that decide for its rows, and the slabs that they fill.
+
+It knows no learner: weights come from sources, slabs go to a sink (:mod:`ludus.rollouts.exchange`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+
+from ludus.evaluation.weights import network_of
+from ludus.flow import GameSpec, Lineup, Orders, RolloutStats, Slab, Weights
+from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, SEED_SAMPLER, derive_seed
+from ludus.policies.network import PolicyNetwork
+from ludus.pool import Pool, PoolError
+from ludus.pool.factory import make_pool
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
+from ludus.presets.game_checks import resolve_spec
+from ludus.presets.hardware import device_name, pool_thread_count, precision_name
+from ludus.rollouts import Collector
+from ludus.rollouts.bank import Bank
+from ludus.rollouts.exchange import SlabSink, WeightSource
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.train.matchmaker import LATEST
+from ludus.train.opponents import build_lineup, build_matchmaker, opponents_of, policy_ids
+
+NO_WEIGHTS = -1  # version of an actor that has not taken any
+
+
+@dataclass(slots=True)
+class Sampler:
+    """One thread plays with it.
+
+    ``actors``: the learned policy ids' actors, each on a network of its own. ``labels``: what statistics call
+    a player of a match's result.
+    """
+
+    spec: GameSpec
+    params: dict[str, str]
+    lineup: Lineup
+    pool: Pool
+    actors: dict[int, NetworkActor]
+    bank: Bank
+    collector: Collector
+    slabs: list[Slab]
+    labels: dict[str, str]
+
+    def take(self, sources: Mapping[int, WeightSource]) -> None:
+        """The policy ids' acting networks get their sources' newest weights, where these are others."""
+        for policy, source in sources.items():
+            actor = self.actors[policy]
+            if actor.version != source.version:
+                actor.version = source.copy_to(actor.network)
+
+    def follow(self, orders: Orders) -> None:
+        """The lanes are played by the weights that ``orders`` name; the bank has them."""
+        self.collector.set_actors({**self.actors, **self.bank.follow(orders)})
+
+    def play(self, slab: Slab, sink: SlabSink, between: Callable[[], None] | None = None) -> RolloutStats:
+        """Fills ``slab`` and hands it over. ``between`` is called before every time step."""
+        stats = self.collector.collect(slab, between)
+        sink.put(slab, stats)
+        return stats
+
+    def close(self) -> None:
+        """Stops the pool. Idempotent."""
+        self.pool.close()
+
+
+def build_sampler(preset: Preset, index: int = 0, *, slabs: int = 2, anew: int = 0) -> Sampler:
+    """A sampler whose actors have no weights yet. Raises ``ConfigError``.
+
+    ``index``: a run's samplers have numbers, and draws of their own. ``anew``: how often the run's matches
+    began anew (:func:`ludus.train.on_policy.checkpoint.times_anew`).
+    """
+    torch.set_num_threads(1)  # parallel work is done by threads that help each other, never OpenMP
+    spec, params = resolve_spec(preset)
+    lineup = build_lineup(spec, preset)
+    if preset.pool.slots % preset.pool.groups:
+        raise ConfigError(
+            f"pool.slots = {preset.pool.slots}: expected a multiple of pool.groups = {preset.pool.groups}"
+        )
+    run = preset.run
+    seed = derive_seed(run.seed, SEED_SAMPLER, index) if index else run.seed
+    device = device_name(run)
+    try:
+        network = PolicyNetwork(
+            preset.policy, spec, derive_seed(run.seed, SEED_NETWORK), precision_name(run, device)
+        )
+    except ValueError as error:
+        raise ConfigError(f"policy: {error}") from error
+    acting = network.to(device).for_acting()
+    ids = policy_ids(opponents_of(spec, preset))
+    actors = {ids.learner: NetworkActor(acting, derive_seed(seed, SEED_ACTING), NO_WEIGHTS)}
+
+    def frozen(weights: Weights) -> PolicyNetwork:
+        return network_of(weights, spec, f"snapshot {weights.meta.version}", str(acting.device))
+
+    bank = Bank({lane: derive_seed(seed, SEED_PAST, lane) for lane in ids.past}, frozen)
+    try:
+        pool = make_pool(
+            preset.game.name,
+            params,
+            lineup,
+            slots=preset.pool.slots,
+            groups=preset.pool.groups,
+            threads=pool_thread_count(preset),
+            seed=derive_seed(seed, SEED_POOL, *([anew] if anew else [])),
+            on_error="raise" if preset.pool.on_error == "stop" else "truncate",
+            timeout_s=preset.pool.timeout_s,
+            inputs=preset.policy.inputs,
+        )
+    except (PoolError, ValueError) as error:
+        raise ConfigError(f"pool: {error}") from error
+    labels = {ids.learner: LATEST} | dict(build_matchmaker(spec, preset).labels)
+    return Sampler(
+        spec=spec,
+        params=params,
+        lineup=lineup,
+        pool=pool,
+        actors=actors,
+        bank=bank,
+        collector=Collector(pool, {**actors, **bank.idle(acting)}, learned=actors),
+        slabs=[pool.slab(preset.pool.rollout_length) for _ in range(slabs)],
+        labels={f"policy:{policy}": name for policy, name in labels.items()},
+    )
