@@ -190,7 +190,7 @@ def test_a_run_directory_that_exists_is_refused(
     before = (folder / "runs" / "r" / "metrics.jsonl").read_bytes()
     done = ludus("train", "small.toml", "--run-dir", "runs/r", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "--run-dir runs/r: exists already; to go on with it: ludus resume runs/r\n"
+    assert done.stderr == "--run-dir runs/r: exists already; to resume it: ludus resume runs/r\n"
     assert (folder / "runs" / "r" / "metrics.jsonl").read_bytes() == before
 
 

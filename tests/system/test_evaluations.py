@@ -239,5 +239,5 @@ def test_a_run_without_its_version_is_explained(trained: Path, words: list[str])
     done = ludus(*words, cwd=trained)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "runs/r: is a run, not a player (did you mean runs/r@best?); also RUN@last, RUN@VERSION\n"
+        "runs/r: a run, not a player (did you mean runs/r@best?); also RUN@last, RUN@VERSION\n"
     )

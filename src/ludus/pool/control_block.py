@@ -1,4 +1,4 @@
-"""What the processes of a pool tell each other: fixed arrays in one shared segment.
+"""Control block: the fixed arrays through which the processes of a pool communicate, in one shared segment.
 
 ``W`` workers, ``G`` groups, ``N`` slots, ``S`` seats, ``R`` rows, ``P`` plans, ``C`` controllers of a
 plan. Every cell has one writer at a time: the parent while a group is received, the worker that plays it
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ludus.flow import GameSpec, Lineup
 from ludus.flow.slab import Allocator, Array
 
-MAX_ERROR = 480  # bytes of an error's text
+MAX_ERROR = 480  # bytes of an error message
 
 # Columns of ``command``.
 NUMBER, SLAB, BEFORE, KIND = range(4)
@@ -40,12 +40,12 @@ class ControlBlock:
     """Arrays in a segment; allocated in this order by every process."""
 
     command: Longs  # [W, G, 4]: number (rising), slab, time before, kind
-    done: Longs  # [W, G]: number of the last command that was carried out
-    heartbeat: Longs  # [W, 2]: plays begun, slot that is being stepped
+    done: Longs  # [W, G]: number of the last completed command
+    heartbeat: Longs  # [W, 2]: number of plays started, slot in step
     counters: Longs  # [W, 6]
     mixture: npt.NDArray[np.float64]  # [P, C] weights, 0 beyond a plan's controllers
-    closing: Bytes  # [1]: workers end when they have nothing to do
-    resumed: Bytes  # [1]: matches begin after those in ``match``
+    closing: Bytes  # [1]: workers exit when they are idle
+    resumed: Bytes  # [1]: new matches are numbered after those in ``match``
     loss: npt.NDArray[np.bytes_]  # [N] UTF-8, why a slot's match was lost with its worker
     # The match in each slot:
     match: Longs  # [N]
@@ -63,7 +63,7 @@ class ControlBlock:
     last_returns: Floats
     last_outcome: Floats
     last_policy: Shorts
-    failed: Bytes  # [N]: 1 where ``error`` means something
+    failed: Bytes  # [N]: 1 where ``error`` is valid
     error: npt.NDArray[np.bytes_]  # [N] UTF-8
     final: dict[str, Array]  # packed[R, ...]: last observation of a row whose match ended
 

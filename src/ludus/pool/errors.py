@@ -1,17 +1,17 @@
-"""What goes wrong inside a match."""
+"""Errors of matches and pools."""
 
 from __future__ import annotations
 
 
 class PoolError(RuntimeError):
-    """A pool cannot go on: its workers do not start, or one is lost again and again."""
+    """A pool cannot continue: its workers do not start, or one is lost repeatedly."""
 
 
 class MatchError(RuntimeError):
-    """A game threw. The match has ended truncated; the pool itself goes on and can be received again.
+    """A game raised an error. The match has ended truncated; the pool continues and can be received again.
 
-    ``game``, ``slot``, ``seed``, ``match``, ``tick`` say which one (``MatchSeed(seed, match)`` replays it),
-    ``message`` what the game said.
+    ``game``, ``slot``, ``seed``, ``match`` and ``tick`` identify it (``MatchSeed(seed, match)`` replays it);
+    ``message`` is the game's own.
     """
 
     def __init__(self, game: str, slot: int, seed: int, match: int, tick: int, message: str) -> None:

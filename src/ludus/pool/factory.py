@@ -1,4 +1,4 @@
-"""The pool that fits a game; nobody above needs to know which it is."""
+"""Pool factory: native threads for compiled games, processes for Python games."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def make_pool(
 ) -> Pool:
     """Threads of the core, or as many processes of a Python game (0 = the calling thread plays).
 
-    ``record``: matches that keep a replay; ``states``: somebody reads ``slot_state``, which compiled games
-    always have. ``timeout_s`` is for Python games, ``inputs`` (the observation tensors that somebody reads,
-    empty = all) for compiled ones. Raises what the pools raise.
+    ``record``: matches that keep a replay; ``states``: enables ``slot_state``, which compiled games
+    always have. ``timeout_s`` is for Python games, ``inputs`` (the observation tensors in use, empty = all)
+    for compiled ones. Raises the errors of the pools.
     """
     if registry.is_python(game):
         from ludus.pool.process import ProcessPool

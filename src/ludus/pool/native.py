@@ -26,25 +26,25 @@ class NativePool:
     """``slots`` match slots of ``game``, in ``groups`` contiguous groups, on ``threads`` workers.
 
     Implements :class:`ludus.pool.protocol.Pool`. Slot s plays matches s, s + N, s + 2N, ...; match m
-    draws everything from ``(seed, m)``, so its course depends on the actions alone, never on threads or
+    takes all randomness from ``(seed, m)``, so it depends on the actions alone, never on threads or
     groups. ``game`` is any reference that :func:`ludus.games.registry.find` knows.
 
     ``threads=0`` plays inside :meth:`recv` on the caller's thread. ``num_matches=M`` plays exactly matches
-    0..M-1 and then slots idle (:attr:`finished`): evaluations count these, not the first to finish.
+    0..M-1, then slots idle (:attr:`finished`): evaluations count these, not the first to finish.
     ``autoreset``: ``"same_step"`` shows the next match at once; ``"next_step"`` leaves the finished row
-    inactive with its last observation for one step; ``"off"`` leaves it so until :meth:`reset`.
+    inactive with its last observation for one step; ``"off"`` leaves it inactive until :meth:`reset`.
     ``truncate_ticks`` cuts a match off (0 = never). ``on_error="raise"`` lets :meth:`recv` raise
     :class:`MatchError` once for a step in which a match threw; ``"truncate"`` reports it in the result
     alone; both end that match truncated.
 
     ``record`` names the matches whose replay comes in ``MatchResult.replay``, with a state hash every
-    ``hash_every`` ticks (empty for a match that threw). ``inputs`` names the observation tensors that
-    somebody reads (empty = all): a game may leave the others as they are. ``log_arrivals`` keeps the groups
-    that ``recv()`` gave, in :attr:`arrivals`; ``follow`` makes ``recv()`` give groups in that order, then
-    freely again: a ready-first run replayed exactly.
+    ``hash_every`` ticks (empty for a match that failed). ``inputs`` names the observation tensors in use
+    (empty = all): a game may leave the others unwritten. ``log_arrivals`` keeps the order in which ``recv()``
+    returned groups, in :attr:`arrivals`; ``follow`` makes ``recv()`` return groups in that order first:
+    a ready-first run replayed exactly.
 
-    A pool without rows (bots only) needs no slab: ``recv`` and ``send`` go on until :attr:`finished`.
-    Raises ``ValueError`` (``ParamError``, ``PoolError``) for arguments that make no sense.
+    A pool without rows (bots only) needs no slab: ``recv`` and ``send`` continue until :attr:`finished`.
+    Raises ``ValueError`` (``ParamError``, ``PoolError``) for invalid arguments.
     """
 
     def __init__(
@@ -190,8 +190,7 @@ class NativePool:
 
         ``policy_rows`` holds every policy of the lineup, with an empty array where none of its rows is
         active. Its arrays, ``final_rows`` and ``final_obs`` are overwritten by the group's next send.
-        Receiving a group again before its send gives the same time step, without the results that were
-        already given.
+        Receiving a group again before its send returns the same time step, without its results.
         """
         if group is None and self._follow:
             group = self._follow.popleft()
@@ -223,7 +222,7 @@ class NativePool:
         self._core.send(group)
 
     def reset(self, slots: Sequence[int]) -> None:
-        """The slots begin their next match at their group's next send; a match in play ends truncated there.
+        """The slots start their next match at their group's next send; a match in play ends truncated there.
 
         Only for slots of groups that are not playing. Works in every autoreset mode.
         """
@@ -251,11 +250,11 @@ class NativePool:
         return int(self._core.slot_hash(slot))
 
     def slot_state(self, slot: int) -> bytes:
-        """The slot's state as the core keeps it, for a search of it, between recv and send of its group."""
+        """The slot's state as the core stores it, for a search, between recv and send of its group."""
         return self._core.slot_state(slot)
 
     def slot_tick(self, slot: int) -> int:
-        """Ticks since the slot's match began, from what the game shows."""
+        """Ticks since the slot's match began, from the game's view."""
         return msgspec.json.decode(self._core.slot_view(slot), type=_Moment).tick
 
     def slot_view(self, slot: int) -> str:
@@ -264,7 +263,7 @@ class NativePool:
 
     @property
     def arrivals(self) -> list[int]:
-        """Groups in the order in which ``recv`` gave them, if the pool was made with ``log_arrivals``."""
+        """Groups in the order in which ``recv`` returned them, if the pool was made with ``log_arrivals``."""
         return list(self._arrivals or ())
 
     def snapshot(self) -> bytes:
@@ -274,8 +273,8 @@ class NativePool:
     def restore(self, data: bytes) -> None:
         """Back to a snapshot of a pool made with the same arguments, threads and groups apart.
 
-        Attach slabs again afterwards: the present time step is written at t = 0. Raises ``ValueError``,
-        changing nothing, for bytes that are damaged or of another pool. Games' states are copied unchecked:
+        Attach slabs again afterwards: the current time step is written at t = 0. Raises ``ValueError``,
+        changing nothing, for damaged bytes and for those of another pool. Games' states are copied unchecked:
         the caller guarantees that a pool of this user wrote the bytes (:mod:`ludus.storage.signing`).
         """
         self._core.restore(data)
@@ -301,7 +300,7 @@ class _Moment(msgspec.Struct):
 
 
 def input_bits(spec: GameSpec, inputs: Sequence[str]) -> int:
-    """Bit i: tensor i of the spec is named (empty = all). Raises ``ValueError`` with the nearest name."""
+    """Bit i: tensor i of the spec is in use (empty = all). Raises ``ValueError`` with the nearest name."""
     names = [t.name for t in spec.observation]
     for name in inputs:
         if name not in names:
@@ -315,7 +314,7 @@ EncodedPlan = tuple[list[EncodedController], int, int, int]
 
 
 def encode_lineup(spec: GameSpec, lineup: Lineup) -> list[EncodedPlan]:
-    """Names to numbers. Raises ``ValueError`` naming the plan, the value and the nearest valid name."""
+    """Resolves names to numbers. Raises ``ValueError`` with plan, value and nearest valid name."""
     if len(lineup.plans) != spec.seats:
         raise ValueError(f"{spec.name} has {spec.seats} seats, the lineup {len(lineup.plans)} plans")
     names = [b.name for b in spec.bots]

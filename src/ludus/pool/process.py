@@ -3,7 +3,7 @@
 Each worker plays a share of every group, so that it steps one group while the policy decides for the
 other. Slabs and the control block lie in memory that all of them map; on the step path nothing is sent but a
 command number in the control block and a doorbell notification. A worker that dies or hangs is killed and
-replaced: its matches end with an error, those of the others go on undisturbed.
+replaced: its matches end with an error; those of other workers continue undisturbed.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Group:
         self.slab: Slab | None = None
         self.t = -1
         self.playing = False
-        self.given = False  # results of the last step were handed out
+        self.given = False  # results of the last step were returned
         self.doorbell = Doorbell()
         self.poll: select.poll | None = None  # of its doorbell and every worker's channel
         self.sent = 0  # number of the last command
@@ -81,8 +81,8 @@ class ProcessPool:
     """``slots`` match slots of a Python game, in ``groups`` contiguous groups, on ``workers`` processes.
 
     Implements :class:`ludus.pool.protocol.Pool`; slabs must come from :meth:`slab`. Slot s plays matches s,
-    s + N, ...; match m is reset with a seed of ``(seed, m)``, so its course depends on the actions alone
-    (vectorised games apart: theirs depends on who plays beside it too).
+    s + N, ...; match m is reset with a seed of ``(seed, m)``, so it depends on the actions alone (except in
+    vectorised games, where it also depends on the other matches of the shard).
 
     ``workers=0`` plays inside :meth:`recv` in the calling process, for debugging and for small games: then
     a game that hangs hangs the caller. ``timeout_s``: a worker that has been in one game's ``step`` or
@@ -90,10 +90,10 @@ class ProcessPool:
     ``on_error``, ``num_matches`` and ``truncate_ticks`` are those of ``NativePool``.
 
     ``record`` names the matches whose replay comes in ``MatchResult.replay`` (empty for a match that failed);
-    with ``states`` :meth:`slot_state` knows where every match stands. Either way no slots are stepped by one
-    call of a library, so that a match depends on its own seed and decisions alone.
+    ``states`` enables :meth:`slot_state`. Either way slots are stepped one by one, never by one call of a
+    library, so that a match depends on its own seed and decisions alone.
 
-    Raises ``ValueError`` for arguments that make no sense and :class:`PoolError` when workers cannot start.
+    Raises ``ValueError`` for invalid arguments and :class:`PoolError` when workers cannot start.
     """
 
     def __init__(
@@ -152,8 +152,10 @@ class ProcessPool:
         self._plans_of = [tuple(self._plan.plan_of(slot, seat) for seat in seats) for slot in seats]
         self._recv_wait_ns = 0
         self._command = 0
-        self._fallen: set[int] = set()  # workers replaced since they last played
-        self._lost: set[tuple[int, int]] = set()  # (worker, group) whose matches died before their next step
+        self._fallen: set[int] = set()  # workers replaced since their last step
+        self._lost: set[tuple[int, int]] = (
+            set()
+        )  # (worker, group) whose matches were lost before their next step
         self._workers = WorkerPool(
             self._spec.name,
             [self._start(number, workers) for number in range(workers)],
@@ -195,7 +197,7 @@ class ProcessPool:
             doorbell_descriptors=len(self._groups[0].doorbell.descriptors),
         )
 
-    # ---- what there is ---------------------------------------------------------------------------
+    # ---- properties ------------------------------------------------------------------------------
 
     @property
     def spec(self) -> GameSpec:
@@ -309,9 +311,9 @@ class ProcessPool:
     def recv(self, group: int | None = None) -> StepBatch:
         """Waits for ``group``, or for the first of those that play. Releases the GIL.
 
-        Receiving a group again before its send gives the same time step, without the results that were
-        already given. Raises :class:`MatchError` as the pool's ``on_error`` says, and :class:`PoolError`
-        when a worker cannot be replaced.
+        Receiving a group again before its send returns the same time step, without its results. Raises
+        :class:`MatchError` according to the pool's ``on_error``, and :class:`PoolError` when a worker
+        cannot be replaced.
         """
         begin = time.perf_counter_ns()
         g = self._groups[group] if group is not None else self._first_ready()
@@ -395,7 +397,7 @@ class ProcessPool:
             for slot, match, ticks, decisions, outcome, returns, policy, truncated, failed in rows
         ]
 
-    # ---- waiting, and what can go wrong then ---------------------------------------------------------
+    # ---- waiting and lost workers ---------------------------------------------------------------------
 
     def _ready(self, g: _Group) -> bool:
         return bool((self._control.done[: len(self._workers), g.number] >= g.sent).all())
@@ -431,7 +433,7 @@ class ProcessPool:
             self._fallen -= played
 
     def _sleep(self, poll: select.poll, doorbells: Sequence[Doorbell]) -> None:
-        """Until something happens; replaces workers that died, and those that have hung for too long."""
+        """Waits for news; replaces workers that died or hung for too long."""
         for number, why in self._workers.wait(poll, doorbells).items():
             slot = int(self._control.heartbeat[number, SLOT])
             stepped = self._stepped_match(slot)
@@ -440,7 +442,7 @@ class ProcessPool:
             self._workers.restart(number, poll)
 
     def _lose(self, number: int, slot: int, stepped: str, why: str) -> None:
-        """Ends the matches that a dead worker played; the one in ``slot`` was being stepped."""
+        """Ends the matches of a dead worker; the one in ``slot`` was in a step."""
         self._fallen.add(number)
         for g in self._groups:
             for lost in share(g.slots.start, g.slots.stop, len(self._workers), number):
@@ -490,10 +492,10 @@ class ProcessPool:
                 actions[:, k] = draws.argmax(axis=1)
 
     def slot_state(self, slot: int) -> bytes:
-        """The way to the slot's present state, for a search of it. Raises ``ValueError`` without
+        """Seed and moves that lead to the slot's state, for a search. Raises ``ValueError`` without
         ``states``."""
         if self._recorders is None:
-            raise ValueError("slot_state: the pool follows no matches; make it with states=True")
+            raise ValueError("slot_state: the pool does not track its matches; make it with states=True")
         return self._recorders.state(slot)
 
     def slot_tick(self, slot: int) -> int:
@@ -506,12 +508,12 @@ class ProcessPool:
         return PoolStats(ticks, decisions, 0, matches, errors, busy, wait, self._recv_wait_ns)
 
     def snapshot(self) -> bytes:
-        """How far every slot is. Python games cannot be stored: :meth:`restore` begins their next matches."""
+        """The match number of every slot. Python games cannot be stored: a restore starts new matches."""
         taken = _Snapshot(self._game, self._seed, self._slots, self._control.match.tolist())
         return _SNAPSHOT + msgspec.json.encode(taken)
 
     def restore(self, data: bytes) -> None:
-        """The next attach goes on with the matches after those that were under way."""
+        """The next attach continues with the matches after those in play."""
         if not data.startswith(_SNAPSHOT):
             raise ValueError("snapshot: not one of a pool of Python games")
         try:
@@ -563,7 +565,7 @@ def _check_lineup(spec: GameSpec, lineup: Lineup) -> None:
     for i, plan in enumerate(lineup.plans):
         if plan.frame_skip not in (0, 1):
             raise ValueError(
-                f"plan {i}: frame_skip={plan.frame_skip}; a Python game is asked at every step: "
+                f"plan {i}: frame_skip={plan.frame_skip}; a Python game decides at every step: "
                 "use a parameter of the game, or a wrapper"
             )
         if plan.handover_bot or plan.handover_ticks:
@@ -578,7 +580,7 @@ def _check_lineup(spec: GameSpec, lineup: Lineup) -> None:
 def _close(
     workers: WorkerPool, groups: Sequence[_Group], control: ControlBlock, segment: Segment, owner: int
 ) -> None:
-    """Workers end once the control block says ``closing``; those that do not are killed."""
+    """Workers exit once ``closing`` is set in the control block; the others are killed."""
     if os.getpid() != owner:  # a fork of the parent: the workers are not its own
         return
     control.closing[0] = 1

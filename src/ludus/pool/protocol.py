@@ -1,4 +1,4 @@
-"""The protocol behind which N matches are played: native threads, processes, or in the caller.
+"""The pool protocol: N matches on native threads, in processes, or in the caller.
 
 Use, for a pool of G groups and slabs of T steps:
 
@@ -70,13 +70,13 @@ class Pool(Protocol):
         ...
 
     def attach(self, group: int, slab: Slab) -> None:
-        """The group writes into ``slab`` from t = 0 on; its present time step is copied there."""
+        """The group writes into ``slab`` from t = 0 on; its current time step is copied there."""
         ...
 
     def recv(self, group: int | None = None) -> StepBatch:
         """Waits until the group (or, with None, any sent group) is ready. Releases the GIL.
 
-        Raises ``MatchError`` (game, slot, seed, tick, message) when a game threw and the pool was made with
+        Raises ``MatchError`` (game, slot, seed, tick, message) when a game failed and the pool was made with
         ``on_error="raise"``; with ``"truncate"`` the match ends truncated with its error in the result.
         """
         ...
@@ -98,7 +98,7 @@ class Pool(Protocol):
         ...
 
     def slot_state(self, slot: int) -> bytes:
-        """Where the slot's match stands, for a search of it, between recv and send of its group."""
+        """The slot's state, for a search, between recv and send of its group."""
         ...
 
     def slot_tick(self, slot: int) -> int:
@@ -108,8 +108,8 @@ class Pool(Protocol):
     def stats(self) -> PoolStats: ...
 
     def snapshot(self) -> bytes:
-        """The exact state of every match and stream; Python games cannot give theirs and go on with their
-        next matches. Call between recv and send of all groups."""
+        """The exact state of every match and stream. Python games cannot store theirs and continue with
+        their next matches. Call between recv and send of all groups."""
         ...
 
     def restore(self, data: bytes) -> None:

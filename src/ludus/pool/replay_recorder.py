@@ -1,8 +1,8 @@
 """Replay recorder of a pool of Python games: the parent records what its matches receive and return.
 
 A recorder reads everything from the slab and the control block when a group is received and
-sent, so workers know nothing of it. It costs time for each slot that is followed; a pool that records
-nothing has no recorders.
+sent; workers are not involved. It costs time for each tracked slot; a pool that records nothing has no
+recorders.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from ludus.pool.control_block import ControlBlock, Floats
 
 
 class ReplayRecorder:
-    """``record``: numbers of the matches whose replay is wanted. ``follow``: every match is followed, so
-    that :meth:`state` knows where it stands."""
+    """``record``: numbers of the matches to record. ``follow``: tracks every match, for :meth:`state`."""
 
     def __init__(
         self,
@@ -87,16 +86,16 @@ class ReplayRecorder:
                     recorder.decide(row - slot * seats, slab.actions[t, row].tolist())
 
     def take(self, match: int) -> bytes:
-        """The replay of a match that ended; empty if it has none."""
+        """The replay of a finished match; empty if it has none."""
         return self._replays.pop(match, b"")
 
     def state(self, slot: int) -> bytes:
-        """Where the slot's match stands: the way to it, for a search."""
+        """The slot's state: seed and moves that lead to it, for a search."""
         recorder = self._recorders.get(slot)
         if recorder is None or not self._follow:
-            raise ValueError(f"slot {slot}: the pool does not follow this match; make it with states=True")
+            raise ValueError(f"slot {slot}: the pool does not track this match; make it with states=True")
         return core.hosted_state(self._seed, recorder.match, recorder.actions)
 
     def forget(self) -> None:
-        """The matches under way go on elsewhere."""
+        """Forgets the matches in play; they continue elsewhere."""
         self._recorders.clear()

@@ -1,8 +1,8 @@
-"""The slots of one group that one worker plays, and what it writes into slab and control block.
+"""Shard: the slots of one group that one worker plays. It writes into slab and control block.
 
-The same code runs in a worker process and, without workers, inside the caller's ``recv``. What a row is
-given is what the native pool gives (``cpp/pool/match.hpp``): rewards count from its first decision in a
-match on, and the last observation of a match goes to the side buffer.
+The same code runs in a worker process and, without workers, inside the caller's ``recv``. Rows get the same
+values as in the native pool (``cpp/pool/match.hpp``): rewards count from the first decision of a row in a
+match, and the last observation of a match goes to the side buffer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Plan:
     slots: int  # of the whole pool
     num_matches: int | None
     truncate_ticks: int
-    alone: bool = False  # no match may depend on those beside it: nothing is stepped by one call
+    alone: bool = False  # matches are independent: no library call steps several of them
 
     def plan_of(self, slot: int, seat: int) -> int:
         """The plan that fills a seat of a slot."""
@@ -52,7 +52,7 @@ class Plan:
 
 
 class Shard:
-    """State that single matches and vectorised ones have in common."""
+    """State shared by single and vectorised matches."""
 
     def __init__(self, plan: Plan, control: ControlBlock, slots: range, worker: int) -> None:
         self.plan, self.control, self.slots = plan, control, slots
@@ -68,7 +68,7 @@ class Shard:
     def play(self, slab: Slab, before: int, lost: bool) -> None:
         """From the decisions at ``before`` (-1: from nothing) to the time step after it.
 
-        ``lost``: whoever played these slots is gone; their matches end with the error in the control block.
+        ``lost``: the worker of these slots died; their matches end with the error in the control block.
         """
         self.heartbeat[PLAYS] += 1
         self.control.ended[self.span] = 0
@@ -76,7 +76,7 @@ class Shard:
         self.heartbeat[SLOT] = -1
 
     def _clear(self, slab: Slab, before: int) -> None:
-        """Nothing has happened between ``before`` and the next time step yet."""
+        """Clears the step between ``before`` and the next time step."""
         slab.reward[before, self.rows] = 0.0
         slab.terminated[before, self.rows] = 0
         slab.truncated[before, self.rows] = 0
@@ -117,7 +117,7 @@ class Shard:
         return there
 
     def _draw(self, match: int, plan: int) -> int:
-        """The policy of a plan in a match, by the weights of the mixture."""
+        """The policy of a plan in a match, sampled by the weights of the mixture."""
         controllers = self.plan.lineup.plans[plan].controllers
         if len(controllers) == 1:
             return controllers[0].policy
@@ -149,11 +149,11 @@ class Shard:
         self.counters[MATCHES] += len(slots)
 
     def _record_error(self, slot: int, error: str) -> None:
-        """What was wrong with the match that was recorded last."""
+        """Records the error of the match that was recorded last."""
         self.control.failed[slot] = 1
         self.control.error[slot] = error.encode()[:MAX_ERROR]
         self.counters[ERRORS] += 1
 
     def _lost_text(self, slot: int) -> str:
-        """What the parent wrote about the loss of this slot's match."""
+        """The parent's message about the loss of this slot's match."""
         return self.control.loss[slot].decode(errors="replace") or "the worker died"

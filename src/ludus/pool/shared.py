@@ -1,8 +1,8 @@
-"""Memory and doorbells that several processes share, and that leave nothing behind.
+"""Shared memory and doorbells between processes; nothing stays behind when they exit.
 
 A :class:`Segment` has no name in any file system: it exists as long as some process holds it, so a
-killed program leaks nothing. A :class:`Doorbell` wakes a process that sleeps in ``poll``; what is meant is
-always read from shared memory.
+killed program leaks nothing. A :class:`Doorbell` wakes a process that sleeps in ``poll`` and carries no
+message: the content is in shared memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from ludus.flow import GameSpec, Slab
 from ludus.flow.slab import Array, zeros
 
-ALIGN = 64  # a cache line: neighbours of different processes never share one
+ALIGN = 64  # cache line: arrays of different processes never share one
 
 
 def _aligned(size: int) -> int:
@@ -35,7 +35,7 @@ class Segment:
         self._used = 0
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
-        """The next array; whoever asks for the same arrays in the same order gets the same ones."""
+        """The next array (bump allocator): identical call sequences yield identical layouts everywhere."""
         count = int(np.prod(shape, dtype=np.int64))
         begin, self._used = self._used, self._used + _aligned(count * dtype.itemsize)
         if self._used > self.size:
@@ -44,7 +44,7 @@ class Segment:
         return array
 
     def close(self) -> None:
-        """Gives the descriptor back; arrays keep the memory until they are gone."""
+        """Closes the descriptor; arrays keep the memory alive."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
@@ -62,7 +62,7 @@ def _anonymous_file(size: int) -> int:
 
 
 class Sizes:
-    """An allocator that only adds up."""
+    """An allocator that only computes the total size."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -100,14 +100,14 @@ class Doorbell:
         self.wait_descriptor = self.descriptors[0]
 
     def notify(self) -> None:
-        """Nothing happens once it is closed."""
+        """Wakes the process; no effect after closing."""
         if len(self.descriptors) == 1:
             os.eventfd_write(self.descriptors[0], 1)
         elif self.descriptors:  # pragma: no cover - other systems
             os.write(self.descriptors[1], b"\0")
 
     def clear(self) -> int:
-        """How often it has rung since the last call."""
+        """Number of notifications since the last call."""
         try:
             if len(self.descriptors) == 1:
                 return os.eventfd_read(self.descriptors[0])
@@ -116,7 +116,7 @@ class Doorbell:
             return 0
 
     def wait(self) -> None:
-        """Sleeps until it rings. A doorbell is waited for by one process, in this way or in a ``poll``."""
+        """Sleeps until notified. Only one process may wait for a doorbell, here or in a ``poll``."""
         os.set_blocking(self.wait_descriptor, True)
         if len(self.descriptors) == 1:
             os.eventfd_read(self.wait_descriptor)
@@ -130,5 +130,5 @@ class Doorbell:
 
 
 def wait_for(poll: select.poll, seconds: float) -> list[tuple[int, int]]:
-    """Descriptors that have news; none after ``seconds``."""
+    """The readable descriptors; none after ``seconds``."""
     return poll.poll(max(0, int(seconds * 1000)))

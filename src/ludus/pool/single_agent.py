@@ -1,7 +1,7 @@
-"""Slots of games with one seat, an object a slot: the common case, with the least work around each step.
+"""Shard of single-agent games, one game object per slot: the common case, with minimal work per step.
 
-Small observations are written into memory of the shard's own, the same for ever, and copied to the slab by
-one call for all slots; large ones go to the slab directly.
+Small observations are written into fixed memory of the shard and copied to the slab by one call for all
+slots; large ones go to the slab directly.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ludus.games.python_game import PythonGame
 from ludus.pool.control_block import DECISIONS, SLOT, TICKS, ControlBlock, Longs
 from ludus.pool.shard import Bools, Plan, Shard
 
-SMALL = 4096  # bytes of a row's tensor that are copied rather than pointed to anew at every step
+SMALL = 4096  # bytes; smaller tensors of a row are copied instead of bound to new memory at every step
 
 
 class SingleAgentShard(Shard):
@@ -34,7 +34,7 @@ class SingleAgentShard(Shard):
             getattr(g, "legal", None) for g in self.games
         ]
         self.masked = any(legal is not None for legal in self.legal)
-        self.broken: dict[int, str] = {}  # slots whose next match could not begin, with the error
+        self.broken: dict[int, str] = {}  # slots whose next match failed to start, with the error
         self.earned = np.zeros((count, 1), np.float32)
         self.earned_of = list(self.earned)
         self.staged: dict[str, Array] = {}
@@ -44,7 +44,7 @@ class SingleAgentShard(Shard):
                 self.staged[t.name] = np.zeros((count, *t.packed_shape), t.packed_dtype)
             else:
                 self.direct.append(t.name)
-        #: what game i observes into
+        #: the arrays that game i observes into
         self.outs: list[dict[str, Array]] = [{n: a[i] for n, a in self.staged.items()} for i in range(count)]
         self.masks = np.ones((count, plan.spec.mask_size), np.uint8)
         self.mask_of = list(self.masks)
@@ -102,7 +102,7 @@ class SingleAgentShard(Shard):
     def _step(
         self, slab: Slab, before: int, stepped: Bools, over: dict[int, bool], errors: dict[int, str]
     ) -> None:
-        """The matches of ``stepped: [k]`` move on by their decisions; the rest stay."""
+        """Steps the matches of ``stepped: [k]`` by their decisions; the rest stay."""
         control, span, heartbeat, first = self.control, self.span, self.heartbeat, self.slots.start
         games, earned_of, outs, legal, mask_of = (
             self.games,
@@ -161,7 +161,7 @@ class SingleAgentShard(Shard):
                 array[i] = 0
 
     def _finish(self, slab: Slab, before: int, over: dict[int, bool], errors: dict[int, str]) -> Longs:
-        """Ends matches: rows are marked and keep their last observation. Gives those that begin anew."""
+        """Ends matches: rows are marked and keep their last observation. Returns their indices."""
         if not over and not errors:
             return np.zeros(0, np.int64)
         control, first, now = self.control, self.slots.start, before + 1
@@ -175,7 +175,7 @@ class SingleAgentShard(Shard):
         slab.terminated[before, slots] = ~truncated & decided
         for name, final in control.final.items():
             final[slots] = self.staged[name][ended] if name in self.staged else slab.obs[name][now, slots]
-        for i in errors:  # what the row saw before is the best that is known of a match that failed
+        for i in errors:  # a failed match has no newer observation than the previous one
             for name, final in control.final.items():
                 final[first + i] = slab.obs[name][before, first + i]
         self._record_many(slots, truncated)
@@ -193,7 +193,7 @@ class SingleAgentShard(Shard):
         return ended
 
     def _begin(self, i: int) -> bool:
-        """Resets a slot's game. False if that failed: the next step's results say so."""
+        """Resets a slot's game. False if that failed: the next step reports it."""
         slot = self.slots[i]
         self.heartbeat[SLOT] = slot
         game = self.games[i]

@@ -1,9 +1,9 @@
 """A process that plays a share of every group's slots. Started by :class:`ludus.pool.process.ProcessPool`.
 
-It sleeps until its doorbell is notified, carries out the commands of the control block, oldest first, and
-notifies the group's doorbell. What else it receives - which game, which slabs - comes as JSON with
-descriptors over a socket, before play or while none of its groups plays. When the parent is gone, in whatever
-way, the kernel ends this process and its children.
+It sleeps until its doorbell is notified, executes the commands of the control block, oldest first, and
+notifies the group's doorbell. Game and slabs arrive as JSON with descriptors over a socket, before play or
+while none of its groups plays. When the parent exits for any reason, the kernel ends this process and its
+children.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Start(msgspec.Struct):
     """The first message. Descriptors with it: control segment, own doorbell, then every group's doorbell."""
 
     reference: str
-    typed: bool  # by a person; see ludus.games.names
+    typed: bool  # the user typed the reference; see ludus.games.names
     params: dict[str, str]
-    spec: GameSpec  # as the parent knows it; the game made here must declare the same
+    spec: GameSpec  # the parent's; the game made here must declare the same
     lineup: Lineup
     seed: int
     slots: int
     num_matches: int | None
     truncate_ticks: int
-    alone: bool  # a match depends on nothing beside it
+    alone: bool  # matches are independent of each other
     groups: list[tuple[int, int]]  # this worker's slots of each group
     worker: int
     workers: int
@@ -59,7 +59,7 @@ def send_message(channel: socket.socket, data: bytes, descriptors: Sequence[int]
 
 
 def receive_message(channel: socket.socket) -> tuple[bytes, list[int]]:
-    """The next whole message. ``EOFError`` when the other side is gone."""
+    """The next whole message. ``EOFError`` when the other side has closed."""
     head, descriptors, _, _ = socket.recv_fds(channel, _HEADER.size, _MAX_DESCRIPTORS)
     while 0 < len(head) < _HEADER.size:
         head += channel.recv(_HEADER.size - len(head))
@@ -117,7 +117,7 @@ class Worker:
         n = start.doorbell_descriptors
         doorbells = [Doorbell(descriptors[1 + n * i : 1 + n * (i + 1)]) for i in range(groups + 1)]
         self.doorbell, self.group_bells = doorbells[0], doorbells[1:]
-        admitted = typed if start.typed else loaded  # by the parent, which has made the game
+        admitted = typed if start.typed else loaded  # checked by the parent, which has made the game
         made = maker(admitted(start.reference), start.params)
         if made.spec.spec_hash != start.spec.spec_hash:
             raise ValueError(
@@ -140,7 +140,7 @@ class Worker:
         self.seen = [int(self.control.done[start.worker, g]) for g in range(groups)]
 
     def run(self) -> None:
-        """Runs until the control block says ``closing`` or the parent is gone."""
+        """Runs until ``closing`` is set in the control block or the parent exits."""
         from ludus.pool.control_block import BUSY_NS, WAIT_NS
 
         counters = self.control.counters[self.start.worker]
@@ -162,7 +162,7 @@ class Worker:
             at = now
 
     def _next(self) -> int | None:
-        """The group with the oldest command that has not been carried out."""
+        """The group with the oldest pending command."""
         from ludus.pool.control_block import NUMBER
 
         best, number = None, 0

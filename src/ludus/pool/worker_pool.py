@@ -1,4 +1,4 @@
-"""Worker supervisor: starts the worker processes of a pool, watches, restarts and ends them."""
+"""Worker supervisor: starts, watches, restarts and stops the worker processes of a pool."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ludus.pool.errors import PoolError
 from ludus.pool.shared import Doorbell, Segment, wait_for
 from ludus.pool.worker import NewSlab, Start, receive_message, send_message
 
-CLOSE_S = 2.0  # for games to give back what they hold
+CLOSE_S = 2.0  # for games to release their resources
 MAX_LOSSES = 3  # of one worker in a row without a step in between
-# What a process does to itself: one that was ended from outside while it made its games is not started again.
+# Crashes: a process that was killed from outside while it made its games is not restarted.
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 
-# The current folder is on a worker's path only where it is on the parent's: it may be anybody's run.
+# The current folder is on a worker's path only if it is on the parent's: it may be a run from elsewhere.
 _RUN = (
     "import sys; sys.path[:] = [p for p in sys.path if p]; from ludus.pool.worker import main; "
     "sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))"
@@ -38,23 +38,23 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 @dataclass(slots=True)
 class _Worker:
-    """What the parent holds of one worker."""
+    """One worker, as the parent sees it."""
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
     lifeline: socket.socket
     doorbell: Doorbell
-    slabs: set[int] = field(default_factory=set)  # those it has been given
+    slabs: set[int] = field(default_factory=set)  # numbers of the slabs that it has received
     losses: int = 0
 
 
 @final
 class WorkerPool:
-    """Workers 0, 1, ...; whoever replaces one has its number. Knows processes, not what they play.
+    """Workers 0, 1, ...; a replacement keeps the number. Knows processes, not games.
 
-    ``starts`` says what each of them plays and ``descriptors`` what all of them share: the control segment
-    first, then every group's doorbell. ``heartbeat`` is the control block's array. A worker that has
-    been in one step for longer than ``timeout_s`` counts as hanging (0 = never);
+    ``starts`` are the first messages, one per worker; ``descriptors`` are shared by all: the control segment
+    first, then every group's doorbell. ``heartbeat`` is the control block's array. A worker in
+    one step for longer than ``timeout_s`` counts as hanging (0 = never);
     ``start_timeout_s`` is for making the games. Made without workers: see :meth:`start`.
     """
 
@@ -84,7 +84,7 @@ class WorkerPool:
         return [h.process.pid for h in self._workers]
 
     def start(self) -> None:
-        """Starts everyone and waits until they have made their games. :class:`PoolError` if one cannot."""
+        """Starts all workers and waits until they have made their games. :class:`PoolError` if one cannot."""
         self._workers += [_spawn() for _ in self._starts]
         for number, worker in enumerate(self._workers):
             self._send_start(number, worker)
@@ -92,17 +92,17 @@ class WorkerPool:
             self._await_ready(number)
 
     def give(self, slab: int) -> None:
-        """Makes sure that everyone can write into the slab of that number."""
+        """Sends the slab of that number to the workers that lack it."""
         for worker in self._workers:
             if slab not in worker.slabs:
                 _give_slab(worker, slab, *self.slabs[slab])
 
     def notify(self, number: int) -> None:
-        """There is something new in the worker's part of the control block."""
+        """Notifies the worker of news in the control block."""
         self._workers[number].doorbell.notify()
 
     def poll(self, doorbells: Sequence[Doorbell]) -> select.poll:
-        """For :meth:`wait`: wakes when one of ``doorbells`` rings or a worker dies."""
+        """For :meth:`wait`: wakes when one of ``doorbells`` is notified or a worker dies."""
         poll = select.poll()
         for doorbell in doorbells:
             poll.register(doorbell.wait_descriptor, select.POLLIN)
@@ -111,7 +111,7 @@ class WorkerPool:
         return poll
 
     def wait(self, poll: select.poll, doorbells: Sequence[Doorbell]) -> dict[int, str]:
-        """Sleeps until something happens. Workers that died, and those that hang, with the reason."""
+        """Sleeps until something happens. Returns the workers that died or hang, with the reason."""
         pause = min(1.0, self._timeout_s / 4) if self._timeout_s > 0 else 1.0
         news = {descriptor for descriptor, _ in wait_for(poll, pause)}
         for doorbell in doorbells:
@@ -125,12 +125,12 @@ class WorkerPool:
         return gone
 
     def kill(self, number: int, why: str, poll: select.poll) -> None:
-        """Kills a worker. :class:`PoolError` with ``why`` if its place has lost too many in a row."""
+        """Kills a worker. :class:`PoolError` with ``why`` after too many losses of this number in a row."""
         poll.unregister(self._workers[number].channel)
         self._lose(number, why)
 
     def restart(self, number: int, poll: select.poll) -> None:
-        """Another one in a killed worker's place, that has all slabs and looks at its commands at once."""
+        """Replaces a killed worker; the new one gets all slabs and reads its commands at once."""
         self._respawn(number)
         self._await_ready(number)
         worker = self._workers[number]
@@ -141,7 +141,7 @@ class WorkerPool:
         self._watch.see(number)
 
     def worked(self, number: int) -> None:
-        """The worker can play after all: earlier losses are forgotten."""
+        """Resets the worker's count of losses, after a completed step."""
         self._workers[number].losses = 0
 
     def _lose(self, number: int, why: str) -> None:
@@ -158,8 +158,8 @@ class WorkerPool:
         self._send_start(number, worker)
 
     def _await_ready(self, number: int) -> None:
-        """Waits until the worker has made its games. One that crashes over it, as engines sometimes do
-        where many start at once, is lost like one that crashes while it plays: another takes its place.
+        """Waits until the worker has made its games. One that crashes meanwhile, as engines sometimes do when
+        many start at once, is replaced like one that crashes in play.
         """
         while why := self._handshake(self._workers[number]):
             self._lose(number, why)
@@ -167,7 +167,7 @@ class WorkerPool:
 
     def _send_start(self, number: int, worker: _Worker) -> None:
         control, *doorbells = self._descriptors
-        with contextlib.suppress(BrokenPipeError):  # its death is found out by _handshake
+        with contextlib.suppress(BrokenPipeError):  # _handshake detects its death
             send_message(
                 worker.channel,
                 msgspec.json.encode(self._starts[number]),
@@ -175,7 +175,7 @@ class WorkerPool:
             )
 
     def _handshake(self, worker: _Worker) -> str:
-        """Waits until a worker has made its games. How it crashed over it, empty where it did not."""
+        """Waits until a worker has made its games. Returns how it crashed, or ""."""
         worker.channel.settimeout(self._start_timeout_s)
         try:
             reply, _ = receive_message(worker.channel)
@@ -195,7 +195,7 @@ class WorkerPool:
         return ""
 
     def shutdown(self) -> None:
-        """Ends all workers, once the control block says ``closing``; kills those that do not end."""
+        """Stops all workers, after ``closing`` is set in the control block; kills those that do not exit."""
         for worker in self._workers:
             with contextlib.suppress(OSError):
                 worker.channel.shutdown(socket.SHUT_RDWR)  # those that are still making their games
@@ -212,7 +212,7 @@ class WorkerPool:
 
 
 class _Watch:
-    """Since when each worker has been in the step that it is in."""
+    """When each worker entered its current step."""
 
     def __init__(self, heartbeat: Longs) -> None:
         self._beat = heartbeat
@@ -223,7 +223,7 @@ class _Watch:
         self._since[number] = (int(heartbeat[PLAYS]), int(heartbeat[SLOT]), time.monotonic())
 
     def hanging(self, timeout_s: float) -> list[int]:
-        """Workers that have been seen in one step for longer than ``timeout_s``."""
+        """Workers in one step for longer than ``timeout_s``."""
         out = []
         for number, heartbeat in enumerate(self._beat):
             plays, slot, since = self._since.get(number, (-1, -1, 0.0))
@@ -244,7 +244,7 @@ def _spawn() -> _Worker:
         process = subprocess.Popen(
             [sys.executable, "-c", _RUN, str(theirs.fileno()), str(their_lifeline.fileno())],
             stdin=subprocess.DEVNULL,
-            stdout=2,  # what games print is no result of ours
+            stdout=2,  # games' output must not mix with results
             pass_fds=(theirs.fileno(), their_lifeline.fileno()),
             env=environment,
             start_new_session=True,
@@ -280,7 +280,7 @@ def _how_it_died(process: subprocess.Popen[bytes]) -> str:
 
 
 def _kill(worker: _Worker) -> None:
-    """A worker and everything that it started, by its own process group."""
+    """Kills a worker and all of its children, by its process group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(worker.process.pid, signal.SIGKILL)
     worker.process.wait()

@@ -1,4 +1,4 @@
-"""How strong players are, with the uncertainty that belongs to it. Numbers only: no tensors, no games."""
+"""Ratings of players with their uncertainty. Numbers only: no tensors, no games."""
 
 from __future__ import annotations
 

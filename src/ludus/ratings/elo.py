@@ -11,7 +11,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 SCALE = 400.0 / math.log(10.0)  # Elo a unit of logit
-PRIOR = 1.0  # matches, drawn, that everyone is taken to have played against the middle
+PRIOR = 1.0  # drawn matches of each player against a player of mean rating, added as a prior
 MOST = 100  # Newton steps
 
 
@@ -33,17 +33,17 @@ def check_pairs(points: npt.ArrayLike, matches: npt.ArrayLike) -> tuple[Floats, 
     if p.ndim != 2 or p.shape[0] != p.shape[1] or p.shape != m.shape or len(p) == 0:
         raise ValueError(f"points {p.shape} and matches {m.shape}, expected two square tables of one size")
     if not (np.isfinite(p).all() and np.isfinite(m).all()) or (p < 0).any() or (m < 0).any():
-        raise ValueError("points and matches are finite and not negative")
+        raise ValueError("points and matches: expected finite numbers >= 0")
     if not np.allclose(m, m.T) or not np.allclose(p + p.T, m) or np.diagonal(m).any():
-        raise ValueError("the points of both sides add up to their matches; nobody meets itself")
+        raise ValueError("the points of both sides must add up to their matches, and no player meets itself")
     return p, m
 
 
 def elo(points: npt.ArrayLike, matches: npt.ArrayLike) -> EloTable:
-    """Ratings under which the results are likeliest (Bradley and Terry 1952; Elo's scale: 400 = ten to one).
+    """Maximum-likelihood ratings (Bradley and Terry 1952; Elo's scale: 400 points are odds of ten to one).
 
-    Whoever won or lost everything would be infinitely far away: one drawn match against a player of rating
-    0 for everyone keeps ratings finite, as in Bayesian Elo (Coulom 2008). Errors are those of the curvature.
+    A player that won or lost every match would have an infinite rating. One drawn match of each player
+    against rating 0 keeps ratings finite, as in Bayesian Elo (Coulom 2008). Errors come from the curvature.
     Arguments as in :func:`check_pairs`.
     """
     p, m = check_pairs(points, matches)

@@ -22,7 +22,7 @@ def wilson_interval(wins: int, matches: int, confidence: float = 0.95) -> Interv
     """Wilson's score interval of ``wins`` successes in ``matches`` independent trials.
 
     Keeps its coverage where the normal approximation fails, near 0 and 1 and for few matches
-    (Wilson 1927). Without matches nothing is known: rate 0.5 in [0, 1].
+    (Wilson 1927). Without matches the rate is 0.5 in [0, 1].
     Raises ``ValueError`` unless ``0 <= wins <= matches`` and ``0 < confidence < 1``.
     """
     if not 0 <= wins <= matches:

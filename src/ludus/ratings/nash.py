@@ -1,7 +1,7 @@
 """Nash averaging: ratings that copies of a player do not change (Balduzzi et al. 2018; paper 003, figure 6).
 
-Elo's rating of a player depends on whom else one cared to include. Here players are rated against the
-mixture that nobody beats, of all such mixtures the one of greatest entropy.
+An Elo rating depends on the other players in the table. Nash averaging rates players against the
+maximum-entropy Nash equilibrium: the mixture that no player beats.
 """
 
 from __future__ import annotations
@@ -29,16 +29,15 @@ class NashTable:
 
 
 def maximal_entropy_nash(advantage: npt.ArrayLike) -> Floats:
-    """The mixture ``[N]`` that nobody beats in the game where i gains ``advantage[i, j]`` against j.
+    """The maximum-entropy Nash equilibrium ``[N]`` of the game where i gains ``advantage[i, j]`` against j.
 
-    ``advantage`` is antisymmetric. Of several such mixtures it is the one of greatest entropy: the limit of
-    the equilibria of the game whose players are also paid for entropy, as that pay goes to 0. Each is found
-    from the warmer one before by Newton's method; its matrix, the identity less an antisymmetric times a
-    positive one, has an inverse always.
+    ``advantage`` is antisymmetric. The equilibrium is the limit of entropy-regularised equilibria as the
+    temperature goes to 0. Newton's method finds each one from the previous, warmer one; its matrix, the
+    identity minus the product of an antisymmetric and a positive matrix, is always invertible.
     """
     a = np.asarray(advantage, np.float64)
     if a.ndim != 2 or a.shape[0] != a.shape[1] or not np.isfinite(a).all() or not np.allclose(a, -a.T):
-        raise ValueError("advantages are a finite antisymmetric table")
+        raise ValueError("advantage: expected a finite antisymmetric table")
     size = float(np.abs(a).max()) if a.size else 0.0
     count = len(a)
     if size == 0.0:
@@ -63,7 +62,7 @@ def maximal_entropy_nash(advantage: npt.ArrayLike) -> Floats:
 
 
 def _shorter(a: Floats, temperature: float, logits: Floats, step: Floats, worst: float) -> Floats:
-    """Newton's step, halved until it helps."""
+    """A Newton step, halved until it improves the residual."""
     factor = 1.0
     for _ in range(30):
         moved = logits - factor * step
@@ -82,8 +81,8 @@ def _softmax(logits: Floats) -> Floats:
 def nash_average(points: npt.ArrayLike, matches: npt.ArrayLike) -> NashTable:
     """Ratings against the maximal-entropy mixture; arguments as in :func:`ludus.ratings.elo.check_pairs`.
 
-    Advantages are logits of scores, with half a match drawn added to every pair that met; pairs that did not
-    meet are taken as equal.
+    Advantages are logits of scores, with half a drawn match added to every pair that met; pairs that did not
+    meet count as equal.
     """
     p, m = check_pairs(points, matches)
     rate = np.where(m > 0, (p + 0.25) / (m + 0.5), 0.5)

@@ -1,4 +1,4 @@
-"""Wald's sequential probability ratio test (1945), for gates that need not play all their matches."""
+"""Wald's sequential probability ratio test (1945): a gate can stop before all its matches are played."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Literal
 def sprt(
     wins: int, losses: int, low: float, high: float, error: float = 0.05
 ) -> tuple[Literal["accept", "reject", ""], float]:
-    """Whether a player's share of decisive matches is ``high`` rather than ``low``.
+    """Tests whether a player's share of decisive matches is ``high`` rather than ``low``.
 
-    Both errors have probability ``error``. Gives the verdict ("" = play on) and the logarithm of the
+    Both errors have probability ``error``. Returns the verdict ("" = play on) and the logarithm of the
     likelihood of ``high`` over that of ``low``. ``ValueError`` unless ``0 < low < high < 1`` and
     ``0 < error < 0.5``.
     """

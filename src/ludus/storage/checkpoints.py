@@ -2,11 +2,11 @@
 
 ``checkpoints/000001200/`` holds ``weights.safetensors`` (a weights file like any other),
 ``optimizer.safetensors`` (the learner's tensors), ``rollout.safetensors`` (matches and data in
-flight) and ``state.json`` (counters, size and SHA-256 of the other three, and the signature of it all).
+flight) and ``state.json`` (counters, size and SHA-256 of the other three, and a signature over everything).
 ``best.json`` and ``last.json`` point at directories.
 
-SHA-256 finds damage. Who wrote a checkpoint is for the signature to tell (:mod:`ludus.storage.signing`):
-only what the user's own key signed may be put back into the core's memory.
+SHA-256 detects damage. The signature proves who wrote the checkpoint (:mod:`ludus.storage.signing`): only
+data that the user's own key signed may return into the core's memory.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ PointerName = Literal["best", "last"]
 
 
 class FileRecord(msgspec.Struct, frozen=True):
-    """What a file of the checkpoint has to be."""
+    """Expected size and digest of a checkpoint's file."""
 
     size: int
     sha256: str
@@ -82,9 +82,9 @@ class Pointer(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Checkpoint:
-    """``state``: JSON text of whatever the trainer keeps.
+    """``state``: the trainer's own state as JSON text.
 
-    ``signed``: read from a file that this user's key signed, as this version of this run. Without it nothing
+    ``signed``: read from a file that this user's key signed, as this version of this run. Otherwise nothing
     of ``rollout`` may reach the core's memory.
     """
 
@@ -102,8 +102,8 @@ class Checkpoint:
 class CheckpointStore:
     """The ``checkpoints`` directory of a run. One process writes; any may read.
 
-    ``identity``: the run's, which signatures bind a checkpoint to. ``unsigned``: why the last checkpoint that
-    was saved has no signature, empty if it has one.
+    ``identity``: of the run; signatures bind a checkpoint to it. ``unsigned``: why the last saved checkpoint
+    has no signature, empty if it has one.
     """
 
     def __init__(self, directory: Path, keep: int = 3, identity: Callable[[], str] = str) -> None:
@@ -111,23 +111,23 @@ class CheckpointStore:
             raise ValueError(f"keep at least one checkpoint, got keep={keep}")
         self.directory, self.keep, self._identity = directory, keep, identity
         self.unsigned = ""
-        #: Versions that stay besides the newest ``keep`` and the one that ``best`` names.
+        #: Versions that are kept in addition to the newest ``keep`` and the best one.
         self.pinned: frozenset[int] = frozenset()
 
     def path(self, version: int) -> Path:
         return self.directory / f"{version:0{DIGITS}d}"
 
     def versions(self) -> list[int]:
-        """Versions whose directories are there, rising."""
+        """Versions that have a directory, ascending."""
         if not self.directory.is_dir():
             return []
         names = (p.name for p in self.directory.iterdir() if p.is_dir())
         return sorted(int(n) for n in names if len(n) == DIGITS and n.isdecimal())
 
     def save(self, checkpoint: Checkpoint) -> Path:
-        """Writes the checkpoint, points ``last`` at it and removes what is over ``keep``.
+        """Writes the checkpoint, points ``last`` at it and removes checkpoints beyond ``keep``.
 
-        Raises ``OSError`` when it cannot be written; everything older is then still whole.
+        Raises ``OSError`` when it cannot be written; older checkpoints stay intact.
         """
         self.directory.mkdir(parents=True, exist_ok=True)
         self._sweep()
@@ -152,7 +152,7 @@ class CheckpointStore:
         return target
 
     def load(self, version: int) -> Checkpoint:
-        """A whole checkpoint. Raises ``RunNotFound`` or ``CorruptFile``."""
+        """A complete checkpoint. Raises ``RunNotFound`` or ``CorruptFile``."""
         folder = self.path(version)
         if not folder.is_dir():
             raise RunNotFound(f"{folder}: no such checkpoint; there are {self._there()}")
@@ -178,7 +178,7 @@ class CheckpointStore:
         return bytes(self._read_state(self.path(version)).state)
 
     def load_last(self) -> tuple[Checkpoint, list[str]]:
-        """The newest checkpoint that is whole, and a message for every newer one that is not."""
+        """The newest intact checkpoint, and a message for every newer one that is damaged."""
         problems: list[str] = []
         for version in reversed(self.versions()):
             try:
@@ -192,7 +192,7 @@ class CheckpointStore:
         write_atomic(self.directory / f"{name}.json", msgspec.json.encode(pointer))
 
     def pointer(self, name: PointerName) -> Pointer | None:
-        """What ``name`` points at, None if nothing that is still there."""
+        """The version that ``name`` points at; None if it is gone."""
         path = self.directory / f"{name}.json"
         try:
             pointer = msgspec.json.decode(read_bounded(path, MAX_POINTER_BYTES), type=Pointer)
@@ -203,7 +203,7 @@ class CheckpointStore:
         return pointer if self.path(pointer.version).is_dir() else None
 
     def resolve(self, reference: str) -> int:
-        """Version that ``best``, ``last`` or a number names; a number may be written without its zeros.
+        """Version that ``best``, ``last`` or a number names; a number may omit its leading zeros.
 
         ``best`` is ``last`` while nothing has been evaluated. Raises ``RunNotFound``.
         """
@@ -225,7 +225,7 @@ class CheckpointStore:
     def _read_state(self, folder: Path) -> StateFile:
         path = folder / STATE_FILE
         if not path.is_file():
-            raise CorruptFile(f"{path}: missing; the checkpoint was not written to its end")
+            raise CorruptFile(f"{path}: missing; the checkpoint is incomplete")
         try:
             state = msgspec.json.decode(read_bounded(path, MAX_STATE_BYTES), type=StateFile)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -237,7 +237,7 @@ class CheckpointStore:
         return state
 
     def _signed(self, state: StateFile) -> StateFile:
-        """``state`` with its signature; for a user without a key as it is, and :attr:`unsigned` says why."""
+        """``state`` with its signature; unchanged without a key, with the reason in :attr:`unsigned`."""
         self.unsigned = ""
         try:
             return msgspec.structs.replace(state, signature=sign(self._message(state)))
@@ -246,7 +246,7 @@ class CheckpointStore:
             return state
 
     def _message(self, state: StateFile) -> bytes:
-        """What a signature covers: the run, the version, and every byte of the checkpoint by its digest."""
+        """The signed message: the run, the version, and every byte of the checkpoint by its digest."""
         files = [[name, record.size, record.sha256] for name, record in sorted(state.files.items())]
         return msgspec.json.encode(
             ["ludus checkpoint", state.schema, self._identity(), state.version, files, state.state_sha256]
@@ -256,7 +256,7 @@ class CheckpointStore:
         return ", ".join(str(v) for v in self.versions()) or "none"
 
     def _sweep(self) -> None:
-        """Removes what a killed writer left behind."""
+        """Removes the temporary files of killed writers."""
         for path in self.directory.glob("*" + TEMPORARY):
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
@@ -268,12 +268,12 @@ class CheckpointStore:
         kept = {*self.versions()[-self.keep :], *self.pinned} | ({best.version} if best else set())
         for version in self.versions():
             if version not in kept:
-                with contextlib.suppress(OSError):  # a folder too many is better than an ended run
+                with contextlib.suppress(OSError):  # a superfluous folder must not end the run
                     remove_directory(self.path(version))
 
 
 def _check_file(path: Path, record: FileRecord) -> None:
-    """Raises ``CorruptFile`` for a file that is not the one that was written."""
+    """Raises ``CorruptFile`` for a file other than the one written."""
     _check_size(path, record)
     with path.open("rb") as file:
         digest = hashlib.sha256()
@@ -283,7 +283,7 @@ def _check_file(path: Path, record: FileRecord) -> None:
 
 
 def _read_checked(path: Path, record: FileRecord) -> dict[str, Array]:
-    """The tensors of the very bytes that were checked: nobody can exchange the file in between."""
+    """The tensors of exactly the checked bytes: the file cannot be exchanged in between."""
     _check_size(path, record)
     data = read_bounded(path, record.size)
     _check_digest(path, hashlib.sha256(data).hexdigest(), record)
@@ -295,9 +295,9 @@ def _check_size(path: Path, record: FileRecord) -> None:
         raise CorruptFile(f"{path}: missing")
     size = path.stat().st_size
     if size != record.size:
-        raise CorruptFile(f"{path}: {size} bytes, state.json says {record.size}")
+        raise CorruptFile(f"{path}: {size} bytes, state.json records {record.size}")
     if size > MAX_FILE_BYTES:
-        raise CorruptFile(f"{path}: {size} bytes, more than the {MAX_FILE_BYTES} that are read")
+        raise CorruptFile(f"{path}: {size} bytes, expected at most {MAX_FILE_BYTES}")
 
 
 def _check_digest(path: Path, digest: str, record: FileRecord) -> None:

@@ -1,18 +1,18 @@
-"""What can be wrong with files, in words that a user can act on."""
+"""Errors of files, with messages that a user can act on."""
 
 from __future__ import annotations
 
 
 class StorageError(Exception):
-    """A file or directory is not what it has to be. The message names it and says what to do."""
+    """A file or directory is invalid. The message names it and gives the remedy."""
 
 
 class RunExists(StorageError):
-    """The run directory to be created is already there."""
+    """The run directory to be created exists already."""
 
 
 class RunNotFound(StorageError):
-    """There is no run, checkpoint or weights file under this name."""
+    """No run, checkpoint or weights file has this name."""
 
 
 class CorruptFile(StorageError):

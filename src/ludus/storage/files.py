@@ -1,8 +1,8 @@
-"""Reading no more than expected, and writing so that a whole file is never replaced by half of one.
+"""Bounded reads and atomic writes.
 
 A file appears under its name only by ``rename``, after its bytes and then its directory have been
-fsynced. Whatever fails before (full disk, kill -9) leaves the previous file untouched and at most a
-``*.tmp`` beside it, which the next writer removes.
+fsynced. An earlier failure (full disk, kill -9) leaves the previous file untouched and at most a ``*.tmp``
+next to it, which the next writer removes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ TEMPORARY = ".tmp"
 def read_bounded(path: Path, limit: int) -> bytes:
     """The whole content of ``path``, a regular file of at most ``limit`` bytes.
 
-    Raises ``CorruptFile`` for a longer file and for anything else (a pipe, a device), which is not read, and
-    ``OSError``.
+    Raises ``OSError``, and ``CorruptFile`` for a longer file or anything else than a regular file (a pipe, a
+    device), which is not read.
     """
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe without a writer must not hang
     with os.fdopen(fd, "rb") as file:
@@ -35,7 +35,7 @@ def read_bounded(path: Path, limit: int) -> bytes:
 
 
 def fsync_directory(path: Path) -> None:
-    """Makes a rename inside ``path`` durable. Not available on every system; then the rename has to do."""
+    """Makes a rename inside ``path`` durable. Some systems lack it; there the rename alone must suffice."""
     try:
         fd = os.open(path, os.O_RDONLY)
     except OSError:
@@ -57,7 +57,7 @@ def write_synced(path: Path, data: bytes) -> None:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Replaces ``path`` by ``data`` or, on any ``OSError``, leaves it as it was."""
+    """Replaces ``path`` by ``data``, or leaves it unchanged on any ``OSError``."""
     aside = path.with_name(path.name + TEMPORARY)
     try:
         write_synced(aside, data)
@@ -69,7 +69,7 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 
 def remove_directory(path: Path) -> None:
-    """Removes directory ``path`` so that a kill never leaves a part of it under its name."""
+    """Removes directory ``path``; a kill never leaves a partial directory under its name."""
     aside = path.with_name(path.name + ".old" + TEMPORARY)
     shutil.rmtree(aside, ignore_errors=True)
     os.replace(path, aside)
@@ -77,9 +77,9 @@ def remove_directory(path: Path) -> None:
 
 
 def write_directory_atomic(path: Path, fill: Callable[[Path], None]) -> None:
-    """Makes directory ``path``, filled by ``fill(temporary_directory)``, appear all at once.
+    """Creates directory ``path`` atomically, with the content that ``fill(temporary_directory)`` writes.
 
-    ``fill`` must fsync what it writes (:func:`write_synced`). An existing ``path`` is replaced.
+    ``fill`` must fsync its files (:func:`write_synced`). An existing ``path`` is replaced.
     """
     aside = path.with_name(path.name + TEMPORARY)
     if aside.exists():

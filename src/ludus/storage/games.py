@@ -1,4 +1,4 @@
-"""Matches of self-play on disk: one safetensors file a round, with what they belong to in its header."""
+"""Self-play matches on disk: one safetensors file per round, with the provenance in its header."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_BYTES = 4 << 30
 
 
 class GamesMeta(msgspec.Struct, frozen=True):
-    """What the moves of a file belong to. ``seed``: of the matches, with their numbers."""
+    """Provenance of a file's moves. ``seed``: of the matches, with their numbers."""
 
     game: str
     spec_hash: str
@@ -29,7 +29,7 @@ class GamesMeta(msgspec.Struct, frozen=True):
 class MatchFiles:
     """The folder ``games`` of a run. One process writes.
 
-    ``former_hash``: what files carry as the spec's hash that were written before labels counted.
+    ``former_hash``: the spec's hash in files written before labels were part of it.
     """
 
     def __init__(self, folder: Path, meta: GamesMeta, former_hash: str = "") -> None:
@@ -40,14 +40,14 @@ class MatchFiles:
         return self.folder / f"{number:0{DIGITS}d}{SUFFIX}"
 
     def numbers(self) -> list[int]:
-        """Of the files that are there, rising."""
+        """Numbers of the existing files, ascending."""
         if not self.folder.is_dir():
             return []
         stems = (p.stem for p in self.folder.glob("*" + SUFFIX))
         return sorted(int(s) for s in stems if len(s) == DIGITS and s.isdecimal())
 
     def write(self, number: int, columns: dict[str, Array]) -> None:
-        """A file that is whole or absent. Raises ``OSError``."""
+        """Writes a file atomically. Raises ``OSError``."""
         self.folder.mkdir(exist_ok=True)
         header = {KEY: msgspec.json.encode(self.meta).decode()}
         write_atomic(self.path(number), encode_tensors(columns, header))
@@ -56,17 +56,17 @@ class MatchFiles:
         """The columns of a file of this run. Raises ``CorruptFile`` or ``RunNotFound``."""
         path = self.path(number)
         if path.is_file() and path.stat().st_size > MAX_BYTES:
-            raise CorruptFile(f"{path}: more than the {MAX_BYTES} bytes that are read")
+            raise CorruptFile(f"{path}: expected at most {MAX_BYTES} bytes")
         columns, header = decode_file(path)
         try:
             meta = msgspec.json.decode(header.get(KEY, ""), type=GamesMeta)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise CorruptFile(f"{path}: does not say which game it is of ({error})") from error
+            raise CorruptFile(f"{path}: the header does not describe matches ({error})") from error
         if meta not in self._known:
             raise CorruptFile(f"{path}: matches of {meta}, expected {self.meta}")
         return columns
 
     def drop(self, numbers: list[int]) -> None:
-        """Removes files; those that are gone already do not matter."""
+        """Removes files; missing ones are ignored."""
         for number in numbers:
             self.path(number).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Append-only JSON lines: the truth that a run keeps about itself."""
+"""Append-only JSON lines: the record of a run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ludus.storage.errors import CorruptFile
 
 MAX_LINE_BYTES = 1 << 20
 
-#: What a line may hold; values nest.
+#: Values of a line; they nest.
 Row = dict[str, object]
 
 
 class JsonlWriter:
-    """Appends rows to one file. Each row is one ``write`` of a whole line, so readers never see two halves.
+    """Appends rows to one file. Each row is one ``write`` of a whole line, so readers never see mixed lines.
 
-    A failed write (full disk) raises ``OSError`` and takes back what it had written of the line.
+    A failed write (full disk) raises ``OSError`` and removes the partial line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,13 +44,13 @@ class JsonlWriter:
             raise
 
     def size(self) -> int:
-        """Bytes so far; what :meth:`truncate` takes."""
+        """Size in bytes, as :meth:`truncate` takes it."""
         return os.fstat(self._fd).st_size
 
     def truncate(self, size: int) -> None:
-        """Back to an earlier size: rows after a checkpoint are written again when a run resumes from it.
+        """Truncates to an earlier size: a resumed run writes the rows after its checkpoint again.
 
-        A size that no row ends at takes the row it lies in along.
+        A size inside a row removes that row too.
         """
         if size < self.size():
             os.ftruncate(self._fd, max(0, size))
@@ -66,7 +66,7 @@ class JsonlWriter:
 
 
 def repair_tail(path: Path) -> None:
-    """Cuts off a last line that a killed process did not finish."""
+    """Removes an unfinished last line of a killed process."""
     if not path.exists():
         return
     with path.open("rb+") as file:
@@ -81,7 +81,7 @@ def repair_tail(path: Path) -> None:
 
 
 def read_jsonl(path: Path) -> Iterator[Row]:
-    """Rows of ``path``, a torn last line apart. Raises ``CorruptFile`` on any other line that is not JSON."""
+    """Rows of ``path`` without a torn last line. Raises ``CorruptFile`` on any other invalid line."""
     if not path.exists():
         return
     decoder = msgspec.json.Decoder(dict[str, object])

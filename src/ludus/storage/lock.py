@@ -1,7 +1,7 @@
-"""A run's lock: one process at a time writes into a run directory, and readers see whether one does.
+"""A run's lock: one process at a time writes into a run directory, and readers can see which.
 
-``flock`` on ``RUN/lock``. The kernel lets go of it when the process ends, however it ends, and no process
-that the holder starts inherits it. The file also names the process that holds it, or held it last.
+``flock`` on ``RUN/lock``. The kernel releases it when the process ends, for any reason, and child processes
+do not inherit it. The file also names the process that holds it, or held it last.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ludus.storage.errors import CorruptFile, StorageError
 from ludus.storage.files import read_bounded
 
 MAX_BYTES = 4096
-WAIT_S = 0.5  # a reader holds the lock for a moment to see whether anybody else does
+WAIT_S = 0.5  # a reader takes the lock briefly to see whether it is free
 POLL_S = 0.02
 _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 
@@ -48,7 +48,7 @@ class RunLock:
     def __init__(self, path: Path, holder: Holder) -> None:
         """Takes the lock in the name of ``holder``. Raises ``RunBusy``, ``CorruptFile`` and ``OSError``.
 
-        On a file system that knows no locks nothing is locked.
+        A file system without locks locks nothing.
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
@@ -80,7 +80,7 @@ class RunLock:
             time.sleep(POLL_S)
 
     def release(self) -> None:
-        """Lets go of the lock. Idempotent."""
+        """Releases the lock. Idempotent."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -93,12 +93,12 @@ class RunLock:
 
 
 def this_process(since: str) -> Holder:
-    """The holder that this process is."""
+    """This process as a holder."""
     return Holder(os.getpid(), socket.gethostname(), since)
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process holds the lock at this moment."""
+    """Whether a process holds the lock now."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -110,7 +110,7 @@ def is_locked(path: Path) -> bool:
 
 
 def read_holder(path: Path) -> Holder | None:
-    """The process that the file names; None where it names none."""
+    """The process named in the file, or None."""
     try:
         return msgspec.json.decode(read_bounded(path, MAX_BYTES), type=Holder)
     except (OSError, StorageError, msgspec.DecodeError, UnicodeDecodeError):
@@ -118,7 +118,7 @@ def read_holder(path: Path) -> Holder | None:
 
 
 def _try_lock(fd: int, kind: int) -> bool:
-    """False where another process holds it; True without a lock where the file system knows none."""
+    """False if another process holds it; True, without a lock, on a file system that has none."""
     try:
         fcntl.flock(fd, kind | fcntl.LOCK_NB)
     except OSError as error:

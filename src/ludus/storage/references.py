@@ -11,7 +11,7 @@ from ludus.storage.tensors import read_weights
 
 
 def is_reference(text: str) -> bool:
-    """True for what can only name weights, not a bot: it has an ``@``, our suffix, or is there as a file."""
+    """Whether ``text`` names weights, not a bot: it has an ``@`` or our suffix, or is an existing file."""
     return "@" in text or text.endswith(".safetensors") or Path(text).is_file()
 
 
@@ -24,7 +24,7 @@ def refuse_run(text: str) -> None:
     """Raises ``RunNotFound`` for a player's name that lacks its ``@best``."""
     if is_run(text):
         raise RunNotFound(
-            f"{text}: is a run, not a player (did you mean {text}@best?); also RUN@last, RUN@VERSION"
+            f"{text}: a run, not a player (did you mean {text}@best?); also RUN@last, RUN@VERSION"
         )
 
 
@@ -37,15 +37,15 @@ def run_of(path: Path) -> RunDirectory | None:
 
 
 def name_of(path: Path, version: int) -> str:
-    """What results, replays and ``matches.jsonl`` call weights: ``RUN@VERSION``, RUN being the run's folder
-    without the folders above it; the path of weights outside a run.
+    """The name of weights in results, replays and ``matches.jsonl``: ``RUN@VERSION``, where RUN is the
+    name of the run's folder; the path of weights outside a run.
     """
     run = run_of(path)
     return str(path) if run is None else run.reference(version)
 
 
 def resolve_weights(text: str) -> Path:
-    """The weights file that ``text`` names. Raises ``RunNotFound`` with what there is instead."""
+    """The weights file that ``text`` names. Raises ``RunNotFound`` with the valid names."""
     folder, at, reference = text.rpartition("@")
     if at:
         if not reference or not folder:

@@ -1,4 +1,4 @@
-"""The run directory: one run, all of it, in files that anything can read.
+"""The run directory: all of one run, in files of standard formats.
 
 config.toml  run.json  metrics.jsonl  events.jsonl  matches.jsonl  log.txt
 checkpoints/  snapshots/  replays/  report.md  report.svg  results.jsonl  changes.jsonl  lock
@@ -28,7 +28,7 @@ SUFFIX = ".safetensors"
 
 
 class RunInfo(msgspec.Struct, frozen=True):
-    """Content of ``run.json``: where a run comes from. Written once."""
+    """Content of ``run.json``: the provenance of a run. Written once."""
 
     schema: int
     package_version: str
@@ -45,7 +45,7 @@ class RunInfo(msgspec.Struct, frozen=True):
 
 RunState = Literal["running", "finished", "interrupted", "failed", "lost"]
 
-#: What an event makes of a run that nobody trains: a start that no end follows was killed.
+#: State of a run without a process, by its last event: a start without an end was killed.
 _AFTER: dict[str, RunState] = {
     "started": "lost",
     "resumed": "lost",
@@ -56,8 +56,8 @@ _AFTER: dict[str, RunState] = {
 
 
 class RunStatus(msgspec.Struct, frozen=True):
-    """``lost``: the process that trained the run ended without a word (kill -9, power cut). ``holder``: the
-    process that trains the run, or trained it last; None where that is not known."""
+    """``lost``: the process that trained the run ended without an event (kill -9, power cut). ``holder``: the
+    process that trains the run, or trained it last; None if unknown."""
 
     state: RunState
     holder: Holder | None
@@ -86,7 +86,7 @@ class RunDirectory:
 
     @classmethod
     def create(cls, path: Path, config: str, info: RunInfo, keep_checkpoints: int = 3) -> RunDirectory:
-        """A new run directory. Raises ``RunExists`` if there is anything at ``path``."""
+        """A new run directory. Raises ``RunExists`` if ``path`` exists."""
         run = cls(path, keep_checkpoints)
         try:
             path.mkdir(parents=True)
@@ -104,20 +104,20 @@ class RunDirectory:
         """An existing run directory. Raises ``RunNotFound`` if there is none."""
         run = cls(path, keep_checkpoints)
         if not run.info_path.is_file() or not run.config.is_file():
-            raise RunNotFound(f"{path}: not a run directory (run.json and config.toml are not there)")
+            raise RunNotFound(f"{path}: not a run directory (no run.json and config.toml in it)")
         return run
 
     def hint(self) -> str:
-        """What can be done about a directory that is there already."""
+        """Advice about an existing directory."""
         if not self.info_path.is_file():
             return "choose another directory"
         status = self.status()
         if status.state == "running":
             return f"{status.holder or 'another process'} trains it; choose another directory"
-        return f"to go on with it: ludus resume {self.path}"
+        return f"to resume it: ludus resume {self.path}"
 
     def lock(self) -> RunLock:
-        """Makes this process the one that writes the run. Raises ``RunBusy`` and ``OSError``."""
+        """Locks the run for this process. Raises ``RunBusy`` and ``OSError``."""
         return RunLock(self.lock_path, this_process(utc_now()))
 
     def status(self) -> RunStatus:
@@ -126,13 +126,13 @@ class RunDirectory:
         if is_locked(self.lock_path):
             state = "running"
         else:
-            with contextlib.suppress(CorruptFile):  # what the events before a damaged one say
+            with contextlib.suppress(CorruptFile):  # the events before a damaged one count
                 for row in read_jsonl(self.events):
                     state = _AFTER.get(str(row.get("event")), state)
         return RunStatus(state, read_holder(self.lock_path))
 
     def _identity(self) -> str:
-        """What tells this run from every other one, for the signatures of its checkpoints."""
+        """Unique identity of this run, for the signatures of its checkpoints."""
         info = self.info()
         parts = (info.run_id, info.game, info.spec_hash, info.seed, info.started)
         return msgspec.json.encode(parts).decode()
@@ -151,7 +151,7 @@ class RunDirectory:
         return read_bounded(self.config, MAX_CONFIG_BYTES)
 
     def reference(self, version: int) -> str:
-        """``RUN@VERSION``: what weights of this run are called wherever a result is kept."""
+        """``RUN@VERSION``: the name of weights of this run in all results."""
         return f"{self.path.resolve().name}@{version}"
 
     def add_result(self, row: Row) -> None:
@@ -185,7 +185,7 @@ class RunLog:
     """The append-only files of a run that is being written.
 
     A write that fails (full disk) is reported once by ``on_problem`` and then tried again with the
-    next row; the run goes on. Rows that could not be written are counted in :attr:`lost_rows`.
+    next row; the run continues. :attr:`lost_rows` counts the rows that could not be written.
     """
 
     def __init__(self, run: RunDirectory) -> None:
@@ -215,9 +215,9 @@ class RunLog:
             self.problem = f"{self._log_path}: {error.strerror or error}"
 
     def sync(self) -> dict[str, int]:
-        """Puts every row onto the disk and gives the bytes of the files that belong to a checkpoint's moment.
+        """Syncs every row to the disk and returns the file sizes that belong to a checkpoint.
 
-        After a power cut there are then no fewer rows than the checkpoint records. Raises ``OSError``.
+        After a power cut the files have at least the rows that the checkpoint records. Raises ``OSError``.
         """
         for writer in (self._metrics, self._events, self._matches):
             writer.sync()
@@ -225,16 +225,16 @@ class RunLog:
         return {name: writer.size() for name, writer in self._rewound().items()}
 
     def rewind(self, sizes: dict[str, int]) -> list[str]:
-        """Back to the moment of a checkpoint: what came after it will be done, and written, again.
+        """Truncates the files to a checkpoint: later rows will be written again.
 
-        Returns a message for every file that is shorter than it was then: rows were lost.
+        Returns a message for every file that is shorter than at the checkpoint: it lost rows.
         """
         lost = []
         for name, writer in self._rewound().items():
             recorded, found = sizes.get(name, 0), writer.size()
             if found < recorded:
                 size = f"{found} bytes, the checkpoint recorded {recorded}"
-                lost.append(f"{writer.path}: {size}; the rows between are lost, the run goes on")
+                lost.append(f"{writer.path}: {size}; the rows between are lost, the run continues")
             writer.truncate(sizes.get(name, found))
         return lost
 
@@ -243,7 +243,7 @@ class RunLog:
             writer.close()
 
     def _rewound(self) -> dict[str, JsonlWriter]:
-        """The files that go back to a checkpoint's moment."""
+        """The files that a checkpoint truncates."""
         return {"metrics": self._metrics, "matches": self._matches}
 
     def _try(self, writer: JsonlWriter, rows: list[Row]) -> None:

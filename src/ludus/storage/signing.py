@@ -1,7 +1,7 @@
-"""The key that tells a user's own checkpoints from all others.
+"""The key that authenticates a user's own checkpoints.
 
-A checkpoint's match states become memory of the core byte by byte, so only states that this user's own
-runs wrote may be restored. ``key`` in the user's state folder (:mod:`ludus.storage.user_state`) holds 32
+A checkpoint's match states are copied into the core's memory byte by byte, so only states that this user's
+own runs wrote may be restored. ``key`` in the user's state folder (:mod:`ludus.storage.user_state`) holds 32
 random bytes with mode 0600; a signature is HMAC-SHA256 with it.
 """
 
@@ -20,11 +20,11 @@ _READABLE_BY_OTHERS = 0o077
 
 
 class NoKey(StorageError):
-    """This user has no key and none can be kept. The message says why."""
+    """This user has no key and none can be stored. The message gives the reason."""
 
 
 def user_key() -> bytes:
-    """The user's key, made at its first use. Raises ``NoKey``."""
+    """The user's key, created at first use. Raises ``NoKey``."""
     try:
         key = read_private(KEY_FILE, KEY_BYTES)
         if key is None:
@@ -34,15 +34,15 @@ def user_key() -> bytes:
         mode = path.stat().st_mode
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        raise NoKey(f"no key can be kept ({where}{error.strerror or error})") from error
+        raise NoKey(f"no key can be stored ({where}{error.strerror or error})") from error
     except StorageError as error:
-        raise NoKey(f"no key can be kept ({error})") from error
+        raise NoKey(f"no key can be stored ({error})") from error
     if key is None or len(key) != KEY_BYTES:
         raise NoKey(
             f"{path}: {len(key or b'')} bytes, expected a key of {KEY_BYTES}; remove it for a new one"
         )
     if mode & _READABLE_BY_OTHERS:
-        raise NoKey(f"{path}: another user may read it, so it proves nothing; remove it for a new one")
+        raise NoKey(f"{path}: another user may read it; remove it for a new one")
     return key
 
 
@@ -61,7 +61,7 @@ def is_signed(message: bytes, signature: str) -> bool:
 
 
 def why_unsigned() -> str:
-    """Why a signature that :func:`is_signed` refused was refused, in words."""
+    """Why :func:`is_signed` refused a signature, for a message."""
     try:
         user_key()
     except NoKey as error:

@@ -11,14 +11,16 @@ from ludus.flow.slab import Array
 from ludus.flow.weights import Weights, WeightsMeta
 from ludus.storage.errors import CorruptFile, RunNotFound
 
-META_KEY = "ludus"  # of the JSON in a safetensors header; the same that policies read
+META_KEY = "ludus"  # key of the JSON in a safetensors header; policies read the same
 MAX_FILE_BYTES = 16 << 30
 MAX_META_BYTES = 4 << 20
 
 
 def encode_tensors(tensors: dict[str, Array], metadata: dict[str, str] | None = None) -> bytes:
     """Bytes of a safetensors file. Arrays are made contiguous; scalars keep shape ``()``."""
-    from safetensors.numpy import save  # here and below: an installation without training has no safetensors
+    from safetensors.numpy import (
+        save,
+    )  # imported here and below: an installation without training has no safetensors
 
     whole = {name: np.ascontiguousarray(a).reshape(a.shape) for name, a in sorted(tensors.items())}
     return save(whole, metadata)
@@ -32,7 +34,7 @@ def decode_file(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
         raise RunNotFound(f"{path}: no such file")
     size = path.stat().st_size
     if size > MAX_FILE_BYTES:
-        raise CorruptFile(f"{path}: {size} bytes, more than the {MAX_FILE_BYTES} that are read")
+        raise CorruptFile(f"{path}: {size} bytes, expected at most {MAX_FILE_BYTES}")
     try:
         with safe_open(str(path), framework="numpy") as file:
             metadata = dict(file.metadata() or {})
@@ -43,7 +45,7 @@ def decode_file(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
 
 
 def decode_tensors(data: bytes, name: str) -> dict[str, Array]:
-    """Tensors of a safetensors file's bytes. Raises ``CorruptFile``, which calls them ``name``."""
+    """Tensors of a safetensors file's bytes. Raises ``CorruptFile``; ``name`` is for its message."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -62,19 +64,19 @@ def encode_weights(weights: Weights) -> bytes:
 def read_weights(path: Path) -> Weights:
     """Weights from a file, with finite numbers. Raises ``RunNotFound`` or ``CorruptFile``.
 
-    Whether they fit the architecture that they name is for the policies to check.
+    The policies check whether they fit the architecture.
     """
     tensors, metadata = decode_file(path)
     text = metadata.get(META_KEY)
     if text is None:
         raise CorruptFile(f"{path}: a safetensors file, but not weights of ludus (no {META_KEY!r} header)")
     if len(text) > MAX_META_BYTES:
-        raise CorruptFile(f"{path}: metadata of {len(text)} bytes, at most {MAX_META_BYTES} are read")
+        raise CorruptFile(f"{path}: metadata of {len(text)} bytes, expected at most {MAX_META_BYTES}")
     try:
         meta = msgspec.json.decode(text, type=WeightsMeta)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptFile(f"{path}: metadata does not describe weights ({error})") from error
     for name, tensor in tensors.items():
         if tensor.dtype.kind == "f" and not np.isfinite(tensor).all():
-            raise CorruptFile(f"{path}: tensor {name} holds numbers that are not finite")
+            raise CorruptFile(f"{path}: tensor {name} holds values that are not finite")
     return Weights(meta, tensors)

@@ -1,7 +1,7 @@
-"""What belongs to a user and to no run: keys and records, in a folder that nobody else can read or write.
+"""The user's state outside of runs: keys and records, in a folder that no other user can read or write.
 
 ``$LUDUS_STATE_DIR``, else ``$XDG_STATE_HOME/ludus``, else ``~/.local/state/ludus``. The folder has mode 0700
-and its files 0600. Content that others could have written proves nothing, so it is refused.
+and its files 0600. Content that other users could have written is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ENVIRONMENT = "LUDUS_STATE_DIR"
 
 
 def state_folder() -> Path:
-    """The folder's path; it need not exist yet. Raises ``StorageError`` for a user without a home."""
+    """The folder's path; it may not exist yet. Raises ``StorageError`` for a user without a home."""
     named = os.environ.get(ENVIRONMENT, "")
     if named:
         return Path(named)
@@ -30,10 +30,10 @@ def state_folder() -> Path:
 
 
 def read_private(name: str, limit: int) -> bytes | None:
-    """Content of the file ``name`` (relative to the folder), None where there is none.
+    """Content of the file ``name`` (relative to the folder), or None if it does not exist.
 
-    Raises ``StorageError`` for a file of more than ``limit`` bytes, and where the folder or the file belongs
-    to another user or may be written by one.
+    Raises ``StorageError`` for a file of more than ``limit`` bytes, and for a folder or file that another
+    user owns or can write.
     """
     folder = state_folder()
     path = folder / name
@@ -46,10 +46,10 @@ def read_private(name: str, limit: int) -> bytes | None:
 
 
 def write_private(name: str, data: bytes, *, replace: bool = True) -> bool:
-    """Writes the file ``name`` whole, its folders made where they are missing.
+    """Writes the file ``name`` atomically and creates its folders.
 
-    With ``replace=False`` an existing file stays as it is and False is returned: the first of several
-    processes decides. Raises ``StorageError`` as :func:`read_private` does, and ``OSError``.
+    With ``replace=False`` an existing file stays and the result is False: the first of several processes
+    decides. Raises ``StorageError`` as :func:`read_private` does, and ``OSError``.
     """
     folder = state_folder()
     path = folder / name
@@ -57,7 +57,7 @@ def write_private(name: str, data: bytes, *, replace: bool = True) -> bool:
     for place in (folder, *reversed([p for p in path.parents if folder in p.parents])):
         place.mkdir(mode=0o700, exist_ok=True)
         _check_private(place)
-    # Threads write at once, and so do processes of equal number in containers that share a home.
+    # Threads write concurrently, and so do processes of equal id in containers that share a home.
     aside = path.with_name(f"{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
     fd = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -79,10 +79,10 @@ def write_private(name: str, data: bytes, *, replace: bool = True) -> bool:
 
 
 def _check_private(path: Path) -> None:
-    """Raises ``StorageError`` for what another user owns or may write, ``FileNotFoundError``."""
+    """Raises ``FileNotFoundError``, and ``StorageError`` for files that another user owns or can write."""
     about = path.stat()
     if about.st_uid != os.geteuid() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise StorageError(
-            f"{path}: another user may write it, so it proves nothing; expected mode 0700 (folders) or 0600 "
+            f"{path}: another user may write it; expected mode 0700 (folders) or 0600 "
             f"(files) and this user as owner: chmod go-rwx {path}"
         )

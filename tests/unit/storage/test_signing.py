@@ -109,7 +109,7 @@ def test_a_key_of_another_length_is_no_key(folder: Path, size: int) -> None:
 def test_without_a_home_there_is_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("LUDUS_STATE_DIR", str(tmp_path / "file" / "state"))
-    with pytest.raises(NoKey, match="no key can be kept"):
+    with pytest.raises(NoKey, match="no key can be stored"):
         sign(b"message")
     assert not is_signed(b"message", "")
-    assert signing.why_unsigned().startswith("no key can be kept")
+    assert signing.why_unsigned().startswith("no key can be stored")

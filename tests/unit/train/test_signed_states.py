@@ -185,8 +185,8 @@ def test_a_user_without_a_home_is_told_and_goes_on(tmp_path: Path) -> None:
     run = interrupted_run(tmp_path / "run")
     done = resume(run, **where)
     assert done.returncode == 0, done.stderr
-    assert "matches begin anew (checkpoint of version 4: no key can be kept" in done.stderr
-    assert done.stderr.count("checkpoints are not signed: no key can be kept") == 1
+    assert "matches begin anew (checkpoint of version 4: no key can be stored" in done.stderr
+    assert done.stderr.count("checkpoints are not signed: no key can be stored") == 1
     again = resume(run, "--run.max-steps", "2400", **where)
     assert again.returncode == 0, again.stderr
     assert ANEW in again.stderr
@@ -200,5 +200,5 @@ def test_rows_that_a_power_cut_took_are_said_and_the_run_goes_on(tmp_path: Path)
     done = resume(run)
     assert done.returncode == 0, done.stderr
     assert f"problem: {metrics}: " in done.stderr
-    assert "the rows between are lost, the run goes on" in done.stderr
+    assert "the rows between are lost, the run continues" in done.stderr
     assert ANEW not in done.stderr
