@@ -34,7 +34,7 @@ class MultiAgentShard(Shard):
         self.legal: list[Callable[[int, Array], None] | None] = [
             getattr(g, "legal", None) for g in self.games
         ]
-        self.broken: dict[int, str] = {}  # slots whose next match could not begin, with the error
+        self.broken: dict[int, str] = {}  # slots whose next match failed to start, with the error
 
     def close(self) -> None:
         for game in self.games:
@@ -86,7 +86,7 @@ class MultiAgentShard(Shard):
         errors: dict[int, str],
         show: _Show,
     ) -> None:
-        """Every match of ``playing`` moves on by its decisions."""
+        """Steps every match of ``playing`` by its decisions."""
         count, control, heartbeat, games = len(self.slots), self.control, self.heartbeat, self.games
         actions = slab.actions[before, self.rows].reshape(count, self.seats, -1)
         earned = np.zeros((count, self.seats), np.float32)
@@ -126,7 +126,7 @@ class MultiAgentShard(Shard):
         inside: Bools,
         errors: dict[int, str],
     ) -> None:
-        """Rewards of the step, for rows that had decided by then; ticks of every match that was stepped."""
+        """Rewards of the step, for rows that have decided in this match; ticks of every stepped match."""
         control, span = self.control, self.span
         if not np.isfinite(earned).all():
             for i in np.flatnonzero(~np.isfinite(earned).all(axis=1)).tolist():
@@ -149,7 +149,7 @@ class MultiAgentShard(Shard):
                 view[i] = 0
 
     def _show(self, i: int, show: _Show) -> None:
-        """The time step as every seat that must act sees it."""
+        """The time step, for every seat that must act."""
         slot, control, game, legal = self.slots[i], self.control, self.games[i], self.legal[i]
         slab, now = show.slab, show.now
         row = slot * self.seats
@@ -178,7 +178,7 @@ class MultiAgentShard(Shard):
         show.slab.policy[show.now, at] = -1
 
     def _withdraw(self, i: int, show: _Show) -> None:
-        """Nobody decides at a time step that was shown and turned out to be the last."""
+        """Withdraws the decisions of a time step that turned out to be the last."""
         slot = self.slots[i]
         at = slice(slot * self.seats, (slot + 1) * self.seats)
         asked = int(np.count_nonzero(show.slab.active[show.now, at]))
@@ -188,7 +188,7 @@ class MultiAgentShard(Shard):
         self._hide(i, show)
 
     def _begin(self, i: int, first: bool, show: _Show) -> None:
-        """The next match of a slot, if one is left. A failure shows in the next step's results."""
+        """Starts a slot's next match, if one is left. A failure is reported in the next step's results."""
         slot = self.slots[i]
         self.heartbeat[SLOT] = slot
         if not self._next_match(slot, first):
@@ -205,7 +205,7 @@ class MultiAgentShard(Shard):
             self.broken[i] = f"reset: {type(error).__name__}: {error}"
 
     def _finish(self, i: int, truncated: bool, error: str, slab: Slab, before: int, show: _Show) -> None:
-        """The match is over: its rows are marked and keep their last observation; the next one begins."""
+        """Ends a match: its rows are marked and keep their last observation; the next match starts."""
         slot, control, game = self.slots[i], self.control, self.games[i]
         row = slot * self.seats
         self._withdraw(i, show)
@@ -219,7 +219,7 @@ class MultiAgentShard(Shard):
                 if error:
                     raise RuntimeError(error)
                 game.observe(seat, out)
-            except Exception:  # what the row saw before is the best that is known of a match that failed
+            except Exception:  # a failed match has no newer observation than the previous one
                 for n, target in out.items():
                     target[...] = slab.obs[n][before, at]
         self._record(slot, truncated, error)
@@ -234,7 +234,7 @@ class MultiAgentShard(Shard):
 
 @dataclass(slots=True)
 class _Show:
-    """Where the time step ``now`` of a shard is written.
+    """Views into which the time step ``now`` of a shard is written.
 
     ``views[name]: packed[k, S, ...]``, ``masks: uint8[k, S, A]``.
     """

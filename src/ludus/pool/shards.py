@@ -11,7 +11,7 @@ from ludus.pool.vector_env import VectorEnvShard
 
 
 def make_shard(maker: GameMaker, plan: Plan, control: ControlBlock, slots: range, worker: int) -> Shard:
-    """Vectorised where the game can be, else an object a slot."""
+    """Vectorised if the game supports it, else one game object per slot."""
     if plan.spec.seats > 1:
         return MultiAgentShard(plan, control, slots, worker, maker.make)
     if not plan.truncate_ticks and not plan.alone and len(slots) > 0:

@@ -23,10 +23,10 @@ _ONE = np.int16(1)
 
 
 class VectorEnvShard(Shard):
-    """All slots stepped by one call of the library. A match that ended shows its last observation, inactive,
-    for one step: the one in which the library begins the next.
+    """All slots stepped by one library call. A finished match shows its last observation, inactive, for one
+    step, in which the library starts the next one.
 
-    A step costs a fixed number of numpy's calls, so there are as few of them as can be.
+    A step costs a fixed number of numpy calls, kept to a minimum.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class VectorEnvShard(Shard):
         self._activate(slab, now, active, fresh)
 
     def _activate(self, slab: Slab, now: int, active: Bools, first: Bools) -> None:
-        """Which rows decide at ``now``. Everything is legal, always."""
+        """Marks the rows that decide at ``now``. Every action is legal."""
         control, span, rows = self.control, self.span, self.rows
         if self.opened is not slab:
             slab.mask[:, rows] = 1
@@ -117,7 +117,7 @@ class VectorEnvShard(Shard):
         self.idle = not self._next_matches(slots).all() or self.idle
 
     def _fail(self, slab: Slab, before: int, acted: Bools, text: str) -> None:
-        """Every match of the shard ends with it: the library cannot begin just one anew."""
+        """Ends every match of the shard: the library cannot restart a single one."""
         control = self.control
         self._clear(slab, before)
         for i in np.flatnonzero(acted).tolist():
@@ -133,7 +133,7 @@ class VectorEnvShard(Shard):
         self._restart(slab, before + 1)
 
     def _restart(self, slab: Slab, now: int) -> None:
-        """All matches begin. What is drawn depends on the slots of the shard and on how far they are."""
+        """Starts all matches. Seeds depend on the slots of the shard and their match numbers."""
         match = self.control.match[self.span]
         playing = match >= 0
         self.idle = not playing.all()
