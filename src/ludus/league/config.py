@@ -151,6 +151,10 @@ class FreezeRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     """When a copy of the member is frozen. Steps and updates count from its last freeze or reset."""
 
 
+class FreezeOfRole(FreezeRule, frozen=True, tag="role"):
+    """As the player's role says."""
+
+
 class Period(FreezeRule, frozen=True, tag="period"):
     """Every ``steps`` decisions (TLeague's learning period). Can be tuned as ``freeze.steps``."""
 
@@ -181,7 +185,7 @@ class Never(FreezeRule, frozen=True, tag="never"):
     """Nothing is frozen."""
 
 
-AnyFreeze = Period | Beats | Updates | Never
+AnyFreeze = FreezeOfRole | Period | Beats | Updates | Never
 
 
 class OriginRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="rule", kw_only=True):
@@ -191,6 +195,10 @@ class OriginRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     """
 
     only_after_timeout: bool = False
+
+
+class OriginOfRole(OriginRule, frozen=True, tag="role"):
+    """As the player's role says."""
 
 
 class Itself(OriginRule, frozen=True, tag="itself"):
@@ -234,7 +242,7 @@ class Meta(OriginRule, frozen=True, tag="meta"):
     last: Count = 200
 
 
-AnyOrigin = Itself | Seed | Best | Nearest | Cycle | Meta
+AnyOrigin = OriginOfRole | Itself | Seed | Best | Nearest | Cycle | Meta
 
 
 class Tune(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -263,6 +271,10 @@ class PopulationRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ta
 
     every: Count = 5_000_000
     fitness: Literal["win_rate", "return"] = "win_rate"
+
+
+class NoPopulation(PopulationRule, frozen=True, tag="none"):
+    """Members neither copy each other nor change settings."""
 
 
 class SampleFactory(PopulationRule, frozen=True, tag="sample_factory"):
@@ -309,7 +321,7 @@ class Diversity(PopulationRule, frozen=True, tag="diversity"):
     by: Share = 0.2
 
 
-AnyPopulation = SampleFactory | Ftw | TLeague | Diversity
+AnyPopulation = NoPopulation | SampleFactory | Ftw | TLeague | Diversity
 
 
 class PlayerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"origin": "from"}):
@@ -323,8 +335,8 @@ class PlayerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     role: str = "main"
     share: Positive = 1.0
     meet: tuple[AnyMeet, ...] = ()
-    freeze: AnyFreeze | None = None
-    origin: AnyOrigin | None = None
+    freeze: AnyFreeze = FreezeOfRole()
+    origin: AnyOrigin = OriginOfRole()
     tune: dict[str, Tune] = {}
     seed: str = ""
 
@@ -338,7 +350,7 @@ class LeagueConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     players: tuple[PlayerConfig, ...] = ()
-    population: AnyPopulation | None = None
+    population: AnyPopulation = NoPopulation()
     rating_share: Share = 0.0
     lanes: Annotated[int, msgspec.Meta(ge=1, le=64)] = 8
     cache: Count = 64

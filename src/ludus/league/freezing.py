@@ -21,7 +21,7 @@ def due(rule: cfg.AnyFreeze, me: MemberState, standings: Standings) -> Reason | 
         return "period" if steps >= me.hyper.get(PERIOD, rule.steps) else None
     if isinstance(rule, cfg.Updates):
         return "updates" if updates >= rule.every else None
-    if isinstance(rule, cfg.Never):
+    if isinstance(rule, (cfg.Never, cfg.FreezeOfRole)):
         return None
     if steps < rule.min_steps or steps <= 0:
         return None

@@ -294,7 +294,7 @@ class League:
 
     def _look(self, member: MemberState) -> Copy | Mutate | None:
         rule = self.config.population
-        if rule is None or member.choices.kind != "population":
+        if isinstance(rule, cfg.NoPopulation) or member.choices.kind != "population":
             return None
         if member.steps - member.looked_steps < rule.every:
             return None

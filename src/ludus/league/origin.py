@@ -13,7 +13,7 @@ from ludus.league.standings import MemberState, Standings, Stream
 
 def source(rule: cfg.AnyOrigin, reason: Reason, me: MemberState, standings: Standings, stream: Stream) -> str:
     """``ITSELF``, ``SEED`` or the name of a frozen player. The member's newest copy is frozen already."""
-    if isinstance(rule, cfg.Itself) or (rule.only_after_timeout and reason != "timeout"):
+    if isinstance(rule, (cfg.Itself, cfg.OriginOfRole)) or (rule.only_after_timeout and reason != "timeout"):
         return ITSELF
     if isinstance(rule, cfg.Seed):
         return SEED if stream.uniform() < rule.probability else ITSELF

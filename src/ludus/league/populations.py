@@ -32,6 +32,8 @@ def look(
     stream: Stream,
 ) -> Decision:
     """What becomes of ``me``. ``defaults``: the preset's values of the paths in ``tunes``."""
+    if isinstance(rule, cfg.NoPopulation):
+        return None
     others = [m for m in standings.members.values() if m.choices.kind == "population" and m is not me]
     if isinstance(rule, cfg.SampleFactory):
         return _sample_factory(rule, me, others, tunes, defaults, standings, stream)

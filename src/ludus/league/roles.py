@@ -18,12 +18,14 @@ from ludus.league.config import (
     Best,
     Cycle,
     Elo,
+    FreezeOfRole,
     Fsp,
     Itself,
     Latest,
     Main,
     Nearest,
     Never,
+    OriginOfRole,
     Period,
     Pfsp,
     PlayerConfig,
@@ -95,6 +97,6 @@ def choices_of(player: PlayerConfig) -> Choices:
     return Choices(
         role.kind,
         player.meet or role.meet,
-        role.freeze if player.freeze is None else player.freeze,
-        role.origin if player.origin is None else player.origin,
+        role.freeze if isinstance(player.freeze, FreezeOfRole) else player.freeze,
+        role.origin if isinstance(player.origin, OriginOfRole) else player.origin,
     )

@@ -1,0 +1,187 @@
+"""What is wrong with a league's settings beyond the types of their values. Each mistake is one line.
+
+A line reads ``path = value: expected ... (did you mean ...?)``, in the words of the preset's file. The caller
+checks types, and names of rules, with ``presets.schema.check`` before; it turns lines into its own errors
+before any directory is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from ludus.flow.names import did_you_mean
+from ludus.league import config as cfg
+from ludus.league.roles import ROLES, Choices, choices_of
+from ludus.league.standings import GROUPS, PERIOD, SIGMA
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+RESERVED = (*GROUPS, "latest", "past", "seed", "itself", "learner")
+#: Settings that are part of a network, a pool or an optimiser as it is built.
+FIXED = ("algorithm.adam_betas", "algorithm.adam_eps", "algorithm.micro_batch")
+TUNABLE = ("algorithm.", "game.params.")
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What the rest of the preset says.
+
+    ``settings``: the preset's numbers by path, ``algorithm.learning_rate``. ``algorithm``, ``lag``: names.
+    ``seats``: players of a match. ``seed_specs``: for each seed that was opened, the hash of its spec.
+    """
+
+    bots: tuple[str, ...] = ()
+    settings: Mapping[str, float] = {}
+    algorithm: str = "appo"
+    lag: str = "pipelined"
+    seats: int = 2
+    spec_hash: str = ""
+    seed_specs: Mapping[str, str] = {}
+
+
+def problems(league: cfg.LeagueConfig, around: Surroundings) -> list[str]:
+    """Every mistake; none for settings that :class:`ludus.league.league.League` may be made of."""
+    return list(_problems(league, around))
+
+
+def _problems(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[str]:
+    if around.algorithm == "alphazero":
+        yield 'algorithm.name = "alphazero": expected a method without search, appo, where there is a league'
+    if around.lag == "async":
+        yield 'run.lag = "async": expected sync or pipelined where there is a league'
+    if not league.players:
+        yield "league.players = []: expected at least one player"
+    names = [p.name for p in league.players]
+    for k, player in enumerate(league.players):
+        path = f"league.players.{k}"
+        yield from _name(path, player.name, names[:k], around.bots)
+        if player.role not in ROLES:
+            hint = did_you_mean(player.role, ROLES, "roles")
+            yield f'{path}.role = "{player.role}": expected a role of a league{hint}'
+            continue
+        choices = choices_of(player)
+        yield from _meet(path, choices, names, around.bots)
+        yield from _choices(path, choices, names, around.bots)
+        for setting, tune in player.tune.items():
+            yield from _tune(f"{path}.tune.{setting}", setting, tune, choices, around)
+        spec = around.seed_specs.get(player.seed, around.spec_hash)
+        if player.seed and spec != around.spec_hash:
+            yield f'{path}.seed = "{player.seed}": expected weights of this game\'s spec'
+    yield from _together(league, around)
+
+
+def _together(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[str]:
+    """What is wrong with the players as a whole."""
+    known = [(k, p, ROLES[p.role].kind) for k, p in enumerate(league.players) if p.role in ROLES]
+    kinds = [kind for _, _, kind in known]
+    for k, player, kind in known:
+        if kind == "exploiter" and "main" not in kinds:
+            mains = ", ".join(name for name, role in ROLES.items() if role.kind == "main")
+            path = f'league.players.{k}.role = "{player.role}"'
+            yield f"{path}: expected a player of a main role too ({mains})"
+    if not isinstance(league.population, cfg.NoPopulation):
+        tag = type(league.population).__struct_config__.tag
+        if kinds.count("population") < 2:
+            yield f'league.population.rule = "{tag}": expected at least two players of the role population'
+        if around.seats == 1 and league.population.fitness == "win_rate":
+            yield 'league.population.fitness = "win_rate": expected return in a game of one seat'
+    elif any(p.tune for p in league.players):
+        yield "league.population is missing: expected a rule where players have settings to tune"
+
+
+def _name(path: str, name: str, before: list[str], bots: tuple[str, ...]) -> Iterator[str]:
+    if not NAME.fullmatch(name):
+        yield f'{path}.name = "{name}": expected lower-case letters, digits, - and _'
+    elif name in before:
+        yield f'{path}.name = "{name}": expected another name than league.players.{before.index(name)} has'
+    elif name in bots:
+        yield f'{path}.name = "{name}": expected another name than a bot of the game has'
+    elif name in RESERVED:
+        yield f'{path}.name = "{name}": expected another name; {", ".join(RESERVED)} mean something else'
+
+
+def _meet(path: str, choices: Choices, names: list[str], bots: tuple[str, ...]) -> Iterator[str]:
+    if not any(rule.weight > 0 for rule in choices.meet):
+        yield f"{path}.meet: all weights are 0; expected one above 0"
+    for k, rule in enumerate(choices.meet):
+        where = f"{path}.meet.{k}"
+        if isinstance(rule, (cfg.Pfsp, cfg.Fsp, cfg.Uniform)):
+            yield from _among(f"{where}.among", rule.among, [*GROUPS, *names, *bots])
+        elif isinstance(rule, cfg.Member) and rule.name not in names:
+            yield _unknown(f"{where}.name", rule.name, "a player of the league", names)
+        elif isinstance(rule, cfg.Bot) and rule.name not in bots:
+            yield _unknown(f"{where}.name", rule.name, "a bot of the game", bots)
+        elif isinstance(rule, cfg.Player):
+            member, _, version = rule.name.partition(":")
+            if member not in names:
+                yield _unknown(f"{where}.name", rule.name, "PLAYER:VERSION", [f"{n}:0" for n in names])
+            elif not (version.isascii() and version.isdecimal()):
+                yield f'{where}.name = "{rule.name}": expected PLAYER:VERSION, as in {member}:0'
+
+
+def _choices(path: str, choices: Choices, names: list[str], bots: tuple[str, ...]) -> Iterator[str]:
+    freeze, origin = choices.freeze, choices.origin
+    if isinstance(freeze, cfg.Beats):
+        yield from _among(f"{path}.freeze.against", freeze.against, [*GROUPS, *names, *bots])
+        if freeze.max_steps and freeze.max_steps < freeze.min_steps:
+            yield (
+                f"{path}.freeze.max_steps = {freeze.max_steps}: "
+                f"expected 0 or at least min_steps, {freeze.min_steps}"
+            )
+    if isinstance(origin, cfg.Nearest) and origin.low >= origin.high:
+        yield f"{path}.from.low = {origin.low:g}: expected less than high, {origin.high:g}"
+
+
+def _among(path: str, among: tuple[str, ...], valid: list[str]) -> Iterator[str]:
+    if not among:
+        yield f"{path} = []: expected at least one of {', '.join(GROUPS)} or a player"
+    for name in among:
+        if name not in valid:
+            yield _unknown(path, name, "a group or a player of the league", valid)
+
+
+def _tune(path: str, setting: str, tune: cfg.Tune, choices: Choices, around: Surroundings) -> Iterator[str]:
+    own = [SIGMA] if any(isinstance(rule, cfg.Elo) for rule in choices.meet) else []
+    own += [PERIOD] if isinstance(choices.freeze, cfg.Period) else []
+    if setting in FIXED or (setting in around.settings and not setting.startswith(TUNABLE)):
+        homes = " or ".join(TUNABLE)
+        yield f"{path}: cannot be tuned; expected a setting of {homes} that a running member can change"
+        return
+    valid = [s for s in around.settings if s.startswith(TUNABLE) and s not in FIXED] + own
+    if setting not in valid:
+        yield f"{path}: unknown setting; expected a number of the preset" + did_you_mean(setting, valid)
+    if choices.kind != "population":
+        yield f"{path}: expected only in players of the role population"
+    if tune.choices:
+        if any(value not in tune.choices for value in tune.start):
+            yield f"{path}.start = {list(tune.start)}: expected values of choices"
+    elif tune.low >= tune.high:
+        yield f"{path}.high = {tune.high:g}: expected more than low, {tune.low:g}"
+    elif any(not tune.low <= value <= tune.high for value in tune.start):
+        yield f"{path}.start = {list(tune.start)}: expected numbers from {tune.low:g} to {tune.high:g}"
+
+
+def _unknown(path: str, name: str, expected: str, valid: list[str] | tuple[str, ...]) -> str:
+    return f'{path} = "{name}": expected {expected}{did_you_mean(name, valid)}'
+
+
+def differences(old: cfg.LeagueConfig, new: cfg.LeagueConfig) -> list[str]:
+    """Why a run of the league ``old`` cannot be resumed as ``new``: the journal would mean something else."""
+    found = []
+    if [p.name for p in old.players] != [p.name for p in new.players]:
+        was, now = (", ".join(p.name for p in league.players) for league in (old, new))
+        return [f"league.players = {now}: expected the players of the run, {was}"]
+    for k, (player, other) in enumerate(zip(old.players, new.players, strict=True)):
+        found += [
+            f"league.players.{k}.{field.encode_name} differs: expected what the run began with"
+            for field in msgspec.structs.fields(cfg.PlayerConfig)
+            if getattr(player, field.name) != getattr(other, field.name)
+        ]
+    found += [
+        f"league.{field.encode_name} differs: expected what the run began with"
+        for field in msgspec.structs.fields(cfg.LeagueConfig)
+        if field.name not in ("players", "lanes", "cache")
+        and getattr(old, field.name) != getattr(new, field.name)
+    ]
+    return found

@@ -1,0 +1,163 @@
+"""Bad settings: each one line that says where, what and what was expected."""
+
+from __future__ import annotations
+
+import msgspec
+import msgspec.inspect as mi
+import pytest
+
+from ludus.league import config as cfg
+from ludus.league.checks import Surroundings, differences, problems
+from ludus.league.roles import ROLES
+from ludus.presets import schema
+
+MAIN = cfg.PlayerConfig("main")
+AROUND = Surroundings(
+    bots=("simple", "hit_and_run"),
+    settings={
+        "algorithm.learning_rate": 1e-3,
+        "algorithm.adam_eps": 1e-5,
+        "policy.width": 64,
+        "pool.slots": 8,
+    },
+    spec_hash="aa",
+)
+
+
+NONE = cfg.NoPopulation()
+
+
+def league(*players: cfg.PlayerConfig, population: cfg.AnyPopulation = NONE) -> cfg.LeagueConfig:
+    return cfg.LeagueConfig(players, population)
+
+
+def population(**tune: cfg.Tune) -> cfg.LeagueConfig:
+    named = {path.replace("__", "."): t for path, t in tune.items()}
+    players = tuple(cfg.PlayerConfig(f"p{k}", "population", tune=named) for k in range(2))
+    return league(*players, population=cfg.SampleFactory())
+
+
+RANGE = cfg.Tune(low=1e-5, high=1e-1)
+
+
+def test_every_role_is_valid() -> None:
+    for name in ROLES:
+        players: tuple[cfg.PlayerConfig, ...] = (MAIN, cfg.PlayerConfig("other", name))
+        if name == "population":
+            players = (*players, cfg.PlayerConfig("third", name))
+        assert problems(league(*players), AROUND) == [], name
+    assert problems(population(algorithm__learning_rate=RANGE, meet__elo__sigma=RANGE), AROUND) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "line"),
+    [
+        (league(), "league.players = []: expected at least one player"),
+        (league(MAIN, MAIN), 'players.1.name = "main": expected another name than league.players.0 has'),
+        (league(cfg.PlayerConfig("simple")), "expected another name than a bot"),
+        (league(cfg.PlayerConfig("mains")), "mean something else"),
+        (league(cfg.PlayerConfig("a:b")), "expected lower-case letters, digits, - and _"),
+        (
+            league(cfg.PlayerConfig("a", "main_explioter")),
+            'role = "main_explioter": expected a role of a league (did you mean main_exploiter?)',
+        ),
+        (league(cfg.PlayerConfig("a", "main_exploiter")), "expected a player of a main role too (main, "),
+        (league(cfg.PlayerConfig("a", meet=(cfg.Fsp(weight=0.0),))), "meet: all weights are 0"),
+        (
+            league(cfg.PlayerConfig("main", meet=(cfg.Pfsp(among=("manis",)),))),
+            'players.0.meet.0.among = "manis": expected a group or a player of the league (did you mean main',
+        ),
+        (
+            league(MAIN, cfg.PlayerConfig("a", meet=(cfg.Latest(), cfg.Member(name="mian")))),
+            'players.1.meet.1.name = "mian": expected a player of the league (did you mean main?)',
+        ),
+        (
+            league(cfg.PlayerConfig("a", meet=(cfg.Bot(name="simpel"),))),
+            'meet.0.name = "simpel": expected a bot of the game (did you mean simple?)',
+        ),
+        (
+            league(cfg.PlayerConfig("a", meet=(cfg.Player(name="a:new"),))),
+            "expected PLAYER:VERSION, as in a:0",
+        ),
+        (league(cfg.PlayerConfig("a", meet=(cfg.Player(name="b:1"),))), "expected PLAYER:VERSION"),
+        (
+            league(cfg.PlayerConfig("a", freeze=cfg.Beats(min_steps=9, max_steps=3))),
+            "freeze.max_steps = 3: expected 0 or at least min_steps, 9",
+        ),
+        (league(cfg.PlayerConfig("a", freeze=cfg.Beats(against=("b",)))), 'freeze.against = "b": expected'),
+        (
+            league(cfg.PlayerConfig("a", origin=cfg.Nearest(low=0.8, high=0.5))),
+            "from.low = 0.8: expected less",
+        ),
+        (
+            population(algorithm__learning_rat=RANGE),
+            "learning_rat: unknown setting; expected a number of the preset (did you mean algorithm.",
+        ),
+        (population(algorithm__adam_eps=RANGE), "adam_eps: cannot be tuned"),
+        (population(policy__width=RANGE), "policy.width: cannot be tuned"),
+        (population(pool__slots=RANGE), "pool.slots: cannot be tuned"),
+        (population(algorithm__learning_rate=cfg.Tune()), "learning_rate.high = 0: expected more than low"),
+        (
+            population(algorithm__learning_rate=cfg.Tune(low=1e-3, high=1e-2, start=(1.0,))),
+            "start = [1.0]: expected numbers from 0.001 to 0.01",
+        ),
+        (
+            league(cfg.PlayerConfig("a", tune={"algorithm.learning_rate": RANGE})),
+            "expected only in players of the role population",
+        ),
+        (
+            league(MAIN, cfg.PlayerConfig("a", "population"), population=cfg.Ftw()),
+            'population.rule = "ftw": expected at least two players of the role population',
+        ),
+        (
+            league(cfg.PlayerConfig("a", "population", tune={"algorithm.learning_rate": RANGE})),
+            "league.population is missing",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line(config: cfg.LeagueConfig, line: str) -> None:
+    found = problems(config, AROUND)
+    assert any(line in text for text in found), found
+    assert all("\n" not in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"lag": "async"}, 'run.lag = "async": expected sync or pipelined'),
+        ({"algorithm": "alphazero"}, 'algorithm.name = "alphazero": expected a method without search'),
+        ({"seed_specs": {"old@3": "bb"}}, 'players.0.seed = "old@3": expected weights of this game\'s spec'),
+    ],
+)
+def test_what_the_rest_of_a_preset_rules_out(change: dict[str, object], line: str) -> None:
+    around = msgspec.structs.replace(AROUND, **change)
+    found = problems(league(cfg.PlayerConfig("main", seed="old@3")), around)
+    assert [line in text for text in found] == [True]
+
+
+def test_one_seat_has_no_win_rate() -> None:
+    around = msgspec.structs.replace(AROUND, seats=1)
+    assert "expected return in a game of one seat" in problems(population(), around)[0]
+
+
+def test_a_resume_needs_the_same_league() -> None:
+    old = league(MAIN, cfg.PlayerConfig("b"))
+    assert differences(old, old) == []
+    assert differences(old, msgspec.structs.replace(old, cache=7, lanes=2)) == []
+    assert "expected the players of the run, main, b" in differences(old, league(MAIN))[0]
+    changed = league(MAIN, cfg.PlayerConfig("b", origin=cfg.Itself()))
+    assert differences(old, changed) == ["league.players.1.from differs: expected what the run began with"]
+    assert differences(old, msgspec.structs.replace(old, rating_share=0.5)) != []
+
+
+def test_the_words_of_a_file() -> None:
+    """Types and names of rules are checked by the presets' schema, with paths and the nearest name."""
+    kind = mi.type_info(cfg.LeagueConfig)
+    data = {
+        "players": [{"name": "main", "meet": [{"rule": "pfps"}], "from": {"rule": "seed", "probability": 2}}]
+    }
+    lines = [p.text for p in schema.check(data, kind, "league")]
+    assert any("league.players.0.meet.0.rule" in t and "did you mean pfsp?" in t for t in lines), lines
+    assert any("probability = 2: expected a number from 0 to 1" in t for t in lines), lines
+    good = {"players": [{"name": "main", "meet": [{"rule": "pfsp", "weight": 1}], "from": {"rule": "meta"}}]}
+    assert msgspec.convert(good, cfg.LeagueConfig).players[0].origin == cfg.Meta()
