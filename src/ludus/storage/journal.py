@@ -28,6 +28,7 @@ from typing import Literal
 
 from ludus.flow.league import JournalRow, Tally
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
+from ludus.storage.files import TEMPORARY, fsync_directory
 
 NAME = "league.sqlite"
 SCHEMA = 1
@@ -65,24 +66,25 @@ class Journal:
     @classmethod
     def create(cls, path: Path) -> Journal:
         """A new, empty journal. Raises ``RunExists`` if there is a file, ``OSError`` if none can be made."""
+        if path.is_symlink() or path.exists():
+            raise RunExists(f"{path}: exists already; a league begins with a journal of its own")
+        made = path.with_name(path.name + TEMPORARY)  # killed here, nothing has the journal's name
+        made.unlink(missing_ok=True)
         try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW, 0o644))
-        except FileExistsError as error:
-            raise RunExists(f"{path}: exists already; a league begins with a journal of its own") from error
-        try:
-            database = _connect(path, "rw")
-            with contextlib.closing(database.execute("PRAGMA journal_mode=WAL")) as mode:
-                mode.fetchone()
-            database.execute("BEGIN IMMEDIATE")
-            database.execute(f"PRAGMA application_id={APPLICATION}")
-            database.execute(f"PRAGMA user_version={SCHEMA}")
-            for statement in _TABLES.values():
-                database.execute(statement)
-            database.execute("COMMIT")
+            os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW, 0o644))
+            with contextlib.closing(_connect(made, "rw")) as database:
+                database.execute("PRAGMA journal_mode=WAL").fetchone()
+                with _transaction(database):
+                    database.execute(f"PRAGMA application_id={APPLICATION}")
+                    database.execute(f"PRAGMA user_version={SCHEMA}")
+                    for statement in _TABLES.values():
+                        database.execute(statement)
+            made.rename(path)
+            fsync_directory(path.parent)
+            return cls(path, _connect(path, "rw"), 0)
         except sqlite3.Error as error:
-            path.unlink(missing_ok=True)
+            made.unlink(missing_ok=True)
             raise OSError(errno.EIO, f"cannot make the journal ({error})", str(path)) from error
-        return cls(path, database, 0)
 
     @classmethod
     def open(cls, path: Path) -> Journal:

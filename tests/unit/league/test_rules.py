@@ -11,7 +11,19 @@ import pytest
 from ludus.flow.league import Tally
 from ludus.league import config as cfg
 from ludus.league import matchmaking, origin, populations
-from ludus.league.events import Copied, Copy, Freeze, Frozen, GoOn, Joined, Ordered, Reset, Results, Retired
+from ludus.league.events import (
+    Copied,
+    Copy,
+    Freeze,
+    Frozen,
+    GoOn,
+    Joined,
+    Mutate,
+    Ordered,
+    Reset,
+    Results,
+    Retired,
+)
 from ludus.league.league import League
 from ludus.league.orders import OrderBook
 from ludus.league.payoff import Payoff
@@ -531,6 +543,14 @@ def test_sample_factory_by_win_rate() -> None:
     (copy,) = play.result("p2", steps=10)  # far below half of the best
     assert isinstance(copy, Copy)
     assert copy.source == "p1"
+    play = population(cfg.SampleFactory(every=10, mutation=1.0, to_default=0.0), 3)
+    play.result(
+        "p1", "p2", 58, 40
+    )  # rates .59 and .41 with those of the prior: the best leads, but not twice
+    play.result("p1", "p0", 58, 40)
+    play.result("p0", "p2", 58, 40)
+    (change,) = play.result("p2", steps=10)
+    assert isinstance(change, Mutate)
 
 
 def test_the_elo_rule_of_ftw_and_tleague() -> None:
