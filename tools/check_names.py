@@ -66,7 +66,7 @@ IDENTIFIERS: tuple[Rule, ...] = (
     _rule("schedule", "num_matches", *POOL, "cpp/pool/", "cpp/bind/pool.hpp"),
     _rule("Referee referee", "RunEvaluator", *TRAIN),
     _rule("Judge", "Gate"),
-    _rule("Parts parts wiring", "components", "src/ludus/train/"),
+    _rule("Parts parts wiring", "components", "src/ludus/train/on_policy/", "src/ludus/train/alphazero/"),
     _rule("Games", "Matches", "src/ludus/search/", "src/ludus/algorithms/", "src/ludus/train/"),
     _rule("GameFiles", "MatchFiles"),
     _rule("foresee Foresight", "static evaluation hook"),

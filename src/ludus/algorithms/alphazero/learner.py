@@ -154,8 +154,8 @@ class AlphaZeroLearner:
         total = loss.total if ends is None else loss.total + ends_scale * ends.total
         self.parameters.gradient(total, network, self._gradients[worker])
         zero = torch.zeros_like(loss.policy)
-        told = [zero, zero] if ends is None else [ends.ownership, ends.score]
-        return torch.stack([loss.policy, loss.value, loss.entropy, *told]).double().cpu().numpy()
+        targets = [zero, zero] if ends is None else [ends.ownership, ends.score]
+        return torch.stack([loss.policy, loss.value, loss.entropy, *targets]).double().cpu().numpy()
 
     def _ends_loss(self, out: Learned, part: Positions, turns: list[int]) -> EndsLoss | None:
         """Of the heads for ownership and score, if there are any and something to learn."""

@@ -113,8 +113,8 @@ def restore_components(
         components.sampler.pool.restore(_array(checkpoint, POOL, where).tobytes())
         prefix = "collector."
         renamed = {old: new for new, old in OLD_NAMES.items()}
-        parts = {renamed.get(n, n): a for n, a in checkpoint.rollout.items() if n.startswith(prefix)}
-        components.sampler.collector.restore({n.removeprefix(prefix): a for n, a in parts.items()})
+        renamed_arrays = {renamed.get(n, n): a for n, a in checkpoint.rollout.items() if n.startswith(prefix)}
+        components.sampler.collector.restore({n.removeprefix(prefix): a for n, a in renamed_arrays.items()})
     except ValueError as error:
         raise CorruptFile(f"{where}: {error}") from error
     if filled is None:
