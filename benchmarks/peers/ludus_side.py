@@ -14,21 +14,22 @@ import msgspec
 
 from ludus.presets.file import load_preset
 from ludus.train.api import start_run
-from ludus.train.reporting.observer import SilentObserver, UpdateMetrics
+from ludus.train.reporting.metrics import UpdateMetrics
+from ludus.train.reporting.sinks import Sink
 
 
-class Progress(SilentObserver):
+class Progress(Sink):
     """Appends ``monotonic_ns frames`` after each update."""
 
     def __init__(self, path: str, frames_per_decision: int) -> None:
         self._file = open(path, "a", buffering=1)  # noqa: SIM115 - open as long as the process
         self._frames = frames_per_decision
 
-    def on_update(self, metrics: UpdateMetrics) -> None:
+    def update(self, metrics: UpdateMetrics) -> None:
         """Decisions that were trained on, in frames."""
         self._file.write(f"{time.monotonic_ns()} {metrics.steps * self._frames}\n")
 
-    def on_message(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """To the log."""
         print(text, flush=True)
 
@@ -44,7 +45,7 @@ def main() -> int:
     preset = msgspec.structs.replace(
         preset, run=msgspec.structs.replace(preset.run, precision=arguments.precision)
     )
-    start_run(preset, Path("run"), observer=Progress(arguments.progress, arguments.frames_per_decision))
+    start_run(preset, Path("run"), sinks=[Progress(arguments.progress, arguments.frames_per_decision)])
     return 0
 
 

@@ -42,13 +42,13 @@ CHILD = """
 import resource, sys
 from pathlib import Path
 from ludus.train.api import start_run
-from ludus.train.reporting.observer import SilentObserver
+from ludus.train.reporting.sinks import Sink
 from ludus.presets.file import parse_preset
 
 run, how = Path(sys.argv[1]), sys.argv[2]
 
-class Fill(SilentObserver):
-    def on_checkpoint(self, path, version):
+class Fill(Sink):
+    def checkpoint(self, path, version):
         if how == "limit":
             resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, resource.RLIM_INFINITY))
         else:
@@ -58,10 +58,10 @@ class Fill(SilentObserver):
                         file.write(bytes(4096))
                 except OSError:
                     pass
-    def on_message(self, text):
+    def message(self, text):
         print(text, flush=True)
 
-result = start_run(parse_preset(sys.stdin.buffer.read(), "preset").preset, run, observer=Fill())
+result = start_run(parse_preset(sys.stdin.buffer.read(), "preset").preset, run, sinks=[Fill()])
 print("ended:", result.reason)
 """
 
@@ -153,14 +153,14 @@ FULL_FOR_A_MOMENT = """
 import os, signal, sys
 from pathlib import Path
 from ludus.train.api import start_run
-from ludus.train.reporting.observer import SilentObserver
+from ludus.train.reporting.sinks import Sink
 from ludus.presets.file import parse_preset
 
 run, filler = Path(sys.argv[1]), Path(sys.argv[1]).parent / "filler"
 
-class Moment(SilentObserver):
+class Moment(Sink):
     updates, freed = 0, False
-    def on_update(self, metrics):
+    def update(self, metrics):
         self.updates += 1
         if self.updates == 3:
             with open(filler, "wb", buffering=0) as file:
@@ -172,13 +172,13 @@ class Moment(SilentObserver):
         if self.updates == 6:
             filler.unlink()
             self.freed = True
-    def on_checkpoint(self, path, version):
+    def checkpoint(self, path, version):
         if self.freed:
             os.kill(os.getpid(), signal.SIGKILL)
-    def on_message(self, text):
+    def message(self, text):
         print(text, flush=True)
 
-start_run(parse_preset(sys.stdin.buffer.read(), "preset").preset, run, observer=Moment())
+start_run(parse_preset(sys.stdin.buffer.read(), "preset").preset, run, sinks=[Moment()])
 """
 
 

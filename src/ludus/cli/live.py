@@ -1,7 +1,7 @@
 """What a run shows while it goes on: a live board on a terminal, else a line now and then.
 
-Both are observers (:class:`ludus.train.reporting.observer.Observer`): they are called from
-the training thread and only note numbers; drawing happens in rich's own thread, twice a second.
+Both are sinks (:class:`ludus.train.reporting.sinks.Sink`): they are called from the training thread and only
+note numbers; drawing happens in rich's own thread, twice a second.
 """
 
 from __future__ import annotations
@@ -12,91 +12,77 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ludus.cli import console
 from ludus.cli.console import duration, percent, si
-from ludus.flow.spec import GameSpec
-from ludus.presets.config import Preset
+from ludus.train.reporting.sinks import RunStart, Sink
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
     from ludus.evaluation.results import EvalResult
-    from ludus.train.reporting.observer import EvaluationMetrics, UpdateMetrics
+    from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics
 
 LINE_EVERY_S = 10.0
 MESSAGES = 5
+MESSAGES_FIRST = 2  # of them shown before the details
+SHOWN_ELSEWHERE = ("rollout", "lag", "time", "throughput")  # namespaces
 SMOOTHING = 0.9  # of the rates that are shown, an update
 
 
-class View(Protocol):
-    """An observer of a run that is opened and closed around it."""
+class View(Sink):
+    """A sink that is opened and closed around a run. This one shows nothing."""
 
-    def __enter__(self) -> View: ...
+    def __enter__(self) -> View:
+        return self
 
-    def __exit__(self, *error: object) -> None: ...
-
-    def on_start(self, run: Path, preset: Preset, spec: GameSpec) -> None: ...
-
-    def on_update(self, metrics: UpdateMetrics) -> None: ...
-
-    def on_evaluation(self, evaluation: EvaluationMetrics) -> None: ...
-
-    def on_checkpoint(self, path: Path, version: int) -> None: ...
-
-    def on_message(self, text: str) -> None: ...
+    def __exit__(self, *error: object) -> None:
+        """Nothing is open."""
 
 
 def make_view(quiet: bool) -> View:
     """The view that fits where stderr goes."""
     if quiet:
-        return SilentView()
+        return View()
     if sys.stderr.isatty():
         with suppress(ImportError):  # without rich, lines have to do
             return LiveView()
     return LineView()
 
 
-class SilentView:
-    """Shows nothing."""
-
-    def __enter__(self) -> SilentView:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def on_start(self, run: Path, preset: Preset, spec: GameSpec) -> None:
-        pass
-
-    def on_update(self, metrics: UpdateMetrics) -> None:
-        pass
-
-    def on_evaluation(self, evaluation: EvaluationMetrics) -> None:
-        pass
-
-    def on_checkpoint(self, path: Path, version: int) -> None:
-        pass
-
-    def on_message(self, text: str) -> None:
-        pass
-
-
 class Rates:
     """Running averages of an update's rates, so that they can be read."""
 
     def __init__(self) -> None:
-        self.frames_per_s = self.steps_per_s = self.updates_per_s = 0.0
+        self.ticks_per_s = self.steps_per_s = self.updates_per_s = 0.0
 
     def see(self, metrics: UpdateMetrics) -> None:
-        t = metrics.time
-        fresh = (t.frames_per_s, t.steps_per_s, 1.0 / t.update_s if t.update_s > 0 else 0.0)
-        keep = SMOOTHING if self.frames_per_s else 0.0
-        old = (self.frames_per_s, self.steps_per_s, self.updates_per_s)
+        ticks, steps, seconds = (
+            metrics.numbers.get(name, 0.0)
+            for name in ("throughput/ticks_per_s", "throughput/steps_per_s", "time/update_s")
+        )
+        fresh = (ticks, steps, 1.0 / seconds if seconds > 0 else 0.0)
+        keep = SMOOTHING if self.ticks_per_s else 0.0
+        old = (self.ticks_per_s, self.steps_per_s, self.updates_per_s)
         mixed = [keep * a + (1 - keep) * b for a, b in zip(old, fresh, strict=True)]
-        self.frames_per_s, self.steps_per_s, self.updates_per_s = mixed
+        self.ticks_per_s, self.steps_per_s, self.updates_per_s = mixed
+
+
+def remaining(metrics: UpdateMetrics) -> str:
+    """``2:30 min left``, empty where nothing bounds the run."""
+    left = metrics.numbers.get("time/minutes_left")
+    return "" if left is None else f"{duration(left)} left"
+
+
+def lag_text(metrics: UpdateMetrics) -> str:
+    """How old the data of the update was, and how often a decision is learned from."""
+    numbers = metrics.numbers
+    return (
+        f"lag {numbers.get('lag/mean', 0.0):.2f} (max {numbers.get('lag/max', 0.0):.0f}), "
+        f"reuse {numbers.get('learner/sample_reuse', 0.0):.2f}"
+    )
 
 
 def interval_text(result: EvalResult) -> str:
@@ -110,13 +96,16 @@ def interval_text(result: EvalResult) -> str:
     return f"{won} of {result.matches}"
 
 
-def return_text(metrics: UpdateMetrics) -> str:
-    """The training matches of a game without opponents."""
-    mean = metrics.running_return
-    return "return -" if mean is None else f"return {mean:.1f}"
+def results_text(metrics: UpdateMetrics) -> str:
+    """The training matches: how often each opponent is beaten, or the return of a game without opponents."""
+    rates = sorted(metrics.under("rollout/win_rate").items())
+    if rates:
+        return ", won " + ", ".join(f"{name} {percent(rate)}" for name, rate in rates)
+    mean = metrics.numbers.get("rollout/running_return")
+    return "" if mean is None else f", return {mean:.1f}"
 
 
-class LineView(SilentView):
+class LineView(View):
     """One plain line every ten seconds, and one for everything that happens."""
 
     def __init__(self, every_s: float = LINE_EVERY_S) -> None:
@@ -124,26 +113,26 @@ class LineView(SilentView):
         self.shown_at = 0.0
         self.rates = Rates()
 
-    def on_start(self, run: Path, preset: Preset, spec: GameSpec) -> None:
-        console.note(f"run {run}: {preset.title or spec.title}")
+    def start(self, run: RunStart) -> None:
+        console.note(f"run {run.path}: {run.preset.title or run.spec.title}")
 
-    def on_update(self, metrics: UpdateMetrics) -> None:
+    def update(self, metrics: UpdateMetrics) -> None:
         self.rates.see(metrics)
         now = time.monotonic()
         if now - self.shown_at < self.every_s:
             return
         self.shown_at = now
-        t, r = metrics.time, self.rates
-        left = f", {duration(t.minutes_left)} left" if t.minutes_left is not None else ""
-        wins = ", ".join(f"{name} {percent(rate)}" for name, rate in sorted(metrics.win_rate.items()))
+        r = self.rates
+        left = ", ".join(
+            t for t in (duration(metrics.numbers.get("time/minutes", 0.0)), remaining(metrics)) if t
+        )
         console.note(
-            f"[{duration(t.minutes)}{left}] version {metrics.version}, {si(metrics.steps)} decisions, "
-            f"{si(r.frames_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, "
-            f"{r.updates_per_s:.2f} updates/s, lag {metrics.lag_mean:.2f}, "
-            f"reuse {metrics.sample_reuse:.2f}, {f'won {wins}' if wins else return_text(metrics)}"
+            f"[{left}] version {metrics.version}, {si(metrics.steps)} decisions, "
+            f"{si(r.ticks_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, "
+            f"{r.updates_per_s:.2f} updates/s, {lag_text(metrics)}{results_text(metrics)}"
         )
 
-    def on_evaluation(self, evaluation: EvaluationMetrics) -> None:
+    def evaluation(self, evaluation: EvaluationMetrics) -> None:
         what = "final matches" if evaluation.final else "play-off" if evaluation.playoff else "evaluation"
         results = "; ".join(
             f"{'mean return' if r.alone else r.against} {interval_text(r)}" for r in evaluation.results
@@ -151,11 +140,11 @@ class LineView(SilentView):
         mark = " (best so far)" if evaluation.best and not evaluation.final else ""
         console.note(f"{what} of version {evaluation.version}: {results}{mark}")
 
-    def on_message(self, text: str) -> None:
+    def message(self, text: str) -> None:
         console.note(text)
 
 
-class LiveView(SilentView):
+class LiveView(View):
     """A board that redraws itself in place."""
 
     def __init__(self) -> None:
@@ -186,23 +175,23 @@ class LiveView(SilentView):
     def __exit__(self, *error: object) -> None:
         self._opened.close()
 
-    def on_start(self, run: Path, preset: Preset, spec: GameSpec) -> None:
-        self.head = f"{preset.title or spec.title}   {run}"
+    def start(self, run: RunStart) -> None:
+        self.head = f"{run.preset.title or run.spec.title}   {run.path}"
 
-    def on_update(self, metrics: UpdateMetrics) -> None:
+    def update(self, metrics: UpdateMetrics) -> None:
         self.rates.see(metrics)
         self.metrics = metrics
 
-    def on_evaluation(self, evaluation: EvaluationMetrics) -> None:
+    def evaluation(self, evaluation: EvaluationMetrics) -> None:
         self.evaluations = {r.against: r for r in evaluation.results}
         self.evaluated = evaluation.version
         if evaluation.best:
             self.best = evaluation.version
 
-    def on_checkpoint(self, path: Path, version: int) -> None:
+    def checkpoint(self, path: Path, version: int) -> None:
         self.saved = version
 
-    def on_message(self, text: str) -> None:
+    def message(self, text: str) -> None:
         self.messages.append(text)
 
     def render(self) -> RenderableType:
@@ -217,9 +206,11 @@ class LiveView(SilentView):
             used = 1
         else:
             numbers = self._numbers(self.metrics)
-            names = sorted({*self.metrics.win_rate, *self.evaluations})
+            names = sorted({*self.metrics.under("rollout/win_rate"), *self.evaluations})
             rows = max(1, min(len(names), room - 2))
             numbers = numbers[: max(0, room - 2 - rows)]
+            spare = room - 2 - rows - len(numbers) - min(MESSAGES_FIRST, len(self.messages))
+            numbers += details(self.metrics)[: max(0, spare)]
             parts = [self._results(self.metrics, names, rows), self._progress(self.metrics)]
             parts += [Text(line, overflow="ellipsis", no_wrap=True) for line in numbers]
             used = 2 + rows + len(numbers)
@@ -231,53 +222,68 @@ class LiveView(SilentView):
         from rich.progress_bar import ProgressBar
         from rich.table import Table
 
-        t = metrics.time
-        share = metrics.progress
-        left = "Ctrl-C saves and ends"
-        if t.minutes_left is not None:
-            left = f"{duration(t.minutes_left)} left"
-            share = max(share, t.minutes / max(1e-9, t.minutes + t.minutes_left))
+        share, minutes = metrics.progress, metrics.numbers.get("time/minutes", 0.0)
+        left = remaining(metrics) or "Ctrl-C saves and ends"
+        if (more := metrics.numbers.get("time/minutes_left")) is not None:
+            share = max(share, minutes / max(1e-9, minutes + more))
         grid = Table.grid(padding=(0, 2), expand=True)
         grid.add_column()
         grid.add_column(ratio=1)
         grid.add_column(justify="right")
-        grid.add_row(duration(t.minutes), ProgressBar(total=1.0, completed=min(1.0, share)), left)
+        grid.add_row(duration(minutes), ProgressBar(total=1.0, completed=min(1.0, share)), left)
         return grid
 
     def _numbers(self, metrics: UpdateMetrics) -> list[str]:
         """Lines of at most 56 characters, the most important first."""
-        t, r = metrics.time, self.rates
-        losses = ", ".join(f"{k} {v:.3g}" for k, v in metrics.loss.items() if k != "samples")
+        r, numbers = self.rates, metrics.numbers
         saved = f"checkpoint {self.saved}" if self.saved >= 0 else "no checkpoint yet"
         best = f", best {self.best}" if self.best >= 0 else ""
-        return [
-            f"{si(metrics.steps)} decisions, {si(metrics.matches)} matches of {metrics.mean_ticks:.0f} ticks",
-            f"{si(r.frames_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, {r.updates_per_s:.2f} updates/s",
+        length = f" of {numbers['rollout/length']:.0f} ticks" if "rollout/length" in numbers else ""
+        lines = [
+            f"{si(metrics.steps)} decisions, {si(metrics.matches)} matches{length}",
+            f"{si(r.ticks_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, {r.updates_per_s:.2f} updates/s",
             f"version {metrics.version}, {saved}{best}",
-            f"lag {metrics.lag_mean:.2f} (max {metrics.lag_max}), reuse {metrics.sample_reuse:.2f}",
-            f"waiting: sampler {percent(t.sampler_wait_share)}, learner {percent(t.learner_wait_share)}",
-            *([losses] if losses else []),
+            lag_text(metrics),
         ]
+        waits = {
+            who: numbers[name]
+            for who in ("sampler", "learner")
+            if (name := f"time/{who}_wait_share") in numbers
+        }
+        if waits:
+            lines.append("waiting: " + ", ".join(f"{who} {percent(share)}" for who, share in waits.items()))
+        return lines
 
     def _results(self, metrics: UpdateMetrics, names: list[str], rows: int) -> Table:
         """What the run is for: how often it wins, or what it earns; at most ``rows`` opponents."""
         from rich.table import Table
 
         table = Table(box=None, padding=(0, 2), pad_edge=False)
-        alone = not metrics.win_rate and metrics.running_return is not None
+        rates, earned = metrics.under("rollout/win_rate"), metrics.numbers.get("rollout/running_return")
+        alone = not rates and earned is not None
         version = f" of version {self.evaluated}" if self.evaluated >= 0 else ""
         for title in ("" if alone else "against", f"evaluation{version}", "training"):
             table.add_column(title, no_wrap=True, overflow="ellipsis")
         if alone:
             results = list(self.evaluations.values())
             shown = interval_text(results[0]) if results else "not yet"
-            table.add_row("mean return", shown, f"{metrics.running_return:.1f}")
+            table.add_row("mean return", shown, f"{earned:.1f}")
             return table
         for name in names[:rows]:
-            rate = percent(metrics.win_rate[name]) if name in metrics.win_rate else "-"
+            rate = percent(rates[name]) if name in rates else "-"
             result = self.evaluations.get(name)
             table.add_row(name, interval_text(result) if result else "not yet", rate)
         return table
+
+
+def details(metrics: UpdateMetrics) -> list[str]:
+    """A line for each namespace whose numbers are shown nowhere else: ``loss: policy 0.01, value 0.5``."""
+    lines: dict[str, list[str]] = {}
+    for name, value in metrics.numbers.items():
+        namespace, _, rest = name.partition("/")
+        if namespace not in SHOWN_ELSEWHERE:
+            lines.setdefault(namespace, []).append(f"{rest} {value:.3g}")
+    return [f"{namespace}: {', '.join(parts)}" for namespace, parts in lines.items()]
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -32,9 +33,11 @@ from ludus.train.alphazero.trainer import AlphaZeroTrainer
 from ludus.train.changes import in_words, record_change, run_settings
 from ludus.train.on_policy.components import Components
 from ludus.train.on_policy.trainer import Trainer, build_components
-from ludus.train.reporting.observer import Observer, SilentObserver
-from ludus.train.reporting.sinks import default_sinks
+from ludus.train.reporting.sinks import RunStart, Sink, Sinks
+from ludus.train.reporting.tensorboard import default_sinks
+from ludus.train.run_context import RunContext
 from ludus.train.run_game import remember, resumed_game
+from ludus.train.run_loop import RunLoop, Steps
 from ludus.train.stopping import more_budget
 
 __all__ = [
@@ -69,7 +72,7 @@ class RunResult(msgspec.Struct, frozen=True):
     more: dict[str, str]
 
 
-def start_run(preset: Preset, run_dir: Path, *, observer: Observer | None = None) -> RunResult:
+def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> RunResult:
     """A new run in ``run_dir``, from its first slab to its report.
 
     Raises ``RunExists`` (the directory is there), ``ConfigError`` (the preset cannot be put together),
@@ -96,16 +99,16 @@ def start_run(preset: Preset, run_dir: Path, *, observer: Observer | None = None
     except BaseException:
         components.close()
         raise
-    observer = observer or SilentObserver()
+    report = Sinks((*default_sinks(), *sinks))
     with lock:
-        _remember(run_dir, preset.game, preset, observer)
-        return _carry_out(preset, components, run, observer, None)
+        _remember(run_dir, preset.game, preset, report)
+        return _carry_out(preset, components, run, report, None)
 
 
 def resume_run(
     run_dir: Path,
     *,
-    observer: Observer | None = None,
+    sinks: Iterable[Sink] = (),
     more: Callable[[Preset], Preset] | None = None,
     game: str = "",
 ) -> RunResult:
@@ -118,7 +121,7 @@ def resume_run(
     Raises ``RunNotFound``, ``RunBusy`` (another process trains the run), ``CorruptFile`` and what
     :func:`start_run` raises.
     """
-    observer = observer or SilentObserver()
+    report = Sinks((*default_sinks(), *sinks))
     run = RunDirectory.open(run_dir)
     preset = run_settings(run).preset
     _same_game(run, preset, game)
@@ -130,8 +133,8 @@ def resume_run(
     status = run.status()
     with run.lock():
         if status.state == "lost" and status.holder is not None:
-            observer.on_message(f"the run was lost: {status.holder} ended without a word")
-        checkpoint = _newest(run, observer)
+            report.message(f"the run was lost: {status.holder} ended without a word")
+        checkpoint = _newest(run, report)
         components = _components(preset, checkpoint)
         try:
             if checkpoint is not None:
@@ -143,20 +146,20 @@ def resume_run(
             components.close()
             raise
         if change is not None:
-            observer.on_message(f"changed from now on: {in_words(change)}")
-        _remember(run_dir, configured, preset, observer)
-        return _carry_out(preset, components, run, observer, checkpoint)
+            report.message(f"changed from now on: {in_words(change)}")
+        _remember(run_dir, configured, preset, report)
+        return _carry_out(preset, components, run, report, checkpoint)
 
 
-def _newest(run: RunDirectory, observer: Observer) -> Checkpoint | None:
+def _newest(run: RunDirectory, report: Sinks) -> Checkpoint | None:
     """The newest whole checkpoint; None, and no rows, where there was never one."""
     if run.checkpoints.versions():
         checkpoint, problems = run.checkpoints.load_last()
         for problem in problems:
-            observer.on_message(f"problem: {problem}; an older checkpoint is used")
-        observer.on_message(f"resuming from version {checkpoint.version}")
+            report.problem(f"{problem}; an older checkpoint is used")
+        report.message(f"resuming from version {checkpoint.version}")
         return checkpoint
-    observer.on_message("no checkpoint was saved yet: starting from the beginning")
+    report.message("no checkpoint was saved yet: starting from the beginning")
     for path in (run.metrics, run.matches):
         path.unlink(missing_ok=True)
     return None
@@ -175,12 +178,12 @@ def _same_game(run: RunDirectory, preset: Preset, game: str) -> None:
         )
 
 
-def _remember(run_dir: Path, configured: GameConfig, preset: Preset, observer: Observer) -> None:
+def _remember(run_dir: Path, configured: GameConfig, preset: Preset, report: Sinks) -> None:
     try:
         remember(run_dir, configured, preset.game.name)
     except (OSError, StorageError) as error:
-        observer.on_message(
-            f"problem: {error}; this run could not be recorded as yours, so resuming it will need "
+        report.problem(
+            f"{error}; this run could not be recorded as yours, so resuming it will need "
             f"--game {preset.game.name}"
         )
 
@@ -195,25 +198,33 @@ def _carry_out(
     preset: Preset,
     components: Components | AlphaZeroComponents,
     run: RunDirectory,
-    observer: Observer,
+    report: Sinks,
     checkpoint: Checkpoint | None,
 ) -> RunResult:
-    sinks = default_sinks(run.path)
-    trainer: Trainer | AlphaZeroTrainer
-    if isinstance(components, AlphaZeroComponents):
-        trainer = AlphaZeroTrainer(preset, components, run, observer, sinks, checkpoint)
-    else:
-        trainer = Trainer(preset, components, run, observer, sinks, checkpoint)
+    context = RunContext(preset, run, report.members)
+    with closing(context.report):
+        trainer: Trainer | AlphaZeroTrainer
+        if isinstance(components, AlphaZeroComponents):
+            trainer = AlphaZeroTrainer(context, components, checkpoint)
+        else:
+            trainer = Trainer(context, components, checkpoint)
+        with closing(trainer):
+            return _run(trainer, context)
+
+
+def _run(trainer: Steps, context: RunContext) -> RunResult:
+    preset, run, report = context.preset, context.directory, context.report
+    loop = RunLoop(trainer, context)
     try:
-        observer.on_start(run.path, preset, trainer.components.spec)
+        report.start(RunStart(run.path, preset, trainer.run_evaluator.spec))
         if note := hardware.device_note(preset.run):
-            observer.on_message(note)
-        final = trainer.run()
+            report.message(note)
+        final = loop.run()
         state = trainer.state
-        trainer.write_report()
+        loop.write_report()
         return RunResult(
             run=str(run.path),
-            reason=trainer.reason,
+            reason=loop.reason,
             version=trainer.version,
             best_version=max(state.best_version, 0),
             steps=state.budget.steps,
@@ -225,7 +236,5 @@ def _carry_out(
         )
     except Exception as error:
         if not isinstance(error, Interrupted):
-            trainer.log.event("failed", text=str(error))
+            report.event("failed", text=str(error))
         raise
-    finally:
-        trainer.close()

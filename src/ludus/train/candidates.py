@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
 from ludus.evaluation.results import EvalResult
+from ludus.storage import Pointer, RunDirectory
+from ludus.train.reporting.sinks import Sinks
 
 CANDIDATES = 3  # versions whose weights are kept for the play-off at the end
 
@@ -18,6 +21,14 @@ class Candidate(msgspec.Struct, frozen=True):
     score: float
 
 
+class Ranked(Protocol):
+    """What the state of a run remembers of its evaluations."""
+
+    best_score: float | None
+    best_version: int
+    candidates: list[Candidate]
+
+
 def score_of(results: Sequence[EvalResult]) -> float:
     """The mean lower bound over the opponents: of the win rate, or of the mean return of a single seat."""
     return sum(r.measure_low for r in results) / len(results)
@@ -27,3 +38,41 @@ def best_candidates(known: Sequence[Candidate], new: Candidate) -> list[Candidat
     """The ``CANDIDATES`` best of ``known`` and ``new``, best first, every version once."""
     others = [c for c in known if c.version != new.version]
     return sorted([*others, new], key=lambda c: (c.score, c.version), reverse=True)[:CANDIDATES]
+
+
+class BestWeights:
+    """Keeps the checkpoints of the candidates, and ``best.json`` pointing at the best of them."""
+
+    def __init__(self, directory: RunDirectory, report: Sinks) -> None:
+        self._checkpoints, self._report = directory.checkpoints, report
+
+    def pin(self, candidates: Sequence[Candidate]) -> None:
+        """Their checkpoints stay on disk."""
+        self._checkpoints.pinned = frozenset(c.version for c in candidates)
+
+    def consider(self, state: Ranked, version: int, score: float) -> bool:
+        """Takes an evaluated version in. Returns whether it is the best so far.
+
+        Weights that no checkpoint has (the disk was full) cannot become the best.
+        """
+        if version not in self._checkpoints.versions():
+            return False
+        best = state.best_score is None or score > state.best_score
+        known = state.candidates
+        if not known and state.best_score is not None:  # a checkpoint of before there were candidates
+            known = [Candidate(state.best_version, state.best_score)]
+        state.candidates = best_candidates(known, Candidate(version, score))
+        self.pin(state.candidates)
+        if best:
+            state.best_score, state.best_version = score, version
+            self.point(version, score)
+        return best
+
+    def point(self, version: int, score: float) -> None:
+        """Writes ``best.json``; a failure is reported."""
+        if version not in self._checkpoints.versions():
+            return
+        try:
+            self._checkpoints.point("best", Pointer(version, score))
+        except OSError as error:
+            self._report.problem(f"best.json was not written: {error.strerror or error}")

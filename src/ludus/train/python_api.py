@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ludus.search import Evaluator
     from ludus.search.player import Found
     from ludus.train.api import RunResult
-    from ludus.train.reporting.observer import Observer
+    from ludus.train.reporting.sinks import Sink
 
 Setting = str | int | float | bool | Sequence[str | int | float]
 
@@ -37,7 +37,7 @@ def train(
     run_dir: str | Path | None = None,
     *,
     settings: Mapping[str, Setting] | None = None,
-    observer: Observer | None = None,
+    sinks: Sequence[Sink] = (),
 ) -> RunResult:
     """Trains as a preset says, in a new run directory, until its budget is used up.
 
@@ -45,7 +45,7 @@ def train(
         preset: The name of a shipped preset, a TOML file, or the settings themselves.
         run_dir: A directory that does not exist yet (default: ``runs/PRESET-DATE-TIME-XXXX``).
         settings: Settings by dotted path that replace the preset's: ``{"run.max_steps": 100_000}``.
-        observer: Receives progress while the run goes on (default: none).
+        sinks: Receive what the run reports, besides its files (default: TensorBoard alone).
 
     Returns:
         How the run ended, and how its best weights play.
@@ -70,7 +70,7 @@ def train(
         check_game(loaded)
         chosen, name = loaded.preset, loaded.name
     where = Path(run_dir) if run_dir is not None else Path("runs") / run_name(name)
-    return start_run(chosen, where, observer=observer)
+    return start_run(chosen, where, sinks=sinks)
 
 
 def _option(value: Setting) -> str:
@@ -80,12 +80,12 @@ def _option(value: Setting) -> str:
     return str(value) if isinstance(value, (str, int, float)) else ",".join(map(str, value))
 
 
-def resume(run_dir: str | Path, *, observer: Observer | None = None, game: str = "") -> RunResult:
+def resume(run_dir: str | Path, *, sinks: Sequence[Sink] = (), game: str = "") -> RunResult:
     """Goes on with a run from its newest whole checkpoint.
 
     Args:
         run_dir: A run directory.
-        observer: Receives progress while the run goes on (default: none).
+        sinks: Receive what the run reports, besides its files (default: TensorBoard alone).
         game: The code of a game that is neither built in nor installed, for a run that this user did not
             start here.
 
@@ -94,7 +94,7 @@ def resume(run_dir: str | Path, *, observer: Observer | None = None, game: str =
     """
     from ludus.train.api import resume_run
 
-    return resume_run(Path(run_dir), observer=observer, game=game)
+    return resume_run(Path(run_dir), sinks=sinks, game=game)
 
 
 def evaluate(

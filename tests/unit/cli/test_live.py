@@ -12,32 +12,33 @@ from ludus.cli import live
 from ludus.evaluation.results import EvalResult
 from ludus.games import spec
 from ludus.presets.file import load_preset
-from ludus.train.reporting.observer import EvaluationMetrics, Timing, UpdateMetrics
+from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics
+from ludus.train.reporting.sinks import RunStart
 
 
 def update(minutes_left: float | None = 2.5) -> UpdateMetrics:
+    numbers = {
+        "policy/entropy": 1.25,
+        "learner/sample_reuse": 0.98,
+        "rollout/length": 4012.0,
+        "rollout/win_rate/simple": 0.5,
+        "lag/mean": 1.0,
+        "lag/max": 2.0,
+        "time/minutes": 1.5,
+        "time/update_s": 0.5,
+        "throughput/ticks_per_s": 1.2e6,
+        "throughput/steps_per_s": 24_000.0,
+    }
+    if minutes_left is not None:
+        numbers["time/minutes_left"] = minutes_left
     return UpdateMetrics(
-        update=12,
         version=12,
         steps=345_678,
         received=400_000,
         ticks=17_000_000,
         matches=4321,
         progress=0.25,
-        loss={"entropy": 1.25, "samples": 8192.0},
-        lag_mean=1.0,
-        lag_max=2,
-        lag={1: 100},
-        sample_reuse=0.98,
-        dropped=0,
-        outcomes={},
-        win_rate={"simple": 0.5},
-        mean_return=0.1,
-        mean_ticks=4012.0,
-        handover_ticks=0,
-        time=Timing(
-            minutes=1.5, minutes_left=minutes_left, update_s=0.5, frames_per_s=1.2e6, steps_per_s=24_000
-        ),
+        numbers=numbers,
     )
 
 
@@ -70,9 +71,9 @@ def test_lines_come_every_ten_seconds_and_whenever_something_happens(
     view = live.LineView()
     for passed in (0.0, 3.0, 6.9, 0.2):  # at 100, 103, 109.9 and 110.1 s
         now[0] += passed
-        view.on_update(update())
-    view.on_evaluation(evaluation())
-    view.on_message("problem: the disk is full")
+        view.update(update())
+    view.evaluation(evaluation())
+    view.message("problem: the disk is full")
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.splitlines()
@@ -82,7 +83,7 @@ def test_lines_come_every_ten_seconds_and_whenever_something_happens(
         == lines[1]
         == (
             "[1:30 min, 2:30 min left] version 12, 346 k decisions, 1.2 M ticks/s, 24 k decisions/s, "
-            "2.00 updates/s, lag 1.00, reuse 0.98, won simple 50.0%"
+            "2.00 updates/s, lag 1.00 (max 2), reuse 0.98, won simple 50.0%"
         )
     )
     assert lines[2] == "evaluation of version 12: simple 68.4% [61.7, 74.5] of 200 (best so far)"
@@ -91,15 +92,21 @@ def test_lines_come_every_ten_seconds_and_whenever_something_happens(
 
 def test_quiet_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with live.make_view(quiet=True) as view:
-        view.on_start(Path("r"), load_preset("minirts").preset, spec("minirts"))
-        view.on_update(update())
-        view.on_evaluation(evaluation())
-        view.on_message("anything")
+        view.start(RunStart(Path("r"), load_preset("minirts").preset, spec("minirts")))
+        view.update(update())
+        view.evaluation(evaluation())
+        view.message("anything")
     assert capsys.readouterr() == ("", "")
 
 
 def test_no_terminal_means_lines() -> None:
     assert isinstance(live.make_view(quiet=False), live.LineView)
+
+
+def with_win_rates(names: list[str]) -> UpdateMetrics:
+    numbers = {n: v for n, v in update().numbers.items() if not n.startswith("rollout/win_rate/")}
+    numbers |= {f"rollout/win_rate/{name}": 0.5 for name in names}
+    return msgspec.structs.replace(update(), numbers=numbers)
 
 
 def board(view: live.LiveView, width: int = 120, height: int = 40) -> str:
@@ -117,8 +124,8 @@ def test_the_board_has_everything_that_a_person_waits_for() -> None:
     pytest.importorskip("rich")
     view = live.LiveView()
     assert "the first matches are being played" in board(view)
-    view.on_start(Path("runs/r"), load_preset("minirts").preset, spec("minirts"))
-    view.on_update(update())
+    view.start(RunStart(Path("runs/r"), load_preset("minirts").preset, spec("minirts")))
+    view.update(update())
     text = board(view)
     shown_always = (
         "runs/r|1.2 M ticks/s|24 k decisions/s|2.00 updates/s|lag 1.00 (max 2)|reuse 0.98|2:30 min left"
@@ -128,18 +135,17 @@ def test_the_board_has_everything_that_a_person_waits_for() -> None:
         "simple",
         "50.0%",
         "not yet",
-        "entropy 1.25",
+        "policy: entropy 1.25",
         "no checkpoint yet",
     ]:
         assert shown in text
-    assert "samples" not in text
-    view.on_evaluation(evaluation())
-    view.on_checkpoint(Path("c"), 12)
-    view.on_message("something was decided")
+    view.evaluation(evaluation())
+    view.checkpoint(Path("c"), 12)
+    view.message("something was decided")
     text = board(view)
     for shown in ("68.4% [61.7, 74.5] of 200", "best 12", "checkpoint 12", "something was decided"):
         assert shown in text
-    view.on_update(update(minutes_left=None))
+    view.update(update(minutes_left=None))
     assert "Ctrl-C saves and ends" in board(view)
 
 
@@ -147,14 +153,16 @@ def test_the_board_has_everything_that_a_person_waits_for() -> None:
 def test_the_board_fits_a_small_terminal_with_the_win_rates_first(opponents: int) -> None:
     pytest.importorskip("rich")
     view = live.LiveView()
-    view.on_start(Path("runs/minirts-20261120-1530-3f2a"), load_preset("minirts").preset, spec("minirts"))
+    view.start(
+        RunStart(Path("runs/minirts-20261120-1530-3f2a"), load_preset("minirts").preset, spec("minirts"))
+    )
     (result,) = evaluation().results
     names = [f"opponent_{i}" for i in range(opponents)]
     results = tuple(msgspec.structs.replace(result, against=name) for name in names)
-    view.on_evaluation(msgspec.structs.replace(evaluation(), results=results))
-    view.on_update(msgspec.structs.replace(update(), win_rate=dict.fromkeys(names, 0.5)))
+    view.evaluation(msgspec.structs.replace(evaluation(), results=results))
+    view.update(with_win_rates(names))
     for i in range(9):
-        view.on_message(f"message {i} " + "of many words " * 9)
+        view.message(f"message {i} " + "of many words " * 9)
     lines = board(view, 60, 15).splitlines()
     assert len(lines) <= 14  # the cursor stands below
     assert all(len(line) <= 60 for line in lines)

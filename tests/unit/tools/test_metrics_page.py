@@ -17,11 +17,19 @@ PAGE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
 FILES = ("metrics", "events", "matches", "results")
 
 #: Objects whose keys are names of players, of parameters, or lags: the page has them once, in capitals.
-NAMED = {"lag": "N", "outcomes": "OPPONENT", "win_rate": "OPPONENT"}
+NAMED = {"lag": "N", "outcomes": "OPPONENT"}
 #: The entries of an evaluation have a table of their own, that of `ludus eval`.
 RESULT = "results[].KEY"
 #: Only in runs that a test of seconds does not make.
-RARE = {"loss.ownership_loss", "loss.score_loss", "loss.counted"}
+RARE = {
+    "loss/ownership",
+    "loss/score",
+    "learner/counted",
+    "rollout/handover_ticks",
+    "playoff/OPPONENT/KEY",
+}
+#: Scalars whose names have names of players in them.
+WITH_OPPONENT = re.compile(r"^(rollout/win_rate/|(?:eval|playoff|final)/).*?((?:/[a-z_]+)?)$")
 
 CELL = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 
@@ -43,6 +51,8 @@ def keys(row: Mapping[str, object]) -> Iterator[str]:
         elif isinstance(value, list) and value and isinstance(value[0], dict):
             for inner in value[0]:
                 yield f"{key}[].{inner}"
+        elif match := WITH_OPPONENT.match(key):
+            yield f"{match[1]}OPPONENT{'/KEY' if match[2] else ''}"
         else:
             yield key
 

@@ -1,14 +1,14 @@
-"""Small runs for tests: a preset of tic-tac-toe, an observer that remembers, files that compare."""
+"""Small runs for tests: a preset of tic-tac-toe, a sink that remembers, files that compare."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from ludus.flow import GameSpec
 from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset
 from ludus.storage import read_jsonl
-from ludus.train.reporting.observer import EvaluationMetrics, UpdateMetrics
+from ludus.train.reporting.metrics import TIMED, EvaluationMetrics, UpdateMetrics
+from ludus.train.reporting.sinks import RunStart, Sink
 
 TOML = """
 [game]
@@ -42,7 +42,7 @@ def small_preset(**overrides: object) -> Preset:
     return parse_preset(TOML.encode(), "small", overrides=text).preset
 
 
-class Recorder:
+class Recorder(Sink):
     """Remembers what a run told; may call back at an update."""
 
     def __init__(self) -> None:
@@ -52,22 +52,25 @@ class Recorder:
         self.checkpoints: list[int] = []
         self.started = 0
 
-    def on_start(self, run: Path, preset: Preset, spec: GameSpec) -> None:
+    def start(self, run: RunStart) -> None:
         self.started += 1
 
-    def on_update(self, metrics: UpdateMetrics) -> None:
+    def update(self, metrics: UpdateMetrics) -> None:
         self.updates.append(metrics)
 
-    def on_evaluation(self, evaluation: EvaluationMetrics) -> None:
+    def evaluation(self, evaluation: EvaluationMetrics) -> None:
         self.evaluations.append(evaluation)
 
-    def on_checkpoint(self, path: Path, version: int) -> None:
+    def checkpoint(self, path: Path, version: int) -> None:
         self.checkpoints.append(version)
 
-    def on_message(self, text: str) -> None:
+    def message(self, text: str) -> None:
         self.messages.append(text)
 
 
 def reproducible_rows(path: Path) -> list[dict[str, object]]:
     """Lines of ``metrics.jsonl`` without the only part that may differ between equal runs."""
-    return [{k: v for k, v in row.items() if k != "time"} for row in read_jsonl(path)]
+    return [
+        {key: value for key, value in row.items() if key.partition("/")[0] not in TIMED}
+        for row in read_jsonl(path)
+    ]

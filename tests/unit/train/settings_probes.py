@@ -37,12 +37,11 @@ from ludus.train.api import start_run
 from ludus.train.on_policy import async_rounds, sampler
 from ludus.train.on_policy import components as wiring
 from ludus.train.opponents import build_lineup
-from ludus.train.reporting.observer import SilentObserver
+from ludus.train.reporting.sinks import Sink
 from ludus.train.stopping import Budget, progress, reason_to_stop
+from tests.unit.train.runs import reproducible_rows
 
 Probe = Callable[[Preset], object]
-
-TIMED = ("evaluations_per_s", "simulations_per_s", "matches_per_s", "network_share")
 
 
 class Stepped(Workers):
@@ -106,13 +105,7 @@ def run(preset: Preset) -> object:
         path = Path(folder) / "run"
         result = start_run(preset, path)
         directory = RunDirectory.open(path)
-        metrics = []
-        for row in read_jsonl(directory.metrics):
-            row.pop("time", None)
-            search = row.get("search")
-            if isinstance(search, dict):
-                row["search"] = {k: v for k, v in search.items() if k not in TIMED}
-            metrics.append(row)
+        metrics = reproducible_rows(directory.metrics)
         weights = directory.checkpoints.load_last()[0].weights.tensors
         events = [
             {k: v for k, v in e.items() if k != "time"}
@@ -151,11 +144,11 @@ def files(preset: Preset) -> object:
         path = Path(folder) / "run"
         saved: list[int] = []
 
-        class Watch(SilentObserver):
-            def on_checkpoint(self, path: Path, version: int) -> None:
+        class Watch(Sink):
+            def checkpoint(self, path: Path, version: int) -> None:
                 saved.append(version)
 
-        start_run(preset, path, observer=Watch())
+        start_run(preset, path, sinks=[Watch()])
         report = RunDirectory.open(path).report.read_text().splitlines()[0]
         return len(saved), len(RunDirectory.open(path).checkpoints.versions()), report
 

@@ -17,11 +17,13 @@ from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, load_preset, parse_preset, to_toml
 from ludus.presets.game_checks import check_game
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
-from ludus.train.alphazero.components import AlphaZeroState, build_alphazero
+from ludus.train.alphazero.checkpoint import AlphaZeroState
+from ludus.train.alphazero.components import build_alphazero
 from ludus.train.alphazero.gate import Gate, GateResult, Named
 from ludus.train.alphazero.trainer import AlphaZeroTrainer
 from ludus.train.api import resume_run, start_run
-from ludus.train.reporting.observer import SilentObserver
+from ludus.train.reporting.metrics import read_metrics
+from ludus.train.run_context import RunContext
 
 TOML = """
 [game]
@@ -95,10 +97,12 @@ def test_a_resumed_run_learns_from_the_matches_that_it_learned_from(tmp_path: Pa
     before = msgspec.json.decode(checkpoint.state, type=AlphaZeroState)
     assert 3 <= len(before.chunks) < before.next_chunk - 2  # older ones have left
     components = build_alphazero(preset(**changes))
-    trainer = AlphaZeroTrainer(preset(**changes), components, run, SilentObserver(), checkpoint=checkpoint)
+    context = RunContext(preset(**changes), run)
+    trainer = AlphaZeroTrainer(context, components, checkpoint)
     assert [c.number for c in components.replay_buffer.chunks] == before.chunks
-    assert components.replay_buffer.total_games == before.games
+    assert components.replay_buffer.total_games == before.matches
     trainer.close()
+    context.report.close()
 
 
 def test_a_game_written_in_python_is_learned_too(tmp_path: Path) -> None:
@@ -230,20 +234,18 @@ def test_a_run_learns_how_matches_end(tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     start_run(preset(**GO), run_dir)
     run = RunDirectory.open(run_dir)
-    losses = [r["loss"] for r in read_jsonl(run.metrics) if r["kind"] == "update"]
-    learned = [msgspec.convert(x, dict[str, float]) for x in losses]
-    learned = [x for x in learned if x["minibatches"]]
+    updates, _ = read_metrics(run)
+    learned = [u.numbers for u in updates if "loss/policy" in u.numbers]
     assert len(learned) >= 2
-    assert all(x["counted"] == x["samples"] for x in learned)  # nobody gives up here
-    assert learned[-1]["ownership_loss"] < 0.65  # ln 2 knows nothing
-    assert "| value loss | ownership loss | score loss |" in run.report.read_text()
+    assert all(x["learner/counted"] == x["learner/samples"] for x in learned)  # nobody gives up here
+    assert learned[-1]["loss/ownership"] < 0.65  # ln 2 knows nothing
+    assert "| loss/ownership | loss/score |" in run.report.read_text()
     more = resume_run(
         run_dir,
         more=lambda p: msgspec.structs.replace(p, run=msgspec.structs.replace(p.run, max_steps=3000)),
     )
     assert more.steps >= 3000
-    newest = msgspec.convert([r for r in read_jsonl(run.metrics) if r["kind"] == "update"][-1]["loss"], dict)
-    assert newest["counted"] > 0
+    assert read_metrics(run)[0][-1].numbers["learner/counted"] > 0
     assert evaluate(f"{run_dir}@last+search:4", "random", matches=2).matches == 2
 
 

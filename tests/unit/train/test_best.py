@@ -14,7 +14,7 @@ from ludus.presets.config import Preset
 from ludus.storage import RunDirectory, read_jsonl
 from ludus.train.api import resume_run, start_run
 from ludus.train.candidates import Candidate, best_candidates
-from ludus.train.reporting.observer import EvaluationMetrics
+from ludus.train.reporting.metrics import EvaluationMetrics, metrics_of
 from ludus.train.run_evaluator import FINAL, PLAYOFF, RunEvaluator
 
 from .runs import Recorder, small_preset
@@ -51,7 +51,7 @@ def run_with(
 
     monkeypatch.setattr(RunEvaluator, "rate", rigged)
     recorder = Recorder()
-    start_run(preset(), tmp_path / "run", observer=recorder)
+    start_run(preset(), tmp_path / "run", sinks=[recorder])
     return tmp_path / "run", recorder, asked
 
 
@@ -89,7 +89,7 @@ def test_the_luckiest_evaluation_does_not_make_the_best(
 def test_the_final_matches_decide_nothing_and_are_fresh(tmp_path: Path) -> None:
     run = tmp_path / "run"
     recorder = Recorder()
-    result = start_run(preset(), run, observer=recorder)
+    result = start_run(preset(), run, sinks=[recorder])
     playoff = {e.version: e.score for e in recorder.evaluations if e.playoff}
     assert len(playoff) == 3
     assert result.best_version == max(playoff, key=lambda v: (playoff[v], v))
@@ -107,9 +107,7 @@ def test_the_final_matches_decide_nothing_and_are_fresh(tmp_path: Path) -> None:
 
 def test_a_run_of_one_candidate_plays_no_play_off(tmp_path: Path) -> None:
     recorder = Recorder()
-    start_run(
-        small_preset(evaluation__every_steps=0, run__max_steps=300), tmp_path / "run", observer=recorder
-    )
+    start_run(small_preset(evaluation__every_steps=0, run__max_steps=300), tmp_path / "run", sinks=[recorder])
     assert [(e.playoff, e.final) for e in recorder.evaluations] == [(False, False), (False, True)]
 
 
@@ -122,7 +120,7 @@ def test_candidates_outlive_a_resume(tmp_path: Path) -> None:
     recorder = Recorder()
     resume_run(
         run,
-        observer=recorder,
+        sinks=[recorder],
         more=lambda p: msgspec.structs.replace(p, run=msgspec.structs.replace(p.run, max_steps=2000)),
     )
     scores = {e.version: e.score for e in all_evaluations(run) if not e.final and not e.playoff}
@@ -134,7 +132,8 @@ def test_candidates_outlive_a_resume(tmp_path: Path) -> None:
 
 def all_evaluations(run: Path) -> list[EvaluationMetrics]:
     rows = [r for r in read_jsonl(run / "metrics.jsonl") if r["kind"] == "evaluation"]
-    return [msgspec.convert(r, EvaluationMetrics, strict=False) for r in rows]
+    found = [metrics_of(r) for r in rows]
+    return [e for e in found if isinstance(e, EvaluationMetrics)]
 
 
 def test_weights_that_cannot_be_read_are_no_candidates(tmp_path: Path) -> None:
@@ -143,8 +142,8 @@ def test_weights_that_cannot_be_read_are_no_candidates(tmp_path: Path) -> None:
     class Spoil(Recorder):
         spoilt = -1
 
-        def on_evaluation(self, evaluation: EvaluationMetrics) -> None:
-            super().on_evaluation(evaluation)
+        def evaluation(self, evaluation: EvaluationMetrics) -> None:
+            super().evaluation(evaluation)
             if self.spoilt < 0 and any(m.startswith("training ends") for m in self.messages):
                 scores = {e.version: (e.score, e.version) for e in self.evaluations}
                 self.spoilt = max(scores, key=lambda v: scores[v] if v != evaluation.version else (-1.0, 0))
@@ -152,7 +151,7 @@ def test_weights_that_cannot_be_read_are_no_candidates(tmp_path: Path) -> None:
                 path.write_bytes(path.read_bytes()[:-1])
 
     recorder = Spoil()
-    start_run(preset(), run, observer=recorder)
+    start_run(preset(), run, sinks=[recorder])
     assert any(f"version {recorder.spoilt} cannot be read" in m for m in recorder.messages)
     rated = [e.version for e in recorder.evaluations if e.playoff]
     assert len(rated) == 2

@@ -127,7 +127,7 @@ def test_threads_may_change_and_change_no_bit(tmp_path: Path) -> None:
     preset = small_preset(evaluation__every_steps=0, evaluation__final_matches=0, run__threads=1)
     start_run(preset, tmp_path / "whole")
     with pytest.raises(Interrupted):
-        start_run(preset, tmp_path / "run", observer=InterruptAt(4))
+        start_run(preset, tmp_path / "run", sinks=[InterruptAt(4)])
     cli("resume", "run", "--run.threads", "3", cwd=tmp_path)
     assert run_settings(RunDirectory.open(tmp_path / "run")).preset.run.threads == 3
     assert same_weights(last_weights(tmp_path / "whole"), last_weights(tmp_path / "run"))

@@ -31,7 +31,7 @@ def card(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def test_auto_is_the_processor_and_says_so_once_where_a_card_is(tmp_path: Path, card: list[bool]) -> None:
     assert hardware.device_name(RunConfig()) == "cpu"
     recorder = Recorder()
-    start_run(small_preset(run__max_steps=200), tmp_path / "run", observer=recorder)
+    start_run(small_preset(run__max_steps=200), tmp_path / "run", sinks=[recorder])
     said = [m for m in recorder.messages if "GPU" in m]
     assert said == [
         'the GPU of this machine is not used: run.device = "auto" means the processor; '
@@ -42,7 +42,7 @@ def test_auto_is_the_processor_and_says_so_once_where_a_card_is(tmp_path: Path, 
 def test_no_card_means_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     recorder = Recorder()
-    start_run(small_preset(run__max_steps=200), tmp_path / "run", observer=recorder)
+    start_run(small_preset(run__max_steps=200), tmp_path / "run", sinks=[recorder])
     assert not [m for m in recorder.messages if "GPU" in m]
     with pytest.raises(ConfigError, match=r'run\.device = "cuda": no GPU'):
         hardware.device_name(RunConfig(device="cuda"))

@@ -53,11 +53,11 @@ SHORT = r'rulebook = "extends=extended\nmatch.tick_limit=600"'
 def train(text: str, folder: Path) -> None:
     """Twenty updates into ``folder/run``."""
     recorder = Recorder()
-    result = start_run(parse_preset(text.encode(), "levels").preset, folder / "run", observer=recorder)
+    result = start_run(parse_preset(text.encode(), "levels").preset, folder / "run", sinks=[recorder])
     assert result.version == 20 == len(recorder.updates)
     assert result.final[0].errors == 0
-    assert all(np.isfinite(list(m.loss.values())).all() for m in recorder.updates)
-    assert max(m.loss["entropy"] for m in recorder.updates) > 0.0
+    assert all(np.isfinite(list(m.numbers.values())).all() for m in recorder.updates)
+    assert max(m.numbers["policy/entropy"] for m in recorder.updates) > 0.0
 
 
 @pytest.mark.parametrize(

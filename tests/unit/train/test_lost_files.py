@@ -20,17 +20,17 @@ from ludus.search import Matches
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.storage.games import MatchFiles
 from ludus.storage.tensors import decode_file, encode_tensors
+from ludus.train.alphazero.checkpoint import AlphaZeroState
 from ludus.train.alphazero.components import (
     SESSION_SHIFT,
     SESSIONS,
-    AlphaZeroState,
     build_alphazero,
     last_session,
-    read_games,
+    read_matches,
 )
 from ludus.train.api import resume_run, start_run
 from ludus.train.matchmaker import PastWindow
-from ludus.train.reporting.observer import UpdateMetrics
+from ludus.train.reporting.metrics import UpdateMetrics
 
 from .runs import Recorder, small_preset
 from .test_alphazero import TOML
@@ -51,7 +51,7 @@ def preset(**changes: str) -> Preset:
     return parse_preset(TOML.encode(), "test", overrides=ROUNDS | changes).preset
 
 
-class Killed(Exception):
+class Killed(BaseException):
     """Stands for SIGKILL: nothing is saved on the way out."""
 
 
@@ -62,8 +62,8 @@ class At(Recorder):
         super().__init__()
         self.at, self.act = update, act
 
-    def on_update(self, metrics: UpdateMetrics) -> None:
-        super().on_update(metrics)
+    def update(self, metrics: UpdateMetrics) -> None:
+        super().update(metrics)
         if len(self.updates) == self.at:
             self.act()
 
@@ -84,7 +84,7 @@ def match_numbers(run: Path) -> list[int]:
 def interrupted_run(run: Path, wanted: Preset, updates: int = 3) -> None:
     """A run with one checkpoint, made after ``updates`` rounds."""
     with pytest.raises(Interrupted):
-        start_run(wanted, run, observer=At(updates, interrupt))
+        start_run(wanted, run, sinks=[At(updates, interrupt)])
 
 
 # ---- sessions ------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def test_processes_that_are_killed_play_no_match_twice(tmp_path: Path) -> None:
     for _ in range(2):
         before = len(match_numbers(run))
         with pytest.raises(Killed):
-            resume_run(run, observer=At(2, kill))
+            resume_run(run, sinks=[At(2, kill)])
         assert len(match_numbers(run)) > before
     resume_run(run)
     numbers = match_numbers(run)
@@ -108,17 +108,17 @@ def test_processes_that_are_killed_play_no_match_twice(tmp_path: Path) -> None:
 def test_a_process_that_is_killed_before_the_first_checkpoint_loses_no_match(tmp_path: Path) -> None:
     run = tmp_path / "run"
     with pytest.raises(Killed):
-        start_run(preset(), run, observer=At(2, kill))
+        start_run(preset(), run, sinks=[At(2, kill)])
     played = set(match_numbers(run))
     assert played
     recorder = At(1, lambda: None)
-    resume_run(run, observer=recorder)
+    resume_run(run, sinks=[recorder])
     numbers = match_numbers(run)
     assert len(set(numbers)) == len(numbers)
     assert played < set(numbers)
     assert recorder.updates[0].matches > len(played)
     state = msgspec.json.decode(RunDirectory.open(run).checkpoints.load_last()[0].state, type=AlphaZeroState)
-    assert state.games == len(numbers)
+    assert state.matches == len(numbers)
 
 
 def test_sessions_are_counted_where_no_match_is_left_to_tell(tmp_path: Path) -> None:
@@ -161,29 +161,32 @@ def test_no_checkpoint_refers_to_matches_that_are_not_on_disk(
 
     monkeypatch.setattr(MatchFiles, "write", refusing)
 
+    missing: set[int] = set()
+
     class Watch(Recorder):
-        def on_update(self, metrics: UpdateMetrics) -> None:
-            super().on_update(metrics)
+        def update(self, metrics: UpdateMetrics) -> None:
+            super().update(metrics)
             full["now"] = 2 <= len(self.updates) < 5
 
-        def on_checkpoint(self, path: Path, version: int) -> None:
-            super().on_checkpoint(path, version)
+        def checkpoint(self, path: Path, version: int) -> None:
+            super().checkpoint(path, version)
             state = msgspec.json.decode(
                 RunDirectory.open(run).checkpoints.load_state(version), type=AlphaZeroState
             )
             files = {int(f.stem) for f in (run / "games").glob("*.safetensors")}
-            assert set(state.chunks) <= files
+            missing.update(set(state.chunks) - files)
 
     watch = Watch()
-    start_run(preset(**{"run.checkpoint_every_minutes": "0.00001"}), run, observer=watch)
+    start_run(preset(**{"run.checkpoint_every_minutes": "0.00001"}), run, sinks=[watch])
+    assert not missing
     refused = [m for m in watch.messages if "checkpoint of version" in m and "it needs" in m]
     assert len(refused) >= 2
     assert all("the one before it stands, the run goes on" in m for m in refused)
     assert len(watch.checkpoints) >= 3
     spec = game_spec("tic_tac_toe")
     components = build_alphazero(preset())
-    files = MatchFiles(run / "games", components.games_meta())
-    assert sum(len(read_games(files, n, spec)) for n in files.numbers()) == watch.updates[-1].matches
+    files = MatchFiles(run / "games", components.matches_meta())
+    assert sum(len(read_matches(files, n, spec)) for n in files.numbers()) == watch.updates[-1].matches
     components.close()
 
 
@@ -196,13 +199,13 @@ def test_lost_matches_are_left_out_of_a_resumed_run(tmp_path: Path) -> None:
     lost = sorted((run / "games").iterdir())[1]
     lost.unlink()
     recorder = Recorder()
-    result = resume_run(run, observer=recorder)
+    result = resume_run(run, sinks=[recorder])
     assert result.steps >= 600
     assert any(f"{lost.name} missing; the run goes on without these matches" in m for m in recorder.messages)
     kept = {int(f.stem) for f in (run / "games").iterdir()}
     state = msgspec.json.decode(RunDirectory.open(run).checkpoints.load_last()[0].state, type=AlphaZeroState)
     assert set(state.chunks) == kept
-    resume_run(run, observer=(again := Recorder()))
+    resume_run(run, sinks=[(again := Recorder())])
     assert not any("missing" in m for m in again.messages)
 
 
@@ -213,7 +216,7 @@ def test_lost_weights_behind_a_gate_are_replaced_by_the_newest(tmp_path: Path) -
     (lost,) = (run / "snapshots").iterdir()
     lost.unlink()
     recorder = Recorder()
-    assert resume_run(run, observer=recorder).steps >= 600
+    assert resume_run(run, sinks=[recorder]).steps >= 600
     assert any(lost.name in m and "plays in place of" in m for m in recorder.messages)
 
 
@@ -228,14 +231,14 @@ def test_lost_past_opponents_are_left_out_of_a_resumed_run(tmp_path: Path, which
         run__checkpoint_every_minutes=0,
     )
     with pytest.raises(Interrupted):
-        start_run(wanted, run, observer=At(8, interrupt))
+        start_run(wanted, run, sinks=[At(8, interrupt)])
     files = sorted((run / "snapshots").iterdir())
     assert len(files) >= 3
     lost = files if which == "all" else files[1:2]
     for file in lost:
         file.unlink()
     recorder = Recorder()
-    assert resume_run(run, observer=recorder).steps >= 1600
+    assert resume_run(run, sinks=[recorder]).steps >= 1600
     for file in lost:
         version = int(file.stem)
         assert any(f"past opponents go on without version {version}" in m for m in recorder.messages)

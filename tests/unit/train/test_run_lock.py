@@ -16,7 +16,8 @@ from ludus.presets.errors import Interrupted, RunFailed
 from ludus.storage import CorruptFile, RunBusy, RunDirectory, read_jsonl
 from ludus.storage.lock import Holder, RunLock, is_locked
 from ludus.train.api import resume_run, start_run
-from ludus.train.reporting.observer import UpdateMetrics
+from ludus.train.on_policy.trainer import Trainer
+from ludus.train.reporting.metrics import UpdateMetrics
 
 from .runs import TOML, Recorder, small_preset
 from .test_alphazero import TOML as ALPHAZERO
@@ -84,14 +85,9 @@ def test_a_second_writer_is_refused_while_a_process_trains(tmp_path: Path, prese
     third = cli("resume", "run", "--run.max-steps", str(steps + 100), cwd=tmp_path)
     assert third.returncode == 0, third.stderr
     assert f"the run was lost: process {process.pid} on " in third.stderr
-    updates = [row["update"] for row in read_jsonl(run.metrics) if row["kind"] == "update"]
+    updates = [row["version"] for row in read_jsonl(run.metrics) if row["kind"] == "update"]
     assert updates == list(range(1, len(updates) + 1))
     assert run.status().state == "finished"
-
-
-class Fails(Recorder):
-    def on_update(self, metrics: UpdateMetrics) -> None:
-        raise RunFailed("on purpose")
 
 
 class Looks(Recorder):
@@ -99,26 +95,33 @@ class Looks(Recorder):
 
     def __init__(self, run: Path) -> None:
         super().__init__()
-        self.run, self.seen = run, set[str]()
+        self.run, self.seen, self.refused = run, set[str](), 0
 
-    def on_update(self, metrics: UpdateMetrics) -> None:
+    def update(self, metrics: UpdateMetrics) -> None:
         self.seen.add(RunDirectory.open(self.run).status().state)
         with pytest.raises(RunBusy):
             resume_run(self.run)
+        self.refused += 1
 
 
-def test_the_state_of_a_run_from_outside(tmp_path: Path) -> None:
+def fails(trainer: Trainer, evaluate: object) -> None:
+    raise RunFailed("on purpose")
+
+
+def test_the_state_of_a_run_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     preset = small_preset(evaluation__every_steps=0, evaluation__final_matches=0, run__max_steps=200)
     run = tmp_path / "run"
     with pytest.raises(Interrupted):
-        start_run(preset, run, observer=InterruptAt(1))
+        start_run(preset, run, sinks=[InterruptAt(1)])
     assert RunDirectory.open(run).status().state == "interrupted"
     looks = Looks(run)
-    resume_run(run, observer=looks)
+    resume_run(run, sinks=[looks])
     assert looks.seen == {"running"}
+    assert looks.refused >= 1
     assert RunDirectory.open(run).status().state == "finished"
+    monkeypatch.setattr(Trainer, "round", fails)
     with pytest.raises(RunFailed):
-        start_run(preset, tmp_path / "failed", observer=Fails())
+        start_run(preset, tmp_path / "failed")
     assert RunDirectory.open(tmp_path / "failed").status().state == "failed"
 
 

@@ -20,7 +20,7 @@ from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import to_toml
 from ludus.storage import RunDirectory, RunExists, read_jsonl, read_weights
 from ludus.train.api import resume_run, start_run
-from ludus.train.reporting.observer import UpdateMetrics
+from ludus.train.reporting.metrics import UpdateMetrics
 
 from .runs import Recorder, reproducible_rows, small_preset
 
@@ -40,7 +40,7 @@ def last_weights(run: Path) -> Path:
 def test_run_leaves_everything_and_repeats(tmp_path: Path, lag: str) -> None:
     preset = small_preset(run__lag=lag)
     recorder = Recorder()
-    result = start_run(preset, tmp_path / "a" / "run", observer=recorder)
+    result = start_run(preset, tmp_path / "a" / "run", sinks=[recorder])
     start_run(preset, tmp_path / "b" / "run")
 
     assert result.reason == "max_steps = 1600 reached"
@@ -51,10 +51,10 @@ def test_run_leaves_everything_and_repeats(tmp_path: Path, lag: str) -> None:
         "config.toml", "run.json", "metrics.jsonl", "events.jsonl", "matches.jsonl", "log.txt", "checkpoints",
         "snapshots", "replays", "report.md",
     }  # fmt: skip
-    assert [m.update for m in recorder.updates] == list(range(1, result.version + 1))
+    assert [m.version for m in recorder.updates] == list(range(1, result.version + 1))
     lags = {lag for m in recorder.updates for lag in m.lag}
     assert lags == ({0} if lag == "sync" else {0, 1})
-    assert recorder.updates[-1].lag_mean == (0.0 if lag == "sync" else 1.0)
+    assert recorder.updates[-1].numbers["lag/mean"] == (0.0 if lag == "sync" else 1.0)
     assert [e.final for e in recorder.evaluations] == [False] * (len(recorder.evaluations) - 1) + [True]
     assert len(recorder.evaluations) >= 4
     final = recorder.evaluations[-1].results[0]
@@ -87,10 +87,10 @@ class KillAt(Recorder):
 
     def __init__(self, update: int) -> None:
         super().__init__()
-        self.update = update
+        self.at = update
 
-    def on_update(self, metrics: UpdateMetrics) -> None:
-        if metrics.update == self.update:
+    def update(self, metrics: UpdateMetrics) -> None:
+        if metrics.version == self.at:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -102,7 +102,7 @@ from tests.unit.train.test_runs import KillAt
 from ludus.train.api import start_run
 from ludus.presets.file import parse_preset
 preset = parse_preset(Path({preset!r}).read_bytes(), "killed").preset
-start_run(preset, Path({run!r}), observer=KillAt({update}))
+start_run(preset, Path({run!r}), sinks=[KillAt({update})])
 """
 
 
@@ -139,9 +139,9 @@ def test_resume_after_kill_is_bit_equal(tmp_path: Path, lag: str, memory: str, o
 
     start_and_kill(preset, tmp_path / "killed" / "run", update=7)
     recorder = Recorder()
-    resume_run(tmp_path / "killed" / "run", observer=recorder)
+    resume_run(tmp_path / "killed" / "run", sinks=[recorder])
     assert any("resuming from version" in m for m in recorder.messages)
-    assert 0 < recorder.updates[0].update <= 7
+    assert 0 < recorder.updates[0].version <= 7
 
     assert reproducible_rows(tmp_path / "killed" / "run" / "metrics.jsonl") == reproducible_rows(
         tmp_path / "whole" / "run" / "metrics.jsonl"
@@ -158,11 +158,11 @@ def test_resume_after_kill_is_bit_equal(tmp_path: Path, lag: str, memory: str, o
 class InterruptAt(Recorder):
     def __init__(self, update: int) -> None:
         super().__init__()
-        self.update = update
+        self.at = update
 
-    def on_update(self, metrics: UpdateMetrics) -> None:
-        super().on_update(metrics)
-        if metrics.update == self.update:
+    def update(self, metrics: UpdateMetrics) -> None:
+        super().update(metrics)
+        if metrics.version == self.at:
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.01)
 
@@ -172,7 +172,7 @@ def test_interrupt_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     start_run(preset, tmp_path / "whole")
     run = tmp_path / "run"
     with pytest.raises(Interrupted, match="ludus resume") as caught:
-        start_run(preset, run, observer=InterruptAt(5))
+        start_run(preset, run, sinks=[InterruptAt(5)])
     assert caught.value.version == 5
     assert RunDirectory.open(run).checkpoints.versions() == [5]
     resume_run(run)
@@ -187,10 +187,10 @@ def test_existing_directory_is_refused(tmp_path: Path) -> None:
 def test_self_play_trains_both_seats(tmp_path: Path) -> None:
     recorder = Recorder()
     preset = small_preset(opponents__0__name="latest", evaluation__every_steps=0)
-    result = start_run(preset, tmp_path / "run", observer=recorder)
+    result = start_run(preset, tmp_path / "run", sinks=[recorder])
     assert result.steps >= 1600
-    assert set(recorder.updates[-1].win_rate) == {"latest"}
-    assert np.isfinite(recorder.updates[-1].loss["policy_loss"])
+    assert set(recorder.updates[-1].under("rollout/win_rate")) == {"latest"}
+    assert np.isfinite(recorder.updates[-1].numbers["loss/policy"])
 
 
 def test_target_ends_a_run_early(tmp_path: Path) -> None:
@@ -224,22 +224,22 @@ def test_async_keeps_its_bound(tmp_path: Path, max_lag: int, over_lag: str) -> N
         run__max_steps=1200,
         evaluation__every_steps=0,
     )
-    result = start_run(preset, tmp_path / "run", observer=recorder)
+    result = start_run(preset, tmp_path / "run", sinks=[recorder])
     assert result.steps >= 1200
-    assert max(m.lag_max for m in recorder.updates) <= max_lag
+    assert max(m.numbers["lag/max"] for m in recorder.updates) <= max_lag
     last = recorder.updates[-1]
-    assert last.dropped == 0 or over_lag == "drop"
-    assert last.received >= last.steps + last.dropped
-    assert last.sample_reuse <= 1.0
+    assert last.numbers["rollout/dropped"] == 0 or over_lag == "drop"
+    assert last.received >= last.steps + last.numbers["rollout/dropped"]
+    assert last.numbers["learner/sample_reuse"] <= 1.0
 
 
 def test_async_goes_on_after_an_interrupt(tmp_path: Path) -> None:
     preset = small_preset(run__lag="async", opponents__0__name="past", opponents__0__past_every=2)
     with pytest.raises(Interrupted):
-        start_run(preset, tmp_path / "run", observer=InterruptAt(4))
+        start_run(preset, tmp_path / "run", sinks=[InterruptAt(4)])
     recorder = Recorder()
-    result = resume_run(tmp_path / "run", observer=recorder)
-    assert recorder.updates[0].update >= 5
+    result = resume_run(tmp_path / "run", sinks=[recorder])
+    assert recorder.updates[0].version >= 5
     assert result.steps >= 1600
 
 
@@ -257,7 +257,7 @@ def test_a_run_without_a_checkpoint_begins_anew_and_repeats(tmp_path: Path) -> N
     rows, matches = reproducible_rows(run.metrics), list(read_jsonl(run.matches))
     shutil.rmtree(run.checkpoints.directory)
     recorder = Recorder()
-    resume_run(run.path, observer=recorder)
+    resume_run(run.path, sinks=[recorder])
     assert any("starting from the beginning" in m for m in recorder.messages)
     assert reproducible_rows(run.metrics) == rows
     assert list(read_jsonl(run.matches)) == matches

@@ -101,19 +101,19 @@ def test_random_states_under_valid_checksums_are_not_restored(tmp_path: Path, ga
     assert ANEW in (run / "log.txt").read_text()
     after = list(read_jsonl(run / "metrics.jsonl"))
     assert after[: len(before)] == before  # weights, optimiser and counters go on
-    assert [row["update"] for row in after] == list(range(1, len(after) + 1))
+    assert [row["version"] for row in after] == list(range(1, len(after) + 1))
     assert len(after) > len(before)
 
 
 def interrupted_run(folder: Path, **more: object) -> Path:
     with pytest.raises(Interrupted):
-        start_run(small_preset(evaluation__every_steps=0, **more), folder, observer=InterruptAt(4))
+        start_run(small_preset(evaluation__every_steps=0, **more), folder, sinks=[InterruptAt(4)])
     return folder
 
 
 def resumed(run: Path) -> Recorder:
     recorder = Recorder()
-    resume_run(run, observer=recorder)
+    resume_run(run, sinks=[recorder])
     return recorder
 
 
@@ -156,7 +156,7 @@ def test_another_users_run_goes_on_with_new_matches(
     recorder = resumed(run)
     assert says_anew(recorder)
     rows = reproducible_rows(run / "metrics.jsonl")
-    updates = [row["update"] for row in rows if row["kind"] == "update"]
+    updates = [row["version"] for row in rows if row["kind"] == "update"]
     assert updates == list(range(1, len(updates) + 1))
     # From now on it is a run of this user: an interrupt and a resume repeat no match.
     assert RunDirectory.open(run).checkpoints.load_last()[0].signed
@@ -171,7 +171,7 @@ def test_matches_that_begin_anew_twice_are_others_each_time(
     for user in ("b", "c"):
         monkeypatch.setenv("LUDUS_STATE_DIR", str(tmp_path / user))
         with pytest.raises(Interrupted):
-            resume_run(run, observer=InterruptAt(6 if user == "b" else 8))
+            resume_run(run, sinks=[InterruptAt(6 if user == "b" else 8)])
         snapshot = load_file(newest(run) / "rollout.safetensors")["pool"].tobytes()
         seeds.append(next(line for line in snapshot.split(b"\n") if line.startswith(b"seed=")))
     assert len(set(seeds)) == 2

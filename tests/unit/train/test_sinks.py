@@ -6,34 +6,32 @@ from pathlib import Path
 
 import pytest
 
-from ludus.train.reporting.observer import Timing, UpdateMetrics
-from ludus.train.reporting.sinks import TensorBoardSink
+from ludus.games import spec
+from ludus.train.reporting.metrics import UpdateMetrics
+from ludus.train.reporting.sinks import RunStart
+from ludus.train.reporting.tensorboard import TensorBoardSink
+from tests.unit.train.runs import small_preset
 
 pytest.importorskip("tensorboard")
 
 
 def metrics(step: int) -> UpdateMetrics:
     return UpdateMetrics(
-        update=1,
         version=1,
         steps=step,
         received=step,
         ticks=10,
         matches=1,
         progress=0.0,
-        loss={"entropy": 1.5},
-        lag_mean=0.0,
-        lag_max=0,
-        lag={0: 1},
-        sample_reuse=1.0,
-        dropped=0,
-        outcomes={},
-        win_rate={"random": 0.25},
-        mean_return=0.0,
-        mean_ticks=5.0,
-        handover_ticks=0,
-        time=Timing(),
+        numbers={"policy/entropy": 1.5, "rollout/win_rate/random": 0.25},
     )
+
+
+def started(run: Path) -> TensorBoardSink:
+    sink = TensorBoardSink()
+    run.mkdir()
+    sink.start(RunStart(run, small_preset(), spec("tic_tac_toe")))
+    return sink
 
 
 def scalars(directory: Path, tag: str) -> list[tuple[int, float]]:
@@ -46,18 +44,18 @@ def scalars(directory: Path, tag: str) -> list[tuple[int, float]]:
 
 
 def test_tensorboard_reads_what_is_written(tmp_path: Path) -> None:
-    sink = TensorBoardSink(tmp_path / "tb")
+    sink = started(tmp_path / "run")
     for step in (100, 200):
         sink.update(metrics(step))
     sink.close()
-    assert scalars(tmp_path / "tb", "loss/entropy") == [(100, 1.5), (200, 1.5)]
-    assert scalars(tmp_path / "tb", "training_win_rate/random") == [(100, 0.25), (200, 0.25)]
+    assert scalars(tmp_path / "run" / "tensorboard", "policy/entropy") == [(100, 1.5), (200, 1.5)]
+    assert scalars(tmp_path / "run" / "tensorboard", "rollout/win_rate/random") == [(100, 0.25), (200, 0.25)]
 
 
 def test_a_disk_that_fills_costs_records_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sink = TensorBoardSink(tmp_path / "tb")
+    sink = started(tmp_path / "run")
     sink.update(metrics(100))
     real_open = Path.open
 
@@ -86,4 +84,4 @@ def test_a_disk_that_fills_costs_records_and_nothing_else(
         patched.setattr(Path, "open", lambda path, *_, **__: Short(path))
         sink.update(metrics(200))
     sink.update(metrics(300))
-    assert [step for step, _ in scalars(tmp_path / "tb", "loss/entropy")] == [100, 300]
+    assert [step for step, _ in scalars(tmp_path / "run" / "tensorboard", "policy/entropy")] == [100, 300]

@@ -67,7 +67,7 @@ class Train(msgspec.Struct, frozen=True):
         from ludus.train.api import start_run
 
         with make_view(self.quiet) as view:
-            result = start_run(loaded.preset, run_dir, observer=view)
+            result = start_run(loaded.preset, run_dir, sinks=[view])
         tell(result, loaded.preset.game.name, self.json)
         return DONE
 
@@ -116,7 +116,7 @@ class Resume(msgspec.Struct, frozen=True):
 
         with make_view(self.quiet) as view:
             result = resume_run(
-                run_dir, observer=view, more=changed if self.overrides else None, game=self.game
+                run_dir, sinks=[view], more=changed if self.overrides else None, game=self.game
             )
         tell(result, loaded.preset.game.name, self.json)
         return DONE

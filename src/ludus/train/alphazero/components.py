@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -28,39 +27,12 @@ from ludus.search import NEVER_RESIGN, Matches, SearchError, SelfPlay
 from ludus.search.network import NetworkEvaluator
 from ludus.storage import CorruptFile
 from ludus.storage.games import GamesMeta, MatchFiles
-from ludus.train.candidates import Candidate
-from ludus.train.stopping import Budget
 
-SCHEMA = 1
 SESSION_SHIFT = 40  # matches of one process are numbered from session << 40
 SESSIONS = 1 << 12  # numbers stay below 2^52: the core takes them as doubles
 RESIGN_ENOUGH = 50  # matches before the threshold moves
 RESIGN_STEP = 0.05  # most that the threshold moves a round
 RESIGN_HIGHEST = -0.5
-
-
-class AlphaZeroState(msgspec.Struct):
-    """Counters of a run: what decides what happens next, apart from tensors and matches."""
-
-    schema: int = SCHEMA
-    budget: Budget = msgspec.field(default_factory=Budget)
-    games: int = 0
-    session: int = 0  # of processes that have worked at this run
-    chunks: list[int] = []  # files of the window
-    next_chunk: int = 1
-    debt: float = 0.0  # minibatches that are due
-    received: int = 0
-    resign_below: float = NEVER_RESIGN
-    playing: int = 0  # version of the weights that play, where a gate holds newer ones back
-    gates: int = 0
-    evaluations: int = 0
-    evaluated_steps: int = 0
-    evaluation_due: bool = False
-    best_score: float | None = None
-    best_version: int = -1
-    candidates: list[Candidate] = []  # best first
-    log_sizes: dict[str, int] = {}
-    learner: dict[str, int] = {}
 
 
 @dataclass(slots=True)
@@ -115,17 +87,17 @@ class AlphaZeroComponents:
         )
         return obs, mask
 
-    def ends(self, games: Matches) -> Ends:
+    def ends(self, matches: Matches) -> Ends:
         """How the matches ended for seat 0, played to their ends again. Raises ``RunFailed``."""
-        ends = Ends.empty(len(games), self.spec.counted_cells)
-        offset = np.concatenate([[0], np.cumsum(games.plies, dtype=np.int64)])
+        ends = Ends.empty(len(matches), self.spec.counted_cells)
+        offset = np.concatenate([[0], np.cumsum(matches.plies, dtype=np.int64)])
         with fitting():
             self.game.games.read_ends(
                 self.game.name,
                 self.params,
                 self.seed,
-                games.match,
-                games.action,
+                matches.match,
+                matches.action,
                 offset,
                 ends.ownership,
                 ends.score,
@@ -133,7 +105,7 @@ class AlphaZeroComponents:
             )
         return ends
 
-    def games_meta(self) -> GamesMeta:
+    def matches_meta(self) -> GamesMeta:
         """What the files of its matches say that they belong to."""
         return GamesMeta(self.spec.name, self.spec.spec_hash, self.params, self.seed)
 
@@ -151,20 +123,20 @@ def fitting() -> Iterator[None]:
         raise RunFailed(f"recorded matches do not fit the game: {error}") from error
 
 
-def read_games(files: MatchFiles, number: int, spec: GameSpec) -> Matches:
+def read_matches(files: MatchFiles, number: int, spec: GameSpec) -> Matches:
     """The matches of a file. Raises ``CorruptFile`` or ``RunNotFound``."""
     try:
-        games = Matches.check(files.read(number), spec.mask_size)
+        matches = Matches.check(files.read(number), spec.mask_size)
     except ValueError as error:
         raise CorruptFile(f"{files.path(number)}: {error}") from error
-    if last_session(games) >= SESSIONS:
-        raise CorruptFile(f"{files.path(number)}: a match of session {last_session(games)}")
-    return games
+    if last_session(matches) >= SESSIONS:
+        raise CorruptFile(f"{files.path(number)}: a match of session {last_session(matches)}")
+    return matches
 
 
-def last_session(games: Matches) -> int:
+def last_session(matches: Matches) -> int:
     """The newest process that played one of the matches, -1 without any."""
-    return int(games.match.max()) >> SESSION_SHIFT if len(games) else -1
+    return int(matches.match.max()) >> SESSION_SHIFT if len(matches) else -1
 
 
 def moved_threshold(now: float, lowest: npt.NDArray[np.float32], errors: float) -> float:

@@ -7,12 +7,10 @@ and Ctrl-C takes effect.
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-
-import numpy as np
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.evaluation.play import RANDOM, Player
@@ -22,7 +20,8 @@ from ludus.pool import MatchError, PoolError
 from ludus.presets.config import Preset
 from ludus.presets.errors import RunFailed
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.storage import Checkpoint, CorruptFile, RunDirectory, why_unsigned
+from ludus.storage import Checkpoint, CorruptFile, why_unsigned
+from ludus.train.evaluations import Seeded
 from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
 from ludus.train.on_policy.checkpoint import (
     TrainerState,
@@ -37,13 +36,11 @@ from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.matchmaking import Matchmaking
 from ludus.train.on_policy.rollout_summary import RolloutSummary, running_return, running_win_rate
 from ludus.train.on_policy.rounds import Round, Rounds, RoundTimes
+from ludus.train.on_policy.update_metrics import update_metrics
 from ludus.train.opponents import bot_opponents, opponents_of
-from ludus.train.reporting.observer import Observer, Timing, UpdateMetrics
-from ludus.train.reporting.sinks import Sink
-from ludus.train.reporting.stored_names import stored_numbers
+from ludus.train.run_context import RunContext
 from ludus.train.run_evaluator import RunEvaluator
-from ludus.train.run_loop import RunBase, Seeded
-from ludus.train.stopping import minutes_left
+from ludus.train.stopping import progress
 
 FAILING_UPDATES = 5  # in which every match failed, until the run is given up
 
@@ -57,19 +54,15 @@ def build_components(preset: Preset, checkpoint: Checkpoint | None = None) -> Co
     return build(preset, slabs, times_anew(checkpoint) if checkpoint is not None else 0)
 
 
-class Trainer(RunBase):
-    """Owns the components of a run and its files while it runs. Made, run once, closed."""
+class Trainer:
+    """The steps of a run that trains on slabs of fresh matches (:class:`ludus.train.run_loop.Steps`)."""
 
     def __init__(
-        self,
-        preset: Preset,
-        components: Components,
-        run: RunDirectory,
-        observer: Observer,
-        sinks: tuple[Sink, ...] = (),
-        checkpoint: Checkpoint | None = None,
+        self, context: RunContext, components: Components, checkpoint: Checkpoint | None = None
     ) -> None:
-        super().__init__(preset, run, observer, sinks)
+        preset = context.preset
+        self.preset, self.context, self.report = preset, context, context.report
+        self.run_dir = context.directory
         self.components = components
         side_by_side = preset.run.lag == "async"
         own = 2 if side_by_side else 1  # threads that are not the learner_threads's
@@ -82,14 +75,14 @@ class Trainer(RunBase):
                 self.components, self.learner_threads, pipelined=preset.run.lag == "pipelined"
             )
         self.state: TrainerState = TrainerState()
-        self.matchmaking = Matchmaking(components, run, self._write_needed, self._problem)
+        self.matchmaking = Matchmaking(components, self.run_dir, context.needed.write, context.report.problem)
         self.run_evaluator = RunEvaluator(
             preset,
             self.components.spec,
             self.components.params,
             self._against(),
-            self.log,
-            should_stop=lambda: self._interrupted,
+            context.log,
+            should_stop=context.interrupted,
         )
         self._failing = 0  # updates in a row whose matches all failed
         self._saved_time_step = 0
@@ -112,7 +105,7 @@ class Trainer(RunBase):
 
     def _begin(self) -> None:
         self.matchmaking.begin()
-        self.log.event("started", seed=self.preset.run.seed)
+        self.report.event("started", seed=self.preset.run.seed)
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         state = decode_state(checkpoint.state)
@@ -127,8 +120,8 @@ class Trainer(RunBase):
             self.matchmaking.resume(state)
         except ValueError as error:
             raise CorruptFile(f"checkpoint of version {checkpoint.version}: {error}") from error
-        self._rewind_log(state.log_sizes)
-        self.log.event("resumed", version=checkpoint.version, steps=state.budget.steps)
+        self.context.rewind_log(state.log_sizes)
+        self.report.event("resumed", version=checkpoint.version, steps=state.budget.steps)
 
     def _begin_matches_anew(self, checkpoint: Checkpoint, state: TrainerState) -> None:
         """Says so, and takes what was in flight out of the counters."""
@@ -136,64 +129,59 @@ class Trainer(RunBase):
         if state.filled is not None:
             state.dropped += state.filled.steps
             state.filled = None
-        self._say(
+        self.report.message(
             f"matches begin anew (checkpoint of version {checkpoint.version}: {why_unsigned()}); weights, "
             "optimiser and counters go on"
         )
 
-    def _referred_to(self) -> set[Path]:
+    def referred_to(self) -> set[Path]:
         return self.matchmaking.files()
 
     # ---- the loop --------------------------------------------------------------------------------
 
-    def _round(self) -> None:
+    def prepare_round(self) -> None:
+        self.matchmaking.advance(self.rounds.paused)
+        if self.preset.curriculum.bot:
+            self.rounds.set_handover(self._handover())
+
+    def round(self, evaluate: Callable[[], None] | None) -> None:
         try:
-            done = self.rounds.run(self._progress(), self._meanwhile())
+            done = self.rounds.run(self._progress(), evaluate)
         except (MatchError, PoolError) as error:
             raise RunFailed(f"{error}; the newest checkpoint stands") from error
         self._finished_round(done)
 
-    def _resting(self) -> AbstractContextManager[None]:
+    def paused(self) -> AbstractContextManager[None]:
         return self.rounds.paused()
 
     def close(self) -> None:
-        """Stops threads and closes files. Idempotent."""
+        """Stops threads. Idempotent."""
         self.rounds.close()
         self.learner_threads.close()
         self.components.close()
-        self._feed(lambda sink: sink.close())
-        self.log.close()
 
     @property
     def version(self) -> int:
         return self.components.learner.version
 
-    def _between_rounds(self) -> None:
-        self.matchmaking.advance(self.rounds.paused)
-        if self.preset.curriculum.bot:
-            self.rounds.set_handover(self._handover())
-        super()._between_rounds()
+    def _progress(self) -> float:
+        return progress(self.preset.run, self.state.budget)
 
     def _handover(self) -> int:
         return handover_ticks(self.preset.curriculum, self._progress())
-
-    def _meanwhile(self) -> Callable[[], None] | None:
-        return self._evaluate if self.state.evaluation_due else None
 
     def _finished_round(self, done: Round) -> None:
         state = self.state
         state.received += done.received
         state.dropped += done.dropped
         self.matchmaking.on_results(done.results)
-        now = time.perf_counter()
-        state.budget.minutes += (now - self._mark) / 60.0
-        self._mark = now
+        state.budget.minutes += self.context.clock.lap()
         if done.update is not None and done.learned is not None:
             self._learned(done.update, done.learned, done.times)
 
     def _learned(self, update: UpdateStats, summary: RolloutSummary, times: RoundTimes) -> None:
         state = self.state
-        broken = {name: value for name, value in update.numbers.items() if not np.isfinite(value)}
+        broken = {name: value for name, value in update.numbers.items() if not math.isfinite(value)}
         if broken:
             raise RunFailed(
                 f"version {update.version}: not finite: "
@@ -208,64 +196,17 @@ class Trainer(RunBase):
         state.win_rate = running_win_rate(state.win_rate, summary.outcomes)
         state.mean_return = running_return(state.mean_return, summary)
         if summary.errors:
-            self._problem(
+            self.report.problem(
                 f"{summary.errors} matches ended by an error of the game (version {update.version}); "
                 f"the first: {summary.first_error}"
             )
         self._failing = self._failing + 1 if summary.errors and not summary.matches else 0
         if self._failing >= FAILING_UPDATES:
             raise RunFailed(f"no match was played to its end any more: {summary.first_error}")
-        metrics = self._metrics(update, summary, times)
-        self._record(metrics)
+        handover = self._handover() if self.preset.curriculum.bot else None
+        self.report.update(update_metrics(self.preset.run, state, update, summary, times, handover))
 
-    def _metrics(self, update: UpdateStats, summary: RolloutSummary, times: RoundTimes) -> UpdateMetrics:
-        state = self.state
-        decisions = max(1, sum(update.lag.values()))
-        matches = max(1, summary.matches)
-        return UpdateMetrics(
-            update=update.version,
-            version=update.version,
-            steps=state.budget.steps,
-            received=state.received,
-            ticks=state.budget.ticks,
-            matches=state.matches,
-            progress=self._progress(),
-            loss=stored_numbers(update),
-            lag_mean=sum(lag * n for lag, n in update.lag.items()) / decisions,
-            lag_max=max(update.lag, default=0),
-            lag=dict(sorted(update.lag.items())),
-            sample_reuse=state.learned / max(1, state.received),
-            dropped=state.dropped,
-            outcomes=summary.outcomes,
-            win_rate=state.win_rate,
-            mean_return=summary.sum_returns / matches,
-            running_return=state.mean_return,
-            mean_ticks=summary.sum_ticks / matches,
-            handover_ticks=self._handover(),
-            time=self._timing(summary, times),
-        )
-
-    def _timing(self, summary: RolloutSummary, times: RoundTimes) -> Timing:
-        total = max(times.total_s, 1e-9)
-        steps_per_s = summary.steps / total
-        learner_wait = 0.0
-        if times.threads:
-            learner_wait = 1.0 - (times.learn_s - times.learn_wait_s) / (total * times.threads)
-        return Timing(
-            minutes=self.state.budget.minutes,
-            minutes_left=minutes_left(self.preset.run, self.state.budget, steps_per_s),
-            update_s=times.total_s,
-            collect_s=times.collect_s,
-            infer_s=times.infer_s,
-            pool_wait_s=times.pool_wait_s,
-            learn_s=times.learn_s + times.help_s - times.help_wait_s - times.learn_wait_s,
-            frames_per_s=summary.ticks / total,
-            steps_per_s=steps_per_s,
-            sampler_wait_share=min(1.0, times.help_wait_s / total),
-            learner_wait_share=min(1.0, max(0.0, learner_wait)),
-        )
-
-    def _player(self, version: int | None) -> tuple[int, Seeded]:
+    def player(self, version: int | None) -> tuple[int, Seeded]:
         actor, store = self.components.actor, self.run_dir.checkpoints
         if version is not None and version != actor.version and version in store.versions():
             weights = store.load(version).weights
@@ -282,21 +223,23 @@ class Trainer(RunBase):
 
     # ---- files -----------------------------------------------------------------------------------
 
-    def _saved_already(self) -> bool:
+    def saved_already(self) -> bool:
         return self.components.sampler.collector.time_step == self._saved_time_step
 
-    def _write_checkpoint(self) -> Path:
+    def write_checkpoint(self) -> Path:
         state = self.state
         state.filled = self.rounds.summary if self.rounds.filled is not None else None
-        state.log_sizes = self.log.sync()
+        state.log_sizes = self.context.log.sync()
         self.matchmaking.store(state)
         path = self.run_dir.checkpoints.save(make_checkpoint(self.components, state, self.rounds.filled))
         self._saved_time_step = self.components.sampler.collector.time_step
         return path
 
-    def _after_checkpoint(self) -> None:
+    def after_checkpoint(self) -> None:
         unsigned = self.run_dir.checkpoints.unsigned
         if unsigned and not self._unsigned:
-            self._problem(f"checkpoints are not signed: {unsigned}; a resumed run begins its matches anew")
+            self.report.problem(
+                f"checkpoints are not signed: {unsigned}; a resumed run begins its matches anew"
+            )
         self._unsigned = unsigned
         self.matchmaking.drop_files()

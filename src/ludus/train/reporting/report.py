@@ -5,32 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-import msgspec
-
 from ludus.evaluation.results import EvalResult
 from ludus.presets.config import Preset
-from ludus.storage import RunDirectory, read_jsonl
+from ludus.storage import RunDirectory
 from ludus.storage.files import write_atomic
 from ludus.train.changes import in_words, read_changes
-from ludus.train.reporting.observer import EvaluationMetrics, UpdateMetrics
+from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics, read_metrics
 
 Item = TypeVar("Item")
 
 CURVE_ROWS = 24
+LEARNING = ("loss", "policy", "value", "learner")  # namespaces of the first table of numbers
 PLOT_WIDTH, PLOT_HEIGHT = 640, 240
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito
-
-
-def read_metrics(run: RunDirectory) -> tuple[list[UpdateMetrics], list[EvaluationMetrics]]:
-    """All updates and evaluations of a run, in their order."""
-    updates: list[UpdateMetrics] = []
-    evaluations: list[EvaluationMetrics] = []
-    for row in read_jsonl(run.metrics):
-        if row.get("kind") == "evaluation":
-            evaluations.append(msgspec.convert(row, EvaluationMetrics, strict=False))
-        else:
-            updates.append(msgspec.convert(row, UpdateMetrics, strict=False))
-    return updates, evaluations
 
 
 def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
@@ -48,9 +35,10 @@ def report_text(run: RunDirectory, preset: Preset, reason: str) -> str:
     lines = [f"# {preset.title or run.path.name}", ""]
     if updates:
         last = updates[-1]
+        minutes = last.numbers.get("time/minutes", 0.0)
         lines += [
             f"{last.steps:,} decisions ({last.ticks:,} ticks, {last.matches:,} matches) in "
-            f"{last.time.minutes:.1f} minutes, {last.version:,} updates. Ended: {reason}.",
+            f"{minutes:.1f} minutes, {last.version:,} updates. Ended: {reason}.",
             "",
         ]
     final = [e for e in evaluations if e.final]
@@ -68,7 +56,8 @@ def report_text(run: RunDirectory, preset: Preset, reason: str) -> str:
         plot = f"![{title} over steps]({run.curve.name})"
         lines += [f"## {title} while training", "", plot, "", *_curve_table(inside), ""]
     if updates:
-        lines += ["## Learning", "", *_learning_table(updates), ""]
+        lines += ["## Learning", "", *_number_table(updates, learning=True), ""]
+        lines += ["## Playing", "", *_number_table(updates, learning=False), ""]
     lines += ["## How to get it again", "", "```", " ".join(info.command), "```", ""]
     lines += [f"- seed {info.seed}, game {info.game} (spec {info.spec_hash}), started {info.started}"]
     lines += [f"- ludus {info.package_version}; " + ", ".join(f"{k} {v}" for k, v in info.versions.items())]
@@ -197,45 +186,30 @@ def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
     return "".join(out) + "\n"
 
 
-def _search_table(updates: Sequence[UpdateMetrics]) -> list[str]:
-    ends = {"ownership_loss": "ownership loss", "score_loss": "score loss"}
-    learned = [name for name in ends if any(name in u.loss for u in updates)]
-    more = "".join(f" {ends[name]} |" for name in learned)
+def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]:
+    """Numbers over steps: those of learning, or all others but times.
+
+    Columns are the numbers that are there: which these are is the learning method's choice.
+    """
+    rows = thinned(updates, CURVE_ROWS)
+    found = dict.fromkeys(name for u in rows for name in u.numbers)
+    spaces = {name: name.partition("/")[0] for name in found}
+    names = [n for n, space in spaces.items() if space != "time" and (space in LEARNING) == learning]
     lines = [
-        f"| positions | minutes | matches | policy loss | above its least | value loss |{more} rate "
-        "| plies a match | first seat won | evaluations/s | batches filled |",
-        "|---|---|---|---|---|---|---|---|---|---|---|" + "---|" * len(learned),
+        "| steps | minutes | " + " | ".join(names) + " |",
+        "|---|---|" + "---|" * len(names),
     ]
-    for u in thinned(updates, CURVE_ROWS):
-        loss, search = u.loss, u.search
-        more = "".join(f" {loss[name]:.3f} |" if name in loss else " |" for name in learned)
-        lines.append(
-            f"| {u.steps:,} | {u.time.minutes:.2f} | {u.matches:,} | {loss['policy_loss']:.3f} "
-            f"| {loss['policy_excess']:.3f} | {loss['value_loss']:.3f} |{more} {loss['learning_rate']:.2g} "
-            f"| {u.mean_ticks:.1f} | {next(iter(u.win_rate.values()), 0.0):.1%} "
-            f"| {search.get('evaluations_per_s', 0.0):,.0f} | {search.get('batch_fill', 0.0):.0%} |"
-        )
+    for u in rows:
+        values = " | ".join(_number(u.numbers.get(name)) for name in names)
+        lines.append(f"| {u.steps:,} | {u.numbers.get('time/minutes', 0.0):.2f} | {values} |")
     return lines
 
 
-def _learning_table(updates: Sequence[UpdateMetrics]) -> list[str]:
-    if updates[-1].search:
-        return _search_table(updates)
-    lines = [
-        "| steps | minutes | return | ticks a match | entropy | KL | value explained | lag | reuse "
-        "| frames/s | steps/s |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for u in thinned(updates, CURVE_ROWS):
-        loss = u.loss
-        lines.append(
-            f"| {u.steps:,} | {u.time.minutes:.2f} | {u.mean_return:.3f} | {u.mean_ticks:,.0f} "
-            f"| {loss.get('entropy', 0.0):.3f} | {loss.get('kl', 0.0):.4f} "
-            f"| {loss.get('explained_variance', 0.0):.2f} "
-            f"| {u.lag_mean:.2f} | {u.sample_reuse:.2f} "
-            f"| {u.time.frames_per_s:,.0f} | {u.time.steps_per_s:,.0f} |"
-        )
-    return lines
+def _number(value: float | None) -> str:
+    """Three digits or so, and none too many before the point."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def thinned(items: Sequence[Item], count: int) -> list[Item]:

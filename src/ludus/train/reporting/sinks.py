@@ -1,114 +1,127 @@
-"""Where metrics go besides ``metrics.jsonl``: sinks are fed from the same structs and may fail alone."""
+"""Sinks: where a run reports to. The log files, the live view and TensorBoard are sinks of one protocol."""
 
 from __future__ import annotations
 
-import io
-import os
-import time
-from contextlib import suppress
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
-from ludus.train.reporting.observer import EvaluationMetrics, UpdateMetrics
-
-if TYPE_CHECKING:
-    from tensorboard.compat.proto.event_pb2 import Event
-
-
-class Sink(Protocol):
-    """Takes what ``metrics.jsonl`` takes."""
-
-    def update(self, metrics: UpdateMetrics) -> None: ...
-
-    def evaluation(self, evaluation: EvaluationMetrics) -> None: ...
-
-    def close(self) -> None: ...
+from ludus.flow import GameSpec
+from ludus.presets.config import Preset
+from ludus.storage import RunLog
+from ludus.train.reporting.metrics import EvaluationMetrics, Metrics, UpdateMetrics, metrics_row
 
 
-_MEASURES = {
-    False: ("win_rate", "ci_low", "ci_high"),
-    True: ("mean_return", "return_low", "return_high"),
-}
+@dataclass(frozen=True, slots=True)
+class RunStart:
+    """The run that begins, or goes on."""
+
+    path: Path
+    preset: Preset
+    spec: GameSpec
 
 
-class TensorBoardSink:
-    """Scalars over trained steps, in ``RUN/tensorboard``.
+class Sink:
+    """Receives what a run reports; subclasses override what they need.
 
-    One record an update, written at once and whole: what a full disk cuts off is taken back, later
-    records are tried again, and the run never hears of it. (TensorBoard's own writer has a thread that
-    dies of a full disk and takes the run along.)
+    Called from the thread that runs the training, so every method returns soon. A sink that raises is left
+    out from then on, and the run goes on.
     """
 
-    def __init__(self, directory: Path) -> None:
-        from tensorboard.compat.proto.event_pb2 import Event
-        from tensorboard.compat.proto.summary_pb2 import Summary
-        from tensorboard.summary.writer.record_writer import RecordWriter
-
-        self._event, self._summary, self._writer = Event, Summary, RecordWriter
-        self._path = directory / f"events.out.tfevents.{int(time.time()):010d}.{os.getpid()}"
-        self._write(Event(wall_time=time.time(), file_version="brain.Event:2"))
+    def start(self, run: RunStart) -> None:
+        """Called before the first update."""
 
     def update(self, metrics: UpdateMetrics) -> None:
-        groups: dict[str, dict[str, float]] = {
-            "loss": metrics.loss,
-            "training_win_rate": metrics.win_rate,
-            "rollout": {
-                "mean_return": metrics.mean_return,
-                "mean_ticks": metrics.mean_ticks,
-                "lag_versions": metrics.lag_mean,
-                "sample_reuse": metrics.sample_reuse,
-            },
-            "speed": {
-                "frames_per_s": metrics.time.frames_per_s,
-                "steps_per_s": metrics.time.steps_per_s,
-                "sampler_wait_share": metrics.time.sampler_wait_share,
-                "learner_wait_share": metrics.time.learner_wait_share,
-            },
-        }
-        if metrics.running_return is not None:
-            groups["rollout"]["running_return"] = metrics.running_return
-        if metrics.search:
-            groups["search"] = metrics.search
-        scalars = {f"{group}/{name}": v for group, values in groups.items() for name, v in values.items()}
-        self._scalars(scalars, metrics.steps)
+        """Called after each update of the weights."""
 
     def evaluation(self, evaluation: EvaluationMetrics) -> None:
-        if evaluation.playoff:  # of several versions at one moment: no point of a curve
-            return
-        kind = "final" if evaluation.final else "evaluation"
-        scalars = {
-            f"{kind}_{result.against}/{name}": float(getattr(result, name))
-            for result in evaluation.results
-            for name in (*_MEASURES[result.alone], "mean_ticks")
-        }
-        self._scalars(scalars, evaluation.steps)
+        """Called after each evaluation."""
+
+    def checkpoint(self, path: Path, version: int) -> None:
+        """Called after each checkpoint that was written."""
+
+    def message(self, text: str) -> None:
+        """A line for people: what was decided, what went wrong and how the run goes on."""
 
     def close(self) -> None:
-        """Nothing is held open."""
-
-    def _scalars(self, scalars: dict[str, float], step: int) -> None:
-        values = [self._summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
-        self._write(self._event(wall_time=time.time(), step=step, summary=self._summary(value=values)))
-
-    def _write(self, event: Event) -> None:
-        record = io.BytesIO()
-        self._writer(record).write(event.SerializeToString())
-        # metrics.jsonl is the truth, and says what is wrong with the disk
-        with suppress(OSError):
-            self._path.parent.mkdir(exist_ok=True)
-            with self._path.open("ab", buffering=0) as file:
-                good, data = file.tell(), record.getvalue()
-                try:
-                    whole = file.write(data) == len(data)
-                except OSError:
-                    whole = False
-                if not whole:
-                    file.truncate(good)
+        """Called once, when the run has ended in whatever way."""
 
 
-def default_sinks(run: Path) -> tuple[Sink, ...]:
-    """TensorBoard, where its package is installed."""
-    try:
-        return (TensorBoardSink(run / "tensorboard"),)
-    except ImportError:
-        return ()
+class Sinks(Sink):
+    """Several sinks as one: a sink that raises is left out, and the others go on."""
+
+    def __init__(self, members: Iterable[Sink] = ()) -> None:
+        self.members = tuple(members)
+
+    def start(self, run: RunStart) -> None:
+        self._feed(lambda sink: sink.start(run))
+
+    def update(self, metrics: UpdateMetrics) -> None:
+        self._feed(lambda sink: sink.update(metrics))
+
+    def evaluation(self, evaluation: EvaluationMetrics) -> None:
+        self._feed(lambda sink: sink.evaluation(evaluation))
+
+    def checkpoint(self, path: Path, version: int) -> None:
+        self._feed(lambda sink: sink.checkpoint(path, version))
+
+    def message(self, text: str) -> None:
+        self._feed(lambda sink: sink.message(text))
+
+    def problem(self, text: str) -> None:
+        """Something that went wrong, while the run goes on."""
+        self.message(f"problem: {text}")
+
+    def close(self) -> None:
+        self._feed(lambda sink: sink.close())
+
+    def _feed(self, give: Callable[[Sink], None]) -> None:
+        for sink in self.members:
+            try:
+                give(sink)
+            except Exception as error:
+                self.members = tuple(s for s in self.members if s is not sink)
+                self.problem(f"{type(sink).__name__} is left out from now on: {error}")
+
+
+class LogSink(Sink):
+    """The files of a run: ``metrics.jsonl`` and ``log.txt``. A full disk costs lines, never the run."""
+
+    def __init__(self, log: RunLog, report: Callable[[str], None]) -> None:
+        """``report``: receives what is wrong with the disk, once."""
+        self._log, self._report = log, report
+        self._reported = ""
+
+    def update(self, metrics: UpdateMetrics) -> None:
+        self._write(metrics)
+
+    def evaluation(self, evaluation: EvaluationMetrics) -> None:
+        self._write(evaluation)
+
+    def message(self, text: str) -> None:
+        self._log.message(text)
+
+    def close(self) -> None:
+        self._log.close()
+
+    def _write(self, metrics: Metrics) -> None:
+        self._log.metrics(metrics_row(metrics))
+        if self._log.problem and self._log.problem != self._reported:
+            self._reported = self._log.problem
+            self._report(f"problem: {self._reported}; the run goes on without these lines")
+
+
+class Reporter(Sinks):
+    """What a run reports through: its log, then every other sink. Events go to the log alone."""
+
+    def __init__(self, log: RunLog, sinks: Iterable[Sink]) -> None:
+        super().__init__((LogSink(log, self.message), *sinks))
+        self._log = log
+
+    def event(self, kind: str, **detail: object) -> None:
+        """A line of ``events.jsonl``."""
+        self._log.event(kind, **detail)
+
+    def problem(self, text: str) -> None:
+        self.event("problem", text=text)
+        super().problem(text)

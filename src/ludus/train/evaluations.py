@@ -1,0 +1,163 @@
+"""The evaluations of a run: when they are made, what they decide, and the final matches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+from ludus.evaluation.play import Player
+from ludus.evaluation.results import ALONE, EvalResult
+from ludus.storage import StorageError
+from ludus.train.candidates import BestWeights, Ranked, score_of
+from ludus.train.reporting.metrics import EvaluationMetrics
+from ludus.train.run_context import RunContext
+from ludus.train.run_evaluator import FINAL, PLAYOFF, RunEvaluator
+from ludus.train.stopping import Budget
+
+RECORDED = 32  # matches of a final evaluation that keep a replay
+
+#: Weights as a player whose draws come from a seed.
+Seeded = Callable[[int], Player]
+
+
+class EvaluationState(Ranked, Protocol):
+    """What the state of a run counts of its evaluations."""
+
+    budget: Budget
+    evaluations: int
+    evaluated_steps: int
+    evaluation_due: bool
+
+
+class Evaluated(Protocol):
+    """The part of a trainer that is evaluated."""
+
+    run_evaluator: RunEvaluator
+
+    @property
+    def state(self) -> EvaluationState: ...
+
+    @property
+    def version(self) -> int:
+        """Of the newest weights."""
+        ...
+
+    def player(self, version: int | None) -> tuple[int, Seeded]:
+        """Weights as evaluations want them, and their version: those that act (None), or those of a
+        checkpoint where it is there and they are others. Raises ``StorageError``.
+        """
+        ...
+
+
+class Evaluations:
+    """Of one run."""
+
+    def __init__(self, steps: Evaluated, context: RunContext) -> None:
+        self._steps, self._context, self._report = steps, context, context.report
+        self._config = context.preset.evaluation
+        self._best = BestWeights(context.directory, context.report)
+
+    def begin(self) -> None:
+        """Keeps the checkpoints that the state refers to."""
+        self._best.pin(self._steps.state.candidates)
+
+    def due(self) -> bool:
+        """Whether an evaluation is to be made now. Remembered until it was made."""
+        state = self._steps.state
+        every = self._config.every_steps if self._config.matches > 0 else 0
+        if every > 0 and state.budget.steps - state.evaluated_steps >= every:
+            state.evaluated_steps = state.budget.steps
+            state.evaluation_due = True
+        return state.evaluation_due
+
+    def evaluate(self) -> None:
+        """Evaluates the weights that act now; the checkpoint that was saved just before has the same."""
+        state = self._steps.state
+        version, player = self._steps.player(None)
+        results = self._steps.run_evaluator.rate(player, version, state.evaluations, self._config.matches)
+        if results is None:  # interrupted: it is made again after the run is resumed
+            return
+        state.evaluations += 1
+        state.evaluation_due = False
+        score = score_of(results)
+        best = self._best.consider(state, version, score)
+        self._reached(results)
+        self._report.evaluation(EvaluationMetrics(version, state.budget.steps, score, best, results))
+
+    def final(self) -> tuple[EvalResult, ...]:
+        """The last weights are evaluated as well, then the best of a play-off play their final matches.
+
+        Raises ``Interrupted``.
+        """
+        state, matches = self._steps.state, self._config.final_matches
+        if self._config.matches > 0 and self._steps.version > 0:
+            state.evaluation_due = True
+            self.evaluate()
+            self._stop_if_interrupted()
+        if matches == 0:
+            return ()
+        best, player = self._play_off()
+        self._report.message(f"final evaluation of version {best}: {matches} matches{self._each()}")
+        results = self._rate(player, best, FINAL, matches, record=RECORDED)
+        score = score_of(results)
+        state.best_version = best
+        self._best.point(best, score)
+        self._reached(results)
+        final = EvaluationMetrics(best, state.budget.steps, score, True, results, final=True)
+        self._report.evaluation(final)
+        for problem in self._steps.run_evaluator.keep_replays(self._context.directory.replays):
+            self._report.problem(problem)
+        return results
+
+    def _play_off(self) -> tuple[int, Seeded]:
+        """The weights that the final matches rate.
+
+        The best of many noisy evaluations is mostly the luckiest. So the candidates meet the same fresh
+        matches, which alone decide; and because the best of several is lucky again, its own final matches are
+        fresh once more.
+        """
+        state = self._steps.state
+        players: list[tuple[int, Seeded]] = []
+        for candidate in state.candidates:
+            try:
+                players.append(self._steps.player(candidate.version))
+            except StorageError as error:
+                self._report.problem(
+                    f"version {candidate.version} cannot be read and is no candidate: {error}"
+                )
+        if len(players) < 2:
+            return players[0] if players else self._steps.player(None)
+        matches = math.ceil(self._config.final_matches / 2)
+        named = ", ".join(str(version) for version, _ in players)
+        self._report.message(f"play-off of versions {named}: {matches} matches each{self._each()}")
+        scores: list[float] = []
+        for version, player in players:
+            results = self._rate(player, version, PLAYOFF, matches)
+            scores.append(score_of(results))
+            self._report.evaluation(
+                EvaluationMetrics(version, state.budget.steps, scores[-1], False, results, playoff=True)
+            )
+        return max(zip(scores, players, strict=True), key=lambda pair: (pair[0], pair[1][0]))[1]
+
+    def _rate(
+        self, player: Seeded, version: int, number: int, matches: int, record: int = 0
+    ) -> tuple[EvalResult, ...]:
+        """Raises ``Interrupted``."""
+        results = self._steps.run_evaluator.rate(player, version, number, matches, record=record)
+        self._stop_if_interrupted()
+        assert results is not None
+        return results
+
+    def _reached(self, results: tuple[EvalResult, ...]) -> None:
+        """Remembers how near to the target the run has come."""
+        lowest = min(r.measure_low for r in results)
+        budget = self._steps.state.budget
+        known = budget.best_lower_bound
+        budget.best_lower_bound = lowest if known is None else max(known, lowest)
+
+    def _stop_if_interrupted(self) -> None:
+        self._context.stop_if_interrupted(self._steps.version)
+
+    def _each(self) -> str:
+        return "" if self._steps.run_evaluator.against == (ALONE,) else " an opponent"

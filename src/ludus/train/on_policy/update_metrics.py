@@ -1,0 +1,75 @@
+"""What an update reports: the learner's numbers, the rollout's, lag, times and throughput."""
+
+from __future__ import annotations
+
+from ludus.algorithms.learner import UpdateStats
+from ludus.presets.config import RunConfig
+from ludus.train.on_policy.checkpoint import TrainerState
+from ludus.train.on_policy.rollout_summary import RolloutSummary
+from ludus.train.on_policy.rounds import RoundTimes
+from ludus.train.reporting.metrics import UpdateMetrics, lag_numbers
+from ludus.train.stopping import minutes_left, progress
+
+
+def update_metrics(
+    run: RunConfig,
+    state: TrainerState,
+    update: UpdateStats,
+    summary: RolloutSummary,
+    times: RoundTimes,
+    handover_ticks: int | None = None,
+) -> UpdateMetrics:
+    """``state``: with the update counted. ``handover_ticks``: of a curriculum, None without any."""
+    numbers = dict(update.numbers)
+    numbers["learner/samples"] = float(update.samples)
+    numbers["learner/sample_reuse"] = state.learned / max(1, state.received)
+    numbers |= _rollout_numbers(state, summary)
+    if handover_ticks is not None:
+        numbers["rollout/handover_ticks"] = float(handover_ticks)
+    numbers |= lag_numbers(update.lag)
+    numbers |= _time_numbers(run, state, summary, times)
+    return UpdateMetrics(
+        version=update.version,
+        steps=state.budget.steps,
+        received=state.received,
+        ticks=state.budget.ticks,
+        matches=state.matches,
+        progress=progress(run, state.budget),
+        numbers=numbers,
+        lag=dict(sorted(update.lag.items())),
+        outcomes=summary.outcomes,
+    )
+
+
+def _rollout_numbers(state: TrainerState, summary: RolloutSummary) -> dict[str, float]:
+    numbers = {"rollout/dropped": float(state.dropped)}
+    if summary.matches:
+        numbers["rollout/return"] = summary.sum_returns / summary.matches
+        numbers["rollout/length"] = summary.sum_ticks / summary.matches
+    if state.mean_return is not None:
+        numbers["rollout/running_return"] = state.mean_return
+    return numbers | {f"rollout/win_rate/{name}": rate for name, rate in state.win_rate.items()}
+
+
+def _time_numbers(
+    run: RunConfig, state: TrainerState, summary: RolloutSummary, times: RoundTimes
+) -> dict[str, float]:
+    total = max(times.total_s, 1e-9)
+    steps_per_s = summary.steps / total
+    learner_wait = 0.0
+    if times.threads:
+        learner_wait = 1.0 - (times.learn_s - times.learn_wait_s) / (total * times.threads)
+    numbers = {
+        "time/minutes": state.budget.minutes,
+        "time/update_s": times.total_s,
+        "time/collect_s": times.collect_s,
+        "time/infer_s": times.infer_s,
+        "time/pool_wait_s": times.pool_wait_s,
+        "time/learn_s": times.learn_s + times.help_s - times.help_wait_s - times.learn_wait_s,
+        "time/sampler_wait_share": min(1.0, times.help_wait_s / total),
+        "time/learner_wait_share": min(1.0, max(0.0, learner_wait)),
+        "throughput/ticks_per_s": summary.ticks / total,
+        "throughput/steps_per_s": steps_per_s,
+    }
+    left = minutes_left(run, state.budget, steps_per_s)
+    return numbers if left is None else numbers | {"time/minutes_left": left}

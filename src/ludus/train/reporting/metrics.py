@@ -1,0 +1,122 @@
+"""Metrics: what a run reports of an update and of an evaluation, and their rows in ``metrics.jsonl``.
+
+A row has the fields of its struct, and its scalars under namespaced names: ``loss/value``, ``lag/mean``,
+``eval/simple/win_rate``. docs/reference/metrics.md lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from ludus.evaluation.results import EvalResult
+from ludus.storage import CorruptFile, RunDirectory, read_jsonl
+from ludus.storage.jsonl import Row
+from ludus.storage.old_metrics import is_old, renamed
+
+SCHEMA = 2
+
+#: Namespaces of the numbers that differ between equal runs.
+TIMED = ("time", "throughput")
+
+_MEASURES = {
+    False: ("win_rate", "ci_low", "ci_high", "mean_ticks"),
+    True: ("mean_return", "return_low", "return_high", "mean_ticks"),
+}
+
+
+class UpdateMetrics(msgspec.Struct, frozen=True):
+    """One update of the weights. Counters run over the whole run, resumes included."""
+
+    version: int
+    steps: int  # decisions of the learner's policy that were trained on
+    received: int  # decisions of the learner's policy that were collected
+    ticks: int
+    matches: int
+    progress: float  # 0..1 of the budget
+    numbers: dict[str, float]  # scalars by namespaced name
+    lag: dict[int, int] = {}  # versions behind -> decisions, of this update
+    outcomes: dict[str, tuple[int, int, int]] = {}  # opponent -> won, drawn, lost in this update
+    kind: Literal["update"] = "update"
+
+    def under(self, namespace: str) -> dict[str, float]:
+        """The numbers of one namespace, by the rest of their names."""
+        prefix = namespace + "/"
+        return {n.removeprefix(prefix): v for n, v in self.numbers.items() if n.startswith(prefix)}
+
+
+class EvaluationMetrics(msgspec.Struct, frozen=True):
+    """One evaluation of the weights.
+
+    ``playoff``: of a candidate at the end of the run. The best candidate plays the ``final`` matches.
+    """
+
+    version: int
+    steps: int
+    score: float  # mean lower bound over the opponents (of the return without any); the highest is ``best``
+    best: bool
+    results: tuple[EvalResult, ...]
+    final: bool = False
+    playoff: bool = False
+    kind: Literal["evaluation"] = "evaluation"
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """``eval/OPPONENT/win_rate`` and so on; ``final/...`` and ``playoff/...`` at the end of the run."""
+        namespace = "final" if self.final else "playoff" if self.playoff else "eval"
+        return {
+            f"{namespace}/{r.against}/{name}": float(getattr(r, name))
+            for r in self.results
+            for name in _MEASURES[r.alone]
+        }
+
+
+Metrics = UpdateMetrics | EvaluationMetrics
+
+
+def metrics_row(metrics: Metrics) -> Row:
+    """A line of ``metrics.jsonl``."""
+    row: Row = msgspec.to_builtins(metrics, str_keys=True)
+    row.pop("numbers", None)
+    return {"schema": SCHEMA, **row, **metrics.numbers}
+
+
+def metrics_of(row: Mapping[str, object]) -> Metrics:
+    """What :func:`metrics_row` wrote, in this version or an earlier one. Raises ``ValueError``."""
+    if is_old(row):
+        row = renamed(row)
+    if row.get("schema") != SCHEMA:
+        raise ValueError(f"schema {row.get('schema')}, this version of ludus reads 1 to {SCHEMA}")
+    fields = {name: value for name, value in row.items() if "/" not in name}
+    if row.get("kind") == "evaluation":
+        return msgspec.convert(fields, EvaluationMetrics, strict=False)
+    # JSON has no number for what is not finite: it was written as null
+    numbers = {n: v for n, v in row.items() if "/" in n and v is not None}
+    return msgspec.convert(fields | {"numbers": numbers}, UpdateMetrics, strict=False)
+
+
+def read_metrics(run: RunDirectory) -> tuple[list[UpdateMetrics], list[EvaluationMetrics]]:
+    """All updates and evaluations of a run, in their order. Raises ``CorruptFile``."""
+    updates: list[UpdateMetrics] = []
+    evaluations: list[EvaluationMetrics] = []
+    for number, row in enumerate(read_jsonl(run.metrics), 1):
+        try:
+            metrics = metrics_of(row)
+        except ValueError as error:
+            raise CorruptFile(f"{run.metrics}:{number}: {error}") from error
+        if isinstance(metrics, EvaluationMetrics):
+            evaluations.append(metrics)
+        else:
+            updates.append(metrics)
+    return updates, evaluations
+
+
+def lag_numbers(lag: Mapping[int, int]) -> dict[str, float]:
+    """Mean and maximum of a histogram: versions behind -> decisions."""
+    decisions = max(1, sum(lag.values()))
+    return {
+        "lag/mean": sum(behind * count for behind, count in lag.items()) / decisions,
+        "lag/max": float(max(lag, default=0)),
+    }

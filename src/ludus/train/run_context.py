@@ -1,0 +1,87 @@
+"""What the loop of a run and its trainer share: settings, files, reports, time, and Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from ludus.presets.config import Preset
+from ludus.presets.errors import Interrupted
+from ludus.storage import RunDirectory, RunLog
+from ludus.train.reporting.sinks import Reporter, Sink
+from ludus.train.saving import NeededFiles
+
+
+class Interrupt:
+    """Ctrl-C and SIGTERM, remembered until the run can end in order."""
+
+    def __init__(self) -> None:
+        self.came = False
+
+    @contextmanager
+    def signals(self) -> Iterator[None]:
+        """While it is open, they end the run after the present round; a second Ctrl-C ends it at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            if self.came and number == signal.SIGINT:
+                raise KeyboardInterrupt
+            self.came = True
+
+        before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class Clock:
+    """Minutes of training."""
+
+    def __init__(self) -> None:
+        self._mark = time.perf_counter()
+
+    def minutes(self) -> float:
+        """Since the last lap."""
+        return (time.perf_counter() - self._mark) / 60.0
+
+    def lap(self) -> float:
+        """Minutes since the last lap; the next one begins."""
+        now = time.perf_counter()
+        minutes = (now - self._mark) / 60.0
+        self._mark = now
+        return minutes
+
+
+class RunContext:
+    """Owned by a run from its first message to its last. Made by :func:`ludus.train.api.start_run`."""
+
+    def __init__(self, preset: Preset, directory: RunDirectory, sinks: Iterable[Sink] = ()) -> None:
+        self.preset, self.directory = preset, directory
+        self.log = RunLog(directory)
+        self.report = Reporter(self.log, sinks)
+        self.interrupt = Interrupt()
+        self.clock = Clock()
+        self.needed = NeededFiles(self.report)
+
+    def interrupted(self) -> bool:
+        """Whether the run should end as soon as it can be saved."""
+        return self.interrupt.came
+
+    def stop_if_interrupted(self, version: int) -> None:
+        """Raises ``Interrupted``."""
+        if self.interrupt.came:
+            self.report.event("interrupted", version=version)
+            raise Interrupted(self.directory.path, version)
+
+    def rewind_log(self, sizes: dict[str, int]) -> None:
+        """Back to the rows of a checkpoint; rows that are not there are reported."""
+        for lost in self.log.rewind(sizes):
+            self.report.problem(lost)
