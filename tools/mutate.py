@@ -59,6 +59,7 @@ PACKAGES = (
     "storage",
     "ratings",
     "pool",
+    "league",
 )
 KINDS = ("equivalent", "text", "speed", "limit")
 
@@ -83,13 +84,17 @@ TESTS: dict[str, tuple[str, ...]] = {
         "algorithms/test_update.py",
         "algorithms/test_appo.py",
     ),
+    "algorithms/forward": ("algorithms/test_forward.py", "algorithms/test_appo.py"),
+    "algorithms/optimiser": ("algorithms/test_optimiser.py", "algorithms/test_update.py"),
     "algorithms/returns": ("algorithms/test_returns.py",),
     "pool": ("pool/test_process_pool.py",),
     "pool/factory": ("train/test_parts.py", "train/test_levels.py"),
     "pool/native": ("pool/test_teams.py", "pool/test_native_pool.py"),
     "pool/replay_recorder": ("pool/test_replay_recorder.py",),
+    "league": ("league/test_rules.py", "league/test_members.py", "league/test_events.py"),
     "ratings": ("ratings",),
     "rollouts": ("rollouts", "train/test_levels.py"),
+    "rollouts/exchange": ("train/test_sampler_and_learner.py",),
     "rollouts/search_actor": ("rollouts/test_search_actor.py", "search/test_planner.py"),
     "search": ("search/test_hosted.py", "search/test_trees.py"),
     "search/config": ("train/test_defaults.py", "search/test_hosted.py", "search/test_trees.py"),
@@ -100,6 +105,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "train/test_alphazero.py",
     ),
     "storage": ("storage", "train/test_lost_files.py"),
+    "storage/journal": ("league/test_journal.py", "league/test_killed.py"),
     "storage/games": ("train/test_lost_files.py", "train/test_alphazero.py"),
     "train": (
         "train/test_parts.py",
@@ -120,6 +126,9 @@ TESTS: dict[str, tuple[str, ...]] = {
     "train/alphazero/gate": ("train/test_alphazero.py",),
     "presets/hardware": ("train/test_hardware.py", "train/test_parts.py"),
     "train/on_policy/rollout_summary": ("train/test_parts.py", "train/test_one_seat.py"),
+    "train/matchmaker": ("train/test_matchmaker.py", "train/test_sampler_and_learner.py"),
+    "train/on_policy/matchmaking": ("train/test_matchmaker.py", "train/test_lost_files.py"),
+    "train/on_policy/sampler": ("train/test_sampler_and_learner.py",),
     "train/opponents": ("train/test_parts.py", "pool/test_teams.py"),
     "train/players": ("train/test_players.py", "train/test_parts.py", "train/test_runs.py"),
     "presets": ("train/test_preset_file.py", "train/test_parts.py"),
