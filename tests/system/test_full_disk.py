@@ -134,6 +134,7 @@ visits = 4
 [self_play]
 slots = 8
 [policy]
+network = "resnet"
 blocks = 1
 filters = 8
 value_hidden = 8

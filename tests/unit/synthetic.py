@@ -10,10 +10,10 @@ from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.appo.config import AppoConfig
 from ludus.algorithms.appo.learner import make_learner
 from ludus.flow import GameSpec, HeadSpec, Slab, TensorSpec
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.policies.distribution import uniforms
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.residual import ResidualNetwork, make_network
+from ludus.policies.residual import ResidualNetwork
 
 AppoLearner = ActorCriticLearner[AppoConfig]
 
@@ -130,7 +130,7 @@ def random_slab(
 
 def appo_learner(
     config: AppoConfig,
-    policy: PolicyConfig,
+    policy: EncoderConfig,
     spec: GameSpec,
     *,
     seed: int,
@@ -141,8 +141,6 @@ def appo_learner(
     return make_learner(config, PolicyNetwork(policy, spec, seed, precision), seed=seed, workers=workers)
 
 
-def tower(policy: PolicyConfig, spec: GameSpec) -> ResidualNetwork:
+def tower(policy: ResnetConfig, spec: GameSpec) -> ResidualNetwork:
     """AlphaZero's network at its beginning."""
-    network = make_network(policy, spec, 1)
-    assert isinstance(network, ResidualNetwork)
-    return network
+    return ResidualNetwork(policy, spec, 1)

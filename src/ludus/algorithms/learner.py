@@ -27,6 +27,7 @@ from ludus.algorithms.tasks import Task, UpdatePlan
 from ludus.flow import Slab, Weights, WeightsMeta
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
 
 Config = TypeVar("Config", bound=SlabLearnerConfig)
 
@@ -80,7 +81,7 @@ class Learner(Protocol):
         """Copies of all parameters and normalisers with their version."""
         ...
 
-    def copy_to(self, network: PolicyNetwork) -> int:
+    def copy_to(self, network: Network) -> int:
         """Makes an acting network of the same configuration equal to this one; returns the version."""
         ...
 
@@ -173,7 +174,7 @@ class SlabLearner(ABC, Generic[Config]):
         return Weights(meta, tensors_of(self.network))
 
     @torch.no_grad()
-    def copy_to(self, network: PolicyNetwork) -> int:
+    def copy_to(self, network: Network) -> int:
         """See :meth:`Learner.copy_to`."""
         mine = self.network.state_dict()
         for name, tensor in network.state_dict().items():

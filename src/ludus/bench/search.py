@@ -17,8 +17,8 @@ import torch
 
 from ludus.games import spec as game_spec
 from ludus.games.searchable import SearchRef, searchable
-from ludus.policies.config import PolicyConfig
-from ludus.policies.residual import make_network
+from ludus.policies.config import ResnetConfig
+from ludus.policies.factory import build_network
 from ludus.presets.config import RunConfig
 from ludus.presets.errors import ConfigError
 from ludus.presets.hardware import device_name, precision_name, thread_count
@@ -126,9 +126,10 @@ def _with_network(
     precision = precision_name(run, device)
     spec = game_spec(base.game, params)
     try:
-        network = make_network(PolicyConfig(blocks=blocks, filters=filters), spec, 1).to(device)
+        network = build_network(ResnetConfig(blocks=blocks, filters=filters), spec, 1)
     except ValueError as error:
         raise ConfigError(f"{base.game}: {error}") from error
+    network.to(device)
     evaluator = NetworkEvaluator(network, precision, rows=plays.slots)
     workers = Workers(
         [

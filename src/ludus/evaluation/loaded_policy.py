@@ -16,7 +16,7 @@ from ludus.games import typed
 from ludus.games.exports.values import Face, SpecFace, mask_rows
 from ludus.games.match import ParamError
 from ludus.games.registry import BUILT_IN, maker
-from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
 from ludus.policies.weights import WeightsError, build_policy, load_weights
 from ludus.presets.config import ParamValue
 from ludus.presets.errors import ConfigError
@@ -36,7 +36,7 @@ class LoadedPolicy:
     """
 
     def __init__(
-        self, network: PolicyNetwork, meta: WeightsMeta, face: Face, *, seed: int, deterministic: bool
+        self, network: Network, meta: WeightsMeta, face: Face, *, seed: int, deterministic: bool
     ) -> None:
         self.spec: GameSpec = network.spec
         self.version = meta.version

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
-from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
 from ludus.policies.weights import WeightsError, build_policy
 from ludus.presets.errors import ConfigError
 
 
-def network_of(weights: Weights, spec: GameSpec, name: str = "weights", device: str = "cpu") -> PolicyNetwork:
+def network_of(weights: Weights, spec: GameSpec, name: str = "weights", device: str = "cpu") -> Network:
     """The network that ``weights`` describe, for a game that observes and acts as theirs did.
 
     Raises ``ConfigError`` where the weights belong to another game or another version of its spec.

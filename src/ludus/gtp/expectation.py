@@ -11,7 +11,7 @@ from ludus.games.match import Match
 from ludus.gtp.players import Expected, RawNetwork
 
 if TYPE_CHECKING:
-    from ludus.policies.network import PolicyNetwork
+    from ludus.policies.protocol import Network
 
 PLAYOUTS = 128
 
@@ -39,19 +39,17 @@ def _deviation(ownership: Sequence[float]) -> float:
 class NetworkReader:
     """Reads a network at single positions."""
 
-    def __init__(self, network: PolicyNetwork) -> None:
-        from ludus.policies.residual import ResidualNetwork
+    def __init__(self, network: Network) -> None:
         from ludus.policies.symmetry import Symmetries
 
         self._network = network
-        self._tower = network if isinstance(network, ResidualNetwork) else None
-        self._symmetries = Symmetries(network.spec) if self._tower is not None else None
+        self._board = network.board
+        self._symmetries = Symmetries(network.spec) if self._board is not None else None
 
     @property
     def expects(self) -> bool:
         """Whether the network has heads for ownership and score."""
-        tower = self._tower
-        return tower is not None and tower.ownership_plane is not None and tower.score_head is not None
+        return self._board is not None and self._board.predicts_ends
 
     def read(self, match: Match, symmetry: int = 0) -> RawNetwork:
         """See :class:`ludus.gtp.players.Reader`."""
@@ -65,11 +63,11 @@ class NetworkReader:
             raise ValueError(f"this network is read under symmetry 0{f' to {count - 1}' * (count > 1)} alone")
         expected = None
         with torch.no_grad():
-            if self._tower is None or self._symmetries is None:
+            if self._board is None or self._symmetries is None:
                 step = self._network.step(obs)
                 logits, value = step.logits, float(step.value[0])
             else:
-                outputs = self._tower.learned(self._symmetries.planes(self._tower.boards(obs), symmetry))
+                outputs = self._board.learned(self._symmetries.planes(self._board.boards(obs), symmetry))
                 logits, value = (
                     self._symmetries.from_turned(outputs.logits, symmetry),
                     float(outputs.value[0]),

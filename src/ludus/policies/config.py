@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import msgspec
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
-Natural = Annotated[int, msgspec.Meta(ge=0, le=1000)]
+Blocks = Annotated[int, msgspec.Meta(ge=1, le=1000)]
+Filters = Annotated[int, msgspec.Meta(ge=1, le=4096)]
 
 
-class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Encoder, memory and heads of a policy network.
+class EncoderConfig(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="network", tag="encoder"
+):
+    """Encoder, memory and heads of a policy network (``network.py``).
 
-    ``inputs`` names the observation tensors to read (empty = all). Tensors whose codec decodes to
-    planes go through the convolution torso, the others through the dense torso; the two are joined.
-    ``context`` is the width of what each head tells the heads after it, where a game's heads depend on each
-    other (``autoregressive.py``).
-
-    ``blocks`` above 0 is another network: AlphaGo Zero's residual tower of that many blocks of ``filters``
-    filters, for games on a board (``residual.py``); of the settings above it reads ``inputs`` alone.
-
-    ``ownership`` and ``score`` give that tower heads which foretell whose each cell will be when the match is
-    counted, and by how many points (Wu 2019, section 4.1), for games that count (``GameSpec.counted_cells``).
-    They are for learning: what searches and acts never evaluates them.
+    ``inputs`` names the observation tensors to read (empty = all). Tensors whose codec decodes to planes go
+    through the convolutions, the others through the dense encoder; the two are joined. ``context`` is the
+    width of what each head passes to the heads after it, where a game's heads depend on each other
+    (``autoregressive.py``).
     """
 
     inputs: tuple[str, ...] = ()
@@ -32,7 +29,7 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kernels: tuple[Count, ...] = ()  # one a convolution, without padding; empty = 3x3 with padding 1
     # plain, or residual: IMPALA's stages, each convolution, 3x3 maximum at its stride, two residual blocks
     convolution: Literal["plain", "residual"] = "plain"
-    dense: tuple[Count, ...] = (128,)  # torso of the tensors that are not planes
+    dense: tuple[Count, ...] = (128,)  # encoder of the tensors that are not planes
     hidden: tuple[Count, ...] = (256,)  # after joining
     activation: Literal["leaky_relu", "relu", "tanh", "gelu"] = "leaky_relu"
     norm: Literal["none", "layer", "group"] = "layer"
@@ -42,10 +39,93 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     context: Count = 64  # of heads that are decided one after the other
     normalise_observations: bool = True
     normalise_values: bool = True
-    blocks: Natural = 0
-    filters: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 64
-    policy_planes: Count = 2  # of the tower's policy head, before its linear layer
-    value_planes: Count = 1  # of its value head
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Settings that do not fit together: the key, and the rest of the sentence."""
+        for name, given in (("strides", self.strides), ("kernels", self.kernels)):
+            optional = name == "kernels"
+            if len(given) != len(self.channels) and (given or not optional):
+                none = ", or none" if optional else ""
+                yield (
+                    name,
+                    f"has {len(given)} values: expected {len(self.channels)}, "
+                    f"one for each of policy.channels{none}",
+                )
+
+    def widths(self) -> tuple[int, ...]:
+        """Every size that tensors are made of, for bounds."""
+        return (
+            *self.channels,
+            *self.strides,
+            *self.kernels,
+            *self.dense,
+            *self.hidden,
+            self.memory_size,
+            self.context,
+        )
+
+
+class ResnetConfig(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="network", tag="resnet"
+):
+    """AlphaGo Zero's residual network over a board (``residual.py``).
+
+    ``inputs`` names the observation tensors to read (empty = all). ``ownership`` and ``score`` add auxiliary
+    heads that predict final ownership and score (Wu 2019, section 4.1), for games that count them
+    (``GameSpec.counted_cells``). They are trained, and never evaluated by search or acting.
+    """
+
+    inputs: tuple[str, ...] = ()
+    blocks: Blocks = 6
+    filters: Filters = 64
+    policy_planes: Count = 2  # of the policy head, before its linear layer
+    value_planes: Count = 1  # of the value head
     value_hidden: Count = 64
     ownership: bool = False
     score: bool = False
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """No settings exclude each other."""
+        return iter(())
+
+    def widths(self) -> tuple[int, ...]:
+        """Every size that tensors are made of, for bounds."""
+        return (self.blocks, self.filters, self.policy_planes, self.value_planes, self.value_hidden)
+
+
+PolicyConfig = EncoderConfig | ResnetConfig
+
+
+def encode_config(config: PolicyConfig) -> str:
+    """The configuration as JSON, as a weights file carries it."""
+    return msgspec.json.encode(config).decode()
+
+
+def decode_config(text: str) -> PolicyConfig:
+    """The configuration of a weights file, also of one from before networks had names.
+
+    Raises ``msgspec.MsgspecError``.
+    """
+    document = msgspec.json.decode(text)
+    if isinstance(document, dict):
+        name_network(document)
+    config: PolicyConfig = msgspec.convert(document, PolicyConfig)
+    return config
+
+
+def name_network(document: dict[str, object]) -> None:
+    """Gives a configuration from before networks had names its ``network``, and only that one's keys.
+
+    Then one table held the keys of both, and ``blocks`` above 0 meant a residual network.
+    """
+    if "network" in document:
+        return
+    blocks = document.get("blocks", 0)
+    chosen, other = (
+        (ResnetConfig, EncoderConfig)
+        if isinstance(blocks, int) and blocks > 0
+        else (EncoderConfig, ResnetConfig)
+    )
+    for key in set(other.__struct_fields__) - set(chosen.__struct_fields__):
+        document.pop(key, None)
+    document["network"] = chosen.__struct_config__.tag

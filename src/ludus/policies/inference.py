@@ -6,18 +6,36 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ludus.policies.residual import Block, ResidualNetwork
+from ludus.policies.tower import Block, Convolution
+
+
+class Tower(Protocol):
+    """The layers of a residual network (:class:`ludus.policies.residual.ResidualNetwork`)."""
+
+    height: int
+    width: int
+    stem: Convolution
+    tower: nn.Sequential
+    policy_planes: Convolution
+    value_plane: Convolution
+    policy_head: nn.Linear
+    value_inner: nn.Linear
+    value_head: nn.Linear
+
+    @property
+    def device(self) -> torch.device: ...
 
 
 class _Folded(nn.Module):
-    """The same function as a :class:`ResidualNetwork` in eval mode, with half its operations."""
+    """The same function as a residual network in eval mode, with half its operations."""
 
-    def __init__(self, network: ResidualNetwork) -> None:
+    def __init__(self, network: Tower) -> None:
         super().__init__()
         self.stem = network.stem.folded()
         blocks = [b for b in network.tower if isinstance(b, Block)]
@@ -50,7 +68,7 @@ class Inference:
     with convolutions, sums and ReLU in one pass over memory: 1.25 to 1.5 times the rate.
     """
 
-    def __init__(self, network: ResidualNetwork, precision: str = "float32", rows: int = 0) -> None:
+    def __init__(self, network: Tower, precision: str = "float32", rows: int = 0) -> None:
         self.device, self.rows = network.device, rows
         shape = (network.height, network.width)
         self.dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32

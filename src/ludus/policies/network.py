@@ -6,11 +6,9 @@ given packed, as they lie in a slab: ``obs[name]: [N, *packed_shape]``.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import msgspec
 import torch
 from torch import Tensor, nn
 
@@ -20,33 +18,13 @@ from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec, HeadSpec, TensorSpec
 from ludus.policies.action_distribution import ActionDistribution, Independent
 from ludus.policies.autoregressive import AutoregressiveHeads, Pointing
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig, encode_config
 from ludus.policies.heads import heads_of
 from ludus.policies.memory import Recall, Recurrent
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
 from ludus.policies.pointed import Cells, Entities, Pointed, check_pointer
+from ludus.policies.protocol import BoardNetwork, Observation, Step, autocast, inputs_of, logits_of
 from ludus.policies.torso import Dense, Planes, Residual, Rows, make_planes
-
-Observation = Mapping[str, Tensor]
-
-
-def _logits(distribution: ActionDistribution) -> Tensor:
-    if not isinstance(distribution, Independent):
-        raise TypeError("heads that depend on each other have no logits before they are decided")
-    return distribution.logits
-
-
-class Step(NamedTuple):
-    """What a network says about ``N`` rows. ``value`` is in the game's own units."""
-
-    distribution: ActionDistribution
-    value: Tensor  # float32[N]
-    memory: Tensor | None  # float32[N, *memory_shape]
-
-    @property
-    def logits(self) -> Tensor:
-        """``float32[N, A]`` of independent heads; ``TypeError`` for others."""
-        return _logits(self.distribution)
 
 
 class Sequence(NamedTuple):
@@ -59,17 +37,7 @@ class Sequence(NamedTuple):
     @property
     def logits(self) -> Tensor:
         """``float32[T, B, A]`` of independent heads; ``TypeError`` for others."""
-        return _logits(self.distribution).reshape(*self.value.shape, -1)
-
-
-def inputs_of(config: PolicyConfig, spec: GameSpec) -> tuple[TensorSpec, ...]:
-    known = {t.name: t for t in spec.observation}
-    for name in config.inputs:
-        if name not in known:
-            raise ValueError(
-                f"policy.inputs names {name!r}; {spec.name} observes: {', '.join(sorted(known))}"
-            )
-    return tuple(known[n] for n in config.inputs) if config.inputs else spec.observation
+        return logits_of(self.distribution).reshape(*self.value.shape, -1)
 
 
 class PolicyNetwork(nn.Module):
@@ -77,11 +45,11 @@ class PolicyNetwork(nn.Module):
 
     Frozen statistics: observation columns of vectors and of value targets (``normaliser.py``).
     ``seed`` fixes the initial numbers without touching torch's global generator; with None they are
-    left to whoever loads them. ``ValueError`` where configuration and spec do not fit together.
+    left to the caller. ``ValueError`` where configuration and spec do not fit together.
     """
 
     def __init__(
-        self, config: PolicyConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
+        self, config: EncoderConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
     ) -> None:
         super().__init__()
         self.config, self.spec = config, spec
@@ -179,7 +147,12 @@ class PolicyNetwork(nn.Module):
     @property
     def architecture(self) -> str:
         """The configuration as JSON text, as a weights file carries it."""
-        return msgspec.json.encode(self.config).decode()
+        return encode_config(self.config)
+
+    @property
+    def board(self) -> BoardNetwork | None:
+        """None: see :class:`ludus.policies.protocol.Network`."""
+        return None
 
     def initial_memory(self, rows: int) -> Tensor | None:
         """Zeros ``[rows, *memory_shape]``, or None."""
@@ -258,11 +231,6 @@ class PolicyNetwork(nn.Module):
         dtype = torch.bfloat16 if self.precision == "bfloat16" else torch.float32
         return packed.to(dtype).reshape(packed.shape[0], *self.layouts[tensor.name].shape)
 
-    def _autocast(self) -> contextlib.AbstractContextManager[object]:
-        if self.precision == "bfloat16":
-            return torch.autocast(self.device.type, torch.bfloat16)
-        return contextlib.nullcontext()
-
     def _heads(self, features: Tensor, pointed: Mapping[str, Pointed]) -> tuple[ActionDistribution, Tensor]:
         features = features.float()
         value = self.value_head(features).squeeze(-1)
@@ -307,7 +275,7 @@ class PolicyNetwork(nn.Module):
             vector = self.vectors(obs)
             assert vector is not None
             memory = self.recall.step(vector, memory, first.bool())
-        with self._autocast():
+        with autocast(self.device, self.precision):
             features, pointed = self.encode(obs, memory if self.recall is not None else None)
         if self.recurrent is not None:
             assert memory is not None
@@ -322,7 +290,7 @@ class PolicyNetwork(nn.Module):
 
         ``recalled: [N, 2, D]`` of these moments (:meth:`recalled`), for policies that recall.
         """
-        with self._autocast():
+        with autocast(self.device, self.precision):
             features, pointed = self.encode(obs, recalled)
         return self._heads(features, pointed)
 
@@ -343,13 +311,13 @@ class PolicyNetwork(nn.Module):
             each = self.recalled(obs, first, active, memory)
             recalled, memory = each.flatten(0, 1), each[-1]
         if bool(active.all()):
-            with self._autocast():
+            with autocast(self.device, self.precision):
                 features, pointed = self.encode(flat, recalled)
         else:
             index = active.flatten().nonzero().squeeze(1)
             if recalled is not None:
                 recalled = recalled.index_select(0, index)
-            with self._autocast():
+            with autocast(self.device, self.precision):
                 some, pointed = self.encode(
                     {name: x.index_select(0, index) for name, x in flat.items()}, recalled
                 )

@@ -5,8 +5,8 @@ convolution to ``policy_planes``, two there, linear) and a value head (1x1 convo
 ``value_planes``, one there, linear, linear, tanh).
 Every convolution is followed by batch normalisation and ReLU.
 
-Two more heads may be there only to be learned (Wu 2019, section 4.1; :meth:`ResidualNetwork.learned`): whose
-each cell will be (1x1 convolution to one plane), and by how many points (mean and maximum over the board,
+Two more heads may be there only to be learned (Wu 2019, section 4.1; :meth:`ResidualNetwork.learned`): final
+ownership of each cell (1x1 convolution to one plane), and final score (mean and maximum over the board,
 linear).
 
 Batch normalisation learns with the statistics of its batch and acts with stored ones. Stored ones that
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -28,99 +27,39 @@ from torch.nn import functional
 from ludus.codecs.forms import decoded
 from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec
-from ludus.policies.action_distribution import ActionDistribution, Independent
-from ludus.policies.config import PolicyConfig
+from ludus.policies.action_distribution import Independent
+from ludus.policies.config import ResnetConfig, encode_config
 from ludus.policies.heads import heads_of
-from ludus.policies.network import Observation, PolicyNetwork, Step, inputs_of
-
-
-def make_network(
-    config: PolicyConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
-) -> PolicyNetwork:
-    """The network that a configuration means. ``ValueError`` where configuration and spec do not fit."""
-    kind = ResidualNetwork if config.blocks > 0 else PolicyNetwork
-    return kind(config, spec, seed, precision)
-
-
-class Convolution(nn.Module):
-    """A convolution without bias and its batch normalisation."""
-
-    def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
-        super().__init__()
-        self.convolution = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
-        # momentum None: while statistics are measured they are plain means (see `measure`)
-        self.norm = nn.BatchNorm2d(outputs, momentum=None)
-        self.norm.track_running_stats = False
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.norm(self.convolution(x))
-        return out
-
-    def folded(self) -> nn.Conv2d:
-        """One convolution with bias that does the same as this one with its stored statistics."""
-        norm, old = self.norm, self.convolution
-        assert norm.running_mean is not None
-        assert norm.running_var is not None
-        scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
-        made = nn.Conv2d(
-            old.in_channels, old.out_channels, old.kernel_size[0], padding=old.padding[0], bias=True
-        )
-        assert made.bias is not None
-        with torch.no_grad():
-            made.weight.copy_(old.weight * scale.reshape(-1, 1, 1, 1))
-            made.bias.copy_(norm.bias - norm.running_mean * scale)
-        return made
-
-
-class Block(nn.Module):
-    """Two convolutions and the way around them."""
-
-    def __init__(self, filters: int) -> None:
-        super().__init__()
-        self.first = Convolution(filters, filters, 3)
-        self.second = Convolution(filters, filters, 3)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.relu(x + self.second(functional.relu(self.first(x))))
-
+from ludus.policies.inference import Inference
+from ludus.policies.protocol import BoardNetwork, BoardOutputs, Observation, Step, autocast, inputs_of
+from ludus.policies.tower import Block, Convolution
 
 SCORE_UNIT = 20.0  # points that the score head's 1 stands for, as in KataGo
 
 
-class Learned(NamedTuple):
-    """All outputs for ``N`` positions; those of heads that are not there are None."""
+class ResidualNetwork(nn.Module):
+    """A :class:`ludus.policies.protocol.BoardNetwork` that reads planes of one size.
 
-    logits: Tensor  # [N, A]
-    value: Tensor  # [N]
-    ownership: Tensor | None  # [N, cells]: log-odds of the deciding seat's owning a cell
-    score: Tensor | None  # [N]: points of the deciding seat less the opponent's
-
-
-class ResidualNetwork(PolicyNetwork):
-    """A :class:`PolicyNetwork` by what it does. Reads planes of one size; vectors become constant planes.
+    Vectors become constant planes.
 
     Values lie in [-1, 1]: the game's outcome. No memory, no normalisers apart from batch normalisation.
     """
 
-    policy_head: nn.Linear
-
     def __init__(
-        self, config: PolicyConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
+        self, config: ResnetConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
     ) -> None:
-        nn.Module.__init__(self)
+        super().__init__()
         self.config, self.spec, self.precision = config, spec, precision
         self.heads = heads_of(spec)
         if self.heads.dependent:
-            raise ValueError(
-                f"policy.blocks = {config.blocks}: the heads of {spec.name} depend on each other"
-            )
+            raise ValueError(f'policy.network = "resnet": the heads of {spec.name} depend on each other')
         self.inputs = inputs_of(config, spec)
         self.layouts = {t.name: layout_of(t) for t in self.inputs}
         boards = {u.shape[1:] for u in self.layouts.values() if u.kind == "planes"}
         odd = [n for n, u in self.layouts.items() if u.kind == "rows"]
         if len(boards) != 1 or odd:
             raise ValueError(
-                f"policy.blocks = {config.blocks}: a residual tower reads planes of one size; {spec.name} "
+                f'policy.network = "resnet": a residual tower reads planes of one size; {spec.name} '
                 f"observes {', '.join(f'{n} {u.kind}{list(u.shape)}' for n, u in self.layouts.items())}"
             )
         ((self.height, self.width),) = boards
@@ -146,7 +85,6 @@ class ResidualNetwork(PolicyNetwork):
             self.ownership_plane = nn.Conv2d(config.filters, 1, 1)
         if config.score:
             self.score_head = nn.Linear(2 * config.filters, 1)
-        self.recurrent, self.values, self.normaliser = None, None, None
         if seed is not None:
             self._initialise(seed)
         self.eval()
@@ -168,8 +106,36 @@ class ResidualNetwork(PolicyNetwork):
                 block.second.norm.weight.zero_()  # every block begins as the identity (Goyal et al. 2017)
 
     @property
+    def device(self) -> torch.device:
+        return self.value_head.weight.device
+
+    @property
     def memory_shape(self) -> tuple[int, ...] | None:
+        """None: each position is decided by itself."""
         return None
+
+    @property
+    def architecture(self) -> str:
+        """The configuration as JSON text, as a weights file carries it."""
+        return encode_config(self.config)
+
+    @property
+    def board(self) -> BoardNetwork | None:
+        """See :class:`ludus.policies.protocol.Network`."""
+        return self
+
+    @property
+    def predicts_ends(self) -> bool:
+        """See :class:`ludus.policies.protocol.BoardNetwork`."""
+        return self.ownership_plane is not None and self.score_head is not None
+
+    def for_acting(self) -> ResidualNetwork:
+        """Itself: :meth:`inference` makes a fast copy."""
+        return self
+
+    def inference(self, precision: str, rows: int) -> Inference:
+        """See :class:`ludus.policies.protocol.BoardNetwork`."""
+        return Inference(self, precision, rows)
 
     def boards(self, obs: Observation) -> Tensor:
         """``obs[name]: [N, *packed]`` -> ``float32[N, C, H, W]``."""
@@ -186,27 +152,27 @@ class ResidualNetwork(PolicyNetwork):
         """``float32[N, C, H, W]`` -> logits ``float32[N, A]``, values ``float32[N]``."""
         return self._acting_heads(self._features(planes))
 
-    def learned(self, planes: Tensor) -> Learned:
-        """:meth:`outputs`, and what the heads say that are there to be learned alone."""
+    def learned(self, planes: Tensor) -> BoardOutputs:
+        """:meth:`outputs`, and those of the heads that are only trained."""
         x = self._features(planes)
         logits, value = self._acting_heads(x)
         ownership = score = None
         if self.ownership_plane is not None:
-            with self._autocast():
+            with autocast(self.device, self.precision):
                 ownership = self.ownership_plane(x).flatten(1)
             ownership = ownership.float()
         if self.score_head is not None:
             pooled = torch.cat([x.float().mean((2, 3)), x.float().amax((2, 3))], dim=1)
             score = SCORE_UNIT * self.score_head(pooled).squeeze(-1)
-        return Learned(logits, value, ownership, score)
+        return BoardOutputs(logits, value, ownership, score)
 
     def _features(self, planes: Tensor) -> Tensor:
-        with self._autocast():
+        with autocast(self.device, self.precision):
             x: Tensor = self.tower(functional.relu(self.stem(planes)))
         return x
 
     def _acting_heads(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        with self._autocast():
+        with autocast(self.device, self.precision):
             policy = functional.relu(self.policy_planes(x)).flatten(1)
             value = functional.relu(self.value_plane(x)).flatten(1)
             value = functional.relu(self.value_inner(value))
@@ -214,14 +180,9 @@ class ResidualNetwork(PolicyNetwork):
 
     @torch.no_grad()
     def step(self, obs: Observation, memory: Tensor | None = None, first: Tensor | None = None) -> Step:
-        """See :meth:`PolicyNetwork.step`."""
+        """See :meth:`ludus.policies.protocol.Network.step`."""
         logits, value = self.outputs(self.boards(obs))
         return Step(Independent(self.heads, logits), value, None)
-
-    def flat(self, obs: Observation, recalled: Tensor | None = None) -> tuple[ActionDistribution, Tensor]:
-        """See :meth:`PolicyNetwork.flat`."""
-        logits, value = self.outputs(self.boards(obs))
-        return Independent(self.heads, logits), value
 
     @torch.no_grad()
     def measure(self, batches: Iterable[Tensor]) -> None:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ludus.codecs.sparse import SparsePlanes, sparse_convolution
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -22,7 +22,7 @@ _ACTIVATIONS: dict[str, Activation] = {
 }
 
 
-def activation_of(config: PolicyConfig) -> Activation:
+def activation_of(config: EncoderConfig) -> Activation:
     """The non-linearity that a configuration names."""
     return _ACTIVATIONS[config.activation]
 
@@ -30,7 +30,9 @@ def activation_of(config: PolicyConfig) -> Activation:
 class Dense(nn.Module):
     """Linear layers, each followed by an optional layer norm and the activation. ``[N, D] -> [N, size]``."""
 
-    def __init__(self, config: PolicyConfig, inputs: int, widths: tuple[int, ...], norm: bool = True) -> None:
+    def __init__(
+        self, config: EncoderConfig, inputs: int, widths: tuple[int, ...], norm: bool = True
+    ) -> None:
         super().__init__()
         sizes = (inputs, *widths)
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
@@ -68,7 +70,7 @@ class Planes(nn.Module):
     of 8 channels; both act the same in training and in acting, unlike batch statistics.
     """
 
-    def __init__(self, config: PolicyConfig, shape: tuple[int, int, int]) -> None:
+    def __init__(self, config: EncoderConfig, shape: tuple[int, int, int]) -> None:
         super().__init__()
         _check_lengths(config)
         channels, height, width = shape
@@ -136,7 +138,7 @@ def _with_cells(planes: Tensor, stages: Iterator[Tensor]) -> tuple[Tensor, Tenso
     return x, planes if near is planes else torch.cat([planes, near.to(planes.dtype)], dim=1)
 
 
-def _check_lengths(config: PolicyConfig) -> None:
+def _check_lengths(config: EncoderConfig) -> None:
     for name, given in (("strides", config.strides), ("kernels", config.kernels)):
         if len(given) != len(config.channels) and not (name == "kernels" and not given):
             raise ValueError(
@@ -151,7 +153,7 @@ class Residual(nn.Module):
     A stage for each of ``policy.channels``: 3x3 convolution, 3x3 maximum at its stride, two residual blocks.
     """
 
-    def __init__(self, config: PolicyConfig, shape: tuple[int, int, int]) -> None:
+    def __init__(self, config: EncoderConfig, shape: tuple[int, int, int]) -> None:
         super().__init__()
         _check_lengths(config)
         if config.kernels:
@@ -198,7 +200,7 @@ class Residual(nn.Module):
             yield x
 
 
-def make_planes(config: PolicyConfig, shape: tuple[int, int, int]) -> Planes | Residual:
+def make_planes(config: EncoderConfig, shape: tuple[int, int, int]) -> Planes | Residual:
     """The torso that a configuration names."""
     return Residual(config, shape) if config.convolution == "residual" else Planes(config, shape)
 
@@ -209,7 +211,7 @@ class Rows(nn.Module):
     No norm: rows are many and their features are bounded. A sample without rows gives zeros.
     """
 
-    def __init__(self, config: PolicyConfig, features: int) -> None:
+    def __init__(self, config: EncoderConfig, features: int) -> None:
         super().__init__()
         self.each = Dense(config, features, config.dense, norm=False)
         self.size = 2 * self.each.size

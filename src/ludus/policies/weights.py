@@ -18,9 +18,9 @@ from safetensors.numpy import save
 
 from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
 from ludus.flow.slab import Array
-from ludus.policies.config import PolicyConfig
-from ludus.policies.network import PolicyNetwork
-from ludus.policies.residual import make_network
+from ludus.policies.config import PolicyConfig, decode_config
+from ludus.policies.factory import build_network
+from ludus.policies.protocol import Network
 
 MAX_BYTES = 4 << 30
 _MAX_JSON = 8 << 20
@@ -116,7 +116,7 @@ def _meta(file: safe_open, target: Path) -> WeightsMeta:
         raise WeightsError(f"{target}: header: {error}") from None
 
 
-def build_policy(weights: Weights, device: str = "cpu", precision: str = "float32") -> PolicyNetwork:
+def build_policy(weights: Weights, device: str = "cpu", precision: str = "float32") -> Network:
     """The network that the weights describe, ready to act. :class:`WeightsError` if they do not fit."""
     network = _empty_network(weights.meta, "weights")
     network.precision = precision
@@ -125,17 +125,19 @@ def build_policy(weights: Weights, device: str = "cpu", precision: str = "float3
         network.load_state_dict(state, strict=True, assign=True)
     except RuntimeError as error:
         raise WeightsError(f"weights do not fit their architecture: {error}") from None
-    return network.to(device).eval()
+    network.to(device)
+    network.eval()
+    return network
 
 
 def _dtype(tensor: torch.Tensor) -> str:
     return {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64"}[tensor.dtype]
 
 
-def _empty_network(meta: WeightsMeta, where: str) -> PolicyNetwork:
+def _empty_network(meta: WeightsMeta, where: str) -> Network:
     """Names and shapes only, on the meta device: nothing of a size that the file claims is allocated."""
     try:
-        config = msgspec.json.decode(meta.architecture, type=PolicyConfig)
+        config = decode_config(meta.architecture)
         spec = decode_spec(meta.spec)
         _check_bounds(config, spec)
         if meta.spec_hash not in (spec.spec_hash, spec.former_hash):
@@ -145,41 +147,19 @@ def _empty_network(meta: WeightsMeta, where: str) -> PolicyNetwork:
         if spec.name != meta.game:
             raise ValueError(f"game {meta.game!r} does not match the spec's {spec.name!r}")
         with torch.device("meta"):
-            return make_network(config, spec, seed=None)
+            return build_network(config, spec, seed=None)
     except (ValueError, RuntimeError, OverflowError, msgspec.MsgspecError) as error:
         raise WeightsError(f"{where}: {error}") from None
 
 
 def _check_bounds(config: PolicyConfig, spec: GameSpec) -> None:
-    lengths = {
-        "policy.inputs": config.inputs,
-        "policy.channels": config.channels,
-        "policy.strides": config.strides,
-        "policy.kernels": config.kernels,
-        "policy.dense": config.dense,
-        "policy.hidden": config.hidden,
-        "spec.observation": spec.observation,
-        "spec.heads": spec.heads,
-    }
-    for name, items in lengths.items():
-        if len(items) > _MAX_PARTS:
+    lists = {f"policy.{name}": getattr(config, name) for name in config.__struct_fields__}
+    lists |= {"spec.observation": spec.observation, "spec.heads": spec.heads}
+    for name, items in lists.items():
+        if isinstance(items, tuple) and len(items) > _MAX_PARTS:
             raise ValueError(f"{name} has {len(items)} entries; at most {_MAX_PARTS}")
-    widths = (
-        config.blocks + 1,
-        config.filters,
-        config.policy_planes,
-        config.value_planes,
-        config.value_hidden,
-        *config.channels,
-        *config.strides,
-        *config.kernels,
-        *config.dense,
-        *config.hidden,
-        config.memory_size,
-        config.context,
-    )
     sizes = [n for t in spec.observation for n in t.shape] + [h.size for h in spec.heads]
-    for size in (*widths, *sizes):
+    for size in (*config.widths(), *sizes):
         if not 1 <= size <= 1 << 20:
             raise ValueError(f"a size of {size}; sizes lie between 1 and {1 << 20}")
     if not spec.heads:

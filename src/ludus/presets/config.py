@@ -8,7 +8,7 @@ import msgspec
 
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.appo.config import AppoConfig
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig, PolicyConfig
 from ludus.search.config import SearchConfig, SelfPlayConfig
 
 ParamValue = str | int | float | bool
@@ -122,7 +122,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     game: GameConfig
     opponents: tuple[OpponentConfig, ...] = ()
     pool: PoolConfig = PoolConfig()
-    policy: PolicyConfig = PolicyConfig()
+    policy: PolicyConfig = EncoderConfig()
     algorithm: AppoConfig | AlphaZeroConfig = AppoConfig()
     search: SearchConfig = SearchConfig()
     self_play: SelfPlayConfig = SelfPlayConfig()

@@ -184,7 +184,7 @@ def parse_preset(
         old = {p.path: _at_line(source, text, p) for p in renamed_keys(document)}
     origins: dict[str, Origin] = {p: "preset" for p, _ in leaves(document)}
     problems: list[Problem] = []
-    for key, value in (overrides or {}).items():
+    for key, value in _names_first(overrides or {}):
         result = _override(document, key, value)
         if isinstance(result, Problem):
             problems.append(result)
@@ -239,8 +239,10 @@ def _override(document: Document, key: str, text: str) -> str | Problem:
     for depth, given in enumerate(parts):
         last = depth == len(parts) - 1
         at = ".".join(path)
+        owners: dict[str, str] = {}
         if schema.variants(kind):
             chosen = schema.variant_of(here, kind)
+            owners = schema.owners_of(kind, chosen) if chosen is not None else {}
             kind = next(iter(schema.variants(kind).values())) if chosen is None else chosen
         if isinstance(kind, mi.StructType) and isinstance(here, dict):
             fields = {f.encode_name: f.type for f in kind.fields}
@@ -248,8 +250,7 @@ def _override(document: Document, key: str, text: str) -> str | Problem:
                 fields[kind.tag_field] = mi.StrType()
             name = given.replace("-", "_")
             if name not in fields:
-                full = ".".join([*path, name])
-                return Problem(full, f"unknown key {full}" + did_you_mean(name, fields, "keys here"))
+                return Problem(".".join([*path, name]), schema.unknown_key(at, name, kind, owners))
             kind = fields[name]
             slot: str | int = name
         elif isinstance(kind, mi.DictType) and isinstance(here, dict):
@@ -275,6 +276,22 @@ def _override(document: Document, key: str, text: str) -> str | Problem:
     return ".".join(path)
 
 
+def _names_first(overrides: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Overrides in an order in which what chooses a table comes before that table's keys."""
+    names = {
+        f"{field.encode_name}.{struct.tag_field}"
+        for field in _preset_type().fields
+        for struct in schema.variants(field.type).values()
+    }
+    return sorted(overrides.items(), key=lambda entry: entry[0] not in names)
+
+
+def _preset_type() -> mi.StructType:
+    kind = mi.type_info(Preset)
+    assert isinstance(kind, mi.StructType)
+    return kind
+
+
 def _has_parts(kind: mi.Type) -> bool:
     """Whether an override may go on below: tables, and lists of tables."""
     if isinstance(kind, mi.VarTupleType):
@@ -290,30 +307,18 @@ def _together(preset: Preset) -> Iterator[Problem]:
             "pool.slots",
             f"pool.slots = {pool.slots}: expected a multiple of pool.groups = {pool.groups}",
         )
-    if len(policy.channels) != len(policy.strides):
-        yield Problem(
-            "policy.strides",
-            f"policy.strides has {len(policy.strides)} values: expected {len(policy.channels)}, "
-            "one for each of policy.channels",
-        )
-    if policy.kernels and len(policy.kernels) != len(policy.channels):
-        yield Problem(
-            "policy.kernels",
-            f"policy.kernels has {len(policy.kernels)} values: expected {len(policy.channels)}, "
-            "one for each of policy.channels, or none",
-        )
+    for key, text in policy.problems():
+        yield Problem(f"policy.{key}", f"policy.{key} {text}")
     if isinstance(preset.algorithm, AppoConfig):
         for name in ("search", "self_play"):
             if getattr(preset, name) != getattr(Preset(preset.game), name):
                 yield Problem(name, f'{name}: is read by algorithm.name = "alphazero" alone')
-        if policy.blocks > 0:
-            yield Problem("policy.blocks", 'policy.blocks: a residual tower is learned by "alphazero" alone')
-        for name in ("ownership", "score"):
-            if getattr(policy, name):
-                yield Problem(f"policy.{name}", f'policy.{name}: is learned by "alphazero" alone')
-    elif policy.blocks == 0:
-        text = "policy.blocks = 0: alphazero learns a residual tower, expected 1 or more"
-        yield Problem("policy.blocks", text)
+    wanted = "encoder" if isinstance(preset.algorithm, AppoConfig) else "resnet"
+    network = str(policy.__struct_config__.tag)
+    if network != wanted:
+        name = str(preset.algorithm.__struct_config__.tag)
+        text = f'policy.network = "{network}": algorithm.name = "{name}" trains policy.network = "{wanted}"'
+        yield Problem("policy.network", text)
     if preset.opponents and not any(o.weight > 0 for o in preset.opponents):
         yield Problem("opponents.0.weight", "opponents: all weights are 0; expected one above 0")
 

@@ -9,6 +9,7 @@ from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games import list_games, spec, text_params
 from ludus.games.hosted import is_hosted
 from ludus.games.names import is_installed_name
+from ludus.policies.config import ResnetConfig
 from ludus.presets import schema
 from ludus.presets.config import ParamValue, Preset
 from ludus.presets.file import LoadedPreset, PresetError
@@ -144,7 +145,9 @@ def ends_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     """Settings about how a match ends, in a game that does not say who owns what then."""
     if declared.counted_cells > 0:
         return
-    asked = {f"policy.{key}": "true" for key in ("ownership", "score") if getattr(preset.policy, key)}
+    asked: dict[str, str] = {}
+    if isinstance(preset.policy, ResnetConfig):
+        asked = {f"policy.{key}": "true" for key in ("ownership", "score") if getattr(preset.policy, key)}
     if preset.search.score_share > 0:
         asked["search.score_share"] = f"{preset.search.score_share:g}"
     for path, value in asked.items():

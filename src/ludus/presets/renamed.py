@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
+from ludus.policies.config import name_network
 from ludus.presets.schema import Problem
 
 if sys.version_info >= (3, 11):
@@ -55,6 +56,9 @@ def translate(document: dict[str, object]) -> None:
         target = _table(document, below)
         if target is not None:
             target[name] = table.pop(last)
+    policy = _table(document, ["policy"])
+    if policy is not None:
+        name_network(policy)
 
 
 def line_of(text: str, path: str) -> int:

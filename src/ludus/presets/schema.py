@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 import msgspec.inspect as mi
@@ -115,12 +115,23 @@ def variant_of(value: object, kind: mi.Type) -> mi.StructType | None:
     return known.get(str(value[first.tag_field]))
 
 
+def owners_of(kind: mi.Type, chosen: mi.StructType) -> dict[str, str]:
+    """Key -> the setting under which it is one, for keys that other tables of ``kind`` have alone."""
+    here = {f.encode_name for f in chosen.fields}
+    return {
+        f.encode_name: f'{struct.tag_field} = "{name}"'
+        for name, struct in reversed(variants(kind).items())
+        for f in struct.fields
+        if f.encode_name not in here
+    }
+
+
 def _check_variant(value: object, kind: mi.Type, path: str) -> Iterator[Problem]:
     chosen = variant_of(value, kind)
-    if chosen is not None:
-        yield from _check_struct(value, chosen, path)
-        return
     known = variants(kind)
+    if chosen is not None:
+        yield from _check_struct(value, chosen, path, owners_of(kind, chosen))
+        return
     field = next(iter(known.values())).tag_field
     assert isinstance(value, dict)
     given = value[str(field)]
@@ -129,7 +140,9 @@ def _check_variant(value: object, kind: mi.Type, path: str) -> Iterator[Problem]
     yield Problem(f"{path}.{field}", text + (f" (did you mean {near}?)" if near else ""))
 
 
-def _check_struct(value: object, kind: mi.StructType, path: str) -> Iterator[Problem]:
+def _check_struct(
+    value: object, kind: mi.StructType, path: str, owners: Mapping[str, str] | None = None
+) -> Iterator[Problem]:
     if not isinstance(value, dict):
         yield _mismatch(value, kind, path)
         return
@@ -140,12 +153,20 @@ def _check_struct(value: object, kind: mi.StructType, path: str) -> Iterator[Pro
         if key == kind.tag_field:
             continue
         if field is None:
-            yield Problem(prefix + key, f"unknown key {prefix}{key}" + did_you_mean(key, fields, "keys here"))
+            yield Problem(prefix + key, unknown_key(path, key, kind, owners or {}))
         else:
             yield from check(item, field.type, prefix + key)
     for name, field in fields.items():
         if field.required and name not in value:
             yield Problem(prefix + name, f"missing {prefix}{name}: expected {expected(field.type)}")
+
+
+def unknown_key(path: str, key: str, kind: mi.StructType, owners: Mapping[str, str]) -> str:
+    """What an error says about a key that the table ``path`` does not have. ``owners``: :func:`owners_of`."""
+    full = f"{path}.{key}" if path else key
+    if key in owners:
+        return f'{full}: this key needs {path}.{owners[key]}, here it is "{kind.tag}"'
+    return f"unknown key {full}" + did_you_mean(key, [f.encode_name for f in kind.fields], "keys here")
 
 
 def _mismatch(value: object, kind: mi.Type, path: str, more: str = "") -> Problem:

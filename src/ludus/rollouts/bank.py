@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ludus.flow import Orders, Weights
-from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
 from ludus.rollouts.network_actor import NetworkActor
 
 
@@ -15,10 +15,10 @@ class Bank:
     ``seeds``: lane -> seed of its draws, whichever weights it plays. ``build`` makes a network that acts.
     """
 
-    def __init__(self, seeds: Mapping[int, int], build: Callable[[Weights], PolicyNetwork]) -> None:
+    def __init__(self, seeds: Mapping[int, int], build: Callable[[Weights], Network]) -> None:
         self._seeds, self._build = dict(seeds), build
         self._weights: dict[int, Weights] = {}
-        self._networks: dict[int, PolicyNetwork] = {}  # of versions that play
+        self._networks: dict[int, Network] = {}  # of versions that play
 
     def __contains__(self, version: int) -> bool:
         return version in self._weights
@@ -27,7 +27,7 @@ class Bank:
         """Stores weights under their version."""
         self._weights[weights.meta.version] = weights
 
-    def idle(self, network: PolicyNetwork) -> dict[int, NetworkActor]:
+    def idle(self, network: Network) -> dict[int, NetworkActor]:
         """Actors of all lanes before the first orders, on a network that is not theirs."""
         return {lane: NetworkActor(network, seed) for lane, seed in self._seeds.items()}
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from ludus.flow import RolloutStats, Slab, Weights
-from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
 
 
 class WeightSource(Protocol):
@@ -25,7 +25,7 @@ class WeightSource(Protocol):
 
     def newest(self) -> Weights: ...
 
-    def copy_to(self, network: PolicyNetwork) -> int:
+    def copy_to(self, network: Network) -> int:
         """Puts the newest weights into ``network`` and returns their version.
 
         A learner in the same process copies from memory to memory, without a :class:`Weights` between.
@@ -61,7 +61,7 @@ class StoredWeights:
         return self._weights
 
     @torch.no_grad()
-    def copy_to(self, network: PolicyNetwork) -> int:
+    def copy_to(self, network: Network) -> int:
         """Raises ``ValueError`` where the weights are not those of such a network."""
         weights = self._weights
         mine = network.state_dict()

@@ -12,7 +12,7 @@ from torch import Tensor
 from ludus.flow.slab import Array
 from ludus.policies.continuous import MixedHeads
 from ludus.policies.distribution import Heads, uniforms
-from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
 from ludus.rollouts.actor import ActInput, Decision
 
 
@@ -22,7 +22,7 @@ class NetworkActor:
     Several actors may share one network as long as one thread at a time uses it.
     """
 
-    def __init__(self, network: PolicyNetwork, seed: int, version: int = 0, greedy: bool = False) -> None:
+    def __init__(self, network: Network, seed: int, version: int = 0, greedy: bool = False) -> None:
         self.network, self.seed, self.greedy = network, seed, greedy
         self._version = version
         self._inputs = tuple(t.name for t in network.inputs)

@@ -6,9 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludus.policies.inference import Inference
-from ludus.policies.network import PolicyNetwork
-from ludus.policies.residual import ResidualNetwork
+from ludus.policies.protocol import Network
 from ludus.policies.symmetry import Symmetries
 from ludus.search.evaluator import Batch, Floats
 from ludus.search.text import Seen
@@ -26,7 +24,7 @@ class NetworkEvaluator:
 
     def __init__(
         self,
-        network: PolicyNetwork,
+        network: Network,
         precision: str = "float32",
         *,
         symmetries: Seen = "one",
@@ -36,11 +34,10 @@ class NetworkEvaluator:
         if network.memory_shape is not None:
             raise ValueError("a policy with memory cannot be searched with: leaves have no past")
         self.network = network
-        self._inference = (
-            Inference(network, precision, rows) if isinstance(network, ResidualNetwork) else None
-        )
-        if symmetries != "one" and self._inference is None:
-            raise ValueError(f"symmetries={symmetries} is for residual networks (policy.blocks >= 1)")
+        self._board = network.board
+        self._inference = self._board.inference(precision, rows) if self._board is not None else None
+        if symmetries != "one" and self._board is None:
+            raise ValueError(f'symmetries={symmetries} is for residual networks (policy.network = "resnet")')
         self._symmetries = None if symmetries == "one" else Symmetries(network.spec)
         alone = self._symmetries is None or self._symmetries.count == 1
         self._seen: Seen = "one" if alone else symmetries
@@ -49,7 +46,7 @@ class NetworkEvaluator:
     def sibling(self, seed: int) -> NetworkEvaluator:
         """Another evaluator with the same graph, for another thread."""
         other = object.__new__(NetworkEvaluator)
-        other.network, other._inference = self.network, self._inference
+        other.network, other._board, other._inference = self.network, self._board, self._inference
         other._symmetries, other._seen = self._symmetries, self._seen
         other._random = np.random.Generator(np.random.Philox(key=seed))
         return other
@@ -60,11 +57,10 @@ class NetworkEvaluator:
         obs = {t.name: torch.from_numpy(batch.obs[t.name][:count]) for t in self.network.inputs}
         if self.network.device.type != "cpu":
             obs = {name: x.to(self.network.device, non_blocking=True) for name, x in obs.items()}
-        if self._inference is None:
+        if self._board is None:
             step = self.network.step(obs)
             return torch.softmax(step.logits, dim=1).cpu().numpy(), step.value.float().cpu().numpy()
-        assert isinstance(self.network, ResidualNetwork)
-        planes = self.network.boards(obs)
+        planes = self._board.boards(obs)
         if self._seen == "all":
             policy, value = self._averaged(planes)
         else:

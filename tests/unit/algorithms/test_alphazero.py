@@ -18,14 +18,15 @@ from ludus.algorithms.alphazero.samples import Positions
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
 from ludus.native import core
-from ludus.policies.config import PolicyConfig
-from ludus.policies.residual import Learned, ResidualNetwork
+from ludus.policies.config import ResnetConfig
+from ludus.policies.protocol import BoardOutputs
+from ludus.policies.residual import ResidualNetwork
 from ludus.ratings.sprt import sprt
 from ludus.search import Matches, SearchConfig, SelfPlay, SelfPlayConfig
 from tests.unit.synthetic import tower
 
 GAME = "tic_tac_toe"
-SMALL = PolicyConfig(blocks=1, filters=8, value_hidden=8)
+SMALL = ResnetConfig(blocks=1, filters=8, value_hidden=8)
 
 
 def played(count: int, seed: int = 1, first: int = 0) -> Matches:
@@ -267,7 +268,7 @@ def test_policy_and_legality_turn_with_the_board(turn: int, monkeypatch: pytest.
     network, loss, log_probs = learner._replicas[0], alphazero_loss, masked_log_probs
     learned = network.learned
 
-    def looking(planes: torch.Tensor) -> Learned:
+    def looking(planes: torch.Tensor) -> BoardOutputs:
         seen["planes"] = planes
         return learned(planes)
 

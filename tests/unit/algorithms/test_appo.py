@@ -17,7 +17,7 @@ from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.samples import Samples
 from ludus.algorithms.tasks import Task, UpdatePlan
 from ludus.flow import GameSpec, Slab
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig
 from tests.unit.synthetic import (
     AppoLearner,
     act,
@@ -37,7 +37,7 @@ SPEC = make_spec(
     ),
     (4, 1, 3),
 )
-POLICY = PolicyConfig(channels=(8,), strides=(2,), dense=(16,), hidden=(24,), memory_size=12)
+POLICY = EncoderConfig(channels=(8,), strides=(2,), dense=(16,), hidden=(24,), memory_size=12)
 MEMORIES = ["none", "recall", "gru", "lstm"]
 
 
@@ -479,7 +479,7 @@ def play_corridor(
 )
 def test_a_corridor_with_a_remembered_colour(memory: str, low: float, high: float) -> None:
     """With memory nearly every match ends well; without it none can do better than guess."""
-    policy = PolicyConfig(dense=(16,), hidden=(16,), memory=memory, memory_size=16)  # type: ignore[arg-type]
+    policy = EncoderConfig(dense=(16,), hidden=(16,), memory=memory, memory_size=16)  # type: ignore[arg-type]
     config = AppoConfig(learning_rate=1e-2, entropy_coefficient=0.01, minibatches=2, micro_batch=4096)
     learner = appo_learner(config, policy, corridor_spec(), seed=1)
     place, goal = np.zeros(64, np.int64), np.zeros(64, np.int64)
@@ -539,7 +539,7 @@ def play_pointing(learner: AppoLearner, steps: int, rows: int, seed: int) -> tup
 
 def test_pointers_learn_whom_to_point_at() -> None:
     """The second pointer must look at whom the first one chose: chance gives 0.25, blindness 0.7."""
-    policy = PolicyConfig(dense=(32,), hidden=(32,), context=32)
+    policy = EncoderConfig(dense=(32,), hidden=(32,), context=32)
     config = AppoConfig(learning_rate=3e-3, entropy_coefficient=0.003, minibatches=4, epochs=2)
     learner = appo_learner(config, policy, pointing_spec(), seed=1)
     scores = []

@@ -22,9 +22,10 @@ from ludus.games import spec as game_spec
 from ludus.games.names import typed
 from ludus.games.searchable import searchable
 from ludus.native import core
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import ResnetConfig
+from ludus.policies.factory import build_network
 from ludus.policies.inference import Inference, _Folded
-from ludus.policies.residual import ResidualNetwork, make_network
+from ludus.policies.residual import ResidualNetwork
 from ludus.policies.symmetry import Symmetries
 from ludus.policies.weights import build_policy, load_weights, save_weights
 from ludus.search import NEVER_RESIGN, Matches, SearchConfig, SearchError, SelfPlay, SelfPlayConfig, Trees
@@ -33,7 +34,7 @@ from tests.unit.synthetic import tower
 PARAMS = {"size": "5", "komi": "0.5"}
 SPEC: GameSpec = game_spec("go", PARAMS)
 PASS = 25
-PLAIN = PolicyConfig(blocks=1, filters=8, value_hidden=8)
+PLAIN = ResnetConfig(blocks=1, filters=8, value_hidden=8)
 HEADS = msgspec.structs.replace(PLAIN, ownership=True, score=True)
 
 # Black c1 to c5, White d1 to d4 and e5: d5 touches both and is nobody's.
@@ -299,7 +300,7 @@ def positions(count: int, seed: int = 1, *, counted: bool = True) -> Positions:
     return Positions({"planes": packed}, ones, policy, np.zeros(count, np.float32), ends)
 
 
-def learner(policy: PolicyConfig, threads: int = 1, **changes: object) -> AlphaZeroLearner:
+def learner(policy: ResnetConfig, threads: int = 1, **changes: object) -> AlphaZeroLearner:
     plain: dict[str, object] = {"batch": 64, "schedule": "constant", "learning_rate": 0.05}
     config = msgspec.convert(plain | changes | {"name": "alphazero"}, AlphaZeroConfig)
     return AlphaZeroLearner(config, tower(policy, SPEC), seed=1, threads=threads)
@@ -421,7 +422,7 @@ def test_a_learner_with_heads_goes_on_where_it_was_bit_for_bit() -> None:
 
 
 def test_a_search_evaluates_policy_and_value_alone() -> None:
-    plain, heads = make_network(PLAIN, SPEC, 3), make_network(HEADS, SPEC, 3)
+    plain, heads = build_network(PLAIN, SPEC, 3), build_network(HEADS, SPEC, 3)
     assert isinstance(plain, ResidualNetwork)
     assert isinstance(heads, ResidualNetwork)
     planes = torch.rand(4, 18, 5, 5)
@@ -436,7 +437,7 @@ def test_a_search_evaluates_policy_and_value_alone() -> None:
 @pytest.mark.parametrize("rows", [0, 4])
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_an_empty_batch_has_empty_answers(precision: str, rows: int) -> None:
-    network = make_network(PLAIN, SPEC, 3)
+    network = build_network(PLAIN, SPEC, 3)
     assert isinstance(network, ResidualNetwork)
     policy, value = Inference(network, precision, rows)(torch.rand(0, 18, 5, 5))
     assert policy.shape == (0, 26)
@@ -468,4 +469,4 @@ def test_weights_with_heads_load_and_those_from_before_there_were_heads_too(tmp_
 
 def test_a_network_refuses_heads_for_cells_that_nobody_counts() -> None:
     with pytest.raises(ValueError, match=r"policy\.score = true: tic_tac_toe counts the owners of 0 cells"):
-        make_network(msgspec.structs.replace(PLAIN, score=True), game_spec("tic_tac_toe"))
+        build_network(msgspec.structs.replace(PLAIN, score=True), game_spec("tic_tac_toe"))

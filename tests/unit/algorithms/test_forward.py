@@ -12,7 +12,7 @@ from ludus.algorithms.appo.learner import make_learner
 from ludus.algorithms.forward import Outputs, evaluate, forward_rows, forward_steps, part_size, units_of
 from ludus.algorithms.samples import Samples
 from ludus.flow import Slab
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from tests.unit.synthetic import act, make_spec, random_slab, tensor
 
@@ -21,7 +21,7 @@ SPEC = make_spec(
      tensor("numbers", "f32", (6,))),
     (4, 1, 3),
 )  # fmt: skip
-POLICY = PolicyConfig(channels=(8,), strides=(2,), dense=(16,), hidden=(24,), memory_size=12)
+POLICY = EncoderConfig(channels=(8,), strides=(2,), dense=(16,), hidden=(24,), memory_size=12)
 STEPS, ROWS = 9, 12
 
 

@@ -14,12 +14,12 @@ from ludus.algorithms.appo.config import AppoConfig
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.samples import Index
 from ludus.flow import Slab
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from tests.unit.synthetic import AppoLearner, act, appo_learner, make_spec, random_slab, tensor
 
 SPEC = make_spec((tensor("counts", "u8", (7,), scale=0.01), tensor("numbers", "f32", (6,))), (4, 1, 3))
-POLICY = PolicyConfig(dense=(16,), hidden=(24,), memory_size=12)
+POLICY = EncoderConfig(dense=(16,), hidden=(24,), memory_size=12)
 STEPS, ROWS = 10, 24
 
 

@@ -18,14 +18,14 @@ from ludus.games.exports.gymnasium import LudusEnv, LudusVectorEnv
 from ludus.games.exports.spaces import action_space, decision_of
 from ludus.games.exports.values import SpecFace
 from ludus.games.python_game import declare, tensor
-from ludus.policies.config import PolicyConfig
-from ludus.policies.residual import make_network
+from ludus.policies.config import EncoderConfig, PolicyConfig, ResnetConfig
+from ludus.policies.factory import build_network
 from ludus.policies.weights import save_weights
 from ludus.presets.errors import ConfigError
 from tests.unit.api.from_folder import python
 from tests.unit.api.test_gymnasium import CORRIDOR
 
-SMALL = PolicyConfig(hidden=(16,), dense=(16,), channels=(4, 4))
+SMALL = EncoderConfig(hidden=(16,), dense=(16,), channels=(4, 4))
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def weights_of(
     spec = game_spec(game, params)
     if version:
         spec = msgspec.structs.replace(spec, version=version)
-    network = make_network(config, spec, seed=3)
+    network = build_network(config, spec, seed=3)
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)) * spread)
@@ -207,7 +207,7 @@ def test_draws_depend_on_the_seed(tmp_path: Path) -> None:
 
 
 def test_a_residual_tower_acts_too(tmp_path: Path) -> None:
-    policy = ludus.load_policy(weights_of(tmp_path, "connect_four", PolicyConfig(blocks=1, filters=4)))
+    policy = ludus.load_policy(weights_of(tmp_path, "connect_four", ResnetConfig(blocks=1, filters=4)))
     made = LudusEnv("connect_four", illegal="raise")
     seen, info = made.reset(seed=1)
     made.step(policy.act(seen, info["legal"]))

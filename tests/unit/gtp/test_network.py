@@ -14,7 +14,7 @@ from ludus.games import go, spec
 from ludus.games.match import Match
 from ludus.gtp.analysis import raw_lines
 from ludus.gtp.expectation import NetworkReader, by_playouts
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import ResnetConfig
 from ludus.policies.residual import ResidualNetwork
 from ludus.policies.symmetry import Symmetries
 
@@ -24,7 +24,7 @@ PARAMS = {"size": str(SIZE), "komi": "0.5"}
 
 @pytest.fixture(scope="module")
 def reader() -> NetworkReader:
-    config = PolicyConfig(blocks=1, filters=8, ownership=True, score=True)
+    config = ResnetConfig(blocks=1, filters=8, ownership=True, score=True)
     network = ResidualNetwork(config, spec("go", PARAMS), seed=3)
     with torch.no_grad():  # heads that say something
         for head in (network.policy_head, network.value_head, network.score_head, network.ownership_plane):
@@ -49,11 +49,12 @@ def test_a_policy_is_over_legal_moves_and_the_expectation_is_blacks(reader: Netw
     assert raw.expected is not None
     assert len(raw.expected.ownership) == SIZE * SIZE
     # The heads speak for the mover: for White's turn the network's own numbers change their sign.
-    outputs = reader._network.learned(  # type: ignore[operator]
-        reader._network.boards(  # type: ignore[operator]
-            {n: torch.from_numpy(a[None].copy()) for n, a in white.observe(go.WHITE).items()}
-        )
-    )
+    board = reader._network.board
+    assert board is not None
+    seen = {n: torch.from_numpy(a[None].copy()) for n, a in white.observe(go.WHITE).items()}
+    outputs = board.learned(board.boards(seen))
+    assert outputs.score is not None
+    assert outputs.ownership is not None
     expected = reader.read(white).expected
     assert expected is not None
     assert expected.lead == pytest.approx(-float(outputs.score[0].detach()), abs=1e-4)

@@ -11,11 +11,11 @@ import torch
 
 from ludus.flow import GameSpec
 from ludus.policies.autoregressive import Pointing
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from tests.unit.synthetic import pointing_spec, random_slab
 
-CONFIG = PolicyConfig(dense=(12,), hidden=(16,), context=8, memory_size=6)
+CONFIG = EncoderConfig(dense=(12,), hidden=(16,), context=8, memory_size=6)
 
 
 def make(seed: int = 1, loud: float = 60.0) -> PolicyNetwork:

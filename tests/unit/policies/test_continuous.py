@@ -10,7 +10,7 @@ from ludus.algorithms.appo.config import AppoConfig
 from ludus.flow import GameSpec, HeadSpec, Slab
 from ludus.games.adapters.spaces import continuous as given_to_the_game
 from ludus.games.python_game import declare, tensor
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig
 from ludus.policies.continuous import MixedHeads, from_bits, squashed_entropy, to_bits
 from ludus.policies.distribution import uniforms
 from ludus.policies.heads import heads_of
@@ -107,7 +107,7 @@ def test_the_game_is_given_numbers_within_its_bounds() -> None:
 def test_acting_and_learning_agree_at_lag_zero() -> None:
     """The probability ratio is 1: no policy gradient noise before the first step, KL 0."""
     config = AppoConfig(epochs=1, minibatches=1, learning_rate=1e-9, max_grad_norm=0.0)
-    learner = appo_learner(config, PolicyConfig(dense=(), hidden=(16,)), spec(), seed=3)
+    learner = appo_learner(config, EncoderConfig(dense=(), hidden=(16,)), spec(), seed=3)
     network = PolicyNetwork(learner.network.config, spec(), 3)
     learner.copy_to(network)
     actor, slab = NetworkActor(network, 5), Slab(spec(), 4, 8)

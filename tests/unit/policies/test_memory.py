@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig
 from ludus.policies.memory import Recall
 from ludus.policies.network import PolicyNetwork
 
@@ -36,6 +36,6 @@ def test_recall_is_the_highest_and_the_fading_average() -> None:
 
 def test_recall_needs_vectors() -> None:
     spec = make_spec((tensor("planes", "u8", (2, 5, 5)),), (3,))
-    config = msgspec.structs.replace(PolicyConfig(channels=(4,), strides=(1,)), memory="recall")
+    config = msgspec.structs.replace(EncoderConfig(channels=(4,), strides=(1,)), memory="recall")
     with pytest.raises(ValueError, match="recall remembers vector inputs"):
         PolicyNetwork(config, spec)

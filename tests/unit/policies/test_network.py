@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from ludus.policies.action_distribution import Independent
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig, PolicyConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
 from ludus.policies.torso import Rows
 from tests.unit.synthetic import act, make_spec, random_slab, tensor
 
-SMALL = PolicyConfig(channels=(8, 8), strides=(2, 1), dense=(16,), hidden=(32,), memory_size=12)
+SMALL = EncoderConfig(channels=(8, 8), strides=(2, 1), dense=(16,), hidden=(32,), memory_size=12)
 SPEC = make_spec(
     (
         tensor("planes", "u8", (4, 7, 6), scale=0.01),

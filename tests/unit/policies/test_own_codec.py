@@ -18,8 +18,9 @@ from ludus.codecs.registry import codec_of, layout_of
 from ludus.flow import HeadSpec, TensorSpec, Weights, WeightsMeta
 from ludus.flow.extensions import ExtensionError
 from ludus.games.python_game import declare, tensor
-from ludus.policies.config import PolicyConfig
-from ludus.policies.residual import make_network
+from ludus.policies.config import EncoderConfig
+from ludus.policies.factory import build_network
+from ludus.policies.network import PolicyNetwork
 from ludus.policies.weights import WeightsError, load_weights, save_weights
 
 
@@ -154,8 +155,8 @@ def test_a_name_from_a_file_imports_nothing(
     monkeypatch.syspath_prepend(str(tmp_path))
     path = tmp_path / "weights.safetensors"
     spec = declare("toy", observation=[named("bits")], heads=[HeadSpec("take", 2)])
-    config = PolicyConfig(hidden=(4,), dense=())
-    network = make_network(config, spec, seed=0)
+    config = EncoderConfig(hidden=(4,), dense=())
+    network = build_network(config, spec, seed=0)
     hostile = msgspec.structs.replace(spec, observation=(msgspec.structs.replace(named("bits"), codec=name),))
     meta = WeightsMeta(
         version=1,
@@ -201,7 +202,7 @@ def test_what_is_decoded_has_the_declared_shape() -> None:
 
     register_codec("short", Short())
     spec = declare("toy", observation=[named("short")], heads=[HeadSpec("take", 2)])
-    network = make_network(PolicyConfig(hidden=(4,), dense=()), spec, seed=0)
+    network = PolicyNetwork(EncoderConfig(hidden=(4,), dense=()), spec, seed=0)
     with pytest.raises(
         ValueError, match=r"codec short gives .*\[2, 1\], its layout\(\) says float32\[2, 8\]"
     ):

@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from ludus.flow import GameSpec, HeadSpec
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.pointed import Cells
 from tests.unit.policies.test_autoregressive import legal_decisions
 from tests.unit.synthetic import cells_spec, make_spec, random_slab, tensor
 
-FLAT = PolicyConfig(
+FLAT = EncoderConfig(
     channels=(), strides=(), dense=(12,), hidden=(16,), context=8
 )  # cells know their planes alone
 DEEP = msgspec.structs.replace(FLAT, channels=(4, 6), strides=(1, 2))
@@ -22,7 +22,7 @@ RESIDUAL = msgspec.structs.replace(FLAT, channels=(4, 6), strides=(1, 2), convol
 HEIGHT, WIDTH = 4, 3
 
 
-def make(config: PolicyConfig, spec: GameSpec, loud: float = 60.0) -> PolicyNetwork:
+def make(config: EncoderConfig, spec: GameSpec, loud: float = 60.0) -> PolicyNetwork:
     """A network far from uniform."""
     network = PolicyNetwork(config, spec, seed=1)
     with torch.no_grad():
@@ -82,7 +82,7 @@ def test_what_a_choice_tells_is_its_cell() -> None:
 
 
 @pytest.mark.parametrize("config", [FLAT, DEEP, RESIDUAL], ids=["no layer", "convolutions", "residual"])
-def test_probabilities_of_all_legal_decisions_sum_to_one(config: PolicyConfig) -> None:
+def test_probabilities_of_all_legal_decisions_sum_to_one(config: EncoderConfig) -> None:
     spec = cells_spec()
     network = make(config, spec)
     obs, mask = moments(spec, 4)

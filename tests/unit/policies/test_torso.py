@@ -7,7 +7,7 @@ import torch
 
 from ludus.flow import HeadSpec
 from ludus.games.python_game import declare, tensor
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.torso import Planes, Residual
 
@@ -16,7 +16,9 @@ SPEC = declare(
     observation=[tensor("screen", (4, 84, 84), "u8", low=0, high=255, scale=1 / 255)],
     heads=[HeadSpec("move", 6)],
 )
-NATURE = PolicyConfig(channels=(32, 64, 64), strides=(4, 2, 1), kernels=(8, 4, 3), hidden=(512,), norm="none")
+NATURE = EncoderConfig(
+    channels=(32, 64, 64), strides=(4, 2, 1), kernels=(8, 4, 3), hidden=(512,), norm="none"
+)
 
 
 def test_the_usual_atari_network_has_its_usual_size() -> None:
@@ -35,7 +37,7 @@ def test_the_usual_atari_network_has_its_usual_size() -> None:
 
 
 def test_residual_stages_are_impalas() -> None:
-    config = PolicyConfig(channels=(16, 32, 32), strides=(2, 2, 2), convolution="residual", norm="none")
+    config = EncoderConfig(channels=(16, 32, 32), strides=(2, 2, 2), convolution="residual", norm="none")
     torso = PolicyNetwork(config, SPEC, 1).planes["screen"]
     assert isinstance(torso, Residual)
     assert torso.size == 32 * 11 * 11  # Espeholt et al. 2018: 3872 numbers before the dense layer
@@ -45,9 +47,9 @@ def test_residual_stages_are_impalas() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match=r"policy\.kernels 1; one a convolution is expected"):
-        PolicyNetwork(PolicyConfig(channels=(8, 8), strides=(1, 1), kernels=(3,)), SPEC)
+        PolicyNetwork(EncoderConfig(channels=(8, 8), strides=(1, 1), kernels=(3,)), SPEC)
     with pytest.raises(ValueError, match="too small for kernels"):
-        PolicyNetwork(PolicyConfig(channels=(8, 8), strides=(8, 8), kernels=(8, 12)), SPEC)
-    config = PolicyConfig(channels=(8,), strides=(1,), kernels=(3,), convolution="residual")
+        PolicyNetwork(EncoderConfig(channels=(8, 8), strides=(8, 8), kernels=(8, 12)), SPEC)
+    config = EncoderConfig(channels=(8,), strides=(1,), kernels=(3,), convolution="residual")
     with pytest.raises(ValueError, match="3x3 convolutions alone"):
         PolicyNetwork(config, SPEC)

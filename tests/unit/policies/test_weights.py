@@ -13,14 +13,14 @@ import torch
 from safetensors.numpy import save
 
 from ludus.flow import Weights, WeightsMeta
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig, PolicyConfig, ResnetConfig, decode_config, encode_config
+from ludus.policies.factory import build_network
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.residual import make_network
 from ludus.policies.weights import WeightsError, build_policy, load_weights, save_weights
 from tests.unit.synthetic import make_spec, tensor
 
 SPEC = make_spec((tensor("planes", "u8", (2, 5, 5)), tensor("numbers", "f32", (3,))), (3,))
-CONFIG = PolicyConfig(channels=(4,), strides=(2,), dense=(8,), hidden=(16,), memory="gru", memory_size=8)
+CONFIG = EncoderConfig(channels=(4,), strides=(2,), dense=(8,), hidden=(16,), memory="gru", memory_size=8)
 
 
 def example() -> Weights:
@@ -38,6 +38,7 @@ def test_round_trip_builds_an_equal_policy_from_the_file_alone(tmp_path: Path) -
     loaded = load_weights(tmp_path / "w.safetensors")
     assert loaded.meta == weights.meta
     network = build_policy(loaded)
+    assert isinstance(network, PolicyNetwork)
     for name, value in network.state_dict().items():
         np.testing.assert_array_equal(value.numpy(), weights.tensors[name])
         assert value.numpy().dtype == weights.tensors[name].dtype
@@ -52,10 +53,10 @@ def test_round_trip_builds_an_equal_policy_from_the_file_alone(tmp_path: Path) -
 
 def test_towers_from_before_their_heads_planes_were_a_setting_still_load() -> None:
     board = make_spec((tensor("planes", "u8", (2, 5, 5)),), (3,))
-    then = PolicyConfig(blocks=1, filters=8, policy_planes=2, value_planes=1)
-    network = make_network(then, board, seed=1)
+    then = ResnetConfig(blocks=1, filters=8, policy_planes=2, value_planes=1)
+    network = build_network(then, board, seed=1)
     fields = msgspec.json.decode(network.architecture)
-    del fields["policy_planes"], fields["value_planes"]
+    del fields["policy_planes"], fields["value_planes"], fields["network"]
     spec = msgspec.json.encode(board).decode()
     meta = WeightsMeta(1, board.spec_hash, msgspec.json.encode(fields).decode(), spec, board.name, 5, 1)
     built = build_policy(Weights(meta, {n: t.numpy().copy() for n, t in network.state_dict().items()}))
@@ -172,3 +173,19 @@ def test_mutated_files_are_refused_or_harmless(tmp_path: Path) -> None:
                 n: a.shape for n, a in example().tensors.items()
             }
     assert refused > 150
+
+
+@pytest.mark.parametrize(
+    ("config", "network", "kept"),
+    [
+        ({"hidden": [8], "blocks": 0, "filters": 64, "ownership": False}, "encoder", {"hidden": [8]}),
+        ({"hidden": [8], "blocks": 3, "filters": 16}, "resnet", {"blocks": 3, "filters": 16}),
+        ({"network": "encoder", "hidden": [8]}, "encoder", {"hidden": [8]}),
+    ],
+)
+def test_a_configuration_from_before_networks_had_names(
+    config: dict[str, object], network: str, kept: dict[str, object]
+) -> None:
+    decoded = decode_config(msgspec.json.encode(config).decode())
+    assert decoded == msgspec.convert({"network": network, **kept}, PolicyConfig)
+    assert decode_config(encode_config(decoded)) == decoded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ludus.games import spec
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig
 from ludus.policies.continuous import MixedHeads
 from ludus.policies.distribution import Heads
 from ludus.policies.network import PolicyNetwork
@@ -26,7 +26,7 @@ def batch(rows: int) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
 
 
 def test_choices_do_not_depend_on_the_batch() -> None:
-    actor = NetworkActor(PolicyNetwork(PolicyConfig(dense=(8,), hidden=(8,)), GAME, 1), seed=9)
+    actor = NetworkActor(PolicyNetwork(EncoderConfig(dense=(8,), hidden=(8,)), GAME, 1), seed=9)
     obs, mask, first = batch(64)
     rows = np.arange(64, dtype=np.int32)
     whole = actor.act(ActInput(obs, mask, None, first, 5, rows))
@@ -40,7 +40,7 @@ def test_choices_do_not_depend_on_the_batch() -> None:
 
 
 def test_greedy_takes_the_likeliest() -> None:
-    network = PolicyNetwork(PolicyConfig(dense=(8,), hidden=(8,)), GAME, 1)
+    network = PolicyNetwork(EncoderConfig(dense=(8,), hidden=(8,)), GAME, 1)
     obs, mask, first = batch(32)
     rows = np.arange(32, dtype=np.int32)
     greedy = NetworkActor(network, 1, greedy=True).act(ActInput(obs, mask, None, first, 0, rows))

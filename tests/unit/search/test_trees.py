@@ -12,8 +12,9 @@ import torch
 from ludus.evaluation.play import Player, play_evaluation, rollout_player
 from ludus.games import spec as game_spec
 from ludus.games.connect_four import Solver, random_positions
-from ludus.policies.config import PolicyConfig
-from ludus.policies.residual import ResidualNetwork, make_network
+from ludus.policies.config import EncoderConfig, ResnetConfig
+from ludus.policies.factory import build_network
+from ludus.policies.residual import ResidualNetwork
 from ludus.policies.symmetry import Symmetries
 from ludus.presets.errors import ConfigError
 from ludus.search import (
@@ -188,10 +189,10 @@ def test_a_network_answers_alike_whichever_way_it_runs(
     name: str, policy_planes: int, value_planes: int
 ) -> None:
     spec = game_spec(name)
-    config = PolicyConfig(
+    config = ResnetConfig(
         blocks=2, filters=16, value_hidden=16, policy_planes=policy_planes, value_planes=value_planes
     )
-    network = make_network(config, spec, seed=3)
+    network = build_network(config, spec, seed=3)
     shapes = {n: tuple(p.shape) for n, p in network.named_parameters()}
     cells = spec.observation[0].shape[-1] * spec.observation[0].shape[-2]
     assert shapes["policy_head.weight"] == (spec.heads[0].size, policy_planes * cells)
@@ -220,7 +221,7 @@ def test_a_network_answers_alike_whichever_way_it_runs(
 @pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe"])
 def test_a_network_that_sees_all_symmetries_answers_alike_for_a_board_and_its_mirror_image(name: str) -> None:
     spec = game_spec(name)
-    network = make_network(PolicyConfig(blocks=1, filters=8, value_hidden=8), spec, seed=3)
+    network = build_network(ResnetConfig(blocks=1, filters=8, value_hidden=8), spec, seed=3)
     with torch.no_grad():
         for p in network.parameters():
             p.add_(torch.randn(p.shape, generator=torch.Generator().manual_seed(1)) * 0.2)
@@ -244,8 +245,8 @@ def test_a_network_that_sees_all_symmetries_answers_alike_for_a_board_and_its_mi
     if symmetries.count == 2:  # as it stands and mirrored
         both = (found["one"][0][0] + found["one"][1][0][:, back]) / 2
         np.testing.assert_allclose(found["all"][0][0], both, atol=1e-5)
-    with pytest.raises(ValueError, match=r"symmetries=all is for residual networks \(policy.blocks"):
-        NetworkEvaluator(make_network(PolicyConfig(blocks=0), spec), symmetries="all")
+    with pytest.raises(ValueError, match=r"symmetries=all is for residual networks \(policy.network"):
+        NetworkEvaluator(build_network(EncoderConfig(), spec), symmetries="all")
 
 
 @pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe", "gomoku"])
@@ -262,7 +263,7 @@ def test_symmetries_turn_moves_as_they_turn_boards(name: str) -> None:
         for move in played:
             trees.play(0, move)
         trees.run([0], visits=1)
-        network = make_network(PolicyConfig(blocks=1, filters=4), spec)
+        network = build_network(ResnetConfig(blocks=1, filters=4), spec)
         assert isinstance(network, ResidualNetwork)
         return network.boards({n: torch.from_numpy(a) for n, a in recorder.seen.items()})
 

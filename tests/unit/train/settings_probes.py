@@ -20,7 +20,8 @@ from torch import Tensor
 
 from ludus.games import spec as game_spec
 from ludus.policies.action_distribution import Independent
-from ludus.policies.residual import ResidualNetwork, make_network
+from ludus.policies.factory import build_network
+from ludus.policies.residual import ResidualNetwork
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
 from ludus.presets.config import Preset
@@ -176,7 +177,7 @@ def lineup(preset: Preset) -> object:
 def network(preset: Preset) -> object:
     """The shapes of a network's tensors, and what it answers to noise with normalisers that have learned."""
     spec = game_spec(preset.game.name, params_text(preset.game.params))
-    made = make_network(preset.policy, spec, 1, "float32")
+    made = build_network(preset.policy, spec, 1, "float32")
     shapes = {n: tuple(t.shape) for n, t in made.state_dict().items()}
     random = np.random.default_rng(1)
     obs = {}

@@ -51,6 +51,7 @@ visits = 8
 [self_play]
 slots = 4
 [policy]
+network = "resnet"
 blocks = 1
 filters = 4
 value_hidden = 4
@@ -73,7 +74,8 @@ PREFIXES = {
     "GameConfig": "game.",
     "OpponentConfig": "opponents.0.",
     "PoolConfig": "pool.",
-    "PolicyConfig": "policy.",
+    "EncoderConfig": "policy.",
+    "ResnetConfig": "policy.",
     "AppoConfig": "algorithm.",
     "AlphaZeroConfig": "algorithm.",
     "SearchConfig": "search.",
@@ -281,7 +283,7 @@ RUN = {
     "precision": Seen("bfloat16", probes.components),
 }
 
-POLICY = {
+ENCODER = {
     "inputs": Seen("units", probes.network, {"game.name": "minirts", "policy.inputs": "globals"}),
     "channels": Seen("8,8", probes.network, PLANES),
     "strides": Seen("1,1", probes.network, PLANES),
@@ -296,6 +298,12 @@ POLICY = {
     "context": Seen("16", probes.network, {"game.name": "minirts", "game.params.commands": "tactical"}),
     "normalise_observations": Seen("false", probes.network, RTS),
     "normalise_values": Seen("false", probes.network),
+}
+
+RESNET = {
+    "inputs": Seen(
+        "cells", probes.network, {"game.name": "minirts", "policy.inputs": "cells,globals"}, base=SELF
+    ),
     "blocks": Seen("2", probes.network, base=SELF),
     "filters": Seen("8", probes.network, base=SELF),
     "policy_planes": Seen("3", probes.network, base=SELF),
@@ -311,7 +319,8 @@ TABLE: dict[str, dict[str, Seen]] = {
     "GameConfig": GAME,
     "OpponentConfig": OPPONENT,
     "PoolConfig": POOL,
-    "PolicyConfig": POLICY,
+    "EncoderConfig": ENCODER,
+    "ResnetConfig": RESNET,
     "AppoConfig": APPO,
     "AlphaZeroConfig": ALPHAZERO,
     "SearchConfig": SEARCH,

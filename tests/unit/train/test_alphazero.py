@@ -40,6 +40,7 @@ visits = 8
 [self_play]
 slots = 8
 [policy]
+network = "resnet"
 blocks = 1
 filters = 8
 value_hidden = 8
@@ -202,9 +203,13 @@ def test_a_gate_holds_candidates_against_other_weights(
 
 def test_presets_say_what_is_wrong_with_them() -> None:
     for change, message in (
-        ({"policy.blocks": "0"}, "expected 1 or more"),
+        ({"policy.blocks": "0"}, "policy.blocks = 0: expected an integer from 1 to 1000"),
+        (
+            {"policy.hidden": "8"},
+            'policy.hidden: this key needs policy.network = "encoder", here it is "resnet"',
+        ),
         ({"algorithm.name": "alphazro"}, "did you mean alphazero"),
-        ({"algorithm.clip_ratio": "0.1"}, "unknown key algorithm.clip_ratio"),
+        ({"algorithm.clip_ratio": "0.1"}, 'algorithm.clip_ratio: this key needs algorithm.name = "appo"'),
         ({"search.visits": "0"}, "search.visits = 0"),
     ):
         with pytest.raises(PresetError, match=message):
@@ -256,7 +261,7 @@ def test_ownership_and_score_are_refused_where_nothing_is_counted(tmp_path: Path
             start_run(preset(**{key: value}), tmp_path / "run")
         with pytest.raises(PresetError, match=message):
             check_game(load_preset("tic_tac_toe-alphazero", {key: value}))
-        with pytest.raises(PresetError, match='"alphazero" alone'):
+        with pytest.raises(PresetError, match=r'needs policy\.network = "resnet"|"alphazero" alone'):
             load_preset("minirts", {key: value})
     assert not (tmp_path / "run").exists()
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ludus.games import list_games
+from ludus.policies.config import EncoderConfig
 from ludus.presets.config import GameConfig, OpponentConfig, Preset
 from ludus.presets.file import (
     MAX_BYTES,
@@ -144,6 +145,7 @@ def test_overrides_and_their_origins() -> None:
     )
     preset = loaded.preset
     assert preset.algorithm.learning_rate == 1e-4
+    assert isinstance(preset.policy, EncoderConfig)
     assert preset.policy.channels == (16, 32)
     assert preset.opponents == (OpponentConfig("perfect"), OpponentConfig("random", weight=2.0))
     assert preset.run.max_steps == 5_000_000

@@ -12,7 +12,7 @@ from ludus.algorithms.appo.learner import make_learner
 from ludus.algorithms.learner import Learner
 from ludus.flow import Controller, Lineup, RolloutStats, SeatPlan, Slab, Weights
 from ludus.games import spec as game_spec
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.weights import load_weights, save_weights
 from ludus.pool.native import NativePool
@@ -133,8 +133,8 @@ def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights
     lineup = Lineup((SeatPlan((Controller(policy=first),)), SeatPlan((Controller(policy=second),))))
     pool = NativePool("tic_tac_toe", {}, lineup, slots=16, groups=2, threads=0, seed=4)
     # Memory of different shapes: nothing of one policy fits the other.
-    configs = {first: PolicyConfig(dense=(8,), hidden=(8,), memory="gru", memory_size=4)}
-    configs[second] = PolicyConfig(dense=(8,), hidden=(8,), memory="lstm", memory_size=8)
+    configs = {first: EncoderConfig(dense=(8,), hidden=(8,), memory="gru", memory_size=4)}
+    configs[second] = EncoderConfig(dense=(8,), hidden=(8,), memory="lstm", memory_size=8)
     learners: dict[int, Learner] = {}
     actors: dict[int, NetworkActor] = {}
     for seed, (policy, config) in enumerate(configs.items()):

@@ -26,6 +26,7 @@ visits = 4
 [self_play]
 slots = 8
 [policy]
+network = "resnet"
 blocks = 1
 filters = 4
 value_hidden = 4

@@ -82,6 +82,7 @@ batch = 32
 round_positions = 100
 window_games_min = 20
 [policy]
+network = "resnet"
 blocks = 1
 filters = 8
 value_hidden = 8

@@ -30,8 +30,9 @@ from ludus.algorithms.optimiser import (
 from ludus.algorithms.parameters import FlatParameters, replica_of, summed, tensors_of
 from ludus.flow import Weights, WeightsMeta
 from ludus.flow.slab import Array
-from ludus.policies.network import PolicyNetwork
-from ludus.policies.residual import Learned, ResidualNetwork
+from ludus.policies.factory import build_network
+from ludus.policies.protocol import BoardOutputs, Network
+from ludus.policies.residual import ResidualNetwork
 from ludus.policies.symmetry import Symmetries
 
 
@@ -157,7 +158,7 @@ class AlphaZeroLearner:
         targets = [zero, zero] if ends is None else [ends.ownership, ends.score]
         return torch.stack([loss.policy, loss.value, loss.entropy, *targets]).double().cpu().numpy()
 
-    def _ends_loss(self, out: Learned, part: Positions, turns: list[int]) -> EndsLoss | None:
+    def _ends_loss(self, out: BoardOutputs, part: Positions, turns: list[int]) -> EndsLoss | None:
         """Of the heads for ownership and score, if there are any and something to learn."""
         if part.ends is None or (out.ownership is None and out.score is None):
             return None
@@ -306,9 +307,10 @@ def errors_on(network: ResidualNetwork, positions: Positions) -> tuple[float, fl
     return float(loss.policy - loss.entropy) / len(positions), float(loss.value) / len(positions)
 
 
-def acting_copy(network: PolicyNetwork) -> ResidualNetwork:
+def acting_copy(network: Network) -> Network:
     """A network of its own with the same numbers."""
-    assert isinstance(network, ResidualNetwork)
-    made = ResidualNetwork(network.config, network.spec, None, network.precision)
+    made = build_network(network.config, network.spec, None, network.precision)
     made.load_state_dict(network.state_dict())
-    return made.to(network.device).eval()
+    made.to(network.device)
+    made.eval()
+    return made

@@ -10,7 +10,7 @@ from ludus.algorithms.alphazero.learner import acting_copy
 from ludus.evaluation.weights import network_of as network_of_weights
 from ludus.flow import Weights
 from ludus.flow.slab import Array
-from ludus.policies.residual import ResidualNetwork
+from ludus.policies.protocol import Network
 from ludus.search.network import NetworkEvaluator
 from ludus.search.text import Seen
 from ludus.storage import RunNotFound
@@ -40,7 +40,7 @@ class ActingWeights:
         slots = self.context.preset.self_play.slots
         return NetworkEvaluator(self.network, self.components.precision, symmetries=seen, rows=slots)
 
-    def take(self, newest: ResidualNetwork) -> bool:
+    def take(self, newest: Network) -> bool:
         """Whether the learner's newest weights play from now on."""
         if not self.gated:
             self.network = newest
@@ -63,7 +63,7 @@ class ActingWeights:
         if self.gated:
             self.context.directory.drop_snapshots(playing)
 
-    def _first_network(self) -> ResidualNetwork:
+    def _first_network(self) -> Network:
         """With a gate a network of its own: the learner writes the candidates into its one."""
         learner, state = self.components.learner, self.state
         if not self.gated:
@@ -78,11 +78,11 @@ class ActingWeights:
             )
             state.playing = learner.version
             return acting_copy(learner.playing)
-        network = network_of_weights(weights, self.components.spec, f"snapshot {state.playing}")
-        assert isinstance(network, ResidualNetwork)
-        return network.to(self.components.device)
+        return network_of_weights(
+            weights, self.components.spec, f"snapshot {state.playing}", self.components.device
+        )
 
-    def _passes_gate(self, candidate: ResidualNetwork) -> bool:
+    def _passes_gate(self, candidate: Network) -> bool:
         state, report, version = self.state, self.context.report, self.components.learner.version
         state.gates += 1
         result = self.gate.gate(

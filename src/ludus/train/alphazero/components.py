@@ -18,7 +18,8 @@ from ludus.flow import GameSpec
 from ludus.flow.seeds import SEED_NETWORK, SEED_POOL, derive_seed
 from ludus.flow.slab import Array
 from ludus.games.searchable import SearchRef, searchable
-from ludus.policies.residual import ResidualNetwork, make_network
+from ludus.policies.config import ResnetConfig
+from ludus.policies.residual import ResidualNetwork
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.game_checks import ends_problems, resolve_spec
@@ -157,6 +158,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroComponents:
     """The components at their beginning. Raises ``ConfigError`` on what cannot be put together."""
     config = preset.algorithm
     assert isinstance(config, AlphaZeroConfig)
+    assert isinstance(preset.policy, ResnetConfig)
     torch.set_num_threads(1)
     spec, params = resolve_spec(preset)
     for problem in ends_problems(preset, spec):
@@ -167,11 +169,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroComponents:
     game = searchable(preset.game.name)
     try:
         seed = derive_seed(run.seed, SEED_NETWORK)
-        network = make_network(preset.policy, spec, seed, precision).to(device)
-        if not isinstance(network, ResidualNetwork):
-            raise ValueError(
-                "policy.blocks = 0: AlphaZero learns a residual tower, expected at least 1 block"
-            )
+        network = ResidualNetwork(preset.policy, spec, seed, precision).to(device)
         learner = AlphaZeroLearner(config, network, seed=seed, threads=threads)
         components = AlphaZeroComponents(
             spec=spec,

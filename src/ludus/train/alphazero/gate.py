@@ -9,7 +9,7 @@ import msgspec
 from ludus.evaluation.play import Player, play_matches, search_player
 from ludus.evaluation.results import seat_of_plan
 from ludus.flow.seeds import SEED_GATE, derive_seed
-from ludus.policies.residual import ResidualNetwork
+from ludus.policies.protocol import Network
 from ludus.presets.config import Preset
 from ludus.ratings.sprt import sprt
 from ludus.rollouts.network_actor import NetworkActor
@@ -19,7 +19,7 @@ from ludus.train.alphazero.components import AlphaZeroComponents
 
 CHUNK = 50  # matches between two looks at the score; a chunk is always played to its end
 
-Named = tuple[ResidualNetwork, int]  # weights and their version
+Named = tuple[Network, int]  # weights and their version
 
 
 class GateResult(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class Gate:
         """``name_of``: what weights of a version are called."""
         self._preset, self._components, self._name_of = preset, components, name_of
 
-    def player(self, network: ResidualNetwork, seed: int, version: int) -> Player:
+    def player(self, network: Network, seed: int, version: int) -> Player:
         """A player with these weights as evaluations want it: so many visits, no noise."""
         evaluation, search = self._preset.evaluation, self._preset.search
         visits = evaluation.visits or search.visits

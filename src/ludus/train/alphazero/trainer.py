@@ -24,7 +24,7 @@ from ludus.evaluation.play import RANDOM
 from ludus.evaluation.weights import network_of as network_of_weights
 from ludus.flow.seeds import SEED_BUFFER, SEED_SYMMETRIES, derive_seed
 from ludus.flow.slab import Array
-from ludus.policies.residual import ResidualNetwork
+from ludus.policies.protocol import Network
 from ludus.presets.errors import RunFailed
 from ludus.search import NEVER_RESIGN, Matches
 from ludus.search.network import NetworkEvaluator
@@ -212,16 +212,15 @@ class AlphaZeroTrainer:
     # ---- evaluation ------------------------------------------------------------------------------
 
     def player(self, version: int | None) -> tuple[int, Seeded]:
-        network, store = self.components.learner.playing, self.context.directory.checkpoints
+        network: Network = self.components.learner.playing
+        store = self.context.directory.checkpoints
         if version is None or version == self.version or version not in store.versions():
             version = self.version
         else:
             weights = store.load(version).weights
-            loaded = network_of_weights(
+            network = network_of_weights(
                 weights, self.components.spec, f"version {version}", self.components.device
             )
-            assert isinstance(loaded, ResidualNetwork)
-            network = loaded
         return version, lambda seed: self.gate.player(network, seed, version)
 
     # ---- files -----------------------------------------------------------------------------------

@@ -13,13 +13,14 @@ from ludus.algorithms.learner import Learner
 from ludus.flow import GameSpec, Weights
 from ludus.flow.seeds import SEED_NETWORK, derive_seed
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import resolve_spec
-from ludus.presets.hardware import device_name, precision_name, thread_count
+from ludus.presets.hardware import thread_count
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.train.matchmaker import Matchmaker
-from ludus.train.on_policy.sampler import Sampler, build_sampler
+from ludus.train.on_policy.sampler import Sampler, build_sampler, first_network
 from ludus.train.opponents import build_matchmaker, opponents_of, policy_ids
 
 
@@ -79,7 +80,7 @@ class LocalWeights:
         """See :class:`ludus.rollouts.exchange.WeightSource`."""
         return self._learner.weights()
 
-    def copy_to(self, network: PolicyNetwork) -> int:
+    def copy_to(self, network: Network) -> int:
         """See :class:`ludus.rollouts.exchange.WeightSource`."""
         return self._learner.copy_to(network)
 
@@ -105,7 +106,7 @@ class StagedWeights(LocalWeights):
             self._version = self._learner.copy_to(self._copy)
 
     @torch.no_grad()
-    def copy_to(self, network: PolicyNetwork) -> int:
+    def copy_to(self, network: Network) -> int:
         """See :class:`ludus.rollouts.exchange.WeightSource`."""
         with self._lock:
             state = self._copy.state_dict()
@@ -122,15 +123,14 @@ def build_learner(preset: Preset, policy: int | None = None) -> Learner:
     torch.set_num_threads(1)  # parallel work is done by threads that help each other, never OpenMP
     spec, _ = resolve_spec(preset)
     run = preset.run
-    device = device_name(run)
     if not isinstance(preset.algorithm, AppoConfig):
         raise ConfigError(f"algorithm: {type(preset.algorithm).__name__} does not learn from a pool's slabs")
-    seed = derive_seed(run.seed, SEED_NETWORK)
+    network = first_network(preset, spec)
     try:
         return make_learner(
             preset.algorithm,
-            PolicyNetwork(preset.policy, spec, seed, precision_name(run, device)).to(device),
-            seed=seed,
+            network,
+            seed=derive_seed(run.seed, SEED_NETWORK),
             policy=policy_ids(opponents_of(spec, preset)).learner if policy is None else policy,
             workers=max(thread_count(run), 2),
             frame_skip=preset.game.frame_skip or spec.default_frame_skip,

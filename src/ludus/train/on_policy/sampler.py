@@ -13,7 +13,9 @@ import torch
 from ludus.evaluation.weights import network_of
 from ludus.flow import GameSpec, Lineup, Orders, RolloutStats, Slab, Weights
 from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, SEED_SAMPLER, derive_seed
+from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
 from ludus.pool import Pool, PoolError
 from ludus.pool.factory import make_pool
 from ludus.presets.config import Preset
@@ -70,6 +72,19 @@ class Sampler:
         self.pool.close()
 
 
+def first_network(preset: Preset, spec: GameSpec) -> PolicyNetwork:
+    """The network that a run begins with, on its device. Raises ``ConfigError``."""
+    if not isinstance(preset.policy, EncoderConfig):
+        raise ConfigError("policy.network: expected encoder, to be trained on a pool's slabs")
+    device = device_name(preset.run)
+    seed = derive_seed(preset.run.seed, SEED_NETWORK)
+    try:
+        network = PolicyNetwork(preset.policy, spec, seed, precision_name(preset.run, device))
+    except ValueError as error:
+        raise ConfigError(f"policy: {error}") from error
+    return network.to(device)
+
+
 def build_sampler(preset: Preset, index: int = 0, *, slabs: int = 2, anew: int = 0) -> Sampler:
     """A sampler whose actors have no weights yet. Raises ``ConfigError``.
 
@@ -85,18 +100,11 @@ def build_sampler(preset: Preset, index: int = 0, *, slabs: int = 2, anew: int =
         )
     run = preset.run
     seed = derive_seed(run.seed, SEED_SAMPLER, index) if index else run.seed
-    device = device_name(run)
-    try:
-        network = PolicyNetwork(
-            preset.policy, spec, derive_seed(run.seed, SEED_NETWORK), precision_name(run, device)
-        )
-    except ValueError as error:
-        raise ConfigError(f"policy: {error}") from error
-    acting = network.to(device).for_acting()
+    acting = first_network(preset, spec).for_acting()
     ids = policy_ids(opponents_of(spec, preset))
     actors = {ids.learner: NetworkActor(acting, derive_seed(seed, SEED_ACTING), NO_WEIGHTS)}
 
-    def frozen(weights: Weights) -> PolicyNetwork:
+    def frozen(weights: Weights) -> Network:
         return network_of(weights, spec, f"snapshot {weights.meta.version}", str(acting.device))
 
     bank = Bank({lane: derive_seed(seed, SEED_PAST, lane) for lane in ids.past}, frozen)

@@ -1,0 +1,24 @@
+"""The network that a configuration means. A network is one line of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ludus.flow import GameSpec
+from ludus.policies.config import EncoderConfig, PolicyConfig, ResnetConfig
+from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
+from ludus.policies.residual import ResidualNetwork
+
+_NETWORKS: Mapping[type[PolicyConfig], Callable[[Any, GameSpec, int | None, str], Network]] = {
+    EncoderConfig: PolicyNetwork,
+    ResnetConfig: ResidualNetwork,
+}
+
+
+def build_network(
+    config: PolicyConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
+) -> Network:
+    """A network at its beginning. ``ValueError`` where configuration and spec do not fit together."""
+    return _NETWORKS[type(config)](config, spec, seed, precision)

@@ -1,0 +1,155 @@
+"""What every policy network can do, whatever is inside.
+
+Shapes: ``N`` rows, ``A`` choices of all heads. Observations are given packed, as they lie in a slab:
+``obs[name]: [N, *packed_shape]``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from ludus.flow import GameSpec, TensorSpec
+from ludus.policies.action_distribution import ActionDistribution, Independent
+from ludus.policies.config import PolicyConfig
+from ludus.policies.distribution import Heads
+
+Observation = Mapping[str, Tensor]
+
+
+def logits_of(distribution: ActionDistribution) -> Tensor:
+    """``float32[N, A]`` of independent heads; ``TypeError`` for others."""
+    if not isinstance(distribution, Independent):
+        raise TypeError("heads that depend on each other have no logits before they are decided")
+    return distribution.logits
+
+
+class Step(NamedTuple):
+    """What a network says about ``N`` rows. ``value`` is in the game's own units."""
+
+    distribution: ActionDistribution
+    value: Tensor  # float32[N]
+    memory: Tensor | None  # float32[N, *memory_shape]
+
+    @property
+    def logits(self) -> Tensor:
+        """``float32[N, A]`` of independent heads; ``TypeError`` for others."""
+        return logits_of(self.distribution)
+
+
+class Network(Protocol):
+    """A policy network: acts, and carries what a weights file needs to build it again."""
+
+    precision: str
+
+    @property
+    def config(self) -> PolicyConfig: ...
+
+    @property
+    def spec(self) -> GameSpec: ...
+
+    @property
+    def heads(self) -> Heads: ...
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """The observation tensors that it reads."""
+        ...
+
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def memory_shape(self) -> tuple[int, ...] | None:
+        """Shape of one row's memory, or None."""
+        ...
+
+    @property
+    def architecture(self) -> str:
+        """The configuration as JSON, as a weights file carries it."""
+        ...
+
+    @property
+    def board(self) -> BoardNetwork | None:
+        """This network, where it reads planes of one board; else None."""
+        ...
+
+    def step(self, obs: Observation, memory: Tensor | None = None, first: Tensor | None = None) -> Step:
+        """One decision of ``N`` rows. ``memory[N, ...]`` and ``first: bool[N]`` only with memory."""
+        ...
+
+    def for_acting(self) -> Network:
+        """This network made ready to act; it cannot be trained afterwards."""
+        ...
+
+    def to(self, device: str | torch.device) -> object: ...
+
+    def eval(self) -> object: ...
+
+    def parameters(self) -> Iterator[nn.Parameter]: ...
+
+    def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]: ...
+
+    def state_dict(self) -> Mapping[str, Any]: ...
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = ..., assign: bool = ...
+    ) -> object: ...
+
+
+class BoardOutputs(NamedTuple):
+    """All outputs for ``N`` positions; those of heads that are not there are None."""
+
+    logits: Tensor  # [N, A]
+    value: Tensor  # [N]
+    ownership: Tensor | None  # [N, cells]: log-odds of the deciding seat's owning a cell
+    score: Tensor | None  # [N]: points of the deciding seat less the opponent's
+
+
+class BoardInference(Protocol):
+    """Board planes ``float32[N, C, H, W]`` -> probabilities ``[N, A]`` and values ``[N]``. Thread-safe."""
+
+    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]: ...
+
+
+class BoardNetwork(Network, Protocol):
+    """A network whose input is planes of one board, so that symmetries of the board apply."""
+
+    @property
+    def predicts_ends(self) -> bool:
+        """Whether it has auxiliary heads for final ownership and score."""
+        ...
+
+    def boards(self, obs: Observation) -> Tensor:
+        """``obs[name]: [N, *packed]`` -> planes ``float32[N, C, H, W]``."""
+        ...
+
+    def learned(self, planes: Tensor) -> BoardOutputs:
+        """The outputs of all heads, those that are only trained included."""
+        ...
+
+    def inference(self, precision: str, rows: int) -> BoardInference:
+        """A copy of its numbers as one compiled graph (:class:`ludus.policies.inference.Inference`)."""
+        ...
+
+
+def inputs_of(config: PolicyConfig, spec: GameSpec) -> tuple[TensorSpec, ...]:
+    """The observation tensors that a network of this configuration reads."""
+    known = {t.name: t for t in spec.observation}
+    for name in config.inputs:
+        if name not in known:
+            raise ValueError(
+                f"policy.inputs names {name!r}; {spec.name} observes: {', '.join(sorted(known))}"
+            )
+    return tuple(known[n] for n in config.inputs) if config.inputs else spec.observation
+
+
+def autocast(device: torch.device, precision: str) -> contextlib.AbstractContextManager[object]:
+    """The context in which encoders run in ``precision``."""
+    if precision == "bfloat16":
+        return torch.autocast(device.type, torch.bfloat16)
+    return contextlib.nullcontext()

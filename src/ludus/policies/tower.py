@@ -1,0 +1,49 @@
+"""The parts of a residual tower: convolutions with batch normalisation, and blocks of two of them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+class Convolution(nn.Module):
+    """A convolution without bias and its batch normalisation."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
+        super().__init__()
+        self.convolution = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
+        # momentum None: while statistics are measured they are plain means (see `measure`)
+        self.norm = nn.BatchNorm2d(outputs, momentum=None)
+        self.norm.track_running_stats = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.norm(self.convolution(x))
+        return out
+
+    def folded(self) -> nn.Conv2d:
+        """One convolution with bias that does the same as this one with its stored statistics."""
+        norm, old = self.norm, self.convolution
+        assert norm.running_mean is not None
+        assert norm.running_var is not None
+        scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
+        made = nn.Conv2d(
+            old.in_channels, old.out_channels, old.kernel_size[0], padding=old.padding[0], bias=True
+        )
+        assert made.bias is not None
+        with torch.no_grad():
+            made.weight.copy_(old.weight * scale.reshape(-1, 1, 1, 1))
+            made.bias.copy_(norm.bias - norm.running_mean * scale)
+        return made
+
+
+class Block(nn.Module):
+    """Two convolutions and the way around them."""
+
+    def __init__(self, filters: int) -> None:
+        super().__init__()
+        self.first = Convolution(filters, filters, 3)
+        self.second = Convolution(filters, filters, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.relu(x + self.second(functional.relu(self.first(x))))
