@@ -116,7 +116,8 @@ def load_policy(
     """Loads weights as a policy that acts. Loading runs no code that the weights name.
 
     Args:
-        reference: ``RUN@best``, ``RUN@last``, ``RUN@VERSION``, a run directory (its best), or a weights file.
+        reference: ``RUN@best``, ``RUN@last``, ``RUN@VERSION``, ``RUN@PLAYER:VERSION`` of a league, a run
+            directory (its best), or a weights file.
         game: The game as you name it: the weights must belong to it. Needed where the environment comes from
             a module of yours (``gymnasium/my_package:MyEnv-v0``) or your game brings its own codecs.
         params: Parameters of the game (default: the run's).

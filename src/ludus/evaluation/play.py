@@ -26,8 +26,8 @@ from ludus.search.text import is_search
 
 RANDOM = "random"
 PLAYERS = (
-    "a player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION or a weights file, "
-    "any of these weights with +search:VISITS behind it, mcts:VISITS or plan:TREESxROLLOUTS"
+    "a player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION, RUN@PLAYER:VERSION or a "
+    "weights file, any of these weights with +search:VISITS behind it, mcts:VISITS or plan:TREESxROLLOUTS"
 )
 SLOTS = 128
 STEPS = 16

@@ -40,9 +40,10 @@ def resolve_player(
     greedy: bool = False,
     params: dict[str, str] | None = None,
 ) -> Player:
-    """Who ``text`` is: a bot's name, ``random``, ``RUN@best|last|VERSION``, a weights file, a bot in
-    Python (``my_bot.py``, ``my_bot.py:CLASS``), whose code is run, or a search (``mcts:400``,
-    ``RUN@best+search:400``; see :mod:`ludus.search.player`), which needs the game's ``params``.
+    """Who ``text`` is: a bot's name, ``random``, ``RUN@best|last|VERSION``, ``RUN@PLAYER:VERSION``, a
+    weights file, a bot in Python (``my_bot.py``, ``my_bot.py:CLASS``), whose code is run, or a search
+    (``mcts:400``, ``RUN@best+search:400``; see :mod:`ludus.search.player`), which needs the game's
+    ``params``.
 
     Weights play at the frame skip that they were trained with unless ``frame_skip`` says otherwise.
     Raises ``ConfigError``, ``StorageError`` or ``BotError``.

@@ -17,6 +17,7 @@ from ludus.presets.errors import ConfigError
 from ludus.ratings import elo, nash_average
 from ludus.search.text import SUFFIX
 from ludus.storage import RunDirectory
+from ludus.storage.references import all_of
 
 ALL = "@all"
 
@@ -47,18 +48,19 @@ class Tournament(msgspec.Struct, frozen=True):
 
 
 def expand(player: str, versions: int) -> list[str]:
-    """``RUN@all`` (with a search behind it or not) -> one player a kept version, at most ``versions``, spread
-    evenly with the first and the last of them. Any other player is itself. Raises ``StorageError``.
+    """``RUN@all`` (with a search behind it or not) -> one player a kept version, of a league one a frozen
+    player: at most ``versions`` (of each member), spread evenly with the first and the last of them. Any
+    other player is itself. Raises ``StorageError``.
     """
     weights, search, rest = player.partition(SUFFIX)
     if not weights.endswith(ALL):
         return [player]
     folder = weights.removesuffix(ALL)
-    kept = RunDirectory.open(Path(folder)).checkpoints.versions()
-    if len(kept) > versions:
-        picks = np.unique(np.linspace(0, len(kept) - 1, versions).round().astype(int))
-        kept = [kept[int(i)] for i in picks]
-    return [f"{folder}@{version}{search}{rest}" for version in kept]
+    names: list[str] = []
+    for kept in all_of(RunDirectory.open(Path(folder))):
+        picks = np.unique(np.linspace(0, len(kept) - 1, min(len(kept), versions)).round().astype(int))
+        names += [f"{folder}@{kept[int(i)]}{search}{rest}" for i in picks]
+    return names
 
 
 def pairings(players: Sequence[str], versions: int, neighbours: int = 0) -> int:

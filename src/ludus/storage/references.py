@@ -1,4 +1,4 @@
-"""Names of weights: ``RUN@best``, ``RUN@last``, ``RUN@1200`` or a weights file."""
+"""Names of weights: ``RUN@best``, ``RUN@last``, ``RUN@1200``, in a league ``RUN@main:1200``; or a file."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from pathlib import Path
 
 from ludus.flow.weights import Weights
 from ludus.storage.errors import RunNotFound
+from ludus.storage.frozen import is_player_name
 from ludus.storage.rundir import RunDirectory
 from ludus.storage.tensors import read_weights
+
+ALL = "all"  #: RUN@all: every kept version of a run, every frozen player of a league
 
 
 def is_reference(text: str) -> bool:
@@ -37,11 +40,15 @@ def run_of(path: Path) -> RunDirectory | None:
 
 
 def name_of(path: Path, version: int) -> str:
-    """The name of weights in results, replays and ``matches.jsonl``: ``RUN@VERSION``, where RUN is the
-    name of the run's folder; the path of weights outside a run.
+    """The name of weights in results, replays and ``matches.jsonl``: ``RUN@VERSION`` or
+    ``RUN@PLAYER:VERSION``, where RUN is the name of the run's folder; the path of weights outside a run.
     """
     run = run_of(path)
-    return str(path) if run is None else run.reference(version)
+    if run is None:
+        return str(path)
+    folder = path.resolve().parent
+    frozen = folder.parent == run.snapshots.resolve() and is_player_name(folder.name)
+    return run.reference(version, folder.name if frozen else "")
 
 
 def resolve_weights(text: str) -> Path:
@@ -49,14 +56,36 @@ def resolve_weights(text: str) -> Path:
     folder, at, reference = text.rpartition("@")
     if at:
         if not reference or not folder:
-            raise RunNotFound(f"{text!r}: expected RUN@best, RUN@last or RUN@VERSION")
-        return RunDirectory.open(Path(folder)).checkpoints.weights_path(reference)
+            raise RunNotFound(f"{text!r}: expected RUN@best, RUN@last, RUN@VERSION or RUN@PLAYER:VERSION")
+        run = RunDirectory.open(Path(folder))
+        if reference == ALL:
+            raise RunNotFound(f"{text!r}: several players, expected one; ludus rate takes RUN@all")
+        return run.frozen.find(reference) if ":" in reference else _version(run, reference)
     path = Path(text)
     if path.is_dir():
         return RunDirectory.open(path).checkpoints.weights_path("best")
     if not path.is_file():
         raise RunNotFound(f"{text}: no such weights file; expected a file, RUN@best, RUN@last or RUN@VERSION")
     return path
+
+
+def _version(run: RunDirectory, reference: str) -> Path:
+    """A checkpoint by name; in a league a player's name alone is explained."""
+    if run.frozen.versions(reference):
+        raise RunNotFound(
+            f"{run.path}@{reference}: which version? (did you mean {run.path}@{reference}:last?)"
+        )
+    return run.checkpoints.weights_path(reference)
+
+
+def all_of(run: RunDirectory) -> list[list[str]]:
+    """What ``RUN@all`` stands for, as names behind the ``@``: a list for each player of a league, oldest
+    first; of any other run one list of its checkpoints.
+    """
+    players = [p for p in run.frozen.players() if run.frozen.versions(p)]
+    if not players:
+        return [[str(version) for version in run.checkpoints.versions()]]
+    return [[f"{player}:{version}" for version in run.frozen.versions(player)] for player in players]
 
 
 def load_weights(text: str) -> Weights:

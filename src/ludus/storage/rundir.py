@@ -2,6 +2,7 @@
 
 config.toml  run.json  metrics.jsonl  events.jsonl  matches.jsonl  log.txt
 checkpoints/  snapshots/  replays/  report.md  report.svg  results.jsonl  changes.jsonl  lock
+Of a league: league.sqlite  snapshots/PLAYER/VERSION.safetensors  league_payoff.svg and others
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import DIGITS, CheckpointStore
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
 from ludus.storage.files import fsync_directory, read_bounded, write_atomic
+from ludus.storage.frozen import FrozenPlayers
 from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
 from ludus.storage.lock import Holder, RunLock, is_locked, read_holder, this_process
 from ludus.storage.tensors import encode_weights, read_weights
@@ -80,6 +82,8 @@ class RunDirectory:
         self.curve = path / "report.svg"  # the plot that report.md shows
         self.results = path / "results.jsonl"  # of evaluations after training
         self.snapshots = path / "snapshots"
+        self.league = path / "league.sqlite"  # the journal of a league; only a run with one has it
+        self.frozen = FrozenPlayers(self.snapshots)
         self.replays = path / "replays"
         self.games = path / "games"  # of self-play; made when there are any
         self.checkpoints = CheckpointStore(path / "checkpoints", keep_checkpoints, self._identity)
@@ -150,9 +154,11 @@ class RunDirectory:
         """Content of ``config.toml``. Raises ``CorruptFile`` for more bytes than a preset may have."""
         return read_bounded(self.config, MAX_CONFIG_BYTES)
 
-    def reference(self, version: int) -> str:
-        """``RUN@VERSION``: the name of weights of this run in all results."""
-        return f"{self.path.resolve().name}@{version}"
+    def reference(self, version: int, player: str = "") -> str:
+        """``RUN@VERSION``, of a league's ``player`` ``RUN@PLAYER:VERSION``: the name of weights in all
+        results.
+        """
+        return f"{self.path.resolve().name}@{player + ':' if player else ''}{version}"
 
     def add_result(self, row: Row) -> None:
         """Appends a line to ``results.jsonl``. Raises ``OSError``."""

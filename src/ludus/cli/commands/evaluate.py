@@ -30,6 +30,7 @@ class Eval(msgspec.Struct, frozen=True):
 
       simple, random         a bot of the game (ludus games show GAME), or uniformly random play
       RUN@best               weights of a run; also RUN@last and RUN@VERSION
+      RUN@main:1200          a frozen player of a league; also RUN@main:last
       FILE.safetensors       a weights file
       RUN@best+search:200    weights with tree search, 200 visits a move
       mcts:400               search with random playouts; options: mcts:400,c_puct=1.2,seconds=2

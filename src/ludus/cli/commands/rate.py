@@ -25,8 +25,8 @@ class Rate(msgspec.Struct, frozen=True):
     Nash averaging stays fair when players are copies of each other or beat each other in a cycle.
 
     PLAYER is as for ludus eval. RUN@all (or RUN@all+search:100) stands for versions that a run kept
-    (run.keep_checkpoints), evenly spread. With --neighbours 1 only consecutive versions meet: self-play Elo,
-    which is cheap and overestimates progress.
+    (run.keep_checkpoints), evenly spread; of a league for the frozen players of each member. With
+    --neighbours 1 only consecutive versions meet: self-play Elo, which is cheap and overestimates progress.
 
     Ctrl-C stops after the finished matches (exit code 130). The table is also appended to
     RUN/results.jsonl of the weights that played."""
@@ -39,7 +39,9 @@ class Rate(msgspec.Struct, frozen=True):
     players: Annotated[tuple[str, ...], positional("the players to rate", "PLAYER")]
     game: Annotated[str, option("the game (default: the one that the weights were trained on)", "GAME")] = ""
     matches: Annotated[Count, option("matches of each pair", "N")] = 40
-    versions: Annotated[Count, option("number of versions that RUN@all stands for, at most", "N")] = 12
+    versions: Annotated[
+        Count, option("number of versions of a run or a member that RUN@all stands for, at most", "N")
+    ] = 12
     neighbours: Annotated[
         Natural, option("let a player meet only the next N of the list; 0 = everyone (default: 0)", "N")
     ] = 0

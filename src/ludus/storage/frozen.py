@@ -1,0 +1,100 @@
+"""Frozen players of a league: ``snapshots/PLAYER/VERSION.safetensors`` in the run directory.
+
+``RUN@main:1200`` names one of them, ``RUN@main:last`` the newest one of a player. Names come from people and
+from files: everything that is not a plain name is refused before a path is made of it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ludus.flow.names import did_you_mean
+from ludus.flow.weights import Weights
+from ludus.storage.checkpoints import DIGITS
+from ludus.storage.errors import RunNotFound
+from ludus.storage.files import fsync_directory, write_atomic
+from ludus.storage.tensors import encode_weights, read_weights
+
+SUFFIX = ".safetensors"
+NEWEST = "last"
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")  # of a player; the same as in a league's settings
+_VERSION = re.compile(rf"[0-9]{{{DIGITS},18}}")
+
+
+def is_player_name(name: str) -> bool:
+    """Whether a player of a league may have this name: no separator, no dot, 64 characters at most."""
+    return _NAME.fullmatch(name) is not None
+
+
+class FrozenPlayers:
+    """The frozen players of one run. One process writes; any may read."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def path(self, player: str, version: int) -> Path:
+        """Where the weights of ``player`` at ``version`` lie. ``ValueError`` for what cannot be a name."""
+        if not is_player_name(player) or not 0 <= version < 10**18:
+            raise ValueError(
+                f"player {player[:80]!r}, version {version}: expected a name like main, and 0 or more"
+            )
+        return self.directory / player / f"{version:0{DIGITS}d}{SUFFIX}"
+
+    def save(self, player: str, weights: Weights) -> Path:
+        """Writes the weights of ``player``, durable when it returns. Raises ``OSError``."""
+        path = self.path(player, weights.meta.version)
+        if not path.parent.is_dir():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fsync_directory(self.directory)
+        write_atomic(path, encode_weights(weights))
+        return path
+
+    def load(self, player: str, version: int) -> Weights:
+        """Raises ``RunNotFound`` or ``CorruptFile``."""
+        return read_weights(self.find(f"{player}:{version}"))
+
+    def players(self) -> list[str]:
+        """Names of the players that have frozen weights, sorted."""
+        if not self.directory.is_dir():
+            return []
+        return sorted(p.name for p in self.directory.iterdir() if is_player_name(p.name) and _is_folder(p))
+
+    def versions(self, player: str) -> list[int]:
+        """Versions of ``player``, ascending."""
+        folder = self.directory / player
+        if not is_player_name(player) or not _is_folder(folder):
+            return []
+        files = (p for p in folder.iterdir() if p.suffix == SUFFIX and p.is_file() and not p.is_symlink())
+        return sorted(int(p.stem) for p in files if _VERSION.fullmatch(p.stem))
+
+    def find(self, name: str) -> Path:
+        """The weights file that ``PLAYER:VERSION`` or ``PLAYER:last`` names.
+
+        Raises ``RunNotFound`` with the nearest name.
+        """
+        player, colon, version = name.partition(":")
+        shown = repr(name[:80])
+        if not colon or not is_player_name(player) or not (version == NEWEST or version.isdecimal()):
+            raise RunNotFound(f"{self.directory.parent}: {shown}: expected PLAYER:VERSION or PLAYER:last")
+        there = self.versions(player)
+        if not there:
+            hint = did_you_mean(player, [p for p in self.players() if self.versions(p)], "players")
+            raise RunNotFound(f"{self.directory.parent}: no frozen player {player!r}{hint}")
+        number = there[-1] if version == NEWEST else int(version) if len(version) <= 18 else -1
+        if number not in there:
+            near = min(there, key=lambda v: (abs(v - number), v))
+            raise RunNotFound(
+                f"{self.directory.parent}: no frozen player {shown} (did you mean {player}:{near}?); "
+                f"{player} has {_listed(there)}"
+            )
+        return self.path(player, number)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _listed(versions: list[int]) -> str:
+    shown = ", ".join(map(str, versions[:8]))
+    return shown if len(versions) <= 8 else f"{shown}, ... {versions[-1]}"
