@@ -7,6 +7,7 @@ from typing import Protocol
 
 from ludus.evaluation.results import EvalResult
 from ludus.presets.errors import RunFailed
+from ludus.storage import StorageError
 from ludus.train.changes import options
 from ludus.train.evaluations import Evaluated, Evaluations
 from ludus.train.reporting.report import write_report
@@ -67,8 +68,9 @@ class RunLoop:
         directory = self.context.directory
         try:
             write_report(directory, self.context.preset, self.reason)
-        except OSError as error:
-            self.context.report.problem(f"{directory.report} was not written: {error.strerror or error}")
+        except (OSError, StorageError) as error:
+            what = error.strerror if isinstance(error, OSError) else None
+            self.context.report.problem(f"{directory.report} was not written: {what or error}")
 
     def _is_over(self) -> bool:
         self.reason = reason_to_stop(self.context.preset.run, self.steps.state.budget)
