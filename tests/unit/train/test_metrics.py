@@ -123,7 +123,8 @@ def test_a_run_with_a_bad_row_ends_without_a_report(tmp_path: Path) -> None:
                     file.write('{"schema":3}\n')
 
     recorder = Spoils()
-
+    short = small_preset(evaluation__every_steps=0, run__max_steps=200)
+    result = start_run(short, tmp_path / "run", sinks=[recorder])
     assert result.steps >= 200
     assert any("report.md was not written" in m and "schema 3" in m for m in recorder.messages)
 
