@@ -145,7 +145,6 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "presets/schema": ("train/test_preset_file.py",),
     "train/alphazero/workers": ("train/test_alphazero.py",),
-    "train/reporting/sinks": ("train/test_sinks.py",),
     "train/stopping": ("train/test_parts.py",),
     "evaluation/tournament": ("train/test_tournament.py",),
 }
