@@ -32,6 +32,7 @@ from ludus.presets.errors import ConfigError
 from ludus.presets.hardware import pool_thread_count
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.collector import as_index
+from ludus.train.matchmaker import player_of
 from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
 from ludus.train.on_policy.components import Components, build
 from ludus.train.on_policy.learner_threads import LearnerThreads
@@ -107,8 +108,10 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
     beside = preset.run.lag == "async"
     components = build(preset, slabs_needed(preset.run) if beside else 2)
     sampler = components.sampler
-    sampler.bank.put(components.learner.weights())
-    sampler.follow(components.matchmaker.next_orders(sampler.pool.slots))
+    orders = components.matchmaker.next_orders(sampler.pool.slots)
+    for version in orders.kept:
+        sampler.bank.put(player_of(version), components.learner.weights())
+    sampler.follow({lane: player_of(version) for lane, version in orders.lanes.items()})
     own = 2 if beside else 1
     learner_threads = LearnerThreads(max(0, components.threads - own), first=own)
     rounds: Rounds | AsyncRounds

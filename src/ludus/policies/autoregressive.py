@@ -11,6 +11,7 @@ Shapes: ``N`` samples, ``E`` features of an entity or cell, ``C`` context width.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import torch
@@ -19,12 +20,27 @@ from torch.nn import functional
 
 from ludus.flow import GameSpec, HeadSpec
 from ludus.policies.action_distribution import ActionDistribution, Evaluated, Sampled
-from ludus.policies.distribution import entropy_of, log_probs_of, sample_of
+from ludus.policies.distribution import Heads, entropy_of, log_probs_of, sample_of
 from ludus.policies.heads import heads_of
 from ludus.policies.pointed import Pointed
 
 
-class _Head(nn.Module):
+class LinearKey:
+    """``weight: float32[C, E]`` as a :class:`ludus.policies.pointed.Key`."""
+
+    def __init__(self, weight: Tensor) -> None:
+        self.weight = weight
+
+    def of_entities(self, features: Tensor, owner: Tensor) -> Tensor:
+        """See :class:`ludus.policies.pointed.Key`."""
+        return features @ self.weight.T
+
+    def of_queries(self, query: Tensor) -> Tensor:
+        """See :class:`ludus.policies.pointed.Key`."""
+        return query @ self.weight
+
+
+class Head(nn.Module):
     """One head: plain choices by a linear layer, pointed ones by a query and keys."""
 
     def __init__(self, head: HeadSpec, context: int, entity: int, last: bool) -> None:
@@ -47,7 +63,7 @@ class _Head(nn.Module):
         if self.query is not None and self.key is not None:
             assert pointed is not None
             query = self.query(hidden) * context.shape[1] ** -0.5
-            parts.append(pointed.scores(query, self.key.weight, self.spec))
+            parts.append(pointed.scores(query, LinearKey(self.key.weight), self.spec))
         if self.plain is not None:
             parts.append(self.plain(hidden))
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
@@ -65,31 +81,27 @@ class _Head(nn.Module):
         return told
 
 
-class AutoregressiveHeads(nn.Module):
-    """All heads of a game whose heads depend on each other or point at entities or cells.
+class HeadsInTurn(ABC):
+    """Decides the heads of a game one after the other, whatever holds their weights."""
 
-    ``entity[name]``: features of what the heads that point at that tensor point at.
-    """
+    heads: Heads
+    specs: tuple[HeadSpec, ...]
 
-    def __init__(self, spec: GameSpec, features: int, entity: Mapping[str, int], context: int) -> None:
-        super().__init__()
-        self.heads = heads_of(spec)
-        self.start = nn.Linear(features, context)
-        last = len(spec.heads) - 1
-        self.each = nn.ModuleList(
-            _Head(h, context, entity.get(h.points_at, 0), k == last) for k, h in enumerate(spec.heads)
-        )
+    @abstractmethod
+    def begin(self, features: Tensor) -> Tensor:
+        """``float32[N, F]`` -> the context ``[N, C]`` before the first choice."""
 
-    def initialise(self, generator: torch.Generator) -> None:
-        """After every matrix has been made orthogonal: nearly uniform choices, embeddings of size 1."""
-        for head in self.each:
-            assert isinstance(head, _Head)
-            for layer in (head.plain, head.query):
-                if layer is not None:
-                    layer.weight.mul_(0.01)
-            if head.told is not None:
-                head.told.normal_(generator=generator)
-                head.told.mul_(head.told.shape[1] ** -0.5)
+    @abstractmethod
+    def among(self, rows: Tensor) -> HeadsInTurn:
+        """These heads for the samples ``rows: int64[n]``, rising."""
+
+    @abstractmethod
+    def logits(self, k: int, context: Tensor, pointed: Pointed | None) -> Tensor:
+        """Of head k: ``[N, C]`` -> ``[N, size]``; zero where an entity is absent, which no mask allows."""
+
+    @abstractmethod
+    def tell(self, k: int, choice: Tensor, pointed: Pointed | None) -> Tensor:
+        """Embeddings ``[N, C]`` of the choices ``int64[N]`` of head k."""
 
     def run(
         self,
@@ -105,24 +117,25 @@ class AutoregressiveHeads(nn.Module):
         Given ``actions: int[N, K]`` are judged; otherwise they are drawn by ``uniform: float32[N, K]``, or
         the likeliest are taken without it. Without gradients the entropy is left at zero.
         """
-        context: Tensor = self.start(features)
-        chosen = mask.new_zeros((mask.shape[0], len(self.each)), dtype=torch.int64)
+        context = self.begin(features)
+        chosen = mask.new_zeros((mask.shape[0], len(self.specs)), dtype=torch.int64)
         if actions is not None:
             chosen.copy_(actions)
         log_prob = torch.zeros_like(context[:, 0])
         entropy = torch.zeros_like(log_prob)
-        for k, head in enumerate(self.each):
-            assert isinstance(head, _Head)
+        for k, head in enumerate(self.specs):
             legal = self.heads.legal(mask, k, chosen)
             # Where nothing is legal the head does not matter: it is 0, costs nothing and tells nothing.
             rows = legal.any(dim=1).nonzero().squeeze(1)
             if rows.numel() == 0:
                 continue
-            some, near = context, pointed[head.spec.points_at] if head.spec.rows else None
+            here: HeadsInTurn = self
+            some, near = context, pointed[head.points_at] if head.rows else None
             if rows.numel() < legal.shape[0]:
                 some, legal = context.index_select(0, rows), legal.index_select(0, rows)
                 near = near.select(rows) if near is not None else None
-            log_probs = log_probs_of(head.logits(some, near), legal)
+                here = self.among(rows)
+            log_probs = log_probs_of(here.logits(k, some, near), legal)
             if actions is not None:
                 choice = chosen[:, k].index_select(0, rows)
             else:
@@ -132,16 +145,64 @@ class AutoregressiveHeads(nn.Module):
             log_prob = log_prob.index_add(0, rows, log_probs.gather(1, choice.unsqueeze(1)).squeeze(1))
             if torch.is_grad_enabled():
                 entropy = entropy.index_add(0, rows, entropy_of(log_probs))
-            if k + 1 < len(self.each):
-                context = context.index_add(0, rows, head.tell(choice, near))
+            if k + 1 < len(self.specs):
+                context = context.index_add(0, rows, here.tell(k, choice, near))
         return chosen, log_prob, entropy
 
 
+class AutoregressiveHeads(nn.Module, HeadsInTurn):
+    """All heads of a game whose heads depend on each other or point at entities or cells.
+
+    ``entity[name]``: features of what the heads that point at that tensor point at.
+    """
+
+    def __init__(self, spec: GameSpec, features: int, entity: Mapping[str, int], context: int) -> None:
+        super().__init__()
+        self.heads, self.specs = heads_of(spec), spec.heads
+        self.start = nn.Linear(features, context)
+        last = len(spec.heads) - 1
+        self.each = nn.ModuleList(
+            Head(h, context, entity.get(h.points_at, 0), k == last) for k, h in enumerate(spec.heads)
+        )
+
+    def initialise(self, generator: torch.Generator) -> None:
+        """After every matrix has been made orthogonal: nearly uniform choices, embeddings of size 1."""
+        for head in self.each:
+            assert isinstance(head, Head)
+            for layer in (head.plain, head.query):
+                if layer is not None:
+                    layer.weight.mul_(0.01)
+            if head.told is not None:
+                head.told.normal_(generator=generator)
+                head.told.mul_(head.told.shape[1] ** -0.5)
+
+    def begin(self, features: Tensor) -> Tensor:
+        """See :class:`HeadsInTurn`."""
+        context: Tensor = self.start(features)
+        return context
+
+    def among(self, rows: Tensor) -> AutoregressiveHeads:
+        """See :class:`HeadsInTurn`."""
+        return self
+
+    def logits(self, k: int, context: Tensor, pointed: Pointed | None) -> Tensor:
+        """See :class:`HeadsInTurn`."""
+        head = self.each[k]
+        assert isinstance(head, Head)
+        return head.logits(context, pointed)
+
+    def tell(self, k: int, choice: Tensor, pointed: Pointed | None) -> Tensor:
+        """See :class:`HeadsInTurn`."""
+        head = self.each[k]
+        assert isinstance(head, Head)
+        return head.tell(choice, pointed)
+
+
 class Pointing(ActionDistribution):
-    """Of :class:`AutoregressiveHeads`. The entropy is that of each head given the drawn choices before it,
+    """Of :class:`HeadsInTurn`. The entropy is that of each head given the drawn choices before it,
     whose mean over drawn decisions is the entropy of the whole."""
 
-    def __init__(self, heads: AutoregressiveHeads, features: Tensor, pointed: Mapping[str, Pointed]) -> None:
+    def __init__(self, heads: HeadsInTurn, features: Tensor, pointed: Mapping[str, Pointed]) -> None:
         self.heads, self.features, self.pointed = heads, features, pointed
 
     @torch.no_grad()

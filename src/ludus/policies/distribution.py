@@ -21,14 +21,19 @@ from torch import Tensor
 from ludus.flow.seeds import GAMMA, splitmix64
 
 
-def uniforms(seed: int, step: int, rows: npt.NDArray[np.integer], heads: int) -> npt.NDArray[np.float32]:
+def uniforms(
+    seed: int | npt.NDArray[np.uint64], step: int, rows: npt.NDArray[np.integer], heads: int
+) -> npt.NDArray[np.float32]:
     """``float32[N, K]`` in [0, 1), a pure function of (seed, step, row number, head).
+
+    ``seed``: of all rows, or one a row.
 
     ``step`` counts decisions of the whole run, so a row never sees the same number twice; the
     result does not depend on which other rows are in the batch or on any thread.
     """
     with np.errstate(over="ignore"):
-        key = splitmix64(np.full(1, seed & 0xFFFFFFFFFFFFFFFF, np.uint64) + np.uint64(GAMMA))
+        seeds = seed if isinstance(seed, np.ndarray) else np.full(1, seed & 0xFFFFFFFFFFFFFFFF, np.uint64)
+        key = splitmix64(seeds.reshape(-1, 1) + np.uint64(GAMMA))
         key = splitmix64(key + np.full(1, step + 1, np.uint64) * np.uint64(GAMMA))
         head = np.arange(1, heads + 1).astype(np.uint64)
         counter = rows.astype(np.uint64).reshape(-1, 1) * np.full(1, heads, np.uint64) + head

@@ -33,12 +33,19 @@ class Recurrent(nn.Module):
 
     def step(self, features: Tensor, memory: Tensor, first: Tensor) -> Tensor:
         """New memory after one decision of each row. ``first: bool[N]`` rows start from zero."""
-        memory = memory * (~first).to(memory.dtype).reshape(-1, *([1] * len(self.shape)))
-        recur = self.recur(self.output(memory))
+        memory = self.begun(memory, first)
+        return self.cell(self.read(features), self.recur(self.output(memory)), memory)
+
+    def begun(self, memory: Tensor, first: Tensor) -> Tensor:
+        """``memory``, zero for the rows that are ``first: bool[N]`` in their match."""
+        return memory * (~first).to(memory.dtype).reshape(-1, *([1] * len(self.shape)))
+
+    def cell(self, read: Tensor, recur: Tensor, memory: Tensor) -> Tensor:
+        """New memory of projected features and projected output: ``read, recur: [N, gates * M]``."""
         if self.kind == "lstm":
-            output, cell, _, _ = lstm_cell(self.read(features), recur, memory[:, 1])
+            output, cell, _, _ = lstm_cell(read, recur, memory[:, 1])
             return torch.stack([output, cell], dim=1)
-        return gru_cell(self.read(features), recur, memory)[0]
+        return gru_cell(read, recur, memory)[0]
 
     def sequence(
         self, features: Tensor, memory: Tensor, first: Tensor, active: Tensor

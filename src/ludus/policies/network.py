@@ -190,20 +190,10 @@ class PolicyNetwork(nn.Module):
         for tensor in self.inputs:
             layout = self.layouts[tensor.name]
             if layout.kind == "planes":
-                packed, torso = obs[tensor.name], self.planes[tensor.name]
-                assert isinstance(torso, Planes | Residual)
-                if tensor.name in self.points_at:
-                    flat, cells = torso.with_cells(decoded(tensor, layout, packed))
-                    parts.append(flat)
-                    pointed[tensor.name] = Cells(cells)
-                    continue
-                planes = sparse_planes(tensor, packed) if self.config.channels and torso.sparse else None
-                if planes is None and is_bytes(tensor):
-                    parts.append(torso(self._pictures(tensor, packed), tensor.scale))
-                elif planes is None:
-                    parts.append(torso(decoded(tensor, layout, packed)))
-                else:
-                    parts.append(torso(planes))
+                flat, cells = self.encode_planes(tensor, obs[tensor.name])
+                parts.append(flat)
+                if cells is not None:
+                    pointed[tensor.name] = cells
             elif layout.kind == "rows":
                 packed = obs[tensor.name]
                 owner, slot, some = entity_rows(tensor, packed)
@@ -222,6 +212,18 @@ class PolicyNetwork(nn.Module):
             parts.append(self.dense(vector.flatten(1)))
         joined: Tensor = self.join(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1))
         return joined, pointed
+
+    def encode_planes(self, tensor: TensorSpec, packed: Tensor) -> tuple[Tensor, Cells | None]:
+        """``[N, *packed]`` -> the torso's features ``[N, size]``, and the cells if heads point at them."""
+        layout, torso = self.layouts[tensor.name], self.planes[tensor.name]
+        assert isinstance(torso, Planes | Residual)
+        if tensor.name in self.points_at:
+            flat, cells = torso.with_cells(decoded(tensor, layout, packed))
+            return flat, Cells(cells)
+        planes = sparse_planes(tensor, packed) if self.config.channels and torso.sparse else None
+        if planes is None and is_bytes(tensor):
+            return torso(self._pictures(tensor, packed), tensor.scale), None
+        return torso(decoded(tensor, layout, packed) if planes is None else planes), None
 
     def _pictures(self, tensor: TensorSpec, packed: Tensor) -> Tensor:
         """Planes of bytes as numbers 0..255, which bfloat16 holds exactly; the torso scales its weights.

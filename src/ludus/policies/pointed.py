@@ -9,12 +9,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from ludus.codecs.layout import TensorLayout
 from ludus.flow import HeadSpec
+
+
+class Key(Protocol):
+    """The projection of entities that queries are multiplied by."""
+
+    def of_entities(self, features: Tensor, owner: Tensor) -> Tensor:
+        """Keys ``[n, C]`` of ``features: float32[n, E]``; ``owner: int64[n]``: whose sample each is."""
+        ...
+
+    def of_queries(self, query: Tensor) -> Tensor:
+        """``float32[N, C]`` -> ``[N, E]``: what the raw features of cells are multiplied by."""
+        ...
 
 
 class Pointed(ABC):
@@ -29,8 +42,8 @@ class Pointed(ABC):
         """These samples are ``index: int64[N]``, rising, among ``samples``; the others have nothing."""
 
     @abstractmethod
-    def scores(self, query: Tensor, key: Tensor, head: HeadSpec) -> Tensor:
-        """``float32[N, head.rows]`` of ``query: float32[N, C]``, ``key: float32[C, E]``; 0 where none is."""
+    def scores(self, query: Tensor, key: Key, head: HeadSpec) -> Tensor:
+        """``float32[N, head.rows]`` of ``query: float32[N, C]``; 0 where none is."""
 
     @abstractmethod
     def chosen(self, choice: Tensor, head: HeadSpec) -> Tensor:
@@ -61,13 +74,13 @@ class Entities(Pointed):
     def spread(self, index: Tensor, samples: int) -> Entities:
         return Entities(index.index_select(0, self.owner), self.slot, self.features, samples)
 
-    def scores(self, query: Tensor, key: Tensor, head: HeadSpec) -> Tensor:
+    def scores(self, query: Tensor, key: Key, head: HeadSpec) -> Tensor:
         rows, owner, slot, features = head.rows, self.owner, self.slot, self.features
         if bool((slot >= rows).any()):
             inside = (slot < rows).nonzero().squeeze(1)
             owner, slot = owner.index_select(0, inside), slot.index_select(0, inside)
             features = features.index_select(0, inside)
-        scores = (query.index_select(0, owner) * (features @ key.T)).sum(dim=1)
+        scores = (query.index_select(0, owner) * key.of_entities(features, owner)).sum(dim=1)
         flat = scores.new_zeros(query.shape[0] * rows)
         return flat.index_copy(0, owner * rows + slot, scores).view(-1, rows)
 
@@ -96,10 +109,10 @@ class Cells(Pointed):
         planes = self.planes.new_zeros((samples, *self.planes.shape[1:]))
         return Cells(planes.index_copy(0, index, self.planes))
 
-    def scores(self, query: Tensor, key: Tensor, head: HeadSpec) -> Tensor:
+    def scores(self, query: Tensor, key: Key, head: HeadSpec) -> Tensor:
         # A 1x1 convolution to one plane, whose kernel each sample makes for itself. The product with the
         # key comes first: cells are many.
-        kernel = (query @ key).unsqueeze(1)
+        kernel = key.of_queries(query).unsqueeze(1)
         scores = torch.bmm(kernel, self.planes.flatten(2)).view(-1, *self.planes.shape[2:])
         return (scores.transpose(1, 2) if head.by_columns else scores).flatten(1)
 

@@ -22,6 +22,7 @@ class ActInput(NamedTuple):
     is_first: Array  # uint8[N]: first decision of the row in its match
     step: int  # time steps since the start of the run
     rows: Rows  # [N]: agent indices in the pool
+    policies: tuple[tuple[int, int], ...] = ()  # (policy id, number of its rows), in the order of ``rows``
 
 
 class Decision(NamedTuple):
@@ -31,10 +32,14 @@ class Decision(NamedTuple):
     log_prob: npt.NDArray[np.float32]  # [N], of the whole decision
     value: npt.NDArray[np.float32]  # [N]
     memory: Array | None  # [N, *memory_shape], after the decision
+    versions: npt.NDArray[np.int32] | None = None  # [N]; None: the actor's version decided all
 
 
 class Actor(Protocol):
-    """One policy id's decisions. Called by one thread at a time."""
+    """Decisions of one policy id, or of several. Called by one thread at a time.
+
+    An actor that stands for several policy ids gets their rows in one call, sorted by ``ActInput.policies``.
+    """
 
     @property
     def version(self) -> int:

@@ -1,46 +1,94 @@
-"""The bank: frozen weights by version, and the lanes (policy ids) for which they decide."""
+"""The bank: frozen networks by player, and the actors of the lanes that they play."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ludus.flow import Orders, Weights
+from ludus.flow import Weights
 from ludus.policies.protocol import Network
+from ludus.rollouts.lane_actor import LaneActor
 from ludus.rollouts.network_actor import NetworkActor
+
+CACHE = 64
 
 
 class Bank:
-    """One thread calls it, between two slabs.
+    """Keeps at most ``cache`` networks, and those that play; it makes the others again when they play.
 
-    ``seeds``: lane -> seed of its draws, whichever weights it plays. ``build`` makes a network that acts.
+    One thread calls it, between two slabs. ``seeds``: lane -> seed of its draws, whichever player it plays.
+    ``build`` makes a network that acts; :attr:`load` reads the weights of a player that is not there.
     """
 
-    def __init__(self, seeds: Mapping[int, int], build: Callable[[Weights], Network]) -> None:
-        self._seeds, self._build = dict(seeds), build
-        self._weights: dict[int, Weights] = {}
-        self._networks: dict[int, Network] = {}  # of versions that play
+    def __init__(
+        self,
+        seeds: Mapping[int, int],
+        build: Callable[[Weights], Network],
+        cache: int = CACHE,
+    ) -> None:
+        self._seeds, self._build, self._cache = dict(seeds), build, cache
+        self.load: Callable[[str], Weights] = _not_there
+        self._networks: dict[str, tuple[Network, int]] = {}  # network and version, least recently used first
+        self._actors: dict[int, LaneActor] = {}
+        self._bound: dict[int, str] = {}
 
-    def __contains__(self, version: int) -> bool:
-        return version in self._weights
+    def __contains__(self, player: str) -> bool:
+        return player in self._networks
 
-    def put(self, weights: Weights) -> None:
-        """Stores weights under their version."""
-        self._weights[weights.meta.version] = weights
+    def __len__(self) -> int:
+        return len(self._networks)
+
+    @property
+    def lanes(self) -> tuple[int, ...]:
+        return tuple(sorted(self._seeds))
+
+    def put(self, player: str, weights: Weights) -> None:
+        """A player's network, without reading its weights."""
+        self._networks.pop(player, None)
+        self._networks[player] = self._build(weights), weights.meta.version
+        self._drop()
 
     def idle(self, network: Network) -> dict[int, NetworkActor]:
-        """Actors of all lanes before the first orders, on a network that is not theirs."""
+        """Actors of all lanes before the first ones are bound, on a network that is not theirs."""
         return {lane: NetworkActor(network, seed) for lane, seed in self._seeds.items()}
 
-    def follow(self, orders: Orders) -> dict[int, NetworkActor]:
-        """The actors of ``orders.lanes``. Forgets weights that ``orders`` does not keep.
+    def follow(self, bound: Mapping[int, str]) -> dict[int, LaneActor]:
+        """The actors of lanes that play ``bound`` players: one for all lanes of an architecture.
 
-        Raises ``KeyError`` for a version that was not put here or a lane that the bank does not have.
+        What :attr:`load` raises is raised, and nothing has changed. Raises ``KeyError`` for an unknown lane.
         """
-        self._weights = {v: w for v, w in self._weights.items() if v in orders.kept}
-        self._networks = {
-            v: self._networks.get(v) or self._build(self._weights[v]) for v in set(orders.lanes.values())
-        }
-        return {
-            lane: NetworkActor(self._networks[version], self._seeds[lane], version)
-            for lane, version in orders.lanes.items()
-        }
+        if self._bound == bound and self._actors:
+            return self._actors
+        loaded = {player: self._known(player) for player in dict.fromkeys(bound.values())}
+        alike: dict[str, dict[int, NetworkActor]] = {}
+        for lane, player in sorted(bound.items()):
+            network, version = loaded[player]
+            key = f"{network.spec.spec_hash} {network.precision} {network.architecture}"
+            alike.setdefault(key, {})[lane] = NetworkActor(network, self._seeds[lane], version)
+        for player, entry in loaded.items():
+            self._networks.pop(player, None)
+            self._networks[player] = entry
+        self._bound = dict(bound)
+        self._actors = {}
+        for lanes in alike.values():
+            actor = LaneActor(lanes)
+            self._actors.update(dict.fromkeys(lanes, actor))
+        self._drop()
+        return self._actors
+
+    def _known(self, player: str) -> tuple[Network, int]:
+        if player in self._networks:
+            return self._networks[player]
+        weights = self.load(player)
+        return self._build(weights), weights.meta.version
+
+    def _drop(self) -> None:
+        """Forgets the least recently used ones above the limit."""
+        playing = set(self._bound.values())
+        over = len(self._networks) - self._cache
+        idle = [player for player in self._networks if player not in playing]
+        for player in idle[: max(over, 0)]:
+            del self._networks[player]
+
+
+def _not_there(player: str) -> Weights:
+    raise KeyError(f"{player} was not put into the bank, and nothing reads it from disk")

@@ -21,6 +21,7 @@ from ludus.pool.protocol import Pool
 from ludus.rollouts.actor import ActInput, Actor
 
 Index = slice | npt.NDArray[np.int32]
+PolicyRows = tuple[int, npt.NDArray[np.int32]]
 
 
 class Collector:
@@ -38,11 +39,16 @@ class Collector:
         self._last_policy = np.full(pool.rows, -1, np.int16)  # who decided last for a row
         self._ticks = pool.stats().ticks
         self._actors: dict[int, Actor] = {}
+        self._groups: list[tuple[Actor, tuple[int, ...]]] = []  # the policy ids of each actor
         self.set_actors(actors)
 
     def set_actors(self, actors: Mapping[int, Actor]) -> None:
         """Replaces who decides for each policy id, between slabs; memory stays where its shape stays."""
         self._actors = dict(actors)
+        groups: dict[int, tuple[Actor, list[int]]] = {}
+        for policy, actor in sorted(self._actors.items()):
+            groups.setdefault(id(actor), (actor, []))[1].append(policy)
+        self._groups = [(actor, tuple(policies)) for actor, policies in groups.values()]
         for policy, actor in self._actors.items():
             shape = actor.memory_shape
             if shape is None:
@@ -140,32 +146,52 @@ class Collector:
     def _decide(self, batch: StepBatch, stats: RolloutStats) -> None:
         begin = time.perf_counter()
         slab, t = batch.slab, batch.t
-        for policy, rows in batch.policy_rows.items():
-            if not len(rows):
+        for actor, policies in self._groups:
+            parts = [(p, r) for p in policies if (r := batch.policy_rows.get(p)) is not None and len(r)]
+            if not parts:
                 continue
-            index = as_index(rows)
-            memory = self._memory.get(policy)
-            decision = self._actors[policy].act(
+            if len(parts) == 1:
+                rows, index = parts[0][1], as_index(parts[0][1])
+            else:
+                rows = index = np.concatenate([r for _, r in parts])
+            decision = actor.act(
                 ActInput(
                     {name: a[t, index] for name, a in slab.obs.items()},
                     slab.mask[t, index],
-                    None if memory is None else memory[index],
+                    self._remembered(parts),
                     slab.is_first[t, index],
                     self.time_step,
                     rows,
+                    tuple((p, len(r)) for p, r in parts),
                 )
             )
             slab.actions[t, index] = decision.actions
             slab.log_prob[t, index] = decision.log_prob
             slab.value[t, index] = decision.value
-            slab.version[t, index] = self._actors[policy].version
-            self._last_policy[index] = policy
-            if memory is not None and decision.memory is not None:
-                memory[index] = decision.memory
-            stats.decisions += len(rows)
-            if policy in self.learned:
-                stats.steps += len(rows)
+            slab.version[t, index] = actor.version if decision.versions is None else decision.versions
+            if decision.memory is not None:
+                self._remember(parts, decision.memory)
+            for policy, some in parts:
+                self._last_policy[as_index(some)] = policy
+                stats.decisions += len(some)
+                if policy in self.learned:
+                    stats.steps += len(some)
         stats.infer_s += time.perf_counter() - begin
+
+    def _remembered(self, parts: list[PolicyRows]) -> Array | None:
+        """Memory of the rows of ``parts``, one part after another; a view where it can be one."""
+        memories = [self._memory[p][as_index(rows)] for p, rows in parts if p in self._memory]
+        if not memories:
+            return None
+        return memories[0] if len(memories) == 1 else np.concatenate(memories)
+
+    def _remember(self, parts: list[PolicyRows], memory: Array) -> None:
+        """The inverse of :meth:`_remembered`, after a decision."""
+        end = 0
+        for policy, rows in parts:
+            begin, end = end, end + len(rows)
+            if policy in self._memory:
+                self._memory[policy][as_index(rows)] = memory[begin:end]
 
     def _value_last(self, batch: StepBatch, stats: RolloutStats) -> None:
         """Values of the last observation of matches that were cut off (truncation is not an end)."""

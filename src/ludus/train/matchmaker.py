@@ -18,7 +18,18 @@ from ludus.flow.seeds import COUNTER_PAST
 
 LATEST = "latest"
 PAST = "past"
+MEMBER = "main"  # the player that a run with one learner trains
 NO_STATE = b"{}"
+
+
+def player_of(version: int) -> str:
+    """``main:1200``: the frozen player of a run with one learner."""
+    return f"{MEMBER}:{version}"
+
+
+def version_of(player: str) -> int:
+    """The inverse of :func:`player_of`."""
+    return int(player.partition(":")[2])
 
 
 class Matchmaker(Protocol):

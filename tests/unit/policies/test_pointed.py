@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from ludus.flow import GameSpec, HeadSpec
+from ludus.policies.autoregressive import LinearKey
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.pointed import Cells
@@ -74,7 +75,7 @@ def test_what_a_choice_tells_is_its_cell() -> None:
     query = torch.randn((5, 8))
     for by_columns in (False, True):
         head = one_head(by_columns, 14).heads[0]
-        scores = Cells(planes).scores(query, key, head)
+        scores = Cells(planes).scores(query, LinearKey(key), head)
         for choice in range(12):
             features = Cells(planes).chosen(torch.full((5,), choice), head)
             torch.testing.assert_close((query * (features @ key.T)).sum(1), scores[:, choice])

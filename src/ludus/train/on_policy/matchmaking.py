@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from ludus.flow import MatchResult, Orders
+from ludus.flow import MatchResult, Orders, Weights
 from ludus.storage import RunDirectory, RunNotFound, StorageError
+from ludus.train.matchmaker import player_of, version_of
 from ludus.train.on_policy.checkpoint import TrainerState, decode_state
 from ludus.train.on_policy.components import Components
 
@@ -29,6 +30,8 @@ class Matchmaking:
         self._matchmaker, self._sampler = components.matchmaker, components.sampler
         self._write, self._problem = write, problem
         self.orders = Orders()
+        self._stored: set[int] = set()  # versions whose weights can be read, the files of :meth:`files`
+        self._sampler.bank.load = self._load
 
     def begin(self) -> None:
         """The first orders of a new run."""
@@ -43,7 +46,8 @@ class Matchmaking:
         orders, lost = self._next(), set()
         for version in orders.kept:
             try:
-                self._sampler.bank.put(self._directory.load_snapshot(version))
+                self._sampler.bank.put(player_of(version), self._directory.load_snapshot(version))
+                self._stored.add(version)
             except RunNotFound as error:
                 lost.add(version)
                 self._problem(f"{error}; past opponents go on without version {version}")
@@ -89,9 +93,10 @@ class Matchmaking:
 
     def _carry_out(self, orders: Orders) -> None:
         for version in orders.kept:
-            if version not in self._sampler.bank:
+            if version not in self._stored:
                 self._freeze(version)
-        self._sampler.follow(orders)
+        self._sampler.follow({lane: player_of(version) for lane, version in orders.lanes.items()})
+        self._stored.intersection_update(orders.kept)
         self.orders = orders
 
     def _freeze(self, version: int) -> None:
@@ -101,5 +106,9 @@ class Matchmaking:
             raise RuntimeError(
                 f"orders keep version {version}; it is not stored, and the newest is {weights.meta.version}"
             )
-        self._sampler.bank.put(weights)
+        self._sampler.bank.put(player_of(version), weights)
+        self._stored.add(version)
         self._write(self._directory.snapshot_path(version), lambda: self._directory.save_snapshot(weights))
+
+    def _load(self, player: str) -> Weights:
+        return self._directory.load_snapshot(version_of(player))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 
 from ludus.evaluation.weights import network_of
-from ludus.flow import GameSpec, Lineup, Orders, RolloutStats, Slab, Weights
+from ludus.flow import GameSpec, Lineup, RolloutStats, Slab, Weights
 from ludus.flow.seeds import SEED_ACTING, SEED_NETWORK, SEED_PAST, SEED_POOL, SEED_SAMPLER, derive_seed
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
@@ -57,9 +57,9 @@ class Sampler:
             if actor.version != source.version:
                 actor.version = source.copy_to(actor.network)
 
-    def follow(self, orders: Orders) -> None:
-        """The lanes are played by the weights that ``orders`` name; the bank has them."""
-        self.collector.set_actors({**self.actors, **self.bank.follow(orders)})
+    def follow(self, bound: Mapping[int, str]) -> None:
+        """The lanes are played by the frozen players that they are bound to: lane -> player."""
+        self.collector.set_actors({**self.actors, **self.bank.follow(bound)})
 
     def play(self, slab: Slab, sink: SlabSink, between: Callable[[], None] | None = None) -> RolloutStats:
         """Fills ``slab`` and hands it over. ``between`` is called before every time step."""

@@ -1,0 +1,108 @@
+"""Rows of several networks of one architecture, and layers that hold the weights of all of them.
+
+A *lane* is one network. Rows lie lane by lane: all rows of lane 0 come first.
+
+Shapes: ``L`` lanes, ``N`` rows of all lanes, ``M`` most rows of a lane.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ludus.policies.torso import Dense
+
+
+class LaneRows:
+    """Which lane each of ``N`` rows belongs to. ``lane: int64[N]`` rises; ``counts``: rows of each lane."""
+
+    def __init__(self, lane: Tensor, counts: Sequence[int]) -> None:
+        self.lane, self.counts = lane, tuple(counts)
+        self.size = max(self.counts)
+        self.even = min(self.counts) == self.size
+
+    @classmethod
+    def of_counts(cls, counts: Sequence[int], device: torch.device) -> LaneRows:
+        """``counts[lane]`` rows of each lane."""
+        each = torch.tensor(counts, device=device)
+        return cls(torch.arange(len(counts), device=device).repeat_interleave(each), counts)
+
+    def select(self, index: Tensor) -> LaneRows:
+        """Rows that belong to the rows ``index: int64[n]``, which do not fall."""
+        lane = self.lane.index_select(0, index)
+        return LaneRows(lane, torch.bincount(lane, minlength=len(self.counts)).tolist())
+
+    @functools.cached_property
+    def _place(self) -> Tensor:
+        """``int64[N]``: where each row stands among the ``L * M`` padded ones."""
+        starts = torch.tensor((0, *self.counts[:-1]), device=self.lane.device).cumsum(0)
+        within = torch.arange(len(self.lane), device=self.lane.device) - starts.index_select(0, self.lane)
+        return self.lane * self.size + within
+
+    def padded(self, x: Tensor) -> Tensor:
+        """``[N, ...]`` -> ``[L, M, ...]``; zeros where a lane has fewer rows."""
+        if not self.even:
+            x = x.new_zeros((len(self.counts) * self.size, *x.shape[1:])).index_copy(0, self._place, x)
+        return x.reshape(len(self.counts), self.size, *x.shape[1:])
+
+    def flat(self, x: Tensor) -> Tensor:
+        """The inverse of :meth:`padded`."""
+        x = x.flatten(0, 1)
+        return x if self.even else x.index_select(0, self._place)
+
+
+class StackedLinear:
+    """``linear`` of each lane: one batched matrix product."""
+
+    def __init__(self, linear: Sequence[nn.Linear]) -> None:
+        self.weight = torch.stack([one.weight.detach() for one in linear])  # [L, out, in]
+        self.bias: Tensor | None = None  # [L, 1, out]
+        if cast(Tensor | None, linear[0].bias) is not None:
+            self.bias = torch.stack([one.bias.detach() for one in linear]).unsqueeze(1)
+
+    def padded(self, x: Tensor) -> Tensor:
+        """``[L, M, in]`` -> ``[L, M, out]``."""
+        weight = self.weight.transpose(1, 2)
+        return torch.bmm(x, weight) if self.bias is None else torch.baddbmm(self.bias, x, weight)
+
+    def __call__(self, x: Tensor, rows: LaneRows) -> Tensor:
+        """``[N, in]`` -> ``[N, out]``."""
+        return rows.flat(self.padded(rows.padded(x)))
+
+
+class StackedDense:
+    """:class:`Dense` of each lane."""
+
+    def __init__(self, dense: Sequence[Dense]) -> None:
+        first = dense[0]
+        self.layers = [
+            StackedLinear([d.layers[i] for d in dense])  # type: ignore[misc]
+            for i in range(len(first.layers))
+        ]
+        self.norms: list[tuple[Tensor, Tensor, float]] = []
+        for i in range(len(first.norms or ())):
+            norms = [d.norms[i] for d in dense if d.norms is not None]
+            assert all(isinstance(norm, nn.LayerNorm) for norm in norms)
+            weight = torch.stack([norm.weight.detach() for norm in norms]).unsqueeze(1)  # type: ignore[operator]
+            bias = torch.stack([norm.bias.detach() for norm in norms]).unsqueeze(1)  # type: ignore[operator]
+            self.norms.append((weight, bias, float(norms[0].eps)))  # type: ignore[arg-type]
+        self.activation = first.activation
+
+    def padded(self, x: Tensor) -> Tensor:
+        """``[L, M, D]`` -> ``[L, M, size]``."""
+        for i, layer in enumerate(self.layers):
+            x = layer.padded(x)
+            if self.norms:
+                weight, bias, eps = self.norms[i]
+                x = torch.addcmul(bias, functional.layer_norm(x, x.shape[-1:], eps=eps), weight)
+            x = self.activation(x)
+        return x
+
+    def __call__(self, x: Tensor, rows: LaneRows) -> Tensor:
+        """``[N, D]`` -> ``[N, size]``."""
+        return rows.flat(self.padded(rows.padded(x)))

@@ -1,0 +1,256 @@
+"""Several policy networks of one architecture that answer in one call.
+
+What has no weights (codecs, recalled memory, masks, sampling) is done once for all rows; dense layers are
+batched matrix products over the networks; convolutions, which gain nothing by that, go network by network.
+
+Float sums are taken in another order than by a single network: outputs agree to about 1e-5, and a decision
+differs only where a uniform falls between two such sums.
+
+Shapes: ``L`` lanes (networks), ``N`` rows of all lanes, lane by lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeGuard, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ludus.codecs.forms import entity_rows
+from ludus.flow import TensorSpec
+from ludus.policies.action_distribution import ActionDistribution, Independent
+from ludus.policies.autoregressive import AutoregressiveHeads, Head, HeadsInTurn, Pointing
+from ludus.policies.lane_rows import LaneRows, StackedDense, StackedLinear
+from ludus.policies.network import PolicyNetwork
+from ludus.policies.pointed import Cells, Entities, Pointed
+from ludus.policies.protocol import Network, Observation, Step
+from ludus.policies.torso import Rows
+
+T = TypeVar("T")
+
+
+def stackable(network: Network) -> TypeGuard[PolicyNetwork]:
+    """Whether networks of this kind can be stacked: no residual towers, no mixed precision."""
+    return isinstance(network, PolicyNetwork) and network.precision == "float32"
+
+
+class StackedNetworks:
+    """Copies of the networks' dense weights; convolutions are read from the networks themselves.
+
+    ``networks``: of one architecture and one game, all :func:`stackable`.
+    """
+
+    def __init__(self, networks: Sequence[PolicyNetwork]) -> None:
+        self.networks = tuple(networks)
+        first = self.first = self.networks[0]
+        odd = [n for n in self.networks if n.architecture != first.architecture or not stackable(n)]
+        if odd:
+            raise ValueError("networks to be stacked: expected one architecture in float32")
+        self._rows = {
+            name: StackedDense([_rows(n.rows[name]).each for n in self.networks]) for name in first.rows
+        }
+        self._dense = None if first.dense is None else StackedDense([_some(n.dense) for n in self.networks])
+        self._join = StackedDense([n.join for n in self.networks])
+        self._normaliser: tuple[Tensor, Tensor, float] | None = None
+        if first.normaliser is not None:
+            every = [_some(n.normaliser) for n in self.networks]
+            scale = torch.rsqrt(torch.stack([n.variance for n in every]) + 1e-5)
+            self._normaliser = torch.stack([n.mean for n in every]), scale, first.normaliser.limit
+        if first.recurrent is not None:
+            layers = [_some(n.recurrent) for n in self.networks]
+            self._read = StackedLinear([one.read for one in layers])
+            self._recur = StackedLinear([one.recur for one in layers])
+        self._value = StackedLinear([n.value_head for n in self.networks])
+        moments = [n.values.moments() if n.values is not None else (0.0, 1.0) for n in self.networks]
+        self._moments = torch.tensor(moments, device=first.device)
+        self._logits: StackedLinear | None = None
+        self._heads: list[_StackedHead] = []
+        self._start: StackedLinear | None = None
+        heads = [n.policy_head for n in self.networks]
+        if isinstance(first.policy_head, AutoregressiveHeads):
+            in_turn = [h for h in heads if isinstance(h, AutoregressiveHeads)]
+            self._start = StackedLinear([h.start for h in in_turn])
+            self._heads = [
+                _StackedHead([_head(h.each[k]) for h in in_turn]) for k in range(len(first.policy_head.each))
+            ]
+        else:
+            self._logits = StackedLinear([h for h in heads if isinstance(h, nn.Linear)])
+
+    @torch.no_grad()
+    def step(self, obs: Observation, memory: Tensor | None, first: Tensor, counts: Sequence[int]) -> Step:
+        """See :meth:`PolicyNetwork.step`. Of the ``N`` rows ``counts[lane]`` are each lane's."""
+        net, rows = self.first, LaneRows.of_counts(counts, self.first.device)
+        if net.memory_shape is not None and memory is None:
+            raise ValueError("a policy with memory needs memory at every step")
+        vector = net.vectors(obs)
+        if net.recall is not None:
+            assert vector is not None
+            assert memory is not None
+            memory = net.recall.step(vector, memory, first.bool())
+        features, pointed = self._encode(obs, vector, memory if net.recall is not None else None, rows)
+        if net.recurrent is not None:
+            assert memory is not None
+            before = net.recurrent.begun(memory, first.bool())
+            recur = self._recur(net.recurrent.output(before), rows)
+            memory = net.recurrent.cell(self._read(features, rows), recur, before)
+            features = net.recurrent.output(memory)
+        value = self._value(features, rows).squeeze(-1)
+        if net.values is not None:
+            mean, deviation = self._moments.index_select(0, rows.lane).unbind(dim=1)
+            value = value * deviation + mean
+        return Step(self._distribution(features, pointed, rows), value, memory)
+
+    def _distribution(
+        self, features: Tensor, pointed: Mapping[str, Pointed], rows: LaneRows
+    ) -> ActionDistribution:
+        if self._logits is not None:
+            return Independent(self.first.heads, self._logits(features, rows))
+        head = self.first.policy_head
+        assert isinstance(head, AutoregressiveHeads)
+        assert self._start is not None
+        return Pointing(_StackedHeads(head, self._start, self._heads, rows), features, pointed)
+
+    def _encode(
+        self, obs: Observation, vector: Tensor | None, recalled: Tensor | None, rows: LaneRows
+    ) -> tuple[Tensor, dict[str, Pointed]]:
+        """See :meth:`PolicyNetwork.encode`."""
+        net, parts = self.first, list[Tensor]()
+        pointed: dict[str, Pointed] = {}
+        for tensor in net.inputs:
+            kind = net.layouts[tensor.name].kind
+            if kind == "planes":
+                flat, cells = self._planes(tensor, obs[tensor.name], rows)
+                parts.append(flat)
+                if cells is not None:
+                    pointed[tensor.name] = cells
+            elif kind == "rows":
+                packed = obs[tensor.name]
+                owner, slot, some = entity_rows(tensor, packed)
+                embedded = self._rows[tensor.name](some, rows.select(owner)) if len(owner) else None
+                module = _rows(net.rows[tensor.name])
+                if embedded is None:
+                    embedded = some.new_zeros((0, module.each.size))
+                parts.append(module.pool(owner, embedded, packed.shape[0]))
+                if tensor.name in net.points_at:
+                    pointed[tensor.name] = Entities(owner, slot, embedded, packed.shape[0])
+        if vector is not None and self._dense is not None:
+            x = vector.unsqueeze(1)
+            if recalled is not None:  # each in the units of the input that it recalls
+                x = torch.cat([x, recalled], dim=1)
+            x = rows.padded(x)  # [L, M, 1 or 3, D]
+            if self._normaliser is not None:
+                mean, scale, limit = self._normaliser
+                x = ((x - mean[:, None, None]) * scale[:, None, None]).clamp(-limit, limit)
+            parts.append(rows.flat(self._dense.padded(x.flatten(2))))
+        return self._join(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1), rows), pointed
+
+    def _planes(self, tensor: TensorSpec, packed: Tensor, rows: LaneRows) -> tuple[Tensor, Cells | None]:
+        """Network by network: a batched convolution is slower than so many single ones."""
+        parts = [
+            network.encode_planes(tensor, part)
+            for network, part in zip(self.networks, torch.split(packed, list(rows.counts)), strict=True)
+            if len(part)
+        ]
+        cells = [c.planes for _, c in parts if c is not None]
+        return torch.cat([flat for flat, _ in parts]), Cells(torch.cat(cells)) if cells else None
+
+
+class _StackedHead:
+    """:class:`Head` of each lane."""
+
+    def __init__(self, heads: Sequence[Head]) -> None:
+        first = heads[0]
+        self.spec = first.spec
+        self.hidden = StackedLinear([h.hidden for h in heads])
+        self.plain = None if first.plain is None else StackedLinear([_some(h.plain) for h in heads])
+        self.query = None if first.query is None else StackedLinear([_some(h.query) for h in heads])
+        self.key = None if first.key is None else StackedLinear([_some(h.key) for h in heads])
+        self.told = None if first.told is None else torch.cat([_some(h.told).detach() for h in heads])
+        self.told_entity = (
+            None if first.told_entity is None else StackedLinear([_some(h.told_entity) for h in heads])
+        )
+        self.plain_choices = first.plain_choices
+
+    def logits(self, context: Tensor, pointed: Pointed | None, rows: LaneRows) -> Tensor:
+        """See :meth:`Head.logits`."""
+        hidden = functional.leaky_relu(self.hidden(context, rows), 0.01)
+        parts = []
+        if self.query is not None and self.key is not None:
+            assert pointed is not None
+            query = self.query(hidden, rows) * context.shape[1] ** -0.5
+            parts.append(pointed.scores(query, _StackedKey(self.key, rows), self.spec))
+        if self.plain is not None:
+            parts.append(self.plain(hidden, rows))
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
+    def tell(self, choice: Tensor, pointed: Pointed | None, rows: LaneRows) -> Tensor:
+        """See :meth:`Head.tell`."""
+        if self.told_entity is None:
+            return self._plain(choice, rows)
+        assert pointed is not None
+        told = self.told_entity(pointed.chosen(choice, self.spec), rows)
+        if self.told is not None:
+            plain = self._plain((choice - self.spec.rows).clamp(min=0), rows)
+            told = told + plain * (choice >= self.spec.rows).unsqueeze(1)
+        return told
+
+    def _plain(self, choice: Tensor, rows: LaneRows) -> Tensor:
+        assert self.told is not None
+        return functional.embedding(rows.lane * self.plain_choices + choice, self.told)
+
+
+class _StackedKey:
+    """See :class:`ludus.policies.pointed.Key`."""
+
+    def __init__(self, key: StackedLinear, rows: LaneRows) -> None:
+        self.key, self.rows = key, rows
+
+    def of_entities(self, features: Tensor, owner: Tensor) -> Tensor:
+        """See :class:`ludus.policies.pointed.Key`."""
+        if not len(owner):
+            return features.new_zeros((0, self.key.weight.shape[1]))
+        return self.key(features, self.rows.select(owner))
+
+    def of_queries(self, query: Tensor) -> Tensor:
+        """See :class:`ludus.policies.pointed.Key`."""
+        return self.rows.flat(torch.bmm(self.rows.padded(query), self.key.weight))
+
+
+class _StackedHeads(HeadsInTurn):
+    """:class:`AutoregressiveHeads` of each lane, for ``rows``."""
+
+    def __init__(
+        self, like: HeadsInTurn, start: StackedLinear, each: Sequence[_StackedHead], rows: LaneRows
+    ) -> None:
+        self.heads, self.specs = like.heads, like.specs
+        self._start, self._each, self._rows = start, each, rows
+
+    def begin(self, features: Tensor) -> Tensor:
+        return self._start(features, self._rows)
+
+    def among(self, rows: Tensor) -> _StackedHeads:
+        return _StackedHeads(self, self._start, self._each, self._rows.select(rows))
+
+    def logits(self, k: int, context: Tensor, pointed: Pointed | None) -> Tensor:
+        return self._each[k].logits(context, pointed, self._rows)
+
+    def tell(self, k: int, choice: Tensor, pointed: Pointed | None) -> Tensor:
+        return self._each[k].tell(choice, pointed, self._rows)
+
+
+def _some(value: T | None) -> T:
+    """What the first network of an architecture has, all have."""
+    assert value is not None
+    return value
+
+
+def _rows(module: nn.Module) -> Rows:
+    assert isinstance(module, Rows)
+    return module
+
+
+def _head(module: nn.Module) -> Head:
+    assert isinstance(module, Head)
+    return module

@@ -1,0 +1,186 @@
+"""Lanes that are decided in one call decide as their networks do one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from ludus.flow import GameSpec, HeadSpec
+from ludus.games.python_game import declare
+from ludus.games.python_game import tensor as declared
+from ludus.policies import lane_rows
+from ludus.policies.config import EncoderConfig, ResnetConfig
+from ludus.policies.factory import build_network
+from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
+from ludus.rollouts.actor import ActInput, Decision
+from ludus.rollouts.lane_actor import LaneActor
+from ludus.rollouts.network_actor import NetworkActor
+from tests.unit.synthetic import cells_spec, make_spec, pointing_spec, random_slab, tensor
+
+TOLERANCE = 2e-5  # of float32 sums in another order, relative to numbers near 1
+LANES = (2, 3, 5, 9)
+
+PLAIN = make_spec((tensor("numbers", "f32", (6,)), tensor("others", "u8", (4,), scale=0.01)), (5, 3))
+PICTURES = make_spec((tensor("map", "u8", (2, 6, 5), scale=0.01), tensor("numbers", "f32", (3,))), (7,))
+GAUSSIAN = declare(
+    "car",
+    observation=[declared("speed", (3,))],
+    heads=(
+        HeadSpec("push", 2, kind="continuous", low=-2.0, high=2.0),
+        HeadSpec("gear", 3),
+        HeadSpec("free", 2, kind="continuous"),
+    ),
+)
+SMALL = EncoderConfig(channels=(4, 6), strides=(1, 2), dense=(12,), hidden=(16, 10), context=8, memory_size=6)
+
+
+def config(**changes: object) -> EncoderConfig:
+    return EncoderConfig(**{**{f: getattr(SMALL, f) for f in SMALL.__struct_fields__}, **changes})
+
+
+CASES: dict[str, tuple[GameSpec, EncoderConfig]] = {
+    "none": (PLAIN, SMALL),
+    "bare": (PLAIN, config(norm="none", normalise_observations=False, normalise_values=False)),
+    "recall": (PLAIN, config(memory="recall")),
+    "gru": (PLAIN, config(memory="gru")),
+    "lstm": (PLAIN, config(memory="lstm", activation="tanh")),
+    "gaussian": (GAUSSIAN, config(memory="gru")),
+    "pointing": (pointing_spec(), config(memory="lstm")),
+    "pointing recall": (pointing_spec(), config(memory="recall")),
+    "cells": (cells_spec(), config(memory="gru")),
+    "cells residual": (cells_spec(), config(convolution="residual")),
+    "pictures": (PICTURES, config(norm="group")),
+}
+
+
+def networks(spec: GameSpec, policy: EncoderConfig | ResnetConfig, count: int) -> list[Network]:
+    """Far from uniform and from each other in all numbers: weights, norms, statistics."""
+    made = []
+    for seed in range(count):
+        network = build_network(policy, spec, seed)
+        generator = torch.Generator().manual_seed(seed + 50)
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
+            if isinstance(network, PolicyNetwork):
+                for k, normaliser in enumerate((network.normaliser, network.values)):
+                    if normaliser is not None:
+                        normaliser.mean.add_(0.5 * (seed + k + 1))
+                if network.normaliser is not None:
+                    network.normaliser.variance.mul_(seed + 2.0)
+                if network.values is not None:
+                    network.values.square.fill_(9.0 + 20.0 * seed)
+        network.eval()
+        made.append(network)
+    return made
+
+
+def lanes_of(made: list[Network]) -> dict[int, NetworkActor]:
+    return {
+        lane: NetworkActor(network, 100 + lane, 7 * lane) for lane, network in zip(LANES, made, strict=False)
+    }
+
+
+def inputs(
+    spec: GameSpec, counts: tuple[int, ...], shape: tuple[int, ...] | None, step: int
+) -> list[ActInput]:
+    """Of each lane: rows with numbers of their own, some of them new in their match."""
+    slab = random_slab(spec, 1, sum(counts), step + 3)
+    random = np.random.default_rng(step)
+    numbers = random.permutation(100)[: sum(counts)].astype(np.int32)
+    memory = None if shape is None else random.normal(size=(sum(counts), *shape)).astype(np.float32)
+    first = (random.random(sum(counts)) < 0.3).astype(np.uint8)
+    parts, end = [], 0
+    for lane, count in zip(LANES, counts, strict=True):
+        rows = slice(end, end + count)
+        end += count
+        obs = {name: a[0, rows] for name, a in slab.obs.items()}
+        some = None if memory is None else memory[rows]
+        parts.append(
+            ActInput(obs, slab.mask[0, rows], some, first[rows], step, numbers[rows], ((lane, count),))
+        )
+    return [part for part in parts if len(part.rows)]
+
+
+def joined(parts: list[ActInput]) -> ActInput:
+    memories = [p.memory for p in parts if p.memory is not None]
+    return ActInput(
+        {name: np.concatenate([p.obs[name] for p in parts]) for name in parts[0].obs},
+        np.concatenate([p.mask for p in parts]),
+        np.concatenate(memories) if memories else None,
+        np.concatenate([p.is_first for p in parts]),
+        parts[0].step,
+        np.concatenate([p.rows for p in parts]),
+        tuple(p.policies[0] for p in parts),
+    )
+
+
+def check(spec: GameSpec, decision: Decision, alone: list[Decision], versions: list[int]) -> None:
+    for k, head in enumerate(spec.heads):
+        mine = np.ascontiguousarray(decision.actions[:, k])
+        expected = np.concatenate([d.actions[:, k] for d in alone])
+        if head.kind == "continuous":  # the bits of a number
+            np.testing.assert_allclose(mine.view(np.float32), expected.view(np.float32), TOLERANCE, TOLERANCE)
+        else:
+            np.testing.assert_array_equal(mine, expected)
+    assert decision.versions is not None
+    assert decision.versions.tolist() == versions
+    for name in ("log_prob", "value", "memory"):
+        parts = [getattr(d, name) for d in alone]
+        if parts[0] is None:
+            assert getattr(decision, name) is None
+            continue
+        whole = np.concatenate(parts)
+        np.testing.assert_allclose(getattr(decision, name), whole, TOLERANCE, TOLERANCE, err_msg=name)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("counts", [(6, 6, 6, 6), (9, 4, 7, 1), (8, 0, 8, 8)])
+def test_one_call_decides_as_the_networks_alone(
+    name: str, counts: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec, policy = CASES[name]
+    lanes = lanes_of(networks(spec, policy, 4))
+    actor = LaneActor(lanes)
+    monkeypatch.setattr(NetworkActor, "act", None)  # one by one would be an answer too
+    together = [actor.act(joined(inputs(spec, counts, actor.memory_shape, step))) for step in range(4)]
+    monkeypatch.undo()
+    versions = [7 * lane for lane, n in zip(LANES, counts, strict=True) for _ in range(n)]
+    for step, decision in enumerate(together):
+        parts = inputs(spec, counts, actor.memory_shape, step)
+        check(spec, decision, [lanes[p.policies[0][0]].act(p) for p in parts], versions)
+
+
+@pytest.mark.parametrize("why", ["tower", "uneven"])
+def test_lanes_that_cannot_be_joined_decide_one_by_one(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lane_rows.StackedLinear, "__call__", None)
+    if why == "tower":
+        board = make_spec((tensor("board", "u8", (2, 4, 4), scale=0.01),), (16,))
+        spec, made = board, networks(board, ResnetConfig(blocks=1, filters=4, value_hidden=4), 4)
+        counts = (5, 5, 5, 5)
+    else:
+        spec, made, counts = PLAIN, networks(PLAIN, config(memory="gru"), 4), (30, 1, 2, 1)
+    lanes = lanes_of(made)
+    actor = LaneActor(lanes)
+    parts = inputs(spec, counts, actor.memory_shape, 0)
+    versions = [7 * lane for lane, n in zip(LANES, counts, strict=True) for _ in range(n)]
+    check(spec, actor.act(joined(parts)), [lanes[p.policies[0][0]].act(p) for p in parts], versions)
+
+
+def test_rows_of_one_lane_are_decided_by_its_own_network() -> None:
+    spec, policy = CASES["lstm"]
+    lanes = lanes_of(networks(spec, policy, 4))
+    actor = LaneActor(lanes)
+    (part,) = inputs(spec, (0, 0, 20, 0), actor.memory_shape, 0)
+    alone = lanes[5].act(part)
+    decision = actor.act(part)
+    check(spec, decision, [alone], [35] * 20)
+    assert np.array_equal(decision.value, alone.value)
+
+
+def test_networks_of_two_architectures_are_not_stacked() -> None:
+    made = networks(PLAIN, SMALL, 1) + networks(PLAIN, config(hidden=(9,)), 1)
+    with pytest.raises(ValueError, match="one architecture"):
+        LaneActor(lanes_of(made))
