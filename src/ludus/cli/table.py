@@ -42,6 +42,13 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "replay to-html": Entry("replay:ReplayToHtml", "write a replay as one HTML page"),
         "replay to-video": Entry("replay:ReplayToVideo", "write a replay as an MP4 video"),
     },
+    "leagues": {
+        "league status": Entry("league:LeagueStatus", "show the members of a league, also while it runs"),
+        "league players": Entry("league:LeaguePlayers", "list all players: members, frozen ones, bots"),
+        "league payoff": Entry("league:LeaguePayoff", "show how often each player beats each other"),
+        "league ratings": Entry("league:LeagueRatings", "rate the players: Elo, TrueSkill, Nash averaging"),
+        "league lineage": Entry("league:LeagueLineage", "show what each frozen player came from"),
+    },
     "games": {
         "games list": Entry("games:GamesList", "list the playable games"),
         "games show": Entry("games:GamesShow", "show a game's parameters, bots, observations and actions"),

@@ -89,6 +89,10 @@ class League:
             members.append(Joined(player.name, "learner", player.role, hyper))
         return [*members, *(Joined(bot, "bot") for bot in bots)]
 
+    def admit(self, player: cfg.PlayerConfig) -> None:
+        """Settings of a member that may join from now on, besides those of the configuration."""
+        self._players[player.name] = player
+
     def apply(self, event: AnyEvent) -> list[AnyEffect]:
         """Takes ``event`` in. Gives what is to be done, in order."""
         self.number += 1

@@ -1,0 +1,303 @@
+"""``ludus league``: what the journal of a league says, also while the run goes on."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import msgspec
+
+from ludus.cli import console
+from ludus.cli.arguments import option, positional
+from ludus.cli.errors import DONE, UserError
+from ludus.flow.names import did_you_mean
+
+if TYPE_CHECKING:
+    from ludus.league.record import Record
+    from ludus.league.summary import PayoffTable
+    from ludus.storage import RunDirectory
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Run = Annotated[str, positional("the directory of a run with a league", "RUN")]
+Json = Annotated[bool, option("print one JSON document")]
+WIDE = 12  # columns of a payoff that fit a terminal
+
+
+def _read(text: str) -> tuple[RunDirectory, Record]:
+    from ludus.storage import RunDirectory
+    from ludus.train.reporting.league_record import read_record
+
+    run = RunDirectory.open(Path(text))
+    return run, read_record(run)
+
+
+def _unknown(name: str, valid: list[str]) -> UserError:
+    return UserError(f"{name}: no such player in this league{did_you_mean(name, valid, 'players')}")
+
+
+def _cell(table: PayoffTable, i: int, j: int) -> str:
+    """Percent, or what stands where nobody met."""
+    met = table.wins[i][j] + table.draws[i][j] + table.losses[i][j]
+    return "." if i == j else f"{100 * table.rate[i][j]:.0f}" if met else "-"
+
+
+def _ago(then: float) -> str:
+    return f"{console.duration(max(0.0, time.time() - then) / 60)} ago" if then else "-"
+
+
+class LeagueStatus(msgspec.Struct, frozen=True):
+    """Show the members of a league: how far each is, what it froze, and what it is doing.
+
+    Works while the run goes on, and does not slow it down. STEPS are decisions that a member learned from."""
+
+    EXAMPLES: ClassVar = ("ludus league status runs/league", "ludus league status runs/league --json")
+
+    run_dir: Run
+    json: Json = False
+
+    def run(self) -> int:
+        run, record = _read(self.run_dir)
+        from ludus.league.summary import status
+
+        told = status(record, run.status().state)
+        if self.json:
+            console.document(told)
+            return DONE
+        console.result(
+            f"{told.state}: {told.events:,} events, {told.matches:,} matches, {told.frozen} frozen players, "
+            f"last event {_ago(told.last_time)}"
+        )
+        rows = [
+            (
+                m.name,
+                m.role,
+                str(m.version),
+                console.si(m.steps),
+                str(m.frozen),
+                console.si(m.steps - m.last_frozen_steps) if m.frozen else "-",
+                "-" if m.win_rate is None else console.percent(m.win_rate),
+                "-" if m.mean_return is None else f"{m.mean_return:.3g}",
+                m.asked or "-",
+            )
+            for m in told.members
+        ]
+        head = (
+            "member", "role", "version", "steps", "frozen", "since", "against frozen", "return", "last",
+        )  # fmt: skip
+        console.result(console.table(rows, head))
+        hyper = [
+            (m.name, ", ".join(f"{k} {v:.4g}" for k, v in m.hyper.items())) for m in told.members if m.hyper
+        ]
+        if hyper:
+            console.result("\n" + console.table(hyper, ("member", "settings")))
+        for why, count in told.ignored.items():
+            console.note(f"not counted, {why}: {count}")
+        return DONE
+
+
+class LeaguePlayers(msgspec.Struct, frozen=True):
+    """List all players of a league: members, what they froze, and bots.
+
+    A frozen player plays anywhere as RUN@PLAYER:VERSION:
+    ludus eval runs/league@main:last --against runs/league@main:0"""
+
+    EXAMPLES: ClassVar = (
+        "ludus league players runs/league",
+        "ludus league players runs/league --json > players.json",
+    )
+
+    run_dir: Run
+    json: Json = False
+
+    def run(self) -> int:
+        run, record = _read(self.run_dir)
+        from ludus.league.summary import players
+
+        there = {f"{p}:{v}" for p in run.frozen.players() for v in run.frozen.versions(p)}
+        told = players(record, there)
+        if self.json:
+            console.document(told)
+            return DONE
+        rows = [
+            (
+                p.player,
+                p.kind,
+                p.role or "-",
+                "-" if p.steps is None else console.si(p.steps),
+                p.parent or "-",
+                p.reason or "-",
+                f"{p.matches:,}",
+                console.percent(p.score) if p.matches else "-",
+                "retired" if p.retired else "no file" if p.kind == "frozen" and not p.file else "",
+            )
+            for p in told
+        ]
+        head = ("player", "kind", "role", "steps", "from", "why", "matches", "score", "")
+        console.result(console.table(rows, head))
+        return DONE
+
+
+class LeaguePayoff(msgspec.Struct, frozen=True):
+    """Show how often each player of a league beats each other, in percent; a draw is half a win.
+
+    A rate is the mean of a Beta distribution; - stands for players that have not met. Rates of live members
+    are those of about their last 100 matches with each opponent, rates between frozen players count all.
+    With --player the table has one player's opponents, their matches and the 95% interval. The document of
+    --json has all counts."""
+
+    EXAMPLES: ClassVar = (
+        "ludus league payoff runs/league",
+        "ludus league payoff runs/league --player main",
+        "ludus league payoff runs/league --json > payoff.json",
+    )
+
+    run_dir: Run
+    player: Annotated[str, option("show one player's results with their intervals", "PLAYER")] = ""
+    most: Annotated[Count, option("columns: members, bots, and the newest frozen players", "N")] = WIDE
+    json: Json = False
+
+    def run(self) -> int:
+        _, record = _read(self.run_dir)
+        from ludus.league.summary import against, payoff, the_newest
+
+        if self.player:
+            names = [p.name for p in record.players]
+            if self.player not in names:
+                raise _unknown(self.player, names)
+            rows = against(record, self.player)
+            if self.json:
+                console.document(rows)
+                return DONE
+            cells = [
+                (
+                    r.opponent,
+                    f"{r.wins:,}",
+                    f"{r.draws:,}",
+                    f"{r.losses:,}",
+                    console.percent(r.rate),
+                    f"{console.percent(r.low)} to {console.percent(r.high)}",
+                    ", ".join(f"{tag} {count:,}" for tag, count in r.tags.items()) or "-",
+                )
+                for r in rows
+            ]
+            head = ("against", "won", "drawn", "lost", "rate", "95% interval", "drawn by")
+            console.result(console.table(cells, head))
+            return DONE
+        if self.json:
+            console.document(payoff(record))
+            return DONE
+        chosen = the_newest(record, self.most)
+        table = payoff(record, chosen)
+        numbers = [str(k + 1) for k in range(len(chosen))]
+        lines = [
+            (numbers[i], name, *(_cell(table, i, j) for j in range(len(chosen))))
+            for i, name in enumerate(table.players)
+        ]
+        console.result(console.table(lines, ("", "player", *numbers)))
+        left = len(record.players) - len(chosen)
+        if left > 0:
+            console.note(f"{left} more players; --most {len(record.players)} or --json shows them")
+        return DONE
+
+
+class LeagueRatings(msgspec.Struct, frozen=True):
+    """Rate the players of a league from its journal: no match is played.
+
+    ELO is the Bradley-Terry rating with its 95% interval: it decides. SKILL is TrueSkill with random play at
+    0: a lead of d wins with probability Phi(d / 9.862), so 8.3 is 80%. NASH is the share of a player in the
+    mixture that nobody beats, and its Elo against that mixture. A live member counts as a new player after
+    each freeze.
+
+    The bot random is 0 where it was met; without an anchor the mean Elo is 0."""
+
+    EXAMPLES: ClassVar = (
+        "ludus league ratings runs/league",
+        "ludus league ratings runs/league --anchor simple=1000 --json",
+    )
+
+    run_dir: Run
+    anchor: Annotated[
+        tuple[str, ...], option("a bot or frozen player whose Elo stays; repeatable", "PLAYER=ELO")
+    ] = ()
+    json: Json = False
+
+    def run(self) -> int:
+        anchors = dict(self._anchor(text) for text in self.anchor)
+        _, record = _read(self.run_dir)
+        from ludus.league.strengths import Z95, strengths
+
+        try:
+            told = strengths(record, anchors)
+        except ValueError as error:
+            raise UserError(str(error)) from None
+        if self.json:
+            console.document(told)
+            return DONE
+        ordered = sorted(told.players, key=lambda s: (s.rating is None, -(s.rating or 0.0)))
+        rows = [
+            (
+                s.player,
+                "-" if s.rating is None else f"{s.rating:+.0f}",
+                "-" if s.error is None else f"{Z95 * s.error:.0f}",
+                "-" if s.skill is None else f"{s.skill:.1f}",
+                "-" if s.skill_error is None else f"{s.skill_error:.1f}",
+                "-" if s.nash_share is None else console.percent(s.nash_share),
+                "-" if s.nash_rating is None else f"{s.nash_rating:+.0f}",
+                f"{s.matches:,}",
+            )
+            for s in ordered
+        ]
+        head = ("player", "Elo", "95% +-", "skill", "+-", "Nash share", "Elo against it", "matches")
+        console.result(console.table(rows, head))
+        return DONE
+
+    def _anchor(self, text: str) -> tuple[str, float]:
+        name, equals, number = text.rpartition("=")
+        try:
+            if name and equals:
+                return name, float(number)
+        except ValueError:
+            pass
+        raise UserError(f"ludus league ratings: --anchor {text}: expected PLAYER=ELO, as in random=0")
+
+
+class LeagueLineage(msgspec.Struct, frozen=True):
+    """Show what each frozen player came from, and what members went on from.
+
+    A member that went on from first weights, or from another's, begins a line of its own."""
+
+    EXAMPLES: ClassVar = (
+        "ludus league lineage runs/league",
+        "ludus league lineage runs/league --member main_exploiter",
+    )
+
+    run_dir: Run
+    member: Annotated[str, option("show one member's events", "MEMBER")] = ""
+    json: Json = False
+
+    def run(self) -> int:
+        _, record = _read(self.run_dir)
+        from ludus.league.summary import lineage, tree
+
+        names = [m.name for m in record.members]
+        if self.member and self.member not in names:
+            raise _unknown(self.member, names)
+        moments = [m for m in lineage(record) if self.member in ("", m.member)]
+        if self.json:
+            console.document(moments)
+            return DONE
+        if not self.member:
+            console.result("\n".join(tree(record)) or "nothing is frozen yet")
+            return DONE
+        rows = [
+            (
+                console.si(m.steps),
+                m.what,
+                m.detail,
+                ", ".join(f"{k} {v:.4g}" for k, v in m.hyper.items()),
+            )
+            for m in moments
+        ]
+        console.result(console.table(rows, ("steps", "event", "", "settings")))
+        return DONE

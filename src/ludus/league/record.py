@@ -1,0 +1,251 @@
+"""What a journal says about a league, for people: players, results, and the life of each member.
+
+A :class:`Record` needs the journal alone, not the settings of the run: it applies the rows to a league whose
+members ask for nothing. It adds what the live league does not keep: the moments of each member, and results
+by *entrant*. An entrant is what a rating is about: a bot, a frozen player, or the live weights of a member
+from one freeze to the next, which are a player of their own since they keep changing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from ludus.flow.league import JournalRow, Tally
+from ludus.league import config as cfg
+from ludus.league.events import (
+    SEED,
+    AnyEvent,
+    Copied,
+    Frozen,
+    Joined,
+    Mutated,
+    Reset,
+    Results,
+    from_row,
+    merge,
+    player_of,
+)
+from ludus.league.league import League
+from ludus.league.payoff import DECAY, Floats
+from ludus.league.roles import ROLES
+from ludus.league.standings import MemberState, PlayerState
+
+MAX_PLAYERS = 4096  # tables grow with the square
+
+What = Literal["joined", "frozen", "reset", "copied", "mutated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that happened to a member at ``steps`` of its decisions. ``time``: seconds since 1970.
+
+    ``detail``: the frozen player and why, or what the member went on from.
+    """
+
+    member: str
+    what: What
+    steps: int
+    time: float
+    detail: str
+    hyper: dict[str, float]
+
+
+@dataclass(slots=True)
+class Entrant:
+    """``player``: index in the standings. ``shown``: False for live weights of the past.
+
+    ``steps``: the member's decisions, None for a bot.
+    """
+
+    name: str
+    player: int
+    shown: bool = True
+    steps: int | None = None
+
+
+@dataclass(slots=True)
+class Began:
+    """Entrant ``new`` began as strong as ``old``; None: as nobody."""
+
+    new: int
+    old: int | None
+
+
+@dataclass(slots=True)
+class Met:
+    """Results of entrant ``i`` against entrant ``j``."""
+
+    i: int
+    j: int
+    wins: int
+    draws: int
+    losses: int
+
+
+@dataclass(slots=True)
+class Record:
+    """All that a journal says. ``add`` its rows in order."""
+
+    decay: float = DECAY
+    league: League = field(init=False)
+    moments: list[Moment] = field(default_factory=list)
+    entrants: list[Entrant] = field(default_factory=list)
+    history: list[Began | Met] = field(default_factory=list)
+    first_time: float = 0.0
+    last_time: float = 0.0
+    _entrant: dict[str, int] = field(default_factory=dict)  # of bots, frozen players and members, by name
+
+    def __post_init__(self) -> None:
+        self.league = League(cfg.LeagueConfig(freeze_first=False, decay=self.decay), 0)
+
+    @property
+    def players(self) -> list[PlayerState]:
+        return self.league.standings.players
+
+    @property
+    def members(self) -> list[MemberState]:
+        return list(self.league.standings.members.values())
+
+    def read(self, rows: Iterable[JournalRow]) -> Record:
+        """Adds all ``rows``. Raises ``ValueError`` for rows that no league wrote."""
+        for row in rows:
+            self.add(row)
+        return self
+
+    def add(self, row: JournalRow) -> None:
+        """The next row of the journal. Raises ``ValueError``."""
+        event = from_row(row)
+        _check_names(row.number, event)
+        self.first_time = self.first_time or row.time
+        self.last_time = row.time
+        if isinstance(event, Results):
+            self._results(event)
+            return
+        before = len(self.players)
+        if isinstance(event, Joined) and event.kind == "learner":
+            self._admit(row.number, event)
+        ignored = sum(self.league.ignored.values())
+        self.league.apply(event)
+        if sum(self.league.ignored.values()) > ignored:
+            return
+        if len(self.players) > before:
+            self._enter(before)
+        if len(self.players) > MAX_PLAYERS:
+            raise ValueError(f"event {row.number}: more than {MAX_PLAYERS} players")
+        self._note(event, row.time)
+
+    def _admit(self, number: int, event: Joined) -> None:
+        if event.role not in ROLES:
+            raise ValueError(f"event {number}: unknown role {event.role[:80]!r}")
+        # Its own rules decide nothing here: what they decided stands in the journal.
+        idle = cfg.PlayerConfig(
+            event.player, event.role, meet=(cfg.Latest(),), freeze=cfg.Never(), origin=cfg.Itself()
+        )
+        self.league.admit(idle)
+
+    def _enter(self, player: int) -> None:
+        state = self.players[player]
+        steps = None if state.kind == "bot" else self._steps(state.member)
+        self._entrant[state.name] = len(self.entrants)
+        self.entrants.append(Entrant(state.name, player, steps=steps))
+
+    def _steps(self, member: str) -> int:
+        state = self.league.standings.members.get(member)
+        return state.steps if state is not None else 0
+
+    def _note(self, event: AnyEvent, time: float) -> None:
+        """The member's moment, and the entrant that its live weights are from now on."""
+        if isinstance(event, Joined):
+            if event.kind == "learner":
+                self._moment("joined", event.player, time, event.role)
+        elif isinstance(event, Frozen):
+            name = player_of(event.member, event.version)
+            self._moment("frozen", event.member, time, f"{name} ({event.reason})")
+            live = self._entrant[event.member]
+            self.history.append(Began(self._entrant[name], live))
+            self._renew(event.member, live)
+        elif isinstance(event, Reset):
+            self._moment("reset", event.member, time, event.source)
+            first = player_of(event.member, 0)
+            self._renew(event.member, self._entrant.get(first if event.source == SEED else event.source))
+        elif isinstance(event, Copied):
+            self._moment("copied", event.member, time, event.source)
+            self._renew(event.member, self._entrant[event.source])
+        elif isinstance(event, Mutated):
+            self._moment("mutated", event.member, time, "")
+
+    def _moment(self, what: What, member: str, time: float, detail: str) -> None:
+        state = self.league.standings.members[member]
+        self.moments.append(Moment(member, what, state.steps, time, detail, dict(state.hyper)))
+
+    def _renew(self, member: str, like: int | None) -> None:
+        """The live weights of ``member`` are an entrant of their own from now on, as strong as ``like``."""
+        old = self._entrant[member]
+        self.entrants[old].shown = False
+        self._entrant[member] = len(self.entrants)
+        self.entrants.append(Entrant(member, self.entrants[old].player, steps=self._steps(member)))
+        self.history.append(Began(self._entrant[member], like))
+
+    def _results(self, event: Results) -> None:
+        counts = self.league.counts
+        tallies = merge(event.tallies)
+        before = [sum(counts.get(_key(t), ())) for t in tallies]
+        self.league.apply(event)
+        for tally, was in zip(tallies, before, strict=True):
+            if tally.player != tally.opponent and sum(counts.get(_key(tally), ())) > was:
+                i, j = self._entrant[tally.player], self._entrant[tally.opponent]
+                self.history.append(Met(i, j, tally.wins, tally.draws, tally.losses))
+        if event.member in self._entrant:
+            self.entrants[self._entrant[event.member]].steps = self._steps(event.member)
+
+    def points(self) -> tuple[Floats, Floats]:
+        """``points`` and ``matches: [N, N]`` of the entrants, as ``ludus.ratings`` takes them."""
+        count = len(self.entrants)
+        points, matches = np.zeros((count, count)), np.zeros((count, count))
+        for met in self.history:
+            if isinstance(met, Met):
+                played = met.wins + met.draws + met.losses
+                points[met.i, met.j] += met.wins + 0.5 * met.draws
+                points[met.j, met.i] += met.losses + 0.5 * met.draws
+                matches[met.i, met.j] += played
+                matches[met.j, met.i] += played
+        return points, matches
+
+    def frozen_at(self) -> dict[str, Moment]:
+        """The moment at which each frozen player was made, by its name."""
+        return {m.detail.partition(" ")[0]: m for m in self.moments if m.what == "frozen"}
+
+    def children(self) -> dict[str, list[str]]:
+        """Frozen players by the one that they came from; ``""``: from first weights."""
+        found: dict[str, list[str]] = {}
+        for player in self.players:
+            if player.kind == "frozen":
+                found.setdefault(player.parent, []).append(player.name)
+        return found
+
+
+def _key(tally: Tally) -> tuple[str, str, int, str]:
+    return tally.player, tally.opponent, tally.seat, tally.tag
+
+
+def _names(event: AnyEvent) -> Iterator[str]:
+    if isinstance(event, Joined):
+        yield from (event.player, event.role, *event.hyper)
+    elif isinstance(event, Results):
+        for tally in event.tallies:
+            yield from (tally.player, tally.opponent, tally.tag)
+    elif isinstance(event, (Copied, Mutated)):
+        yield from event.hyper
+    if isinstance(event, (Reset, Copied)):
+        yield event.source
+
+
+def _check_names(number: int, event: AnyEvent) -> None:
+    """Raises ``ValueError`` for names that a terminal or a page must not show."""
+    for name in _names(event):
+        if not name.isprintable() or len(name) > 128:
+            raise ValueError(f"event {number}: a name that cannot be shown: {name[:40]!r}")

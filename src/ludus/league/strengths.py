@@ -1,0 +1,139 @@
+"""Ratings of a league's players from its record, in three ways that answer different questions.
+
+*Bradley-Terry* decides: ratings under which all results are likeliest, with errors. *TrueSkill* is shown: the
+scale of OpenAI Five, where uniformly random play is 0 and a lead of d points wins with probability
+Phi(d / 9.862). *Nash averaging* says who matters: the share of each player in the mixture that nobody beats,
+which copies of a player do not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from ludus.flow.names import did_you_mean
+from ludus.league.payoff import Floats
+from ludus.league.record import Began, Met, Record
+from ludus.ratings import bradley_terry, nash_average
+from ludus.ratings.trueskill import SIGMA, Skill, rate_match
+
+RANDOM = "random"  # the bot that is 0 on both scales
+Z95 = 1.959964
+MAX_SKILL_MATCHES = 10_000  # of TrueSkill, which takes them one by one; a second
+MAX_NASH = 200  # players of Nash averaging
+LEAST_SIGMA = SIGMA / 4.0  # of weights that go on from a player whose skill is known
+
+
+class Strength(msgspec.Struct, frozen=True):
+    """One player. Ratings are None before its first match.
+
+    ``rating``: Bradley-Terry, in Elo, with its standard ``error``; ``skill``: TrueSkill with its deviation.
+    ``nash_share``, ``nash_rating``: of Nash averaging, the rating in Elo against the mixture. ``steps``:
+    of the member when the player was frozen, or now; None for a bot.
+    """
+
+    player: str
+    kind: str
+    member: str
+    steps: int | None
+    matches: int
+    rating: float | None = None
+    error: float | None = None
+    skill: float | None = None
+    skill_error: float | None = None
+    nash_share: float | None = None
+    nash_rating: float | None = None
+
+
+class Strengths(msgspec.Struct, frozen=True):
+    """``anchors``: ratings that were given; without any, the mean Bradley-Terry rating is 0."""
+
+    anchors: dict[str, float]
+    players: tuple[Strength, ...]
+
+
+def strengths(record: Record, anchors: Mapping[str, float] | None = None) -> Strengths:
+    """Rates all players of ``record``: bots, frozen players, and members as they are now.
+
+    ``anchors``: ratings of bots or frozen players that stay, in Elo; by default ``random`` = 0 where it was
+    met. Live weights of the past take part as players of their own. ``ValueError`` for another anchor.
+    """
+    points, matches = record.points()
+    met = [int(i) for i in np.flatnonzero(matches.sum(axis=1) > 0)]
+    names = [record.entrants[i].name for i in met]
+    fixed = dict(anchors) if anchors else ({RANDOM: 0.0} if RANDOM in names else {})
+    places = _places(record, met, fixed)
+    rated: dict[int, dict[str, float]] = {i: {} for i in met}
+    if met:
+        pick = np.ix_(met, met)
+        table = bradley_terry(points[pick], matches[pick], places)
+        errors = table.error()
+        for k, i in enumerate(met):
+            rated[i] |= {"rating": float(table.rating[k]), "error": float(errors[k])}
+    for i, skill in _skills(record).items():
+        if i in rated:
+            rated[i] |= {"skill": skill.mu, "skill_error": skill.sigma}
+    shown = [i for i in met if record.entrants[i].shown][-MAX_NASH:]
+    if shown:
+        pick = np.ix_(shown, shown)
+        nash = nash_average(points[pick], matches[pick])
+        for k, i in enumerate(shown):
+            rated[i] |= {"nash_share": float(nash.share[k]), "nash_rating": float(nash.rating[k])}
+    return Strengths(fixed, tuple(_rows(record, matches.sum(axis=1), rated)))
+
+
+def _places(record: Record, met: Sequence[int], fixed: Mapping[str, float]) -> dict[int, float]:
+    """Anchors by their place in ``met``."""
+    stays = {
+        record.entrants[i].name: k
+        for k, i in enumerate(met)
+        if record.players[record.entrants[i].player].kind != "learner"
+    }
+    for name in fixed:
+        if name not in stays:
+            hint = did_you_mean(name, stays, "players")
+            raise ValueError(f"anchor {name!r}: expected a bot or a frozen player that was met{hint}")
+    return {stays[name]: rating for name, rating in fixed.items()}
+
+
+def _rows(record: Record, played: Floats, rated: dict[int, dict[str, float]]) -> Iterator[Strength]:
+    for i, entrant in enumerate(record.entrants):
+        if entrant.shown:
+            player = record.players[entrant.player]
+            yield Strength(
+                entrant.name, player.kind, player.member, entrant.steps, int(played[i]), **rated.get(i, {})
+            )
+
+
+def _skills(record: Record) -> dict[int, Skill]:
+    """TrueSkill of all entrants by their index. Of many matches an even share is taken."""
+    games = [e for e in record.history if isinstance(e, Met)]
+    total = sum(g.wins + g.draws + g.losses for g in games)
+    share = min(1.0, MAX_SKILL_MATCHES / max(total, 1))
+    draw = min(max(sum(g.draws for g in games) / max(total, 1), 0.001), 0.9)
+    skills = {i: Skill(0.0, 0.0) for i, e in enumerate(record.entrants) if e.name == RANDOM}
+    owed: dict[tuple[int, int, float], float] = {}
+    for entry in record.history:
+        if isinstance(entry, Began):
+            source = skills.get(entry.old) if entry.old is not None else None
+            if source is not None:
+                skills[entry.new] = Skill(source.mu, max(source.sigma, LEAST_SIGMA))
+            continue
+        for outcome in _outcomes(entry, share, owed):
+            pair = skills.get(entry.i, Skill()), skills.get(entry.j, Skill())
+            (skills[entry.i],), (skills[entry.j],) = rate_match([pair[0]], [pair[1]], outcome, draw)
+    return skills
+
+
+def _outcomes(met: Met, share: float, owed: dict[tuple[int, int, float], float]) -> list[float]:
+    """The outcomes of ``met`` that are taken, evenly mixed. ``owed``: what earlier ones left over."""
+    placed: list[tuple[float, float]] = []
+    for outcome, count in ((1.0, met.wins), (0.0, met.draws), (-1.0, met.losses)):
+        key = (met.i, met.j, outcome)
+        due = owed.get(key, 0.0) + count * share
+        taken = int(due + 1e-9)
+        owed[key] = due - taken
+        placed += [((k + 0.5) / taken, outcome) for k in range(taken)]
+    return [outcome for _, outcome in sorted(placed)]

@@ -1,0 +1,259 @@
+"""Tables of a league, made of its record: the documents of ``ludus league --json``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from ludus.league.payoff import Indices
+from ludus.league.record import Moment, Record
+from ludus.league.standings import PlayerState
+
+
+class MemberRow(msgspec.Struct, frozen=True):
+    """``win_rate``: mean rate against frozen players and bots that it met, None before. ``mean_return``: of
+    about its last 100 matches. ``asked``: the last thing that happened to it.
+    """
+
+    name: str
+    role: str
+    version: int
+    steps: int
+    updates: int
+    rounds: int
+    frozen: int
+    last_frozen_steps: int
+    parent: str
+    win_rate: float | None
+    mean_return: float | None
+    asked: str
+    hyper: dict[str, float]
+
+
+class Status(msgspec.Struct, frozen=True):
+    """``state``: of the run. Times are seconds since 1970. ``ignored``: what was not counted, by reason."""
+
+    state: str
+    events: int
+    matches: int
+    frozen: int
+    first_time: float
+    last_time: float
+    ignored: dict[str, int]
+    members: tuple[MemberRow, ...]
+
+
+class PlayerRow(msgspec.Struct, frozen=True):
+    """``steps``: of the member when the player was frozen, or now. ``score``: points of all its matches.
+    ``file``: whether its weights are on disk.
+    """
+
+    player: str
+    kind: str
+    member: str
+    role: str
+    version: int
+    steps: int | None
+    parent: str
+    reason: str
+    matches: int
+    score: float
+    retired: bool
+    file: bool
+
+
+class PayoffTable(msgspec.Struct, frozen=True):
+    """``rate[i][j]`` of player i against j with its 95% interval, and the counts of i against j."""
+
+    players: tuple[str, ...]
+    rate: tuple[tuple[float, ...], ...]
+    low: tuple[tuple[float, ...], ...]
+    high: tuple[tuple[float, ...], ...]
+    wins: tuple[tuple[int, ...], ...]
+    draws: tuple[tuple[int, ...], ...]
+    losses: tuple[tuple[int, ...], ...]
+
+
+class OpponentRow(msgspec.Struct, frozen=True):
+    """One player against ``opponent``. ``tags``: matches by the rule that drew them."""
+
+    opponent: str
+    wins: int
+    draws: int
+    losses: int
+    rate: float
+    low: float
+    high: float
+    tags: dict[str, int]
+
+
+def status(record: Record, state: str) -> Status:
+    """The members of ``record``; ``state`` is that of the run."""
+    last = {m.member: f"{m.what} {m.detail}".strip() for m in record.moments if m.what != "joined"}
+    payoff, stays = record.league.standings.payoff, record.league.standings.anchored()
+    rows = []
+    for m in record.members:
+        met = stays[payoff.matches(m.player, stays) > 0]
+        rows.append(
+            MemberRow(
+                name=m.name,
+                role=m.role,
+                version=m.version,
+                steps=m.steps,
+                updates=m.updates,
+                rounds=m.rounds,
+                frozen=m.freezes,
+                last_frozen_steps=m.frozen_steps,
+                parent=m.parent,
+                win_rate=float(payoff.rates(m.player, met).mean()) if len(met) else None,
+                mean_return=m.mean_return(),
+                asked=last.get(m.name, ""),
+                hyper=dict(m.hyper),
+            )
+        )
+    return Status(
+        state=state,
+        events=record.league.number,
+        matches=payoff.total(),
+        frozen=sum(m.freezes for m in record.members),
+        first_time=record.first_time,
+        last_time=record.last_time,
+        ignored=dict(record.league.ignored),
+        members=tuple(rows),
+    )
+
+
+def players(record: Record, files: set[str]) -> tuple[PlayerRow, ...]:
+    """All players; ``files``: names of those whose weights are on disk."""
+    made = record.frozen_at()
+    steps = {e.name: e.steps for e in record.entrants if e.shown}
+    sums: dict[str, list[float]] = {}
+    for (player, opponent, _, _), (wins, draws, losses) in record.league.counts.items():
+        if player != opponent:
+            for name, won in ((player, wins), (opponent, losses)):
+                total = sums.setdefault(name, [0.0, 0.0])
+                total[0] += won + 0.5 * draws
+                total[1] += wins + draws + losses
+    rows = []
+    for p in record.players:
+        scored, matches = sums.get(p.name, (0.0, 0.0))
+        moment = made.get(p.name)
+        rows.append(
+            PlayerRow(
+                player=p.name,
+                kind=p.kind,
+                member=p.member,
+                role=p.role,
+                version=p.version,
+                steps=steps.get(p.name),
+                parent=p.parent,
+                reason=_reason(moment) if moment is not None else "",
+                matches=int(matches),
+                score=scored / matches if matches else 0.0,
+                retired=p.retired,
+                file=p.name in files,
+            )
+        )
+    return tuple(rows)
+
+
+def _reason(moment: Moment) -> str:
+    return moment.detail.rpartition("(")[2].rstrip(")")
+
+
+def the_newest(record: Record, most: int) -> list[str]:
+    """At most ``most`` players: members first, then bots that were met, then frozen players, newest last."""
+    everyone = record.players
+    payoff = record.league.standings.payoff
+    all_of_them = np.arange(len(everyone))
+
+    def was_met(index: int) -> bool:
+        return bool(payoff.matches(index, all_of_them).sum())
+
+    first = [i for i, p in enumerate(everyone) if p.kind == "learner"]
+    first += [i for i, p in enumerate(everyone) if p.kind == "bot" and was_met(i)]
+    frozen = [i for i, p in enumerate(everyone) if p.kind == "frozen" and not p.retired]
+    left = max(0, most - len(first))
+    return [everyone[i].name for i in (*first[:most], *(frozen[-left:] if left else ()))]
+
+
+def payoff(record: Record, names: Sequence[str] = ()) -> PayoffTable:
+    """Rates and counts of ``names``, by default of all players, against each other. ``KeyError``."""
+    chosen = names or [p.name for p in record.players]
+    index = {p.name: i for i, p in enumerate(record.players)}
+    picked: Indices = np.array([index[name] for name in chosen], np.int64)
+    table = record.league.standings.payoff
+    rows = [int(i) for i in picked]
+    bounds = [table.intervals(i, picked) for i in rows]
+    scores = [[table.score(i, j) for j in rows] for i in rows]
+    return PayoffTable(
+        players=tuple(chosen),
+        rate=tuple(tuple(map(float, table.rates(i, picked))) for i in rows),
+        low=tuple(tuple(map(float, low)) for low, _ in bounds),
+        high=tuple(tuple(map(float, high)) for _, high in bounds),
+        wins=tuple(tuple(s[0] for s in row) for row in scores),
+        draws=tuple(tuple(s[1] for s in row) for row in scores),
+        losses=tuple(tuple(s[2] for s in row) for row in scores),
+    )
+
+
+def against(record: Record, name: str) -> tuple[OpponentRow, ...]:
+    """Everyone that ``name`` met, the hardest first. ``KeyError`` for an unknown player."""
+    index = {p.name: i for i, p in enumerate(record.players)}
+    me, table = index[name], record.league.standings.payoff
+    others: Indices = np.array([i for i in range(len(record.players)) if i != me], np.int64)
+    others = others[table.matches(me, others) > 0]
+    rates, (lows, highs) = table.rates(me, others), table.intervals(me, others)
+    tags: dict[str, dict[str, int]] = {}
+    for (player, opponent, _, tag), counts in record.league.counts.items():
+        if name in (player, opponent) and player != opponent:
+            own = tags.setdefault(opponent if player == name else player, {})
+            own[tag] = own.get(tag, 0) + sum(counts)
+    rows = [
+        OpponentRow(
+            record.players[j].name,
+            *table.score(me, j),
+            float(rates[k]),
+            float(lows[k]),
+            float(highs[k]),
+            dict(sorted(tags.get(record.players[j].name, {}).items())),
+        )
+        for k, j in enumerate(map(int, others))
+    ]
+    return tuple(sorted(rows, key=lambda row: row.rate))
+
+
+def lineage(record: Record) -> tuple[Moment, ...]:
+    """What happened to members, in order."""
+    return tuple(record.moments)
+
+
+def tree(record: Record) -> list[str]:
+    """Lines of frozen players, each below what it came from; another's line is set in.
+
+    A member's newest frozen player stands at the end of its line.
+    """
+    state = {p.name: p for p in record.players}
+    children, made = record.children(), record.frozen_at()
+
+    def line(name: str, depth: int) -> str:
+        moment = made.get(name)
+        steps = f"  {moment.steps:,} steps, {_reason(moment)}" if moment is not None else ""
+        return f"{'  ' * depth}{name}{steps}"
+
+    lines: list[str] = []
+    waiting = [(name, 0) for name in reversed(children.get("", []))]
+    while waiting:
+        name, depth = waiting.pop()
+        lines.append(line(name, depth))
+        own, others = _split(state[name], [state[c] for c in children.get(name, [])])
+        waiting += [(c, depth) for c in reversed(own)] + [(c, depth + 1) for c in reversed(others)]
+    return lines
+
+
+def _split(parent: PlayerState, children: Sequence[PlayerState]) -> tuple[list[str], list[str]]:
+    """The child that goes on with the parent's line, and those that begin lines of their own."""
+    same = [c.name for c in children if c.member == parent.member]
+    return same[-1:], [c.name for c in children if c.name not in same[-1:]]

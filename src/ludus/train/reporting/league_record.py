@@ -1,0 +1,24 @@
+"""The record of the league in a run directory, also while the run goes on."""
+
+from __future__ import annotations
+
+from ludus.league.record import Record
+from ludus.storage import CorruptFile, RunDirectory, RunNotFound
+from ludus.storage.journal import Journal
+
+
+def read_record(run: RunDirectory) -> Record:
+    """All that the journal of ``run`` says up to now; the process that writes it is not held up.
+
+    Raises ``RunNotFound`` where the run has no league, and ``CorruptFile`` (damaged, or of a newer ludus).
+    """
+    if not run.league.exists() and not run.league.is_symlink():
+        raise RunNotFound(
+            f"{run.path}: no league in this run (no {run.league.name}); a league has "
+            "[[league.players]] in its preset"
+        )
+    with Journal.read(run.league) as journal:
+        try:
+            return Record().read(journal.rows())
+        except ValueError as error:
+            raise CorruptFile(f"{run.league}: {error}") from error

@@ -1,0 +1,144 @@
+"""``ludus league``: tables and documents of a journal, and errors that say what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from ludus.cli import __main__ as cli
+from ludus.flow.league import Tally
+from ludus.league.events import Results, to_row
+from ludus.storage.journal import Journal
+from tests.unit.league.recorded import EVENTS, recorded_run
+
+COMMANDS = ("status", "players", "payoff", "ratings", "lineage")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return recorded_run(tmp_path / "run").path
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    assert cli.main(["league", *map(str, words)]) == 0
+    return capsys.readouterr().out
+
+
+def test_tables(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "main_exploiter" in told(capsys, "status", run)
+    assert "algorithm.learning_rate 0.0003" in told(capsys, "status", run)
+    lines = told(capsys, "players", run).splitlines()
+    assert next(line for line in lines if line.startswith("main:100")).split()[:6] == [
+        "main:100", "frozen", "main", "1", "k", "main:0",
+    ]  # fmt: skip
+    assert "no file" not in "".join(lines)
+    assert [line.split()[1] for line in told(capsys, "payoff", run).splitlines()[1:6]] == [
+        "main", "ex", "p0", "p1", "random",
+    ]  # fmt: skip
+    assert "pfsp 40" in told(capsys, "payoff", run, "--player", "main")
+    assert "+0" in next(
+        line for line in told(capsys, "ratings", run).splitlines() if line.startswith("random")
+    )
+    assert told(capsys, "lineage", run).splitlines()[0].startswith("main:0  0 steps, asked")
+    assert "reset" in told(capsys, "lineage", run, "--member", "ex")
+
+
+def test_documents(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = {name: json.loads(told(capsys, name, run, "--json")) for name in COMMANDS}
+    assert [m["name"] for m in found["status"]["members"]] == ["main", "ex", "p0", "p1"]
+    assert found["payoff"]["wins"][0][5] == 30
+    assert {p["player"] for p in found["ratings"]["players"]} == set(found["payoff"]["players"])
+    assert [m["what"] for m in found["lineage"]].count("frozen") == 3
+    assert json.loads(told(capsys, "payoff", run, "--player", "main:0", "--json"))[0]["opponent"] == "main"
+
+
+def test_a_run_that_goes_on_is_read_and_not_held_up(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Journal.open(run / "league.sqlite") as journal:
+        for k in range(1, 4):
+            event = Results("main", k, 1000 + k, k, k, (Tally("main", "random", 0, "bot", 1, 0, 0),))
+            assert journal.append([to_row(event, journal.last + 1)])
+            told_now = json.loads(told(capsys, "status", run, "--json"))
+            assert told_now["events"] == len(EVENTS) + k
+            assert told_now["members"][0]["steps"] == 1000 + k
+
+
+def content(run: Path) -> dict[str, bytes]:
+    """All files but SQLite's own memory, which any reader writes."""
+    files = (p for p in run.iterdir() if p.is_file() and not p.name.endswith(("-shm", "-wal")))
+    return {p.name: p.read_bytes() for p in files}
+
+
+def damaged(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\xff" * len(data[4096:])
+    path.write_bytes(bytes(data))
+
+
+def newer(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("PRAGMA user_version=99")
+
+
+def no_league(path: Path) -> None:
+    for file in path.parent.glob("league.sqlite*"):
+        file.unlink()
+
+
+def of_another_world(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("UPDATE events SET body = x'7b7d' WHERE number = 3")
+
+
+def a_link(path: Path) -> None:
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to(path.with_name("elsewhere"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (no_league, "no league in this run"),
+        (damaged, "damaged"),
+        (newer, "schema 99"),
+        (of_another_world, "event 3"),
+        (a_link, "not a regular file"),
+    ],
+)
+def test_journals_that_cannot_be_read(
+    run: Path, command: str, spoil: object, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert callable(spoil)
+    spoil(run / "league.sqlite")
+    before = content(run)
+    assert cli.main(["league", command, str(run)]) == 2
+    out, err = capsys.readouterr()
+    assert said in err
+    assert "Traceback" not in err
+    assert not out
+    assert content(run) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["payoff", "--player", "mian"], "did you mean main?"),
+        (["lineage", "--member", "exx"], "did you mean ex?"),
+        (["ratings", "--anchor", "random"], "expected PLAYER=ELO"),
+        (["ratings", "--anchor", "randm=0"], "did you mean random?"),
+        (["ratings", "--anchor", "random=inf"], "finite"),
+        (["payoff", "--most", "0"], ">= 1"),
+    ],
+)
+def test_mistakes(run: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["league", words[0], str(run), *words[1:]]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["league", "status", str(tmp_path)]) == 2
+    assert "not a run directory" in capsys.readouterr().err
