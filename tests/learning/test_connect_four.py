@@ -14,7 +14,7 @@ def test_a_network_alone_keeps_the_value_of_most_positions(tmp_path: Path) -> No
     changes = {
         "policy.blocks": "2",
         "policy.filters": "32",
-        "self_play.slots": "64",
+        "algorithm.self_play.slots": "64",
         "algorithm.round_positions": "2048",
         "run.max_steps": "24000",
         "evaluation.every_steps": "0",

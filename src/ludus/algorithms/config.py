@@ -13,7 +13,11 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class SlabLearnerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MethodConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name"):
+    """Settings of a learning method: the keys of a preset's ``[algorithm]``. ``tag`` is the method's name."""
+
+
+class SlabLearnerConfig(MethodConfig, frozen=True, forbid_unknown_fields=True):
     """What :class:`~ludus.algorithms.learner.SlabLearner` reads; a method's config inherits it."""
 
     learning_rate: Positive = 5e-4

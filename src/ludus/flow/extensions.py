@@ -1,4 +1,4 @@
-"""Tables that packages outside of Ludus add to: codecs, views of games.
+"""Tables that packages outside of Ludus add to: codecs, views of games, learning methods.
 
 A name is looked up among the registered objects, then among those that come with Ludus, then among the entry
 points of installed distributions. Names also come from files of strangers: a name selects among these objects
@@ -100,6 +100,10 @@ class Extensions(Generic[T]):
             found = value
         self._found[name] = found
         return found
+
+    def local_names(self) -> list[str]:
+        """Names that no other distribution has to be looked at for: those that come with Ludus first."""
+        return [*self._built_in, *(n for n in self._registered if n not in self._built_in)]
 
     def names(self) -> list[str]:
         """All names, sorted."""

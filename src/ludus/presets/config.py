@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from typing import Annotated, Literal
 
 import msgspec
+import msgspec.inspect as mi
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
-from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms import registry
+from ludus.algorithms.config import MethodConfig
 from ludus.policies.config import EncoderConfig, PolicyConfig
-from ludus.search.config import SearchConfig, SelfPlayConfig
 
 ParamValue = str | int | float | bool
 Name = Annotated[str, msgspec.Meta(min_length=1)]
@@ -117,16 +120,39 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The whole of a preset file."""
+    """The whole of a preset file. ``algorithm``: the settings of a registered method."""
 
     game: GameConfig
     opponents: tuple[OpponentConfig, ...] = ()
     pool: PoolConfig = PoolConfig()
     policy: PolicyConfig = EncoderConfig()
-    algorithm: AppoConfig | AlphaZeroConfig = AppoConfig()
-    search: SearchConfig = SearchConfig()
-    self_play: SelfPlayConfig = SelfPlayConfig()
+    algorithm: MethodConfig = registry.DEFAULT
     curriculum: CurriculumConfig = CurriculumConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
     run: RunConfig = RunConfig()
     title: str = ""
+
+
+def preset_type(method: str = "") -> mi.StructType:
+    """The type of a preset, with the settings of every method that ``algorithm.name = method`` may mean."""
+    kind = mi.type_info(Preset)
+    assert isinstance(kind, mi.StructType)
+    algorithm = mi.type_info(_config_type(method))
+    fields = tuple(
+        msgspec.structs.replace(f, type=algorithm) if f.name == "algorithm" else f for f in kind.fields
+    )
+    return msgspec.structs.replace(kind, fields=fields)
+
+
+def preset_of(document: Mapping[str, object], method: str = "") -> Preset:
+    """The preset of a document that fits :func:`preset_type`."""
+    preset = msgspec.convert({k: v for k, v in document.items() if k != "algorithm"}, Preset)
+    if "algorithm" not in document:
+        return preset
+    algorithm = msgspec.convert(document["algorithm"], _config_type(method))
+    return msgspec.structs.replace(preset, algorithm=algorithm)
+
+
+def _config_type(method: str) -> type[MethodConfig]:
+    """The union of the methods' settings."""
+    return reduce(or_, (m.config for m in registry.methods(method)))

@@ -16,12 +16,13 @@ from typing import Any, Literal
 import msgspec
 import msgspec.inspect as mi
 
-from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.registry import method_of
+from ludus.flow.extensions import ExtensionError
 from ludus.flow.names import did_you_mean, nearest
 from ludus.games import rulebook, typed
 from ludus.games.hosted import placed
 from ludus.presets import schema
-from ludus.presets.config import ParamValue, Preset
+from ludus.presets.config import ParamValue, Preset, preset_of, preset_type
 from ludus.presets.renamed import line_of, new_name, renamed_keys, translate
 from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
@@ -177,6 +178,11 @@ def parse_preset(
         raise PresetError([f"{source}: not valid TOML: {error}"]) from None
     except RecursionError:
         raise PresetError([f"{source}: not valid TOML: nested too deep"]) from None
+    method = _method_name(document, overrides or {})
+    try:
+        kind = preset_type(method)
+    except ExtensionError as error:
+        raise PresetError([f"{source}: algorithm.name: {error}"]) from error
     old: dict[str, str] = {}
     if stored:
         translate(document)
@@ -184,20 +190,20 @@ def parse_preset(
         old = {p.path: _at_line(source, text, p) for p in renamed_keys(document)}
     origins: dict[str, Origin] = {p: "preset" for p, _ in leaves(document)}
     problems: list[Problem] = []
-    for key, value in _names_first(overrides or {}):
-        result = _override(document, key, value)
+    for key, value in _names_first(overrides or {}, kind):
+        result = _override(document, key, value, kind)
         if isinstance(result, Problem):
             problems.append(result)
         else:
             origins = {p: o for p, o in origins.items() if not p.startswith(result + ".")}
             origins[result] = "command line"
     lines = [f"{option_of(p.path)}: {p.text}" for p in problems]
-    for problem in schema.check(document, mi.type_info(Preset)):
+    for problem in schema.check(document, kind):
         where = option_of(problem.path) if _from_command_line(problem.path, origins) else source
         lines.append(old.get(problem.path, f"{where}: {problem.text}"))
     if lines:
         raise PresetError(lines)
-    preset = msgspec.convert(_named(document), Preset)
+    preset = preset_of(_named(document, kind), method)
     loaded = LoadedPreset(preset, name, source, origins)
     lines = [f"{loaded.where(p.path)}: {p.text}" for p in _together(preset)]
     if lines:
@@ -211,10 +217,10 @@ def _at_line(source: str, text: str, problem: Problem) -> str:
     return f"{source}: line {line}: {problem.text}" if line else f"{source}: {problem.text}"
 
 
-def _named(document: Document) -> Document:
+def _named(document: Document, kind: mi.StructType) -> Document:
     """The document with the name of each table that may be one of several, the first where none is given."""
     out = dict(document)
-    for field in mi.type_info(Preset).fields:  # type: ignore[attr-defined]
+    for field in kind.fields:
         if schema.variants(field.type):
             table = out.get(field.encode_name, {})
             chosen = schema.variant_of(table, field.type)
@@ -228,10 +234,9 @@ def _from_command_line(path: str, origins: Mapping[str, Origin]) -> bool:
     return any(origins.get(".".join(parts[:n])) == "command line" for n in range(1, len(parts) + 1))
 
 
-def _override(document: Document, key: str, text: str) -> str | Problem:
+def _override(document: Document, key: str, text: str, kind: mi.Type) -> str | Problem:
     """Puts ``text`` at ``key`` into the document; gives the path in the preset's own spelling."""
     here: Any = document  # the container that the next part names a place in
-    kind: mi.Type = mi.type_info(Preset)
     path: list[str] = []
     parts = key.split(".")
     if new := new_name(key.replace("-", "_")):
@@ -276,20 +281,22 @@ def _override(document: Document, key: str, text: str) -> str | Problem:
     return ".".join(path)
 
 
-def _names_first(overrides: Mapping[str, str]) -> list[tuple[str, str]]:
+def _names_first(overrides: Mapping[str, str], kind: mi.StructType) -> list[tuple[str, str]]:
     """Overrides in an order in which what chooses a table comes before that table's keys."""
     names = {
         f"{field.encode_name}.{struct.tag_field}"
-        for field in _preset_type().fields
+        for field in kind.fields
         for struct in schema.variants(field.type).values()
     }
     return sorted(overrides.items(), key=lambda entry: entry[0] not in names)
 
 
-def _preset_type() -> mi.StructType:
-    kind = mi.type_info(Preset)
-    assert isinstance(kind, mi.StructType)
-    return kind
+def _method_name(document: Document, overrides: Mapping[str, str]) -> str:
+    """What the preset says that its method is called; "" where it leaves that out."""
+    table = document.get("algorithm")
+    given = table.get("name", "") if isinstance(table, dict) else ""
+    name = overrides.get("algorithm.name", given)
+    return str(name)
 
 
 def _has_parts(kind: mi.Type) -> bool:
@@ -309,15 +316,11 @@ def _together(preset: Preset) -> Iterator[Problem]:
         )
     for key, text in policy.problems():
         yield Problem(f"policy.{key}", f"policy.{key} {text}")
-    if isinstance(preset.algorithm, AppoConfig):
-        for name in ("search", "self_play"):
-            if getattr(preset, name) != getattr(Preset(preset.game), name):
-                yield Problem(name, f'{name}: is read by algorithm.name = "alphazero" alone')
-    wanted = "encoder" if isinstance(preset.algorithm, AppoConfig) else "resnet"
+    method = method_of(preset.algorithm)
     network = str(policy.__struct_config__.tag)
-    if network != wanted:
-        name = str(preset.algorithm.__struct_config__.tag)
-        text = f'policy.network = "{network}": algorithm.name = "{name}" trains policy.network = "{wanted}"'
+    if network not in method.networks:
+        wanted = " or ".join(f'"{name}"' for name in method.networks)
+        text = f'policy.network = "{network}": algorithm.name = "{method.name}" trains {wanted}'
         yield Problem("policy.network", text)
     if preset.opponents and not any(o.weight > 0 for o in preset.opponents):
         yield Problem("opponents.0.weight", "opponents: all weights are 0; expected one above 0")
@@ -343,7 +346,7 @@ def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 def setting_paths(kind: mi.Type | None = None, path: str = "") -> dict[str, mi.Type]:
     """Every setting that a preset can hold, with its type; the first entry stands for a list of tables."""
-    kind = kind or mi.type_info(Preset)
+    kind = kind or preset_type()
     if schema.variants(kind):
         every: dict[str, mi.Type] = {}
         for struct in schema.variants(kind).values():

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol, cast
 
+from ludus.algorithms.registry import method_of, resolve
 from ludus.flow.names import did_you_mean, nearest
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games import list_games, spec, text_params
 from ludus.games.hosted import is_hosted
 from ludus.games.names import is_installed_name
-from ludus.policies.config import ResnetConfig
 from ludus.presets import schema
 from ludus.presets.config import ParamValue, Preset
 from ludus.presets.file import LoadedPreset, PresetError
@@ -18,6 +19,12 @@ from ludus.search.text import SUFFIX, is_search, parse_search
 
 #: Opponents that are not bots: the learner's own weights, now and earlier.
 LEARNED_OPPONENTS = ("latest", "past")
+
+
+class Check(Protocol):
+    """Finds what is wrong with a preset for a game."""
+
+    def __call__(self, preset: Preset, declared: GameSpec) -> Iterable[Problem]: ...
 
 
 def find_game(reference: str) -> GameSpec:
@@ -65,7 +72,7 @@ def check_game(loaded: LoadedPreset) -> GameSpec:
         except ValueError as error:
             problems = [Problem("game.params", line) for line in str(error).splitlines()]
     problems += [*_bot_problems(preset, declared), *_input_problems(preset, declared)]
-    problems += ends_problems(preset, declared)
+    problems += method_problems(preset, declared)
     if problems:
         raise PresetError([f"{loaded.where(p.path)}: {p.text}" for p in problems])
     return declared
@@ -141,22 +148,10 @@ def _search_problems(path: str, name: str, declared: GameSpec) -> Iterator[Probl
         yield Problem(path, f"{path}: {name}: {declared.name} cannot be searched")
 
 
-def ends_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
-    """Settings about how a match ends, in a game that does not say who owns what then."""
-    if declared.counted_cells > 0:
-        return
-    asked: dict[str, str] = {}
-    if isinstance(preset.policy, ResnetConfig):
-        asked = {f"policy.{key}": "true" for key in ("ownership", "score") if getattr(preset.policy, key)}
-    if preset.search.score_share > 0:
-        asked["search.score_share"] = f"{preset.search.score_share:g}"
-    for path, value in asked.items():
-        counting = ", ".join(name for name in list_games() if spec(name).counted_cells > 0)
-        yield Problem(
-            path,
-            f"{path} = {value}: {declared.name} does not count who owns what at the end of a match; "
-            f"games that do: {counting}",
-        )
+def method_problems(preset: Preset, declared: GameSpec) -> Iterable[Problem]:
+    """What the preset's method asks of it and of its game."""
+    checks = method_of(preset.algorithm).checks
+    return cast(Check, resolve(checks))(preset, declared) if checks else ()
 
 
 def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:

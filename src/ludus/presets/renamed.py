@@ -9,8 +9,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
+import msgspec.inspect as mi
+
 from ludus.policies.config import name_network
-from ludus.presets.schema import Problem
+from ludus.presets.config import preset_type
+from ludus.presets.schema import Problem, variant_of, variants
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -21,6 +24,8 @@ else:
 RENAMED = {
     "pool.matches": "pool.slots",
     "pool.steps": "pool.rollout_length",
+    "search": "algorithm.search",
+    "self_play": "algorithm.self_play",
 }
 _MAX_TRIALS = 100
 
@@ -53,12 +58,21 @@ def translate(document: dict[str, object]) -> None:
         if table is None or last not in table:
             continue
         *below, name = new.split(".")
-        target = _table(document, below)
-        if target is not None:
-            target[name] = table.pop(last)
+        value, target = table.pop(last), _table(document, below)
+        if target is not None and _is_key(document, new):
+            target[name] = value
     policy = _table(document, ["policy"])
     if policy is not None:
         name_network(policy)
+
+
+def _is_key(document: dict[str, object], path: str) -> bool:
+    """Whether ``path`` is a key of its preset: tables that one method reads were once in every file."""
+    table, _, name = path.partition(".")
+    chosen = _table(document, [table]) or {}
+    known = {f.encode_name: f.type for f in preset_type().fields}[table]
+    struct = variant_of(chosen, known) if variants(known) else known
+    return isinstance(struct, mi.StructType) and name in {f.encode_name for f in struct.fields}
 
 
 def line_of(text: str, path: str) -> int:

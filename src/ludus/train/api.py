@@ -1,4 +1,4 @@
-"""What front ends call: start a run, go on with one, let two players meet."""
+"""Public training API: start_run, resume_run, evaluate."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import secrets
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
 from ludus import __version__
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.algorithms.registry import method_of, resolve
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.players import evaluator_of, game_of_player, resolve_player
 from ludus.evaluation.results import EvalResult
@@ -28,11 +29,8 @@ from ludus.storage import (
     StorageError,
     utc_now,
 )
-from ludus.train.alphazero.components import AlphaZeroComponents, build_alphazero
-from ludus.train.alphazero.trainer import AlphaZeroTrainer
 from ludus.train.changes import in_words, record_change, run_settings
-from ludus.train.on_policy.components import Components
-from ludus.train.on_policy.trainer import Trainer, build_components
+from ludus.train.prepared import Prepare, Prepared
 from ludus.train.reporting.sinks import RunStart, Sink, Sinks
 from ludus.train.reporting.tensorboard import default_sinks
 from ludus.train.run_context import RunContext
@@ -92,17 +90,17 @@ def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> R
         run_id=secrets.token_hex(16),
         signature=hardware.signature_of(preset.game.name),
     )
-    components = _components(preset)  # a preset that cannot be put together leaves no directory behind
+    prepared = _prepared(preset)  # a preset that cannot be put together leaves no directory behind
     try:
         run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
         lock = run.lock()
     except BaseException:
-        components.close()
+        prepared.close()
         raise
     report = Sinks((*default_sinks(), *sinks))
     with lock:
         _remember(run_dir, preset.game, preset, report)
-        return _carry_out(preset, components, run, report, None)
+        return _carry_out(preset, prepared, run, report)
 
 
 def resume_run(
@@ -135,20 +133,20 @@ def resume_run(
         if status.state == "lost" and status.holder is not None:
             report.message(f"the run was lost: {status.holder} ended without a word")
         checkpoint = _newest(run, report)
-        components = _components(preset, checkpoint)
+        prepared = _prepared(preset, checkpoint)
         try:
             if checkpoint is not None:
                 check_spec(
-                    checkpoint.weights.meta, components.spec, f"version {checkpoint.version} of {run.path}"
+                    checkpoint.weights.meta, prepared.spec, f"version {checkpoint.version} of {run.path}"
                 )
             change = record_change(run, before, preset, hardware.command())
         except BaseException:
-            components.close()
+            prepared.close()
             raise
         if change is not None:
             report.message(f"changed from now on: {in_words(change)}")
         _remember(run_dir, configured, preset, report)
-        return _carry_out(preset, components, run, report, checkpoint)
+        return _carry_out(preset, prepared, run, report)
 
 
 def _newest(run: RunDirectory, report: Sinks) -> Checkpoint | None:
@@ -188,28 +186,24 @@ def _remember(run_dir: Path, configured: GameConfig, preset: Preset, report: Sin
         )
 
 
-def _components(preset: Preset, checkpoint: Checkpoint | None = None) -> Components | AlphaZeroComponents:
-    if isinstance(preset.algorithm, AlphaZeroConfig):
-        return build_alphazero(preset)
-    return build_components(preset, checkpoint)
+def _prepared(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
+    """The run's parts, as its method puts them together."""
+    try:
+        prepare = cast(Prepare, resolve(method_of(preset.algorithm).trainer))
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    return prepare(preset, checkpoint)
 
 
 def _carry_out(
     preset: Preset,
-    components: Components | AlphaZeroComponents,
+    prepared: Prepared,
     run: RunDirectory,
     report: Sinks,
-    checkpoint: Checkpoint | None,
 ) -> RunResult:
     context = RunContext(preset, run, report.members)
-    with closing(context.report):
-        trainer: Trainer | AlphaZeroTrainer
-        if isinstance(components, AlphaZeroComponents):
-            trainer = AlphaZeroTrainer(context, components, checkpoint)
-        else:
-            trainer = Trainer(context, components, checkpoint)
-        with closing(trainer):
-            return _run(trainer, context)
+    with closing(context.report), closing(prepared.begin(context)) as trainer:
+        return _run(trainer, context)
 
 
 def _run(trainer: Steps, context: RunContext) -> RunResult:

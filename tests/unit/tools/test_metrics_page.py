@@ -64,7 +64,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     small = {"run__max_steps": 700, "evaluation__matches": 4, "evaluation__final_matches": 4}
     ludus.train(small_preset(**small), folder / "appo")
     settings: dict[str, str | int | float | bool] = {
-        "search.visits": 8,
+        "algorithm.search.visits": 8,
         "algorithm.round_positions": 150,
         "algorithm.window_games_min": 30,
         "algorithm.gate": True,

@@ -18,6 +18,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.games import spec as game_spec
 from ludus.policies.action_distribution import Independent
 from ludus.policies.factory import build_network
@@ -211,7 +212,8 @@ def components(preset: Preset) -> object:
 def searched(preset: Preset) -> object:
     """One search of a position in mid-match, as consoles search: a run's own take a leaf at a time."""
     params = params_text(preset.game.params)
-    trees = Trees(preset.game.name, params, preset.search, evaluator=Opinions(), seed=3)
+    assert isinstance(preset.algorithm, AlphaZeroConfig)
+    trees = Trees(preset.game.name, params, preset.algorithm.search, evaluator=Opinions(), seed=3)
     trees.reset(0, 1)
     trees.play(0, 4)
     trees.run([0])

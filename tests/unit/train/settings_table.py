@@ -46,9 +46,9 @@ reuse = 1.0
 window_games_min = 5
 statistics_batches = 2
 learning_rate = 0.05
-[search]
+[algorithm.search]
 visits = 8
-[self_play]
+[algorithm.self_play]
 slots = 4
 [policy]
 network = "resnet"
@@ -78,15 +78,15 @@ PREFIXES = {
     "ResnetConfig": "policy.",
     "AppoConfig": "algorithm.",
     "AlphaZeroConfig": "algorithm.",
-    "SearchConfig": "search.",
-    "SelfPlayConfig": "self_play.",
+    "SearchConfig": "algorithm.search.",
+    "SelfPlayConfig": "algorithm.self_play.",
     "CurriculumConfig": "curriculum.",
     "EvaluationConfig": "evaluation.",
     "RunConfig": "run.",
 }
 
 #: Fields that hold another struct, whose own fields stand in the table.
-TABLES = {prefix.split(".")[0] for prefix in PREFIXES.values() if prefix}
+TABLES = {prefix.rstrip(".").removesuffix(".0").split(".")[-1] for prefix in PREFIXES.values() if prefix}
 
 
 @dataclass(frozen=True)
@@ -106,12 +106,12 @@ class Seen:
 
 GO = {"game.name": "go", "game.params.size": "5", "policy.ownership": "true", "policy.score": "true"}
 SHORT_GO = GO | {"run.max_steps": "300", "evaluation.final_matches": "2"}
-SOLVED = {"search.solver": "true"}
-ENDGAME = SOLVED | {"search.endgame_plies": "6"}
-GUMBEL = {"search.gumbel_moves": "4"}
-WIDE = {"search.visits": "64"}
-LEAVES = WIDE | {"search.leaves": "4"}
-RESIGN = SOLVED | {"self_play.resign": "true", "self_play.never_resign_share": "0.5"}
+SOLVED = {"algorithm.search.solver": "true"}
+ENDGAME = SOLVED | {"algorithm.search.endgame_plies": "6"}
+GUMBEL = {"algorithm.search.gumbel_moves": "4"}
+WIDE = {"algorithm.search.visits": "64"}
+LEAVES = WIDE | {"algorithm.search.leaves": "4"}
+RESIGN = SOLVED | {"algorithm.self_play.resign": "true", "algorithm.self_play.never_resign_share": "0.5"}
 GATE = {"algorithm.gate": "true", "algorithm.gate_matches": "8"}
 LONG = {"run.max_steps": "300"}
 RTS = {
@@ -160,15 +160,19 @@ SELF_PLAY = {
     "slots": Seen("8"),
     "temperature": Seen("0.1"),
     "temperature_plies": Seen("1"),
-    "temperature_end": Seen("2.0", under={"self_play.temperature_plies": "1"}),
-    "full_share": Seen("0.5", under={"self_play.cheap_visits": "3"}),
-    "cheap_visits": Seen("2", under={"self_play.full_share": "0.5", "self_play.cheap_visits": "5"}),
+    "temperature_end": Seen("2.0", under={"algorithm.self_play.temperature_plies": "1"}),
+    "full_share": Seen("0.5", under={"algorithm.self_play.cheap_visits": "3"}),
+    "cheap_visits": Seen(
+        "2", under={"algorithm.self_play.full_share": "0.5", "algorithm.self_play.cheap_visits": "5"}
+    ),
     "resign": Seen("false", probes.resigning, RESIGN),
     "resign_errors": Seen("0.9", probes.resigning, RESIGN),
     "resign_plies": Seen("9", probes.resigning, RESIGN),
     "never_resign_share": Seen("1.0", probes.resigning, RESIGN),
-    "random_share": Seen("1.0", under={"self_play.random_plies": "3"}),
-    "random_plies": Seen("3", under={"self_play.random_share": "1.0", "self_play.random_plies": "1"}),
+    "random_share": Seen("1.0", under={"algorithm.self_play.random_plies": "3"}),
+    "random_plies": Seen(
+        "3", under={"algorithm.self_play.random_share": "1.0", "algorithm.self_play.random_plies": "1"}
+    ),
     "proven_share": Seen("1.0", under=SOLVED),
 }
 

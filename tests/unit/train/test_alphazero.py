@@ -35,9 +35,9 @@ round_positions = 150
 reuse = 1.0
 window_games_min = 30
 statistics_batches = 2
-[search]
+[algorithm.search]
 visits = 8
-[self_play]
+[algorithm.self_play]
 slots = 8
 [policy]
 network = "resnet"
@@ -210,12 +210,12 @@ def test_presets_say_what_is_wrong_with_them() -> None:
         ),
         ({"algorithm.name": "alphazro"}, "did you mean alphazero"),
         ({"algorithm.clip_ratio": "0.1"}, 'algorithm.clip_ratio: this key needs algorithm.name = "appo"'),
-        ({"search.visits": "0"}, "search.visits = 0"),
+        ({"algorithm.search.visits": "0"}, "search.visits = 0"),
     ):
         with pytest.raises(PresetError, match=message):
             preset(**change)
-    with pytest.raises(PresetError, match="alphazero"):
-        parse_preset(b'[game]\nname = "minirts"\n[search]\nvisits = 5\n', "test")
+    with pytest.raises(PresetError, match=r'algorithm\.search: this key needs algorithm\.name = "alphazero"'):
+        parse_preset(b'[game]\nname = "minirts"\n[algorithm.search]\nvisits = 5\n', "test")
     with pytest.raises(PresetError, match="cannot be searched"):
         check_game(load_preset("minirts", {"evaluation.against": "mcts:4"}))
     assert parse_preset(to_toml(preset()).encode(), "again").preset == preset()
@@ -255,13 +255,17 @@ def test_a_run_learns_how_matches_end(tmp_path: Path) -> None:
 
 
 def test_ownership_and_score_are_refused_where_nothing_is_counted(tmp_path: Path) -> None:
-    for key, value in (("policy.ownership", "true"), ("policy.score", "true"), ("search.score_share", "0.5")):
+    for key, value in (
+        ("policy.ownership", "true"),
+        ("policy.score", "true"),
+        ("algorithm.search.score_share", "0.5"),
+    ):
         message = rf"{key} = {value}: tic_tac_toe does not count .*; games that do: go"
         with pytest.raises(ConfigError, match=message):
             start_run(preset(**{key: value}), tmp_path / "run")
         with pytest.raises(PresetError, match=message):
             check_game(load_preset("tic_tac_toe-alphazero", {key: value}))
-        with pytest.raises(PresetError, match=r'needs policy\.network = "resnet"|"alphazero" alone'):
+        with pytest.raises(PresetError, match=r"needs (policy|algorithm)\.(network|name) = "):
             load_preset("minirts", {key: value})
     assert not (tmp_path / "run").exists()
 

@@ -36,7 +36,7 @@ def preset(**changes: str) -> Preset:
 
 # ---- noise -------------------------------------------------------------------------------------------
 
-LOUD = {"search.noise_share": "1.0", "search.forced_playouts": "2.0"}
+LOUD = {"algorithm.search.noise_share": "1.0", "algorithm.search.forced_playouts": "2.0"}
 
 
 def moves_of(wanted: Preset) -> list[bytes]:
@@ -91,7 +91,7 @@ def test_only_self_play_has_noise() -> None:
 
 def test_a_judged_player_considers_all_moves() -> None:
     """Gumbel's sampled moves are for self-play, too."""
-    assert moves_of(preset(**{"search.gumbel_moves": "2"})) == moves_of(preset())
+    assert moves_of(preset(**{"algorithm.search.gumbel_moves": "2"})) == moves_of(preset())
 
 
 # ---- the gate ------------------------------------------------------------------------------------------

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.algorithms.appo.config import AppoConfig
 from ludus.games import list_games
-from ludus.policies.config import EncoderConfig
-from ludus.presets.config import GameConfig, OpponentConfig, Preset
+from ludus.policies.config import EncoderConfig, ResnetConfig
+from ludus.presets.config import GameConfig, OpponentConfig, Preset, preset_of
 from ludus.presets.file import (
     MAX_BYTES,
     PresetError,
@@ -144,6 +146,7 @@ def test_overrides_and_their_origins() -> None:
         },
     )
     preset = loaded.preset
+    assert isinstance(preset.algorithm, AppoConfig)
     assert preset.algorithm.learning_rate == 1e-4
     assert isinstance(preset.policy, EncoderConfig)
     assert preset.policy.channels == (16, 32)
@@ -234,7 +237,7 @@ def test_any_text_key_and_number_survive_toml(title: str, key: str, number: floa
 def test_a_preset_is_plain_data() -> None:
     """What resume reads back is what was trained with, whatever the types."""
     preset = load_preset("minirts").preset
-    assert msgspec.convert(msgspec.to_builtins(preset), Preset) == preset
+    assert preset_of(msgspec.to_builtins(preset)) == preset
 
 
 @pytest.mark.parametrize(
@@ -244,6 +247,8 @@ def test_a_preset_is_plain_data() -> None:
         ("[pool]\nsteps = 4\n", 2, "pool.steps: this key is now pool.rollout_length"),
         ("pool = {groups = 1, steps = 4}\n", 1, "pool.steps: this key is now pool.rollout_length"),
         ("pool.steps = 4\n", 1, "pool.steps: this key is now pool.rollout_length"),
+        ("\n[search]\nvisits = 3\n", 2, "search: this table is now algorithm.search"),
+        ("[self_play]\n", 1, "self_play: this table is now algorithm.self_play"),
     ],
 )
 def test_an_old_key_is_refused_with_the_new_one_and_its_line(lines: str, at: int, message: str) -> None:
@@ -255,6 +260,8 @@ def test_an_old_key_is_refused_with_the_new_one_and_its_line(lines: str, at: int
     [
         ("pool.matches", "--pool.matches: this option is now --pool.slots"),
         ("pool.steps", "--pool.steps: this option is now --pool.rollout-length"),
+        ("search.visits", "--search.visits: this option is now --algorithm.search.visits"),
+        ("self-play.slots", "--self-play.slots: this option is now --algorithm.self-play.slots"),
     ],
 )
 def test_an_old_option_is_refused_with_the_new_one(option: str, message: str) -> None:
@@ -262,6 +269,12 @@ def test_an_old_option_is_refused_with_the_new_one(option: str, message: str) ->
 
 
 def test_a_stored_configuration_with_old_keys_is_read() -> None:
-    raw = GAME + b"[pool]\nmatches = 12\nsteps = 3\n"
-    pool = parse_preset(raw, "config.toml", stored=True).preset.pool
-    assert (pool.slots, pool.rollout_length) == (12, 3)
+    old = GAME + b"[pool]\nmatches = 12\nsteps = 3\n[search]\nvisits = 7\n[self_play]\nslots = 5\n"
+    appo = parse_preset(old, "config.toml", stored=True).preset
+    assert (appo.pool.slots, appo.pool.rollout_length) == (12, 3)
+    assert appo.algorithm == AppoConfig()
+    more = old + b'[algorithm]\nname = "alphazero"\n[policy]\nblocks = 2\nhidden = [8]\n'
+    preset = parse_preset(more, "config.toml", stored=True).preset
+    assert isinstance(preset.algorithm, AlphaZeroConfig)
+    assert (preset.algorithm.search.visits, preset.algorithm.self_play.slots) == (7, 5)
+    assert preset.policy == ResnetConfig(blocks=2)

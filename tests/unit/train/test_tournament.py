@@ -21,9 +21,9 @@ round_positions = 60
 reuse = 1.0
 window_games_min = 10
 statistics_batches = 2
-[search]
+[algorithm.search]
 visits = 4
-[self_play]
+[algorithm.self_play]
 slots = 8
 [policy]
 network = "resnet"

@@ -72,9 +72,9 @@ SMALL = 'inputs = ["globals"]\ndense = [16]\nhidden = [16]\n'
 ALPHAZERO = """
 [game]
 name = "tic_tac_toe"
-[search]
+[algorithm.search]
 visits = 8
-[self_play]
+[algorithm.self_play]
 slots = 8
 [algorithm]
 name = "alphazero"

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
+from ludus.algorithms.config import Count, MethodConfig, Natural, NonNegative, Positive, Share
+from ludus.search.config import SearchConfig, SelfPlayConfig
 
-from ludus.algorithms.config import Count, Natural, NonNegative, Positive, Share
 
-
-class AlphaZeroConfig(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="alphazero"
-):
-    """One learner's settings.
+class AlphaZeroConfig(MethodConfig, frozen=True, forbid_unknown_fields=True, tag="alphazero"):
+    """One learner's settings. ``search`` and ``self_play``: how its matches are played.
 
     A round collects ``round_positions`` new positions and then learns until every new position has been read
     ``reuse`` times on average. Positions come from the newest ``window_share`` of all matches, but from at
@@ -60,3 +57,5 @@ class AlphaZeroConfig(
     gate: bool = False
     gate_matches: Count = 400
     gate_score: Share = 0.55
+    search: SearchConfig = SearchConfig()
+    self_play: SelfPlayConfig = SelfPlayConfig()

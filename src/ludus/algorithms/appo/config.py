@@ -6,7 +6,7 @@ from ludus.algorithms.actor_critic.config import ActorCriticConfig
 from ludus.algorithms.config import NonNegative, Positive
 
 
-class AppoConfig(ActorCriticConfig, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="appo"):
+class AppoConfig(ActorCriticConfig, frozen=True, forbid_unknown_fields=True, tag="appo"):
     """One learner's settings. Ratios are pi / mu: the learner's probability over the behaviour policy's."""
 
     vtrace: bool = True

@@ -37,7 +37,7 @@ class ActingWeights:
     def evaluator(self) -> NetworkEvaluator:
         """A new one, over the network that plays."""
         seen: Seen = "random" if self.components.config.symmetries else "one"
-        slots = self.context.preset.self_play.slots
+        slots = self.components.config.self_play.slots
         return NetworkEvaluator(self.network, self.components.precision, symmetries=seen, rows=slots)
 
     def take(self, newest: Network) -> bool:

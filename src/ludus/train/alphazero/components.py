@@ -22,12 +22,13 @@ from ludus.policies.config import ResnetConfig
 from ludus.policies.residual import ResidualNetwork
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, RunFailed
-from ludus.presets.game_checks import ends_problems, resolve_spec
+from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hardware import device_name, precision_name, thread_count
 from ludus.search import NEVER_RESIGN, Matches, SearchError, SelfPlay
 from ludus.search.network import NetworkEvaluator
 from ludus.storage import CorruptFile
 from ludus.storage.games import GamesMeta, MatchFiles
+from ludus.train.alphazero.checks import problems
 
 SESSION_SHIFT = 40  # matches of one process are numbered from session << 40
 SESSIONS = 1 << 12  # numbers stay below 2^52: the core takes them as doubles
@@ -157,11 +158,11 @@ def moved_threshold(now: float, lowest: npt.NDArray[np.float32], errors: float) 
 def build_alphazero(preset: Preset) -> AlphaZeroComponents:
     """The components at their beginning. Raises ``ConfigError`` on what cannot be put together."""
     config = preset.algorithm
-    assert isinstance(config, AlphaZeroConfig)
-    assert isinstance(preset.policy, ResnetConfig)
+    if not isinstance(config, AlphaZeroConfig) or not isinstance(preset.policy, ResnetConfig):
+        raise ConfigError('policy.network: algorithm.name = "alphazero" trains "resnet"')
     torch.set_num_threads(1)
     spec, params = resolve_spec(preset)
-    for problem in ends_problems(preset, spec):
+    for problem in problems(preset, spec):
         raise ConfigError(problem.text)
     run = preset.run
     device, threads = device_name(run), thread_count(run)
@@ -176,7 +177,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroComponents:
             params=params,
             game=game,
             learner=learner,
-            replay_buffer=ReplayBuffer(config, spec.mask_size, preset.search.score_share),
+            replay_buffer=ReplayBuffer(config, spec.mask_size, config.search.score_share),
             config=config,
             device=device,
             precision=precision,
@@ -200,8 +201,8 @@ def make_plays(
         SelfPlay(
             components.game.name,
             components.params,
-            preset.search,
-            preset.self_play,
+            components.config.search,
+            components.config.self_play,
             evaluator=evaluator.sibling(i),
             seed=components.seed,
             first=(session << SESSION_SHIFT) + i,

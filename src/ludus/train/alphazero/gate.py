@@ -41,7 +41,7 @@ class Gate:
 
     def player(self, network: Network, seed: int, version: int) -> Player:
         """A player with these weights as evaluations want it: so many visits, no noise."""
-        evaluation, search = self._preset.evaluation, self._preset.search
+        evaluation, search = self._preset.evaluation, self._components.config.search
         visits = evaluation.visits or search.visits
         name = self._name_of(version)
         if visits == 1:

@@ -126,7 +126,7 @@ class MatchStore:
         self.state.chunks = sorted(c.number for c in components.replay_buffer.chunks)
 
     def _move_resign(self) -> None:
-        settings = self.context.preset.self_play
+        settings = self.components.config.self_play
         if settings.resign:
             now = self.state.resign_below
             self.state.resign_below = moved_threshold(now, self.lowest_winner, settings.resign_errors)

@@ -25,24 +25,34 @@ from ludus.evaluation.weights import network_of as network_of_weights
 from ludus.flow.seeds import SEED_BUFFER, SEED_SYMMETRIES, derive_seed
 from ludus.flow.slab import Array
 from ludus.policies.protocol import Network
+from ludus.presets.config import Preset
 from ludus.presets.errors import RunFailed
 from ludus.search import NEVER_RESIGN, Matches
 from ludus.search.network import NetworkEvaluator
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.train.alphazero.acting import ActingWeights
 from ludus.train.alphazero.checkpoint import AlphaZeroState, decode_state
-from ludus.train.alphazero.components import AlphaZeroComponents, fitting, make_plays
+from ludus.train.alphazero.components import AlphaZeroComponents, build_alphazero, fitting, make_plays
 from ludus.train.alphazero.gate import Gate
 from ludus.train.alphazero.match_store import MatchStore
 from ludus.train.alphazero.update_metrics import Round, update_metrics
 from ludus.train.alphazero.workers import Workers
 from ludus.train.evaluations import Seeded
+from ludus.train.prepared import Prepared
 from ludus.train.run_context import RunContext
 from ludus.train.run_evaluator import RunEvaluator
 from ludus.train.stopping import progress
 
 BLOCK = 1 << 15  # positions that are led to at once
 POLL_S = 0.01
+
+
+def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
+    """See :class:`ludus.train.prepared.Prepare`."""
+    components = build_alphazero(preset)
+    return Prepared(
+        components.spec, lambda context: AlphaZeroTrainer(context, components, checkpoint), components.close
+    )
 
 
 class AlphaZeroTrainer:
@@ -119,7 +129,7 @@ class AlphaZeroTrainer:
         version = self.acting.version
         seed = derive_seed(self.preset.run.seed, SEED_SYMMETRIES, version) >> 8
         self.workers.set_weights(evaluator, version, seed)
-        self.workers.set_resign(self.state.resign_below if self.preset.self_play.resign else NEVER_RESIGN)
+        self.workers.set_resign(self.state.resign_below if self.config.self_play.resign else NEVER_RESIGN)
 
     # ---- a round ---------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ def update_metrics(
         numbers |= done.learned.update(version, done.lag).numbers
     numbers["learner/samples"] = float(done.learned.samples)
     numbers["learner/sample_reuse"] = components.learner.steps / max(1, state.received)
-    numbers |= _self_play_numbers(preset, components, state, done)
+    numbers |= _self_play_numbers(components, state, done)
     numbers |= lag_numbers(done.lag)
     numbers |= _time_numbers(preset, state, done)
     return UpdateMetrics(
@@ -56,16 +56,17 @@ def update_metrics(
 
 
 def _self_play_numbers(
-    preset: Preset, components: AlphaZeroComponents, state: AlphaZeroState, done: Round
+    components: AlphaZeroComponents, state: AlphaZeroState, done: Round
 ) -> dict[str, float]:
     matches, times, buffer = done.matches, done.times, components.replay_buffer
+    slots = components.config.self_play.slots
     return {
         "rollout/length": float(matches.plies.mean()),
         "self_play/first_seat_win_rate": float((matches.outcome > 0).mean()),
         "self_play/draw_rate": float((matches.outcome == 0).mean()),
         "self_play/resigned": float(matches.resigned.mean()),
         "self_play/resign_below": state.resign_below,
-        "search/batch_fill": times.evaluations / max(1, times.batches * preset.self_play.slots),
+        "search/batch_fill": times.evaluations / max(1, times.batches * slots),
         "search/cache_hits": times.hits / max(1, times.lookups),
         "replay_buffer/matches": float(buffer.games),
         "replay_buffer/positions": float(buffer.positions),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import Lock
+from typing import Protocol, cast
 
 import torch
 
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.learner import make_learner
+from ludus.algorithms.config import MethodConfig
 from ludus.algorithms.learner import Learner
+from ludus.algorithms.registry import method_of, resolve
 from ludus.flow import GameSpec, Weights
 from ludus.flow.seeds import SEED_NETWORK, derive_seed
 from ludus.policies.network import PolicyNetwork
@@ -115,6 +116,21 @@ class StagedWeights(LocalWeights):
             return self._version
 
 
+class MakeLearner(Protocol):
+    """The learner of a method that trains on slabs. ``ValueError`` on what cannot be put together."""
+
+    def __call__(
+        self,
+        config: MethodConfig,
+        network: PolicyNetwork,
+        *,
+        seed: int,
+        policy: int,
+        workers: int,
+        frame_skip: int,
+    ) -> Learner: ...
+
+
 def build_learner(preset: Preset, policy: int | None = None) -> Learner:
     """The learner that a preset describes, at its beginning. Raises ``ConfigError``.
 
@@ -123,10 +139,9 @@ def build_learner(preset: Preset, policy: int | None = None) -> Learner:
     torch.set_num_threads(1)  # parallel work is done by threads that help each other, never OpenMP
     spec, _ = resolve_spec(preset)
     run = preset.run
-    if not isinstance(preset.algorithm, AppoConfig):
-        raise ConfigError(f"algorithm: {type(preset.algorithm).__name__} does not learn from a pool's slabs")
     network = first_network(preset, spec)
     try:
+        make_learner = cast(MakeLearner, resolve(method_of(preset.algorithm).learner))
         return make_learner(
             preset.algorithm,
             network,

@@ -38,11 +38,20 @@ from ludus.train.on_policy.rollout_summary import RolloutSummary, running_return
 from ludus.train.on_policy.rounds import Round, Rounds, RoundTimes
 from ludus.train.on_policy.update_metrics import update_metrics
 from ludus.train.opponents import bot_opponents, opponents_of
+from ludus.train.prepared import Prepared
 from ludus.train.run_context import RunContext
 from ludus.train.run_evaluator import RunEvaluator
 from ludus.train.stopping import progress
 
 FAILING_UPDATES = 5  # in which every match failed, until the run is given up
+
+
+def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
+    """See :class:`ludus.train.prepared.Prepare`."""
+    components = build_components(preset, checkpoint)
+    return Prepared(
+        components.spec, lambda context: Trainer(context, components, checkpoint), components.close
+    )
 
 
 def build_components(preset: Preset, checkpoint: Checkpoint | None = None) -> Components:
