@@ -21,6 +21,9 @@ namespace ludus::bind {
 
 using HostArray = nb::ndarray<nb::device::cpu, nb::c_contig>;
 
+using TagArray = nb::ndarray<std::uint64_t, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
+using ControllerArray = nb::ndarray<std::int32_t, nb::ndim<2>, nb::device::cpu, nb::c_contig>;
+
 // (bot index, policy id, weight, name) and (controllers, frame skip, handover bot, handover ticks).
 using ControllerTuple = std::tuple<int, int, double, std::string>;
 using PlanTuple = std::tuple<std::vector<ControllerTuple>, int, int, std::uint32_t>;
@@ -154,10 +157,30 @@ class PoolHandle {
           per_seat([&](std::size_t s) { return number(r.returns[s]); }),
           per_seat([&](std::size_t s) { return player_name(r.player[s]); }),
           plans_[static_cast<std::size_t>(r.slot % seats)], r.truncated, to_text(r.error),
-          nb::bytes(r.replay.data(), r.replay.size())));
+          nb::bytes(r.replay.data(), r.replay.size()), r.tag));
       r.replay = {};  // its memory is not needed again
     });
     return out;
+  }
+
+  void set_orders(const ControllerArray& controllers, const TagArray& tags) {
+    const auto plans = static_cast<std::size_t>(controllers.shape(1));
+    if (controllers.shape(0) != tags.shape(0) || tags.shape(0) > kMaxSlots) {
+      throw PoolError("set_orders: as many tags as slots");
+    }
+    Orders orders(static_cast<int>(tags.shape(0)), plans);
+    for (int slot = 0; slot < orders.slots(); ++slot) {
+      const auto s = static_cast<std::size_t>(slot);
+      orders.set_tag(slot, tags.data()[s]);
+      for (std::size_t p = 0; p < plans; ++p) {
+        orders.set(slot, p, controllers.data()[s * plans + p]);
+      }
+    }
+    pool_->set_orders(std::move(orders));
+  }
+
+  void in_play(int group, const TagArray& tags, const ControllerArray& controllers) {
+    pool_->in_play(group, {tags.data(), tags.size()}, {controllers.data(), controllers.size()});
   }
 
   // (slot, match, tick, message) of the first match that threw in the group's last step, once.
@@ -241,7 +264,7 @@ inline void bind_pool_handle(nb::module_& m) {
       .def("results", &PoolHandle::results, nb::arg("group"),
            nb::sig("def results(self, group: int) -> list[tuple[int, int, int, int, int, "
                    "tuple[float, ...], tuple[float, ...], tuple[str, ...], tuple[int, ...], "
-                   "bool, str, bytes]]"))
+                   "bool, str, bytes, int]]"))
       .def("failure", &PoolHandle::failure, nb::arg("group"),
            nb::sig("def failure(self, group: int) -> tuple[int, int, int, str] | None"))
       .def("group_finished",
@@ -250,6 +273,12 @@ inline void bind_pool_handle(nb::module_& m) {
            [](PoolHandle& h, int plan, std::uint32_t ticks) { h.pool().set_handover(plan, ticks); })
       .def("set_mixture", [](PoolHandle& h, int plan,
                              const std::vector<double>& w) { h.pool().set_mixture(plan, w); })
+      .def("set_orders", &PoolHandle::set_orders, nb::arg("controllers"), nb::arg("tags"),
+           nb::sig("def set_orders(self, controllers: typing.Any, tags: typing.Any) -> None"))
+      .def("in_play", &PoolHandle::in_play, nb::arg("group"), nb::arg("tags"),
+           nb::arg("controllers"),
+           nb::sig("def in_play(self, group: int, tags: typing.Any, "
+                   "controllers: typing.Any) -> None"))
       .def("reset", [](PoolHandle& h, const std::vector<int>& slots) { h.pool().reset(slots); })
       .def("random_actions",
            [](PoolHandle& h, int group, std::uint64_t seed) {

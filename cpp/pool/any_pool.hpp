@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "pool/orders.hpp"
 #include "pool/scheduler.hpp"
 #include "pool/snapshot.hpp"
 #include "pool/step_io.hpp"
@@ -177,6 +178,35 @@ class AnyPool : protected ShardWork {
     settings_.weights[p] = weights;
   }
 
+  // For every match that a slot begins after its group's next send, until the next call.
+  void set_orders(Orders orders) {
+    if (orders.slots() != layout_.slots || orders.plans() != options_.lineup.plans.size()) {
+      throw PoolError("set_orders: expected [" + std::to_string(layout_.slots) + " slots, " +
+                      std::to_string(options_.lineup.plans.size()) + " plans]");
+    }
+    if (const std::string wrong = orders.wrong(options_.lineup, first_plans_); !wrong.empty()) {
+      throw PoolError("set_orders: " + wrong);
+    }
+    replace_orders(std::move(orders));
+  }
+
+  // The matches of a group that is not playing: by slot the tag, and [slots * plans] controllers;
+  // tag 0 and controllers -1 where no match is in play.
+  void in_play(int group, std::span<std::uint64_t> tags, std::span<std::int32_t> controllers) {
+    idle_group(group, "in_play");
+    const Range slots = layout_.group_slots[static_cast<std::size_t>(group)];
+    const std::size_t plans = options_.lineup.plans.size();
+    const auto n = static_cast<std::size_t>(slots.size());
+    if (tags.size() != n || controllers.size() != n * plans) {
+      throw PoolError("in_play: the arrays do not have the shape of the group");
+    }
+    std::ranges::fill(controllers, -1);
+    for (std::size_t i = 0; i < n; ++i) {
+      tags[i] =
+          slot_in_play(slots.begin + static_cast<int>(i), controllers.subspan(i * plans, plans));
+    }
+  }
+
   // The slots begin their next match at the next send; a match in play ends truncated there.
   void reset(std::span<const int> slots) {
     for (const int s : slots) {
@@ -232,6 +262,7 @@ class AnyPool : protected ShardWork {
       for (const double w : weights) out.value(w);
     }
     for (const std::uint32_t ticks : settings_.handover) out.value(ticks);
+    standing_.save(out);
     save_slots(out);
     return out.finish();
   }
@@ -256,8 +287,14 @@ class AnyPool : protected ShardWork {
       if (!(total > 0.0)) in.refuse("weights of a mixture out of range");
     }
     for (std::uint32_t& ticks : settings.handover) ticks = in.value<std::uint32_t>();
+    Orders orders(layout_.slots, options_.lineup.plans.size());
+    if (in.has_orders()) orders.load(in);
+    if (const std::string wrong = orders.wrong(options_.lineup, first_plans_); !wrong.empty()) {
+      in.refuse("orders: " + wrong);
+    }
     load_slots(in);  // changes the slots only when all of them are right
     settings_ = std::move(settings);
+    replace_orders(std::move(orders));
     for (int i = 0; i < options_.groups; ++i) resume_group(i);
   }
 
@@ -270,6 +307,9 @@ class AnyPool : protected ShardWork {
       : spec_((check_options(spec, options), std::move(spec))),
         options_(std::move(options)),
         layout_(make_layout(spec_.seats, spec_.turns(), options_)),
+        first_plans_(first_plans(options_.lineup.plans.size(), spec_.teams)),
+        standing_(layout_.slots, options_.lineup.plans.size()),
+        in_force_(standing_),
         result_counts_(static_cast<std::size_t>(layout_.slots)),
         results_(static_cast<std::size_t>(layout_.slots) * kMaxResultsPerStep),
         scheduler_(std::make_unique<Scheduler>(static_cast<ShardWork&>(*this), layout_,
@@ -296,6 +336,7 @@ class AnyPool : protected ShardWork {
   virtual void random_slot(int slot, const SlabView& slab, int now, std::uint64_t seed) = 0;
   virtual bool slot_idle(int slot) const = 0;
   virtual void ask_reset(int slot) = 0;
+  virtual std::uint64_t slot_in_play(int slot, std::span<std::int32_t> controllers) const = 0;
   virtual std::string describe() const = 0;
   virtual void save_slots(SnapshotWriter& out) = 0;
   virtual void load_slots(SnapshotReader& in) = 0;  // to the end of `in`
@@ -314,6 +355,7 @@ class AnyPool : protected ShardWork {
   struct Group {
     State state = State::detached;
     bool started = false, idle = false, finished = false, failed = false;
+    bool orders_changed = false;  // since its last send
     SlabView slab;
     int t = 0;
     Step step;
@@ -368,6 +410,11 @@ class AnyPool : protected ShardWork {
     g.finished = g.idle;
   }
 
+  void replace_orders(Orders orders) {
+    standing_ = std::move(orders);
+    for (Group& g : groups_) g.orders_changed = true;
+  }
+
   void play(int group, Group& g, int before) {
     // The same shapes every time, so the copies allocate nothing.
     for (std::size_t p = 0; p < settings_.weights.size(); ++p) {
@@ -375,12 +422,17 @@ class AnyPool : protected ShardWork {
                 g.settings.weights[p].begin());
     }
     std::copy(settings_.handover.begin(), settings_.handover.end(), g.settings.handover.begin());
+    if (g.orders_changed) {
+      in_force_.copy_slots(standing_, layout_.group_slots[static_cast<std::size_t>(group)]);
+      g.orders_changed = false;
+    }
     drain_results(group, [](RawResult&) {});  // results that the caller has not drained are dropped
     g.failed = false;
     g.last.count = 0;
     g.started = true;
     g.state = State::playing;
-    g.step = {&g.slab, before + 1, before, &g.settings, &g.last, &scheduler_->stopping()};
+    g.step = {
+        &g.slab, before + 1, before, &g.settings, &in_force_, &g.last, &scheduler_->stopping()};
     scheduler_->send(group);
   }
 
@@ -489,7 +541,10 @@ class AnyPool : protected ShardWork {
   const GameSpec spec_;
   const PoolOptions options_;
   const Layout layout_;
+  const std::vector<std::size_t> first_plans_;  // [plan]
   Settings settings_;
+  Orders standing_;
+  Orders in_force_;  // a group's slots are written at its send, and read while it plays
   std::vector<Group> groups_;
   std::vector<int> result_counts_;  // [slots]
   std::vector<RawResult> results_;  // [slots * kMaxResultsPerStep]

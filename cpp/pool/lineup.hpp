@@ -39,6 +39,17 @@ struct Lineup {
   bool rotate = true;
 };
 
+// [plan] the first plan of its team, or the plan itself: the plans of a team draw as one.
+[[nodiscard]] inline std::vector<std::size_t> first_plans(std::size_t plans,
+                                                          const std::vector<int>& teams) {
+  std::vector<std::size_t> first;
+  for (std::size_t p = 0; p < plans; ++p) {
+    const auto mate = p < teams.size() ? std::ranges::find(teams, teams[p]) : teams.end();
+    first.push_back(mate == teams.end() ? p : static_cast<std::size_t>(mate - teams.begin()));
+  }
+  return first;
+}
+
 enum class Autoreset : std::uint8_t { same_step, next_step, off };
 
 // Which matches of a pool are recorded.

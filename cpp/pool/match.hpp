@@ -21,6 +21,7 @@
 #include "game/mask.hpp"
 #include "game/replay.hpp"
 #include "pool/layout.hpp"
+#include "pool/orders.hpp"
 #include "pool/snapshot.hpp"
 #include "pool/step_io.hpp"
 
@@ -64,6 +65,7 @@ template <Game G>
 struct alignas(64) Slot {
   typename G::State state;
   MatchControl control;
+  std::uint64_t tag = 0;  // of the order under which the match began
 };
 
 template <Game G>
@@ -96,12 +98,7 @@ class MatchPlayer {
       every_tick_ = every_tick_ && skip == 1;
     }
     seat_bits_ = (SeatMask{1} << layout.seats) - 1;
-    const auto& teams = spec.teams;
-    for (std::size_t p = 0; p < options.lineup.plans.size(); ++p) {
-      const auto first = p < teams.size() ? std::ranges::find(teams, teams[p]) : teams.end();
-      draws_as_.push_back(first == teams.end() ? p
-                                               : static_cast<std::size_t>(first - teams.begin()));
-    }
+    draws_as_ = first_plans(options.lineup.plans.size(), spec.teams);
   }
 
   // Plays the slot from one time step to the next. `results` has room for kMaxResultsPerStep.
@@ -124,7 +121,7 @@ class MatchPlayer {
       if (c.phase == Phase::idle || c.phase == Phase::ended) break;
       try {
         const bool decide_first = c.phase == Phase::surfaced;
-        if (!decide_first) begin(slot, index, *step.settings, recorder);
+        if (!decide_first) begin(slot, index, step, recorder);
         const Status status = run(slot, index, step, decide_first, counts, recorder);
         if (!status.over) {
           if (c.phase == Phase::surfaced)
@@ -183,6 +180,24 @@ class MatchPlayer {
     if (!good) in.refuse("slot " + std::to_string(index) + " holds values that no pool writes");
   }
 
+  // Of a match in play: for each plan the first controller of its list that is the one that plays.
+  // False, changing nothing, between matches.
+  bool controllers_in_play(const Slot<G>& slot, int index,
+                           std::span<std::int32_t> controllers) const {
+    const MatchControl& c = slot.control;
+    if (c.phase != Phase::surfaced) return false;
+    for (int seat = 0; seat < layout_.seats; ++seat) {
+      const auto s = static_cast<std::size_t>(seat);
+      const auto p = static_cast<std::size_t>(layout_.plan(index, seat));
+      const auto& known = options_.lineup.plans[p].controllers;
+      const auto mine = std::ranges::find_if(known, [&](const Controller& k) {
+        return c.policy[s] >= 0 ? k.policy == c.policy[s] : k.policy < 0 && k.bot == c.bot[s];
+      });
+      controllers[p] = mine == known.end() ? -1 : static_cast<std::int32_t>(mine - known.begin());
+    }
+    return true;
+  }
+
   // Legal random choices for the slot's active rows.
   void choose_at_random(const Slot<G>& slot, int index, const SlabView& slab, int now,
                         std::uint64_t seed) const {
@@ -204,8 +219,10 @@ class MatchPlayer {
   }
 
   // Draws who plays and puts the game at its start.
-  void begin(Slot<G>& slot, int index, const Settings& settings, ReplayRecorder* recorder) const {
+  void begin(Slot<G>& slot, int index, const Step& step, ReplayRecorder* recorder) const {
     MatchControl& c = slot.control;
+    const Settings& settings = *step.settings;
+    slot.tag = step.orders->tag(index);
     const std::uint64_t number = c.next;
     c = MatchControl{};
     c.match = number;
@@ -222,6 +239,8 @@ class MatchPlayer {
         Rng rng(seed, kPoolStream + draws_as_[p]);
         pick = draw(settings.weights[p], rng.uniform());
         handover = rng.below(settings.handover[p] + 1);
+        const int ordered = step.orders->controller(index, p);
+        if (ordered >= 0) pick = static_cast<std::size_t>(ordered);  // the draws stay as they are
       }
       const Controller& drawn = plan.controllers[pick];
       c.policy[s] = static_cast<std::int16_t>(drawn.policy);
@@ -427,6 +446,7 @@ class MatchPlayer {
     MatchControl& c = slot.control;
     pay(c, index, *step.slab, step.before);
     result.match = c.match;
+    result.tag = slot.tag;
     result.slot = index;
     result.ticks = c.tick;
     result.decisions = c.decisions;

@@ -53,6 +53,10 @@ class Pool final : public AnyPool {
     const MatchControl& c = slots_[static_cast<std::size_t>(slot)].control;
     return c.phase == Phase::idle || (c.phase == Phase::start && c.next >= options().num_matches);
   }
+  std::uint64_t slot_in_play(int slot, std::span<std::int32_t> controllers) const override {
+    const Slot<G>& s = slots_[static_cast<std::size_t>(slot)];
+    return player_.controllers_in_play(s, slot, controllers) ? s.tag : 0;
+  }
   void ask_reset(int slot) override { at(slot).control.reset_asked = 1; }
 
   std::string describe() const override {
@@ -67,6 +71,7 @@ class Pool final : public AnyPool {
       const Slot<G>& slot = at(s);
       out.value(slot.control);
       out.value(slot.state);
+      out.value(slot.tag);
       if (slot.control.recording == 0) continue;
       ReplayRecorder copy = *recorders_[static_cast<std::size_t>(s)];
       const auto seats = static_cast<std::size_t>(layout().seats);
@@ -82,6 +87,7 @@ class Pool final : public AnyPool {
     for (std::size_t s = 0; s < n; ++s) {
       slots[s].control = in.value<MatchControl>();
       slots[s].state = in.value<typename G::State>();
+      if (in.has_orders()) slots[s].tag = in.value<std::uint64_t>();
       const MatchControl& c = slots[s].control;
       player_.check_control(c, static_cast<int>(s), in);
       if (c.recording == 0) continue;

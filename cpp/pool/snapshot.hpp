@@ -2,7 +2,8 @@
 // (game, parameters, sizes), every control. NOT checked: the states of games, which are copied as
 // they are. The caller guarantees that this user's pool wrote them: a checksum finds damage, not
 // forgery.
-//   "LUDUSPOL" u32 format, u32 0, text of the pool it fits, settings, slots, Hash64 of all before
+//   "LUDUSPOL" u32 format, u32 0, text of the pool it fits, settings, orders, slots, Hash64 of all
+//   before. Format 1 had no orders and no tags.
 #pragma once
 
 #include <bit>
@@ -18,7 +19,8 @@
 namespace ludus {
 
 inline constexpr std::string_view kSnapshotMagic = "LUDUSPOL";
-inline constexpr std::uint32_t kSnapshotFormat = 1;
+inline constexpr std::uint32_t kSnapshotFormat = 2;
+inline constexpr std::uint32_t kFirstWithOrders = 2;
 
 class SnapshotWriter {
  public:
@@ -58,9 +60,9 @@ class SnapshotReader {
     std::memcpy(&sum, data.data() + data_.size(), 8);
     if (h.value() != sum) refuse("the checksum is wrong: it is damaged or cut off");
     at_ = kSnapshotMagic.size();
-    const auto format = value<std::uint32_t>();
-    if (format != kSnapshotFormat) {
-      refuse("format " + std::to_string(format) + ", this build reads " +
+    format_ = value<std::uint32_t>();
+    if (format_ < 1 || format_ > kSnapshotFormat) {
+      refuse("format " + std::to_string(format_) + ", this build reads 1.." +
              std::to_string(kSnapshotFormat));
     }
     if (value<std::uint32_t>() != 0) refuse("unknown flags");
@@ -79,6 +81,7 @@ class SnapshotReader {
     at_ += n;
     return s;
   }
+  [[nodiscard]] bool has_orders() const { return format_ >= kFirstWithOrders; }
   void end() const {
     if (at_ != data_.size()) refuse(std::to_string(data_.size() - at_) + " bytes too many");
   }
@@ -95,6 +98,7 @@ class SnapshotReader {
 
   std::string_view data_;
   std::size_t at_ = 0;
+  std::uint32_t format_ = 0;
 };
 
 // Everything that must be the same for a snapshot to fit a pool, a line each. Threads and groups

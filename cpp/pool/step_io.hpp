@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pool/lineup.hpp"
+#include "pool/orders.hpp"
 
 namespace ludus {
 
@@ -53,6 +54,7 @@ struct FinalBuffer {
 // One finished match.
 struct RawResult {
   std::uint64_t match = 0;
+  std::uint64_t tag = 0;  // of the order under which it began, 0 without one
   int slot = 0;
   std::uint32_t ticks = 0;
   std::uint32_t decisions = 0;  // of learned policies
@@ -78,6 +80,7 @@ struct Step {
   int now = 0;      // time step that is written
   int before = -1;  // decision that leads to it, or -1: the group starts without one
   const Settings* settings = nullptr;
+  const Orders* orders = nullptr;
   FinalBuffer* last = nullptr;
   const std::atomic<bool>* stopping = nullptr;
 };

@@ -94,9 +94,10 @@ inline Run drive(AnyPool& pool, TestSlab& slab, std::uint64_t seed = 5) {
 }
 
 inline std::string text_of(const RawResult& r) {
-  std::string s = std::to_string(r.match) + "/" + std::to_string(r.slot) + " ticks " +
-                  std::to_string(r.ticks) + " decisions " + std::to_string(r.decisions) +
-                  (r.truncated ? " truncated" : "") + " '" + r.error + "'";
+  std::string s = std::to_string(r.match) + "/" + std::to_string(r.slot) + " tag " +
+                  std::to_string(r.tag) + " ticks " + std::to_string(r.ticks) + " decisions " +
+                  std::to_string(r.decisions) + (r.truncated ? " truncated" : "") + " '" + r.error +
+                  "'";
   for (int i = 0; i < 3; ++i) {
     const auto n = static_cast<std::size_t>(i);
     s += " " + std::to_string(r.player[n]) + ":" + std::to_string(r.outcome[n]) + ":" +

@@ -31,6 +31,10 @@ std::uint64_t allocations_of(const PoolOptions& o) {
   TestSlab slab(pool.spec(), 200, pool.layout().rows);
   round(pool, slab);  // matches end in it too
   const std::uint64_t matches = pool.counters().counts.matches;
+  Orders orders(o.slots, o.lineup.plans.size());
+  orders.set(3, 1, 0);
+  orders.set_tag(3, 9);
+  pool.set_orders(orders);
   const std::uint64_t before = process_allocations();
   round(pool, slab);
   const std::uint64_t made = process_allocations() - before;

@@ -60,7 +60,8 @@ class MatchResult(msgspec.Struct, frozen=True):
     """One finished match. ``outcome``: +1 won, 0 drawn, -1 lost, a seat each.
 
     ``players`` names who finished the match at each seat (``"simple"``, ``"policy:0"``), ``plan_of_seat`` the
-    plan that filled it. ``error`` is empty unless the game threw; then ``outcome`` is all zero.
+    plan that filled it. ``error`` is empty unless the game threw; then ``outcome`` is all zero. ``tag`` is
+    that of the standing order under which the match began, 0 without one.
     """
 
     match: int
@@ -75,3 +76,4 @@ class MatchResult(msgspec.Struct, frozen=True):
     truncated: bool = False
     error: str = ""
     replay: bytes = b""
+    tag: int = 0

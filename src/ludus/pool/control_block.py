@@ -31,6 +31,7 @@ IDLE, UNBEGUN = -1, -2
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 Shorts = npt.NDArray[np.int16]
+Tags = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
 
@@ -44,6 +45,8 @@ class ControlBlock:
     heartbeat: Longs  # [W, 2]: number of plays started, slot in step
     counters: Longs  # [W, 6]
     mixture: npt.NDArray[np.float64]  # [P, C] weights, 0 beyond a plan's controllers
+    orders: Ints  # [N, P] standing orders in force: index of a plan's controller, -1 = drawn
+    order_tags: Tags  # [N]
     closing: Bytes  # [1]: workers exit when they are idle
     resumed: Bytes  # [1]: new matches are numbered after those in ``match``
     loss: npt.NDArray[np.bytes_]  # [N] UTF-8, why a slot's match was lost with its worker
@@ -54,6 +57,7 @@ class ControlBlock:
     returns: Floats  # [N, S]
     decided: Bytes  # [N, S]
     policy: Shorts  # [N, S]
+    tag: Tags  # [N] of the order under which it began
     # The match that ended in the last step of each slot, where ``ended`` is 1:
     ended: Bytes  # [N]
     last_match: Longs
@@ -63,6 +67,7 @@ class ControlBlock:
     last_returns: Floats
     last_outcome: Floats
     last_policy: Shorts
+    last_tag: Tags
     failed: Bytes  # [N]: 1 where ``error`` is valid
     error: npt.NDArray[np.bytes_]  # [N] UTF-8
     final: dict[str, Array]  # packed[R, ...]: last observation of a row whose match ended
@@ -78,14 +83,15 @@ class ControlBlock:
         def make(dtype: object, *shape: int) -> Array:
             return allocate(shape, np.dtype(dtype))  # type: ignore[call-overload]
 
-        i8, i4, i2, u1, f4 = np.int64, np.int32, np.int16, np.uint8, np.float32
+        i8, i4, i2, u1, u8, f4 = np.int64, np.int32, np.int16, np.uint8, np.uint64, np.float32
         fields: list[Array] = [make(i8, w, g, 4), make(i8, w, g), make(i8, w, 2), make(i8, w, 6)]
         fields += [make(np.float64, len(lineup.plans), controllers)]
+        fields += [make(i4, n, len(lineup.plans)), make(u8, n)]
         fields += [make(u1, 1), make(u1, 1), make(f"S{MAX_ERROR}", n)]
         fields += [make(i8, n), make(i4, n), make(i4, n)]
-        fields += [make(f4, n, seats), make(u1, n, seats), make(i2, n, seats)]
+        fields += [make(f4, n, seats), make(u1, n, seats), make(i2, n, seats), make(u8, n)]
         fields += [make(u1, n), make(i8, n), make(i4, n), make(i4, n), make(u1, n)]
-        fields += [make(f4, n, seats), make(f4, n, seats), make(i2, n, seats)]
+        fields += [make(f4, n, seats), make(f4, n, seats), make(i2, n, seats), make(u8, n)]
         fields += [make(u1, n), make(f"S{MAX_ERROR}", n)]
         final = {t.name: allocate((n * seats, *t.packed_shape), t.packed_dtype) for t in spec.observation}
         return cls(*fields, final)  # type: ignore[arg-type, call-arg]

@@ -17,6 +17,7 @@ from ludus.flow.names import did_you_mean
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.pool.errors import MatchError
+from ludus.pool.orders import InPlay, checked_orders
 
 Rows = npt.NDArray[np.int32]
 
@@ -237,6 +238,22 @@ class NativePool:
     def set_mixture(self, plan: int, weights: list[float]) -> None:
         """Weights of a plan's controllers for matches that start after the group's next send."""
         self._core.set_mixture(plan, [float(w) for w in weights])
+
+    def set_orders(self, orders: npt.NDArray[np.integer], tags: npt.NDArray[np.integer]) -> None:
+        """Standing orders for matches that start after the group's next send, until the next call.
+
+        ``orders: [slots, plans]``: index of each plan's controller, -1 = drawn. ``tags: [slots]``: for
+        ``MatchResult.tag``. An order for one plan of a team holds for the whole team. Call it when no group
+        is playing: then equal seeds give equal matches for any number of threads and groups.
+        """
+        self._core.set_orders(*checked_orders(self._spec, self._lineup, self._slots, orders, tags))
+
+    def in_play(self, group: int) -> InPlay:
+        """Tag and controllers of the match in each slot of a group that is not playing."""
+        slots = self._slots * (group + 1) // self._groups - self._slots * group // self._groups
+        matches = InPlay(np.zeros(slots, np.uint64), np.full((slots, len(self._lineup.plans)), -1, np.int32))
+        self._core.in_play(group, *matches)
+        return matches
 
     def random_actions(self, group: int, seed: int = 0) -> None:
         """Fills ``slab.actions[t]`` of a received group with uniformly random legal choices of every head.

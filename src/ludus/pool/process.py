@@ -19,6 +19,7 @@ from typing import Literal, final
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from ludus.flow import GameSpec, Lineup, MatchResult, PoolStats, Slab, StepBatch
 from ludus.flow.masks import legal_choices
@@ -42,6 +43,7 @@ from ludus.pool.control_block import (
     share,
 )
 from ludus.pool.errors import MatchError
+from ludus.pool.orders import Controllers, InPlay, Tags, checked_orders
 from ludus.pool.replay_recorder import ReplayRecorder
 from ludus.pool.shard import Plan, Shard
 from ludus.pool.shards import make_shard
@@ -53,11 +55,13 @@ _NO_ROWS = np.empty(0, np.int32)
 _SNAPSHOT = b"ludus.process.1\n"
 
 
-class _Snapshot(msgspec.Struct):
+class _Snapshot(msgspec.Struct, omit_defaults=True):
     game: str
     seed: int
     slots: int
     matches: list[int]
+    orders: list[list[int]] = []  # of every slot, or empty: none has an order
+    tags: list[int] = []
 
 
 class _Group:
@@ -74,6 +78,7 @@ class _Group:
         self.doorbell = Doorbell()
         self.poll: select.poll | None = None  # of its doorbell and every worker's channel
         self.sent = 0  # number of the last command
+        self.orders_changed = False  # since its last send
 
 
 @final
@@ -138,6 +143,9 @@ class ProcessPool:
             self._segment.allocate, self._spec, lineup, max(workers, 1), groups, slots
         )
         self._control.match[...] = UNBEGUN
+        self._control.orders[...] = -1
+        self._orders: Controllers = np.full((slots, len(lineup.plans)), -1, np.int32)
+        self._tags: Tags = np.zeros(slots, np.uint64)
         self._recorders: ReplayRecorder | None = None
         if alone:
             self._recorders = ReplayRecorder(
@@ -296,6 +304,10 @@ class ProcessPool:
         return next((i for i, (known, _) in enumerate(self._workers.slabs) if known is slab), -1)
 
     def _order(self, g: _Group, slab: int, before: int) -> None:
+        if g.orders_changed:
+            mine = slice(g.slots.start, g.slots.stop)
+            self._control.orders[mine], self._control.order_tags[mine] = self._orders[mine], self._tags[mine]
+            g.orders_changed = False
         self._command += 1
         g.sent = self._command
         g.playing, g.given = True, False
@@ -377,6 +389,7 @@ class ProcessPool:
             control.last_policy,
             control.last_truncated,
             control.failed,
+            control.last_tag,
         )
         rows = zip(slots.tolist(), *(c[slots].tolist() for c in columns), strict=True)
         return [
@@ -393,8 +406,9 @@ class ProcessPool:
                 truncated=bool(truncated),
                 error=control.error[slot].decode(errors="replace") if failed else "",
                 replay=self._recorders.take(match) if self._recorders is not None else b"",
+                tag=tag,
             )
-            for slot, match, ticks, decisions, outcome, returns, policy, truncated, failed in rows
+            for slot, match, ticks, decisions, outcome, returns, policy, truncated, failed, tag in rows
         ]
 
     # ---- waiting and lost workers ---------------------------------------------------------------------
@@ -477,6 +491,37 @@ class ProcessPool:
             raise ValueError(f"set_mixture: {weights}, expected {count} numbers >= 0 that do not sum to 0")
         self._control.mixture[plan, :count] = weights
 
+    def set_orders(self, orders: npt.NDArray[np.integer], tags: npt.NDArray[np.integer]) -> None:
+        """Standing orders for matches that start after the group's next send, until the next call.
+
+        ``orders: [slots, plans]``: index of each plan's controller, -1 = drawn. ``tags: [slots]``: for
+        ``MatchResult.tag``. An order for one plan of a team holds for the whole team.
+        """
+        self._replace_orders(*checked_orders(self._spec, self._lineup, self._slots, orders, tags))
+
+    def _replace_orders(self, controllers: Controllers, tags: Tags) -> None:
+        self._orders, self._tags = controllers, tags
+        for g in self._groups:
+            g.orders_changed = True
+
+    def in_play(self, group: int) -> InPlay:
+        """Tag and controllers of the match in each slot of a group that is not playing."""
+        g = self._groups[group]
+        if g.playing:
+            raise ValueError(f"in_play: group {group} is playing; receive it first")
+        matches = InPlay(
+            np.zeros(len(g.slots), np.uint64), np.full((len(g.slots), self._orders.shape[1]), -1, np.int32)
+        )
+        for i, slot in enumerate(g.slots):
+            if g.slab is None or self._control.match[slot] < 0:
+                continue
+            matches.tags[i] = self._control.tag[slot]
+            for seat, policy in enumerate(self._control.policy[slot].tolist()):
+                plan = self._plan.plan_of(slot, seat)
+                known = [c.policy for c in self._lineup.plans[plan].controllers]
+                matches.controllers[i, plan] = known.index(policy)
+        return matches
+
     def random_actions(self, group: int, seed: int = 0) -> None:
         """Fills ``slab.actions[t]`` with uniformly random legal choices of every head."""
         g = self._groups[group]
@@ -510,6 +555,8 @@ class ProcessPool:
     def snapshot(self) -> bytes:
         """The match number of every slot. Python games cannot be stored: a restore starts new matches."""
         taken = _Snapshot(self._game, self._seed, self._slots, self._control.match.tolist())
+        if (self._orders >= 0).any():
+            taken.orders, taken.tags = self._orders.tolist(), self._tags.tolist()
         return _SNAPSHOT + msgspec.json.encode(taken)
 
     def restore(self, data: bytes) -> None:
@@ -524,12 +571,25 @@ class ProcessPool:
             raise ValueError(f"snapshot: of {stored.game}, seed {stored.seed}, {stored.slots} slots")
         if len(stored.matches) != self._slots or any(g.playing for g in self._groups):
             raise ValueError("snapshot: receive every group first")
+        orders = self._stored_orders(stored)
         for g in self._groups:  # the next attach begins matches
             g.slab = None
         if self._recorders is not None:
             self._recorders.forget()
         self._control.match[...] = stored.matches
         self._control.resumed[0] = 1
+        self._replace_orders(*orders)
+
+    def _stored_orders(self, stored: _Snapshot) -> tuple[Controllers, Tags]:
+        """Those of a snapshot; ``ValueError`` for what no pool writes."""
+        shape = self._orders.shape
+        if not stored.orders and not stored.tags:
+            return np.full(shape, -1, np.int32), np.zeros(shape[0], np.uint64)
+        try:
+            orders, tags = np.array(stored.orders, np.int64), np.array(stored.tags, np.uint64)
+            return checked_orders(self._spec, self._lineup, self._slots, orders, tags)
+        except (ValueError, OverflowError) as error:
+            raise ValueError(f"snapshot: orders: {error}") from None
 
     def close(self) -> None:
         """Ends the workers, matches in flight included. Idempotent."""

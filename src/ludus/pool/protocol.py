@@ -20,8 +20,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from ludus.flow import GameSpec, Lineup, PoolStats, Slab, StepBatch
 from ludus.flow.slab import Array
+from ludus.pool.orders import InPlay
 
 
 class Pool(Protocol):
@@ -91,6 +95,20 @@ class Pool(Protocol):
 
     def set_mixture(self, plan: int, weights: list[float]) -> None:
         """Weights of a plan's controllers for matches that start from now on."""
+        ...
+
+    def set_orders(self, orders: npt.NDArray[np.integer], tags: npt.NDArray[np.integer]) -> None:
+        """Standing orders: who plays the matches that begin after the group's next send, until the next call.
+
+        ``orders: [slots, plans]`` are indices into the controllers of each plan, -1 to draw one by the
+        weights of the mixture; ``tags: [slots]`` come back in ``MatchResult.tag``. An order for one plan of a
+        team holds for the whole team. Call it when no group is playing: then equal seeds give equal matches
+        for any number of threads and groups. Raises ``ValueError``, changing nothing.
+        """
+        ...
+
+    def in_play(self, group: int) -> InPlay:
+        """Tag and controllers of the match in each slot of a group that is not playing."""
         ...
 
     def random_actions(self, group: int, seed: int = 0) -> None:

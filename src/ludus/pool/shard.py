@@ -108,13 +108,21 @@ class Shard:
         control.decisions[slots] = 0
         control.returns[slots] = 0.0
         control.decided[slots] = 0
+        control.tag[slots] = control.order_tags[slots]
         if self.controllers == 1:
             control.policy[slots] = self.only
             return there
         for slot in slots[there].tolist():
             for seat in range(self.seats):
-                control.policy[slot, seat] = self._draw(int(control.match[slot]), plan.plan_of(slot, seat))
+                control.policy[slot, seat] = self._choose(slot, plan.plan_of(slot, seat))
         return there
+
+    def _choose(self, slot: int, plan: int) -> int:
+        """The policy of a plan in the match of a slot: that of the standing order, or a drawn one."""
+        order = int(self.control.orders[slot, plan])
+        if order >= 0:
+            return self.plan.lineup.plans[plan].controllers[order].policy
+        return self._draw(int(self.control.match[slot]), plan)
 
     def _draw(self, match: int, plan: int) -> int:
         """The policy of a plan in a match, sampled by the weights of the mixture."""
@@ -145,6 +153,7 @@ class Shard:
         control.last_returns[slots] = control.returns[slots]
         control.last_outcome[slots] = 0.0
         control.last_policy[slots] = control.policy[slots]
+        control.last_tag[slots] = control.tag[slots]
         control.failed[slots] = 0
         self.counters[MATCHES] += len(slots)
 
