@@ -5,11 +5,12 @@
 ``overhead``: tic-tac-toe, the smallest game, one uniformly random legal decision a tick. The bare loop is
 ``bench_sim`` (C++, no observations, no slab); the pool also writes observation, mask, flags and rewards
 into the slab, and keeps the books. ``python_us_per_step`` is one recv + send from Python with a single
-match: the fixed price of a step whatever its size. Both in processor time of the caller's thread
-(``threads=0``), so that other programs on the machine do not count. ``bots``: MiniRTS, SIMPLE against
-SIMPLE at frame skip 50: processor time a tick of the bare loop over that of the pool, of two workers
-over none (what sharing costs), and wall-clock ticks/s of two workers over one (only meaningful on two
-idle cores). Medians of the rounds.
+match: the fixed price of a step whatever its size. ``orders_over_none``: tic-tac-toe with new standing
+orders in every slot at every slab, over the same pool without orders, the two by turns. All in processor
+time of the caller's thread (``threads=0``), so that other programs on the machine do not count. ``bots``:
+MiniRTS, SIMPLE against SIMPLE at frame skip 50: processor time a tick of the bare loop over that of the
+pool, of two workers over none (what sharing costs), and wall-clock ticks/s of two workers over one (only
+meaningful on two idle cores). Medians of the rounds.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+
+import numpy as np
 
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
 from ludus.native import core
@@ -56,6 +59,29 @@ def ns_per_decision(matches: int, steps: int) -> float:
 
         play()  # for the caches
         return cpu_ns(lambda: sum(play() for _ in range(steps // STEPS)))
+
+
+def orders_over_none(matches: int, slabs: int) -> float:
+    """Processor time of a pool with new orders at every slab over that of one without, slab by slab."""
+    with learned_pool(matches, 0) as without, learned_pool(matches, 0) as ordered:
+        slab = Slab(without.spec, STEPS, without.rows)
+        orders, tags = np.zeros((matches, 2), np.int32), np.arange(1, matches + 1, dtype=np.uint64)
+
+        def play(pool: NativePool) -> int:
+            if pool is ordered:
+                pool.set_orders(orders, tags)
+            pool.attach(0, slab)
+            for _ in range(STEPS):
+                pool.recv(0)
+                pool.random_actions(0, seed=1)
+                pool.send(0)
+            pool.recv(0)
+            return STEPS * matches
+
+        for pool in (without, ordered):  # for the caches
+            play(pool)
+        times = [[cpu_ns(lambda p=pool: play(p)) for pool in (without, ordered)] for _ in range(slabs)]
+        return statistics.median(b / a for a, b in times)
 
 
 def python_us_per_step() -> float:
@@ -137,6 +163,7 @@ def main() -> None:
             "bare_ns_per_tick": round(bare, 1),
             "pool_ns_per_decision": round(pool, 1),
             "pool_over_bare": round(pool / bare, 2),
+            "orders_over_none": round(orders_over_none(512, 8 * args.rounds), 4),
             "added_ns_per_decision": round(pool - bare, 1),
         },
         "python_us_per_step": round(median(args.rounds, python_us_per_step), 2),

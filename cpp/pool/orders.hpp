@@ -45,18 +45,20 @@ class Orders {
   [[nodiscard]] std::string wrong(const Lineup& lineup,
                                   const std::vector<std::size_t>& first) const {
     const auto number = [](auto v) { return std::to_string(v); };
+    const auto at = [&](int slot, std::size_t plan) {
+      return "slot " + number(slot) + ", plan " + number(plan) + ": controller " +
+             number(controller(slot, plan)) + ", ";
+    };
     for (int slot = 0; slot < slots(); ++slot) {
       bool ordered = false;
       for (std::size_t p = 0; p < plans_; ++p) {
         const std::int32_t mine = controller(slot, p);
         const auto count = static_cast<std::int32_t>(lineup.plans[p].controllers.size());
-        const std::string where = "slot " + number(slot) + ", plan " + number(p) + ": ";
         if (mine < -1 || mine >= count) {
-          return where + "controller " + number(mine) + ", expected -1.." + number(count - 1);
+          return at(slot, p) + "expected -1.." + number(count - 1);
         }
-        if (mine != controller(slot, first[p])) {
-          return where + "controller " + number(mine) + ", that of its team is " +
-                 number(controller(slot, first[p]));
+        if (const std::int32_t team = controller(slot, first[p]); mine != team) {
+          return at(slot, p) + "that of its team is " + number(team);
         }
         ordered = ordered || mine >= 0;
       }

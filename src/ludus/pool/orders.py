@@ -36,7 +36,11 @@ def checked_orders(
     Raises ``ValueError`` that names the slot, the plan and the range.
     """
     plans = len(lineup.plans)
-    for name, array, shape in (("orders", orders, (slots, plans)), ("tags", tags, (slots,))):
+    given: list[tuple[str, object, tuple[int, ...]]] = [
+        ("orders", orders, (slots, plans)),
+        ("tags", tags, (slots,)),
+    ]
+    for name, array, shape in given:
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
             kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
             raise ValueError(f"set_orders: {name} of type {kind}, expected an array of integers")

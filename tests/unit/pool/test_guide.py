@@ -17,7 +17,7 @@ GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "use_a_pool.md"
 def test_the_guide_runs() -> None:
     names: dict[str, object] = {}
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for block in blocks:
         exec(compile(block, str(GUIDE), "exec"), names)
     pool, slab, results = names["pool"], names["slab"], names["results"]
@@ -32,5 +32,8 @@ def test_the_guide_runs() -> None:
     assert isinstance(played, list)
     assert isinstance(replay, bytes)
     assert len(played) == 200
+    ordered = names["ordered"]
+    assert isinstance(ordered, list)
+    assert {r.tag for r in ordered} == {100, 101}
     assert names["won"] == sum(max(r.outcome) > 0 for r in played)
     assert json.loads(core.replay_verify(replay))["same"]
