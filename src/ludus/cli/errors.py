@@ -1,4 +1,4 @@
-"""What a command can end with, and how it is told."""
+"""Errors that end a command, with their exit codes and messages."""
 
 from __future__ import annotations
 

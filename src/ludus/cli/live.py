@@ -86,7 +86,7 @@ def lag_text(metrics: UpdateMetrics) -> str:
 
 
 def interval_text(result: EvalResult) -> str:
-    """``68.4% [65.4, 71.2] of 1000``, or the mean return alike where nobody plays against."""
+    """``68.4% [65.4, 71.2] of 1000``, or the mean return in the same form for games of one seat."""
     low, high = 100 * result.ci_low, 100 * result.ci_high
     won = f"{percent(result.win_rate)} [{low:.1f}, {high:.1f}]"
     if result.alone:
@@ -195,7 +195,7 @@ class LiveView(View):
         self.messages.append(text)
 
     def render(self) -> RenderableType:
-        """The board of this moment, no higher than the terminal."""
+        """The current board, no higher than the terminal."""
         from rich.console import Group
         from rich.panel import Panel
         from rich.text import Text

@@ -1,4 +1,4 @@
-"""One player against another over whole matches."""
+"""Evaluation of one player against another over whole matches."""
 
 from __future__ import annotations
 
@@ -44,14 +44,28 @@ def evaluate(
     should_stop: Callable[[], bool] | None = None,
     finished: Callable[[Sequence[MatchResult]], None] | None = None,
 ) -> EvalResult:
-    """``player`` against ``against`` over ``matches`` whole matches, seats in turn; :func:`resolve_player`.
+    """Plays ``player`` against ``against`` over whole matches with alternating seats.
 
-    In a game of one seat ``against`` stays empty: the player's return is what counts.
-    ``game`` may stay empty where one of the two names weights of a built-in or installed game; its parameters
-    are then the run's unless ``params`` says otherwise. Frame skips of 0 are the player's own, or the game's
-    default. The first ``record`` matches have a replay; ``keep`` is given every match. ``random_start``,
-    ``max_ticks``, ``finished``: see :func:`ludus.evaluation.play.play_matches`. After ``should_stop`` the
-    result counts the matches that were over by then and says ``interrupted``.
+    Args:
+        player: See :func:`ludus.evaluation.players.resolve_player`.
+        against: The opponent; empty in a game of one seat, where the player's return is measured.
+        game: May be empty if one player is weights of a built-in or installed game.
+        params: Parameters of the game (default: those of the run of the weights).
+        matches: Number of matches.
+        seed: Seed of matches and decisions.
+        frame_skip: Ticks between two decisions of ``player``; 0 = the player's own, or the game's default.
+        against_frame_skip: The same for ``against``; 0 = ``frame_skip``.
+        greedy: Players with a network take their most probable choice, searches the most visited move.
+        threads: Worker threads of the pool.
+        record: The first so many matches have a replay.
+        random_start: See :func:`ludus.evaluation.play.play_matches`, as for ``max_ticks`` and ``finished``.
+        keep: Receives every match at the end.
+        should_stop: Ends the evaluation early; the result then counts the finished matches, and its
+            ``interrupted`` is true.
+
+    Raises:
+        ConfigError: Unknown players or games, or players that do not fit the game.
+        StorageError: No such run, version or file.
     """
     if matches < 1:
         raise ConfigError(f"matches = {matches}: expected at least 1")
@@ -67,17 +81,19 @@ def evaluate(
                 f"{player} against {against}: weights of {shown(trained_on[0])}, the game asked for is {game}"
             )
     if not game:
-        raise ConfigError(f"{player} against {against}: say which game (two bots do not tell)")
+        raise ConfigError(
+            f"{player} against {against}: two bots do not determine the game, name one (--game)"
+        )
     spec = game_spec(game, text_params)
     first = resolve_player(
         player, spec, seed=derive_seed(seed, 0), frame_skip=frame_skip, greedy=greedy, params=text_params
     )
     if spec.seats == 1:
         if against not in ("", ALONE):
-            raise ConfigError(f"against {against}: {spec.name} has one seat, nobody plays against it")
+            raise ConfigError(f"against {against}: {spec.name} has one seat, expected no opponent")
         against = ALONE
     elif not against:
-        raise ConfigError(f"{player}: say against whom; {spec.name} has {spec.seats} seats")
+        raise ConfigError(f"{player}: expected an opponent (--against); {spec.name} has {spec.seats} seats")
     second = resolve_player(
         against,
         spec,
@@ -111,7 +127,7 @@ def evaluate(
 
 
 def _installed_game(player: str, name: str) -> str:
-    """``name``, which weights gave. Raises ``ConfigError`` where a person has to name the game's code."""
+    """``name``, which comes from weights. Raises ``ConfigError`` if the user must name the game's code."""
     if may_load(name) and (name in list_games() or is_hosted(name)):
         return name
     raise ConfigError(

@@ -51,10 +51,11 @@ class LoadedPolicy:
         self._first: npt.NDArray[np.bool_] = np.ones(0, np.bool_)
 
     def reset(self, rows: npt.ArrayLike | None = None) -> None:
-        """Forgets what was seen: call it where an episode begins.
+        """Clears the memory: call it at the start of an episode.
 
         Args:
-            rows: ``bool[N]``, the rows of a batch whose episode begins (default: all, of whatever number).
+            rows: ``bool[N]``, the rows of a batch whose episode begins (default: all rows; the next batch
+                may have another size).
         """
         if rows is None:
             self._memory, self._first = None, np.ones(0, np.bool_)
@@ -67,14 +68,14 @@ class LoadedPolicy:
         self._first |= fresh
 
     def act(self, observation: Any, mask: Any = None, *, deterministic: bool | None = None) -> Any:
-        """Decides in the environment's own spaces.
+        """Chooses actions in the environment's own spaces.
 
         Args:
-            observation: What the environment gave: a dict of arrays by tensor name (``ludus.gymnasium``,
+            observation: The environment's observation: a dict of arrays by tensor name (``ludus.gymnasium``,
                 ``ludus.Match.observe``), or a member of the observation space of a ``gymnasium/...`` game.
-                With a leading axis: a batch, as vector environments give it.
+                With a leading axis: a batch, as in vector environments.
             mask: ``info["legal"]`` or ``info["action_mask"]``; None: everything is legal.
-            deterministic: The likeliest choice of each head instead of a drawn one (default: as loaded).
+            deterministic: The most probable choice of each head instead of a sample (default: as loaded).
 
         Returns:
             An action, or a batch of actions, that the environment's ``step`` takes. Continuous actions are
@@ -113,16 +114,16 @@ def load_policy(
     seed: int = 0,
     deterministic: bool = False,
 ) -> LoadedPolicy:
-    """Loads weights as a policy that acts. Loading runs no code that the weights name.
+    """Loads weights as a policy that acts. Loading never runs code that the weights name.
 
     Args:
         reference: ``RUN@best``, ``RUN@last``, ``RUN@VERSION``, ``RUN@PLAYER:VERSION`` of a league, a run
             directory (its best), or a weights file.
-        game: The game as you name it: the weights must belong to it. Needed where the environment comes from
-            a module of yours (``gymnasium/my_package:MyEnv-v0``) or your game brings its own codecs.
+        game: The game; the weights must belong to it. Needed if the environment comes from
+            your own module (``gymnasium/my_package:MyEnv-v0``) or your game has its own codecs.
         params: Parameters of the game (default: the run's).
-        seed: Of sampled actions.
-        deterministic: The likeliest choice of each head instead of a drawn one.
+        seed: Seed of sampled actions.
+        deterministic: The most probable choice of each head instead of a sample.
 
     Raises:
         ConfigError: Not weights of one network, of another game, or an environment with other spaces.
@@ -158,7 +159,7 @@ def _face(reference: str, weights: Weights, game: str, params: dict[str, ParamVa
     hosted = meta.game.startswith(GYMNASIUM)
     if hosted and ":" in meta.game and not game:
         raise ConfigError(
-            f"{reference}: weights of {meta.game}, whose module is imported only where you name it: "
+            f"{reference}: weights of {meta.game}, whose module is imported only if you name it: "
             f'load_policy("{reference}", game="{meta.game}")'
         )
     if not hosted and not game:

@@ -1,4 +1,4 @@
-"""Plays matches between two players, each from every seat, on a pool of their own."""
+"""Plays matches between two players, each from every seat, on a separate pool."""
 
 from __future__ import annotations
 
@@ -31,14 +31,12 @@ PLAYERS = (
 )
 SLOTS = 128
 STEPS = 16
-SEARCH_STEPS = 1  # of a slab where somebody searches: an interruption is noticed after one move a match
+SEARCH_STEPS = 1  # steps of a slab if a player searches: Ctrl-C takes effect after one move per match
 
 
 @dataclass(slots=True)
 class Player:
-    """A bot of the core (``bot``), whoever decides (``actor``), or who reads the pool's states
-    (``search``).
-    """
+    """A bot of the core (``bot``), an actor (``actor``), or a search on the pool's states (``search``)."""
 
     name: str
     bot: str = ""
@@ -66,7 +64,7 @@ def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -
 
 
 def opponent(name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0) -> Player:
-    """Whom an evaluation names: a bot, ``random``, or a search with random matches (``mcts:400``)."""
+    """The opponent ``name``: a bot, ``random``, or a search with random rollouts (``mcts:400``)."""
     if is_search(name):
         return rollout_player(name, spec, params, seed)
     if is_plan(name):
@@ -83,7 +81,7 @@ def search_player(
     seed: int,
     version: int = 0,
 ) -> Player:
-    """A player that searches. Raises ``ConfigError`` where the game cannot be searched."""
+    """A player that searches. Raises ``ConfigError`` if the game cannot be searched."""
     from ludus.rollouts.search_actor import SearchActor
 
     def actor(pool: Pool) -> Actor:
@@ -144,20 +142,24 @@ def play_matches(
     should_stop: Callable[[], bool] | None = None,
     finished: Callable[[Sequence[MatchResult]], None] | None = None,
 ) -> list[MatchResult]:
-    """Results of exactly ``matches`` matches, in the order of their numbers (fewer after ``should_stop``).
+    """Plays ``matches`` matches and returns their results in the order of match numbers.
 
-    Match m has the same seed and seats whatever the players are, and every match that was begun is
-    counted: long ones are not left out. ``player`` holds the seats of a whole team where there are teams. The
-    first ``record`` matches keep a replay in their result. In a game of one seat ``against`` does not play.
+    Seed and seats of match m do not depend on the players. Every started match counts, so long matches are
+    not left out. In games with teams ``player`` holds all seats of its team. In a game of one seat
+    ``against`` does not play.
 
-    With ``random_start`` above 0 the game's bot ``random`` plays for a seat during its first k ticks, k drawn
-    from 0..``random_start`` for each match and seat, so that players who know one line by heart meet others.
-    ``finished`` is called time and again with the matches that have just ended, if any.
+    Args:
+        matches: Number of results (fewer after ``should_stop``).
+        record: The first so many matches have a replay in their result.
+        random_start: Above 0 the game's bot ``random`` plays a seat's first k ticks, k drawn from
+            0..``random_start`` for each match and seat, so that players do not repeat one memorised line.
+        max_ticks: Highest number of ticks of a match; 0 = the game's limit, else ``ENOUGH_TICKS``.
+        finished: Called repeatedly with the matches that ended since the last call, possibly none.
 
-    ``max_ticks`` bounds a match (0: what the game declares, else ``ENOUGH_TICKS``).
-
-    Raises ``ConfigError`` where the game has no such bot or a bot of the core plays, which decides from the
-    first tick, and ``EndlessMatch`` when matches outlast ``max_ticks``.
+    Raises:
+        ConfigError: The game has no bot ``random``, or ``random_start`` with a bot of the core, which decides
+            from the first tick.
+        EndlessMatch: A match exceeds ``max_ticks``.
     """
     if random_start:
         _check_random_start(random_start, spec, player, against)
@@ -174,7 +176,7 @@ def play_matches(
     first = plan(player)
     lineup = lineup_of(spec, first, plan(against) if spec.seats > 1 else first)
     turns = math.lcm(2, len(spec.turns))
-    slots = -(-min(SLOTS, matches) // turns) * turns  # match m plays turn m, whatever the slots
+    slots = -(-min(SLOTS, matches) // turns) * turns  # match m plays turn m with any number of slots
     searches = any(side.search is not None for side in sides)
     with closing(
         make_pool(
@@ -225,11 +227,11 @@ class _Course:
         return not self.pool.finished and not (self.should_stop and self.should_stop())
 
     def add(self, ended: Sequence[MatchResult]) -> None:
-        """Raises ``EndlessMatch`` when the matches under way have outlasted the limit."""
+        """Adds finished matches. Raises ``EndlessMatch`` if the matches in play exceed the limit."""
         self._keep(ended)
         left = self.matches - len(self.results)
         under_way = min(left, self.pool.slots)
-        # All ticks since the last end are of matches that are still under way, at most one a slot.
+        # All ticks since the last end belong to matches in play, at most one per slot.
         if under_way and self.pool.stats().ticks - self.since > under_way * self.max_ticks:
             raise EndlessMatch(self.spec.name, self.max_ticks, left, self.matches)
 
@@ -252,23 +254,23 @@ def _check_random_start(ticks: int, spec: GameSpec, *sides: Player) -> None:
     if ticks < 0:
         raise ConfigError(f"random_start = {ticks}: expected 0 ticks or more")
     if RANDOM not in (bot.name for bot in spec.bots):
-        raise ConfigError(f"{spec.name} has no bot {RANDOM}, so no match can begin at random")
+        raise ConfigError(f"random_start: {spec.name} has no bot {RANDOM}")
     for side in sides:
         if side.bot:
             raise ConfigError(
-                f"{side.name} plays from the first tick: a random start is for two players that are no bots"
+                f"{side.name} plays from the first tick: a random start needs two players that are not bots"
             )
 
 
 def _tried(result: MatchResult, game: str) -> MatchResult:
-    """The replay of a Python game says whether its match comes out the same again."""
+    """Records in the replay of a Python game whether a re-simulation gives the same match."""
     if not result.replay:
         return result
     return msgspec.structs.replace(result, replay=replays.tried(result.replay, game))
 
 
 def _bots_only(pool: Pool, course: _Course) -> list[MatchResult]:
-    """Bots play inside the core; the caller only collects what came of it."""
+    """Bots play inside the core; the caller only collects the results."""
     while True:
         course.add([r for group in range(pool.groups) for r in pool.recv(group).results])
         if not course.goes_on():

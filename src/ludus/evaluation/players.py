@@ -1,6 +1,6 @@
-"""Who plays, and matches between two players: what front ends call to evaluate.
+"""Players by name: bots, weights, searches.
 
-torch is loaded only for players that have a network: bots and searches with random matches play without it.
+torch is loaded only for players with a network: bots and searches with random rollouts need none.
 """
 
 from __future__ import annotations
@@ -40,13 +40,22 @@ def resolve_player(
     greedy: bool = False,
     params: dict[str, str] | None = None,
 ) -> Player:
-    """Who ``text`` is: a bot's name, ``random``, ``RUN@best|last|VERSION``, ``RUN@PLAYER:VERSION``, a
-    weights file, a bot in Python (``my_bot.py``, ``my_bot.py:CLASS``), whose code is run, or a search
-    (``mcts:400``, ``RUN@best+search:400``; see :mod:`ludus.search.player`), which needs the game's
-    ``params``.
+    """The player that ``text`` names.
 
-    Weights play at the frame skip that they were trained with unless ``frame_skip`` says otherwise.
-    Raises ``ConfigError``, ``StorageError`` or ``BotError``.
+    Args:
+        text: A bot's name, ``random``, ``RUN@best|last|VERSION``, ``RUN@PLAYER:VERSION``, a weights file, a
+            bot in Python (``my_bot.py``, ``my_bot.py:CLASS``), whose code is run, or a search (``mcts:400``,
+            ``RUN@best+search:400``; see :mod:`ludus.search.player`).
+        spec: The game.
+        seed: Seed of the player's random choices.
+        frame_skip: Ticks between two decisions; 0 = those of the training, or the game's default.
+        greedy: The most probable choice, or the most visited move of a search.
+        params: Parameters of the game, for a search.
+
+    Raises:
+        ConfigError: No such player, or weights of another game.
+        StorageError: No such run, version or file.
+        BotError: The Python file has no usable bot.
     """
     if is_bot_file(text):
         return Player(text, actor=ScriptedActor(load_bot(text), spec), frame_skip=frame_skip)
@@ -89,8 +98,9 @@ def _searched(text: str, spec: GameSpec, params: dict[str, str], seed: int, gree
 def evaluator_of(
     reference: str, spec: GameSpec, device: str = "cpu", symmetries: Seen = "one"
 ) -> tuple[NetworkEvaluator, int]:
-    """Weights by name, ready to answer a search, and their version. Raises ``ConfigError`` or
-    ``StorageError``. ``symmetries``: as in :class:`ludus.search.text.SearchText`.
+    """The evaluator of a search for weights by name, and the weights' version.
+
+    ``symmetries``: as in :class:`ludus.search.text.SearchText`. Raises ``ConfigError`` or ``StorageError``.
     """
     from ludus.evaluation.weights import network_of
     from ludus.policies.weights import WeightsError, load_weights
@@ -107,9 +117,9 @@ def evaluator_of(
 
 
 def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
-    """The game, and the parameters of its rules, that weights were trained on; None for a bot's name.
+    """The game and parameters that weights were trained on; None for a bot's name.
 
-    Both are what files say: the name loads built-in and installed games only.
+    Both come from files: the name loads built-in and installed games only.
     """
     if is_search(text):
         text = text.rpartition(SUFFIX)[0]

@@ -1,4 +1,4 @@
-"""Who wins how often, or how much a single seat earns, with the interval that belongs to it."""
+"""Results of an evaluation: win rate, or mean return of a single seat, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class EvalResult(msgspec.Struct, frozen=True):
     """Player A against player B over whole matches; seats alternate. Rates are in 0..1.
 
     ``win_rate`` counts a draw as not won; ``score`` counts it as half. A game of one seat has no opponent:
-    ``alone`` is true, and ``mean_return`` with its interval is what counts; whether it can be won at all is
-    the game's affair (``decided``).
+    ``alone`` is true, and ``mean_return`` with its interval is the result. ``decided`` is false for games
+    without winners.
     """
 
     player: str
@@ -43,16 +43,16 @@ class EvalResult(msgspec.Struct, frozen=True):
     return_low: float = 0.0  # interval of the mean return
     return_high: float = 0.0
     return_deviation: float = 0.0  # of single matches
-    interrupted: bool = False  # only matches that were over by then count, short ones more often
+    interrupted: bool = False  # only finished matches count, which biases the result to short ones
 
     @property
     def decided(self) -> bool:
-        """Whether some match was won or lost. Many games of one seat say only what was earned."""
+        """Whether some match was won or lost. Many games of one seat have returns only."""
         return self.wins + self.losses > 0
 
     @property
     def measure(self) -> float:
-        """What runs are compared by: the win rate, or the mean return of a game of one seat."""
+        """The measure of a run: the win rate, or the mean return in a game of one seat."""
         return self.mean_return if self.alone else self.win_rate
 
     @property
@@ -81,7 +81,7 @@ def summarise(
     params: dict[str, str] | None = None,
     confidence: float = 0.95,
 ) -> EvalResult:
-    """Counts from plan 0's point of view. Matches that ended by an error of the game count apart."""
+    """Counts and intervals for plan 0. Matches that ended with an error are counted in ``errors`` alone."""
     whole = [r for r in results if not r.error]
     seats = [seat_of_plan(r, 0) for r in whole]
     outcomes = [r.outcome[seat] for r, seat in zip(whole, seats, strict=True)]

@@ -1,4 +1,4 @@
-"""Everyone against everyone: the table of results, and ratings of it."""
+"""Round-robin tournaments: the payoff table and its ratings."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ ALL = "@all"
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """One player. ``elo`` has mean 0 over all players; ``nash_share`` is its part of the mixture that nobody
-    beats, ``nash_rating`` its Elo against that mixture. Pairs that did not meet count as equal there.
+    """One player's ratings.
+
+    ``elo`` has mean 0 over all players. ``nash_share`` is the player's weight in the Nash mixture, which no
+    player beats; ``nash_rating`` is its Elo against that mixture. Pairs without matches count as equal there.
     """
 
     player: str
@@ -37,7 +39,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Tournament(msgspec.Struct, frozen=True):
-    """``points[i][j]``: what i made of ``matches[i][j]`` matches against j; a win is 1, a draw 1/2."""
+    """``points[i][j]``: points of i in ``matches[i][j]`` matches against j; a win is 1, a draw 1/2."""
 
     game: str
     standings: tuple[Standing, ...]  # in the order of the players, not of their ratings
@@ -48,9 +50,15 @@ class Tournament(msgspec.Struct, frozen=True):
 
 
 def expand(player: str, versions: int) -> list[str]:
-    """``RUN@all`` (with a search behind it or not) -> one player a kept version, of a league one a frozen
-    player: at most ``versions`` (of each member), spread evenly with the first and the last of them. Any
-    other player is itself. Raises ``StorageError``.
+    """Expands ``RUN@all``, with or without ``+search``, to the kept versions of a run.
+
+    Args:
+        player: ``RUN@all``, or any other player, which is returned alone.
+        versions: At most so many versions (of each member of a league), evenly spaced, with the first and
+            the last.
+
+    Raises:
+        StorageError: No such run.
     """
     weights, search, rest = player.partition(SUFFIX)
     if not weights.endswith(ALL):
@@ -88,17 +96,23 @@ def tournament(
     finished: Callable[[Sequence[MatchResult]], None] | None = None,
     on_result: Callable[[EvalResult], None] | None = None,
 ) -> Tournament:
-    """Every pair of ``players`` meets ``matches`` times, seats in turn; with ``neighbours`` above 0 only
-    those that stand at most so far apart in the list (ELF OpenGo's self-play Elo: 1). ``random_start``: see
-    :func:`ludus.evaluation.play.play_matches`.
+    """Plays every pair of ``players`` and rates the results.
 
-    ``on_result`` receives every pairing's result; ``max_ticks`` and ``finished``: see
-    :func:`ludus.evaluation.play.play_matches`. After ``should_stop`` the table has what was played.
-    Raises ``ConfigError`` and what :func:`evaluate` raises.
+    The arguments that are not listed are those of :func:`ludus.evaluation.evaluate.evaluate`.
+
+    Args:
+        matches: Matches of a pair, with alternating seats.
+        versions: See :func:`expand`.
+        neighbours: Above 0 only pairs at most so far apart in the list meet (ELF OpenGo's self-play Elo: 1).
+        should_stop: Ends the tournament early; the table then has the finished matches.
+        on_result: Receives the result of every pair.
+
+    Raises:
+        ConfigError: Fewer than two players, a player named twice, or an error of :func:`evaluate`.
     """
     everyone = [name for player in players for name in expand(player, versions)]
     if len(everyone) < 2:
-        raise ConfigError(f"{', '.join(everyone) or 'nobody'}: a table needs two players at least")
+        raise ConfigError(f"{', '.join(everyone) or 'no players'}: expected at least two players")
     if len(set(everyone)) < len(everyone):
         twice = next(name for name in everyone if everyone.count(name) > 1)
         raise ConfigError(f"{twice}: named twice")

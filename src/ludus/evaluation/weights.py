@@ -1,4 +1,4 @@
-"""Networks of weights files, for the game that they belong to."""
+"""Networks of weights files, checked against a game."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ludus.presets.errors import ConfigError
 
 
 def network_of(weights: Weights, spec: GameSpec, name: str = "weights", device: str = "cpu") -> Network:
-    """The network that ``weights`` describe, for a game that observes and acts as theirs did.
+    """The network of ``weights``, for a game with the same observations and actions.
 
-    Raises ``ConfigError`` where the weights belong to another game or another version of its spec.
+    Raises ``ConfigError`` if the weights belong to another game or another version of its spec.
     """
     check_spec(weights.meta, spec, name)
     try:
@@ -21,9 +21,9 @@ def network_of(weights: Weights, spec: GameSpec, name: str = "weights", device: 
 
 
 def check_spec(meta: WeightsMeta, spec: GameSpec, name: str) -> None:
-    """Raises ``ConfigError`` unless weights with ``meta`` observe and act as ``spec`` says.
+    """Raises ``ConfigError`` unless the spec of ``meta`` has the observations and actions of ``spec``.
 
-    The spec that the weights carry is compared: the hash beside it may be from before labels counted.
+    It compares the stored spec, not the stored hash: older files have a hash without labels.
     """
     if meta.game != spec.name:
         raise ConfigError(f"{name}: weights of {meta.game}, expected weights of {spec.name}")

@@ -1,6 +1,6 @@
-"""The things that travel: spec, slab, batch, match, weights. No torch, no games, no pools.
+"""Data types that pass between stages: spec, slab, batch, match, weights. No torch, no games, no pools.
 
-The names below are loaded on first use: a command that only asks what a game declares starts without numpy.
+Names are loaded on first use, so that a command that only reads a spec starts without numpy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What travels between a pool and a policy at one step."""
+"""The batch that a pool returns at one time step, and the counters of a pool."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from ludus.flow.slab import Array, Slab
 
 @dataclass(slots=True)
 class StepBatch:
-    """One group at one time step. All arrays are views; nothing here is copied.
+    """One group at one time step. All arrays are views; nothing is copied.
 
-    ``rows``: the group's contiguous rows of ``slab``; the observations are ``slab.obs[name][t, rows]``.
-    ``policy_rows[p]``: int32 absolute rows that policy p must decide for now, rising.
-    ``final_rows``: int32 absolute rows whose match ended in the step that led here, with the last
-    observation of each in ``final_obs[name][i]`` (the side buffer; valid until the group's next send).
+    Args:
+        rows: The group's contiguous rows of ``slab``; the observations are ``slab.obs[name][t, rows]``.
+        policy_rows: For policy p the absolute rows, ascending, in which it must decide now: ``int32[n]``.
+        final_rows: Absolute rows whose match ended in the last step: ``int32[n]``.
+        final_obs: ``final_obs[name][i]`` is the last observation of row ``final_rows[i]`` (a side buffer,
+            valid until the group's next send).
+        results: Matches that ended in the last step.
     """
 
     group: int

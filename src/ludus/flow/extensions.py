@@ -1,8 +1,8 @@
-"""Tables that packages outside of Ludus add to: codecs, views of games, learning methods.
+"""Extension tables, open to packages outside of Ludus: codecs, views of games, learning methods.
 
 A name is looked up among the registered objects, then among those that come with Ludus, then among the entry
-points of installed distributions. Names also come from files of strangers: a name selects among these objects
-and never says what is imported.
+points of installed distributions. Names also come from untrusted files: a name selects among these objects
+and never determines an import.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 class ExtensionError(ValueError):
-    """Something that a package brings and that cannot be used; the message names the package."""
+    """An extension that cannot be used; the message names its package."""
 
 
 class Extensions(Generic[T]):
@@ -38,11 +38,11 @@ class Extensions(Generic[T]):
     ) -> None:
         """
         Args:
-            group: Of the entry points.
-            noun: What an object is called in messages.
-            built_in: Objects, or ``module:attribute``, that come with Ludus.
-            check: Returns what an entry point or a reference leads to as an object of the table. Raises
-                ``ValueError`` that says what it lacks.
+            group: Group of the entry points.
+            noun: Word for an object in messages.
+            built_in: Objects of Ludus, or ``module:attribute``.
+            check: Converts a loaded value to an object of the table. Raises ``ValueError`` that names
+                the missing part.
         """
         self.group, self.noun = group, noun
         self._built_in = built_in
@@ -78,7 +78,7 @@ class Extensions(Generic[T]):
         self._found.pop(name, None)
 
     def find(self, name: str) -> T | None:
-        """The object of ``name``, or None. Raises :class:`ExtensionError` where its package is broken."""
+        """The object of ``name``, or None. Raises :class:`ExtensionError` if its package is broken."""
         found = self._found.get(name)
         if found is not None:
             return found

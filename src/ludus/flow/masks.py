@@ -1,4 +1,4 @@
-"""Reading masks with numpy: what is legal in a head once the heads before it have been chosen."""
+"""Legal choices of a mask, given the choices of earlier heads, with numpy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def legal_choices(
 ) -> npt.NDArray[np.bool_]:
     """``bool[N, size]`` of ``mask: uint8[N, A]`` after the earlier choices in ``actions: int[N, K]``.
 
-    No legal choice: the head does not matter, and counts as 0 (:class:`ludus.flow.spec.HeadSpec`).
+    A head without a legal choice is irrelevant and counts as 0 (:class:`ludus.flow.spec.HeadSpec`).
     """
     at = sum(_bytes(spec, k) for k in range(head))
     this = spec.heads[head]

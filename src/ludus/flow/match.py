@@ -1,4 +1,4 @@
-"""Who plays whom, and what came of it."""
+"""Lineups and results of matches."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import msgspec
 
 
 class Controller(msgspec.Struct, frozen=True):
-    """Who decides for a seat: a bot of the core by name, or a learned policy by id.
+    """The player of a seat: a bot of the core by name, or a learned policy by id.
 
-    ``policy`` counts from 0; it is -1 for a bot. ``name`` is what
-    replays call a policy (empty = ``"policy:N"``).
+    ``policy`` counts from 0; it is -1 for a bot. ``name`` is the policy's name in replays
+    (empty = ``"policy:N"``).
     """
 
     bot: str = ""
@@ -19,7 +19,7 @@ class Controller(msgspec.Struct, frozen=True):
 
 
 class SeatPlan(msgspec.Struct, frozen=True):
-    """How one role of a match is filled.
+    """The players and settings of one role of a match.
 
     ``controllers`` is a mixture: at each reset one is drawn by weight from the match's own random
     stream. ``frame_skip`` is the number of ticks between decisions (0 = the game's default).
@@ -46,7 +46,7 @@ class Lineup(msgspec.Struct, frozen=True):
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """What a matchmaker wants of the matches that begin from now on.
+    """A matchmaker's settings for the matches that begin from now on.
 
     ``lanes``: policy id -> version of the frozen weights that decide for it. ``kept``: versions whose weights
     must stay stored, those of the lanes included.
@@ -57,10 +57,10 @@ class Orders(msgspec.Struct, frozen=True):
 
 
 class MatchResult(msgspec.Struct, frozen=True):
-    """One finished match. ``outcome``: +1 won, 0 drawn, -1 lost, a seat each.
+    """One finished match. ``outcome``: one number per seat, +1 won, 0 drawn, -1 lost.
 
-    ``players`` names who finished the match at each seat (``"simple"``, ``"policy:0"``), ``plan_of_seat`` the
-    plan that filled it. ``error`` is empty unless the game threw; then ``outcome`` is all zero. ``tag`` is
+    ``players`` names the player at each seat at the end (``"simple"``, ``"policy:0"``), ``plan_of_seat`` the
+    plan of each seat. ``error`` is empty unless the game threw; then ``outcome`` is all zero. ``tag`` is
     that of the standing order under which the match began, 0 without one.
     """
 

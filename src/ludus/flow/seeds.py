@@ -1,6 +1,6 @@
-"""Seeds: every stream of randomness of a run is derived from the one seed that its preset has.
+"""Seeds: every random stream of a run is derived from the seed of its preset.
 
-All stream numbers stand here. Two parts of a run that drew from one stream would draw the same numbers.
+All stream numbers are listed here, because two components with one stream would draw the same numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy.typing as npt
 SEED_POOL = 1  # matches of training
 SEED_NETWORK = 2  # initial weights, shuffles of minibatches
 SEED_ACTING = 3  # decisions of the learner's policy
-SEED_PAST = 4  # decisions of past weights, and which of them play
+SEED_PAST = 4  # decisions of past weights, and the draw of those that play
 SEED_EVALUATION = 5  # matches of evaluations
 SEED_BUFFER = 7  # positions drawn from AlphaZero's replay buffer
 SEED_SYMMETRIES = 8  # symmetries under which self-play evaluates
@@ -22,7 +22,7 @@ SEED_GATE = 17  # matches at AlphaZero's gate
 SEED_LEAGUE = 18  # draws, origins and mutations of a league
 
 COUNTER_PAST = 0x9A57  # Philox counter: the draw of past weights
-STREAM_MATCH = 0x6D61  # what a Python game is reset with
+STREAM_MATCH = 0x6D61  # seeds of Python games
 
 _MASK = (1 << 64) - 1
 GAMMA = 0x9E3779B97F4A7C15
@@ -63,5 +63,5 @@ def mix(*parts: int) -> int:
 
 
 def match_seed(seed: int, match: int) -> int:
-    """What a Python game is reset with: 31 bits of (pool's seed, match number)."""
+    """The seed of a Python game's match: 31 bits of (pool's seed, match number)."""
     return mix(seed, STREAM_MATCH, match) >> 33

@@ -1,9 +1,9 @@
-"""Slab: the rollout buffer that observations, decisions and rewards are written to.
+"""Slab: the rollout buffer for observations, decisions and rewards.
 
-A slab is allocated once and written in place by the core: the batch that a policy sees at time t
+A slab is allocated once, and the core writes it in place: a policy's batch at time step t
 is a view of the arrays that the learner reads later. ``T`` steps, ``R`` rows, ``A`` bytes of a mask
-(the choices of all heads together, where no head depends on another), ``K`` heads. A row is a (match
-slot, seat), fixed for ever.
+(the choices of all heads together, if no head depends on another), ``K`` heads. A row is a (match
+slot, seat) and never changes.
 
 Time in a slab, for every row:
 

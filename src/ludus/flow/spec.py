@@ -1,6 +1,6 @@
-"""What a game declares about itself, as the core reports it. The only source of names.
+"""Game specs: a game's declaration of tensors, heads, parameters and bots. The only source of names.
 
-The compiled core hands a spec over as JSON; :func:`decode_spec` gives the frozen structs below.
+The compiled core returns a spec as JSON; :func:`decode_spec` makes the frozen structs below.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DType = Literal["bits", "u8", "i8", "u16", "i16", "i32", "f32"]
 
-#: Numpy's names of the dtypes as stored. Numpy itself is imported where an array is meant, not before.
+#: Numpy's names of the stored dtypes. Numpy itself is imported only by functions that need it.
 _NUMPY: dict[str, str] = {
     "bits": "uint8",
     "u8": "uint8",
@@ -63,15 +63,16 @@ class HeadSpec(msgspec.Struct, frozen=True):
     """One factor of a decision: an integer in ``[0, size)``, or a number.
 
     The mask of a head that ``depends_on`` earlier ones has one table for each of them, ``[choices of that
-    head, size]``; a choice is legal when the chosen row of every table allows it. Where none is legal
-    the head does not matter, and policies give 0. A head that ``points_at`` an observation tensor of entity
-    rows means its row i by choice i, below ``rows``; one that points at planes ``[C, H, W]`` means their cell
-    i, row by row or (``by_columns``) column by column, and its ``rows`` are ``H * W``. Choices above are no
-    entities or cells.
+    head, size]``; a choice is legal if the selected row of every table allows it. If no choice is legal,
+    the head is irrelevant, and policies choose 0.
 
-    A ``continuous`` head has size 2: a policy says mean and log-deviation of ``u``, and the slab keeps ``u``
-    as the bits of a float32. The game is given ``low + (tanh(u) + 1) / 2 * (high - low)``, or ``u`` itself
-    where ``low == high``. Both of its mask bytes are always 1.
+    In a head that ``points_at`` an observation tensor of entity rows, choice i below ``rows`` is row i. In a
+    head that points at planes ``[C, H, W]``, choice i is cell i, row by row or (``by_columns``) column by
+    column, and ``rows`` is ``H * W``. Choices from ``rows`` on are no entities or cells.
+
+    A ``continuous`` head has size 2: a policy outputs mean and log-deviation of ``u``, and the slab stores
+    ``u`` as the bits of a float32. The game receives ``low + (tanh(u) + 1) / 2 * (high - low)``, or ``u`` if
+    ``low == high``. Both of its mask bytes are always 1.
     """
 
     name: str
@@ -88,7 +89,7 @@ class HeadSpec(msgspec.Struct, frozen=True):
 
 
 class ParamSpec(msgspec.Struct, frozen=True):
-    """A parameter of the rules. ``low``/``high`` bound numbers, ``choices`` bounds text."""
+    """A parameter of the rules. ``low`` and ``high`` bound numbers, ``choices`` lists valid strings."""
 
     name: str
     kind: Literal["integer", "real", "text"]
@@ -107,7 +108,7 @@ class BotSpec(msgspec.Struct, frozen=True):
 
 
 class GameSpec(msgspec.Struct, frozen=True):
-    """Everything that policies, slabs, documents and viewers need to know about a game."""
+    """The declaration of a game, for policies, slabs, documents and viewers."""
 
     name: str
     title: str
@@ -156,16 +157,16 @@ class GameSpec(msgspec.Struct, frozen=True):
 
     @property
     def spec_hash(self) -> str:
-        """16 hex digits over what a policy depends on: tensors and heads with labels; not over meanings."""
+        """16 hex digits over a policy's interface: tensors and heads with labels, without meanings."""
         return self._digest(labels=True)
 
     @property
     def former_hash(self) -> str:
-        """The hash without labels. Files carry it that were written before labels counted."""
+        """The hash without labels, which older files have."""
         return self._digest(labels=False)
 
     def label_difference(self, other: GameSpec) -> str:
-        """The first label that differs in ``other`` ("here"), as words; empty if none does."""
+        """A description of the first label that differs in ``other`` ("here"); empty if none does."""
         mine: list[TensorSpec | HeadSpec] = [*self.observation, *self.heads]
         theirs: list[TensorSpec | HeadSpec] = [*other.observation, *other.heads]
         for one, two in zip(mine, theirs, strict=False):

@@ -1,4 +1,4 @@
-"""Numbers of a network with their version, as they travel from learner to policies and to disk."""
+"""Weights of a network with their version, as learners publish and files store them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ludus.flow.slab import Array
 
 
 class WeightsMeta(msgspec.Struct, frozen=True):
-    """Stored as JSON beside the tensors (safetensors metadata).
+    """Metadata of a weights file, stored as JSON next to the tensors (safetensors metadata).
 
-    ``architecture`` is the resolved policy configuration as JSON text, ``spec`` the game's spec as
-    JSON text (what :func:`ludus.flow.spec.decode_spec` reads), so that a weights file stands alone.
+    ``architecture`` is the resolved policy configuration as JSON, ``spec`` the game's spec as
+    JSON (read by :func:`ludus.flow.spec.decode_spec`), so that a weights file is self-contained.
     """
 
     version: int

@@ -1,4 +1,4 @@
-"""Go players that talk to the world: the Go Text Protocol, version 2.
+"""Go players as GTP engines: the Go Text Protocol, version 2.
 
 - :mod:`ludus.gtp.protocol`: lines in, answers out;
 - :mod:`ludus.gtp.session`: the match that a controller sets up, plays and takes back;

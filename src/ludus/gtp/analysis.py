@@ -16,7 +16,7 @@ from ludus.gtp.words import colour, integer, is_colour, need
 
 LCB_DEVIATIONS = 5.0  # KataGo's default
 SHORTEST_S, LONGEST_S = 0.05, 3600.0
-MOST_SCORED = 16  # candidates whose score is estimated one by one
+MOST_SCORED = 16  # candidates with their own score estimate
 MAX_DEPTH = 1024
 FLAGS = ("ownership", "rootInfo", "pvVisits")
 KEYS = ("interval", "minmoves", "maxmoves", "avoid", "allow", *FLAGS)
@@ -24,7 +24,7 @@ KEYS = ("interval", "minmoves", "maxmoves", "avoid", "allow", *FLAGS)
 
 @dataclass(slots=True)
 class Options:
-    """What a controller asked for. ``interval`` in seconds; ``most`` candidates, None = all visited."""
+    """A controller's request. ``interval`` in seconds; ``most`` candidates, None = all visited."""
 
     seat: int
     interval: float = 0.0
@@ -117,7 +117,7 @@ def shown(report: Report, options: Options) -> list[Candidate]:
 def lower_bound(candidate: Candidate) -> float:
     """A lower confidence bound of the win rate, in [0, 1]: ``LCB_DEVIATIONS`` standard errors below it.
 
-    The variance of a value in [0, 1] with mean w is at most w (1 - w); the bound takes this most.
+    The variance of a value in [0, 1] with mean w is at most w (1 - w); the bound uses this maximum.
     """
     win = (candidate.value + 1.0) / 2.0
     error = math.sqrt(max(win * (1.0 - win), 0.0) / max(candidate.visits, 1))
@@ -142,7 +142,7 @@ def kata_line(
     root: Expected,
     after: Callable[[Sequence[int]], Sequence[Expected]],
 ) -> str:
-    """A report of ``kata-analyze``. ``after``: what is expected after each of some moves."""
+    """A report of ``kata-analyze``. ``after``: the expected result after each of some moves."""
     candidates = shown(report, options)
     sign = 1.0 if options.seat == go.BLACK else -1.0
     scored = after([c.move for c in candidates[:MOST_SCORED]])
@@ -183,7 +183,7 @@ def _score(expected: Expected, sign: float) -> str:
 
 
 def raw_lines(raw: RawNetwork, symmetry: int, seat: int, size: int) -> str:
-    """The answer of ``kata-raw-nn``, seen by White. Fields of heads that the network has not are 0."""
+    """The answer of ``kata-raw-nn``, from White's perspective. Fields of absent heads are 0."""
     white = _win(raw.value if seat == go.WHITE else -raw.value)
     lead = 0.0 if raw.expected is None else -raw.expected.lead
     deviation = 0.0 if raw.expected is None else raw.expected.deviation

@@ -1,4 +1,4 @@
-"""The engine at a pair of streams: a controller's, or a person's terminal."""
+"""The engine on a pair of streams: a controller's, or a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ludus.gtp.protocol import MAX_LINE, answer
 
 
 class Lines(Protocol):
-    """What lines are read from."""
+    """A source of lines."""
 
     def readline(self, size: int, /) -> bytes: ...
 

@@ -1,4 +1,4 @@
-"""The other side of GTP: programs that speak it, and matches between two of them under a referee."""
+"""GTP controller: runs engines as child processes and plays matches between them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_ANSWER = 1 << 20
 
 
 class ProgramError(RuntimeError):
-    """A program that is gone, silent, or answers what is no GTP."""
+    """An engine that ended, does not answer, or breaks the protocol."""
 
 
 class Refused(ProgramError):
@@ -57,7 +57,7 @@ class Program:
         self._lines.put(None)
 
     def ask(self, command: str) -> str:
-        """One answer. Raises :class:`Refused` or :class:`ProgramError`."""
+        """The answer to a command. Raises :class:`Refused` or :class:`ProgramError`."""
         (text,) = self.ask_all([command])
         return text
 
@@ -101,7 +101,7 @@ class Program:
         return head[0] == "=", "\n".join([head[len(mark) :].strip(), *lines[1:]]).strip()
 
     def close(self) -> None:
-        """Asks it to quit, then ends it."""
+        """Sends ``quit``, then ends the process."""
         process = self._process
         if process.poll() is None:
             try:
@@ -122,7 +122,7 @@ class Program:
 
 @dataclass(slots=True)
 class Played:
-    """A match between two programs. ``points``: Black's less White's and komi, by whoever counted."""
+    """A match between two programs. ``points``: Black's less White's and komi, by ``counted_by``."""
 
     moves: list[tuple[int, int]] = field(default_factory=list)  # seat, point
     winner: int | None = None  # seat; None = drawn or not decided
@@ -164,11 +164,22 @@ def play_match(
     time_s: int = 0,
     opening: Sequence[int] = (),
 ) -> Played:
-    """From an empty board to the end. Every move is checked by our rules, and counted by ``referee``.
+    """Plays a match from an empty board. Ludus checks every move; an illegal move loses.
 
-    ``opening``: points that are played, Black first, before anyone is asked. Raises ``GameError`` where one
-    cannot be. Without a referee our own count decides, everything that stands being alive. An illegal move
-    loses. Raises ``ProgramError`` where a program breaks the protocol.
+    Args:
+        black: The engine of seat 0.
+        white: The engine of seat 1.
+        size: Lines of the board.
+        komi: Points for White.
+        ko: The ko rule, as the parameter of the game ``go``.
+        max_moves: Limit of moves; 0 = 3 per point.
+        referee: The engine that counts the score. Without one Ludus counts, with all stones alive.
+        time_s: Main time of each engine in seconds; 0 = no limit.
+        opening: Points to play first, Black's first move included.
+
+    Raises:
+        GameError: An illegal opening move.
+        ProgramError: An engine breaks the protocol.
     """
     match = Match("go", {"size": size, "komi": komi, "ko": ko, "max_moves": max_moves or 3 * size * size})
     programs = (black, white)

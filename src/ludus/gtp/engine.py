@@ -1,4 +1,4 @@
-"""The commands of GTP 2, and those that most controllers use beyond it.
+"""The GTP engine: the commands of GTP 2, and common extensions.
 
 One line in, one answer out: :meth:`Engine.handle`. Whatever the line holds, the answer is one of the protocol
 and the engine goes on. Diagnostics go to the ``log`` that it is given, never into answers.
@@ -35,17 +35,17 @@ from ludus.gtp.words import colour, integer, need, number
 
 Handler = Callable[["Engine", Sequence[str]], str]
 
-#: What a command that keeps answering until the next line returns instead of a string.
+#: The result of a command that answers until the next input line, instead of a string.
 Stream = Iterator[str]
 
 STATUS = ("alive", "dead", "seki")
 
-#: What a player or a command may raise by a fault of ours.
+#: Exceptions that a bug in a player or a command may raise.
 FAULTS = (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError)
 
 
 class Engine:
-    """A player at a board that a controller sees.
+    """A player and the match of a controller.
 
     ``resign``: the engine gives up where its value is below minus this, 0 = never. ``log`` takes lines for
     people. Raises ``ValueError`` if the player cannot play under ``params``.
@@ -66,7 +66,7 @@ class Engine:
         self.done = False
         self._chosen = 0  # moves of the match after the player's last one
         self._own: set[int] = set()  # seats that the player has moved for
-        self._resigned: int | None = None  # the seat that has given up
+        self._resigned: int | None = None  # the seat that resigned
         player.prepare(self.session.base)
 
     # --- the loop ------------------------------------------------------------
@@ -84,7 +84,7 @@ class Engine:
         return text
 
     def stream(self, line: str) -> Iterator[str]:
-        """The answer in parts. Stop asking to end a command that goes on, then write an empty line."""
+        """The answer in parts. To end a streaming command, stop iterating, then write an empty line."""
         command = read_command(line)
         if command is None:
             return
@@ -99,14 +99,14 @@ class Engine:
         except GtpError as error:
             yield answer(command.number, str(error), failed=True)
         except FAULTS as error:
-            # A fault of ours costs this answer, not the match; whoever reads the log sees what it was.
+            # An internal error costs this answer, not the match; the log has the exception.
             self.log(f"internal error in {command.name}: {error!r}")
             yield answer(command.number, f"internal error: {type(error).__name__}", failed=True)
 
     # --- the record ------------------------------------------------------------
 
     def forget_players(self) -> None:
-        """Another match: nobody has moved or resigned in it."""
+        """Resets the moves of the player and the resignation for a new match."""
         self._chosen, self._own, self._resigned = 0, set(), None
 
     def undo(self) -> None:
@@ -144,7 +144,7 @@ class Engine:
             raise GtpError(f"the match has reached {MAX_MOVES} moves")
 
     def _settle(self, seat: int, match: Match, choice: Choice, took: float, *, keep: bool) -> int:
-        """What becomes of a choice that took so many seconds: the move, played if ``keep``."""
+        """Handles a choice that took ``took`` seconds: returns the move, played if ``keep``."""
         session = self.session
         self.clock.spent(seat, took)
         move = choice.move
@@ -163,8 +163,10 @@ class Engine:
         return move
 
     def ponder(self, seconds: float = 0.05) -> Iterator[None]:
-        """Thinks about the opponent's choice after a move of the player's own, ``seconds`` a step; a search
-        keeps what lies below the answer. Ends where there is nothing to think about, or nothing left.
+        """Ponders: searches the position after the player's move, ``seconds`` per step.
+
+        The search keeps the subtree of the opponent's answer. It ends if the player cannot ponder or the
+        search is complete.
         """
         session, player = self.session, self.player
         if self._chosen == 0 or self._chosen != len(session.moves) or session.match.over:
@@ -212,7 +214,7 @@ class Engine:
             yield self._line(player, match, report, options, kata)
 
     def _reported_move(self, player: Analyst, match: Match, options: Options, kata: bool) -> Iterator[str]:
-        """The reports of a choice about every interval (none with an interval of 0 but the last), then it."""
+        """Reports about every interval until a move is chosen (interval 0: only the last), then the move."""
         session, seat = self.session, options.seat
         self._check_length()
         limit = self.clock.seconds(seat, session.size**2, len(session.moves))
@@ -360,7 +362,7 @@ def _handicap(engine: Engine, stones: int) -> str:
 
 
 def star_points(size: int, stones: int) -> list[int]:
-    """Where handicap stones stand, in the order of GTP 2, section 4.1.1; the rules place them."""
+    """Points of handicap stones in the order of GTP 2, section 4.1.1."""
     from ludus.games.match import Match
 
     view = Match("go", {"size": size, "handicap": stones}).view()
@@ -410,7 +412,7 @@ def _final_status_list(engine: Engine, arguments: Sequence[str]) -> str:
     dead = set(session.dead())
     wanted = {p for p, c in enumerate(cells) if c >= 0 and (p in dead) == (status == "dead")}
     lines = []
-    while wanted:  # a line a chain
+    while wanted:  # one line per chain
         chain = _chain(cells, min(wanted), session.size) & wanted
         wanted -= chain
         lines.append(" ".join(go.vertex(p, session.size) for p in sorted(chain)))

@@ -1,4 +1,4 @@
-"""How positions of Go are expected to end: by random continuations, or by a network's heads."""
+"""Expected score and ownership of Go positions: by random continuations, or by a network's heads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLAYOUTS = 128
 
 
 def by_playouts(matches: Sequence[Match]) -> list[Expected]:
-    """From random continuations of each position."""
+    """Expectations from random continuations of each position."""
     found = []
     for match in matches:
         ownership = go.ownership(match, PLAYOUTS)
@@ -32,7 +32,7 @@ def _without_stones(match: Match) -> float:
 
 
 def _deviation(ownership: Sequence[float]) -> float:
-    """Of the area, as if points ended independently of each other, which understates it."""
+    """Standard deviation of the area, as if points were independent, which understates it."""
     return math.sqrt(sum(1.0 - min(x * x, 1.0) for x in ownership))
 
 
@@ -83,7 +83,7 @@ class NetworkReader:
         return RawNetwork(tuple(float(p) for p in policy[: match.spec.heads[0].size]), value, expected)
 
     def expect(self, matches: Sequence[Match]) -> list[Expected]:
-        """Of positions, by the heads; by playouts at the end of a match, where nobody is to move."""
+        """Expectations by the heads; by playouts for finished matches, which have no seat to move."""
         found = []
         for match in matches:
             said = self.read(match).expected if match.to_act else None

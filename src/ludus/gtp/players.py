@@ -1,4 +1,4 @@
-"""Who chooses the moves. A searched policy, a network and a bot look the same to the engine."""
+"""Players of the GTP engine: bots, networks and searches behind one interface."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RESIGN = -1
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What a player thinks of a move. ``value`` in [-1, 1] and ``prior`` in [0, 1] are the mover's.
+    """A move with its statistics. ``value`` in [-1, 1] and ``prior`` in [0, 1] are the mover's.
 
     ``line`` is the most visited continuation, the move included; ``line_visits`` the visits of each of its
     moves.
@@ -29,7 +29,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """``move`` is a point, the pass, or ``RESIGN``. ``value`` as of a candidate, None where it has none."""
+    """``move`` is a point, the pass, or ``RESIGN``. ``value`` as in a candidate, or None."""
 
     move: int
     value: float | None = None
@@ -38,7 +38,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """Moves that ``seat`` does not play fewer than ``depth`` moves below the position that is searched."""
+    """Moves that ``seat`` does not play at fewer than ``depth`` moves below the root."""
 
     seat: int
     barred: tuple[int, ...]
@@ -56,12 +56,12 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How a position is expected to end, seen by Black.
+    """The expected final score and ownership of a position, from Black's perspective.
 
     Args:
         lead: Black's points less White's and komi.
         deviation: One standard deviation of ``lead``, in points.
-        ownership: A point of the board, row by row: +1 Black's .. -1 White's.
+        ownership: One number per point, row by row: +1 Black's .. -1 White's.
     """
 
     lead: float
@@ -71,8 +71,11 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class RawNetwork:
-    """What a network says of one position. ``policy``: a probability for each point and the pass;
-    ``value`` in [-1, 1] is the mover's; ``expected`` is None where the network has no such heads."""
+    """A network's outputs for one position.
+
+    ``policy``: a probability for each point and the pass. ``value`` in [-1, 1] is the mover's.
+    ``expected`` is None if the network has no ownership and score heads.
+    """
 
     policy: tuple[float, ...]
     value: float
@@ -83,7 +86,7 @@ class Player(Protocol):
     """One player of Go. Called by one thread."""
 
     name: str
-    #: Parameters of the game that the player cannot do without (``features``, a network's ``size``).
+    #: Parameters of the game that the player requires (``features``, a network's ``size``).
     needs: Mapping[str, str]
 
     def prepare(self, params: Mapping[str, str]) -> None:
@@ -91,15 +94,18 @@ class Player(Protocol):
         ...
 
     def choose(self, match: Match, seconds: float | None) -> Choice:
-        """For the seat whose turn it is. ``seconds``: None without a limit.
+        """Chooses a move for the seat to move.
 
-        ``match`` may be played on by exactly the move that is chosen, and is what goes on then.
+        Args:
+            match: The position. The player may play the chosen move on it; the match then continues with
+                this object.
+            seconds: Time limit; None = none.
         """
         ...
 
 
 class Analyst(Player, Protocol):
-    """A player that searches, and says what it found."""
+    """A player that searches and reports statistics."""
 
     def analyse(
         self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
@@ -114,7 +120,7 @@ class Analyst(Player, Protocol):
         interval: float,
         restrictions: Sequence[Restriction] = (),
     ) -> Iterator[Report]:
-        """What :meth:`Player.choose` does, with a report about every ``interval`` seconds and at its end."""
+        """:meth:`Player.choose` with a report about every ``interval`` seconds and at its end."""
         ...
 
     def decide(self, match: Match) -> Choice:
@@ -122,7 +128,7 @@ class Analyst(Player, Protocol):
         ...
 
     def expect(self, matches: Sequence[Match]) -> list[Expected]:
-        """How positions are expected to end."""
+        """Expected final score and ownership of positions."""
         ...
 
 
@@ -130,9 +136,9 @@ class Reader(Player, Protocol):
     """A player with a network."""
 
     def read(self, match: Match, symmetry: int) -> RawNetwork:
-        """What the network says of the position under one of the eight symmetries of the board.
+        """The network's outputs for the position under one of the eight symmetries of the board.
 
-        Raises ``ValueError`` where the network does not know the symmetry.
+        Raises ``ValueError`` if the network does not support the symmetry.
         """
         ...
 
@@ -145,7 +151,7 @@ class BotPlayer:
         self.needs: Mapping[str, str] = {}
 
     def prepare(self, params: Mapping[str, str]) -> None:
-        """Plays any."""
+        """Does nothing: bots play under all parameters."""
 
     def choose(self, match: Match, seconds: float | None) -> Choice:
         """See :class:`Player`."""

@@ -1,4 +1,4 @@
-"""The outer form of GTP 2: preprocessing, ids, answers. Knows no command."""
+"""Syntax of GTP 2: preprocessing, ids, answers. It contains no commands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 MAX_LINE = 1 << 16
 
-# Control characters vanish, tabs are spaces (GTP 2, section 3.1).
+# Control characters are removed, tabs become spaces (GTP 2, section 3.1).
 _CLEAN = dict.fromkeys([*range(32), 127]) | {9: " "}
 
 
@@ -23,7 +23,7 @@ class GtpError(Exception):
 
 
 def read_command(line: str) -> CommandLine | None:
-    """The command in a line; None if nothing is left of it after comments and white space."""
+    """The command in a line; None for a line of comments and white space."""
     words = line.partition("#")[0].translate(_CLEAN).split()
     if not words:
         return None
@@ -37,7 +37,7 @@ def read_command(line: str) -> CommandLine | None:
 
 
 def answer(number: str, text: str, *, failed: bool = False) -> str:
-    """The whole answer with its empty line. Empty lines inside would end it early: they get a space."""
+    """The whole answer with its empty line. Inner empty lines would end it early, so they get a space."""
     lines = [line.rstrip() or " " for line in text.split("\n")] if "\n" in text else [text]
     body = "\n".join(lines)
     return f"{'?' if failed else '='}{number}{' ' if body else ''}{body}\n\n"

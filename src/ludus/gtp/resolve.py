@@ -1,4 +1,4 @@
-"""From the name of a player to one that plays: bots at once, networks only when named (torch loads then)."""
+"""GTP players by name. Bots need no torch; it is loaded only for networks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ludus.storage.references import is_reference, refuse_run
 
 
 def resolve_player(text: str, params: Mapping[str, str], *, seed: int = 1, greedy: bool = False) -> Player:
-    """Who ``text`` is. Raises ``ConfigError`` or ``StorageError`` naming what is wrong."""
+    """The player that ``text`` names. Raises ``ConfigError`` or ``StorageError``."""
     bots = [b.name for b in spec("go").bots]
     if text in bots:
         return BotPlayer(text)
@@ -39,7 +39,7 @@ def resolve_player(text: str, params: Mapping[str, str], *, seed: int = 1, greed
 
 
 class NetworkPlayer:
-    """A trained policy without search: it draws its move, or takes the likeliest with ``greedy``."""
+    """A trained policy without search: it samples a move, or takes the most probable with ``greedy``."""
 
     def __init__(self, text: str, params: Mapping[str, str], seed: int, greedy: bool) -> None:
         from ludus.evaluation.players import game_of_player, resolve_player
@@ -54,13 +54,15 @@ class NetworkPlayer:
         self.name = text
         player = resolve_player(text, spec("go", {**params, **self.needs}), seed=seed, greedy=greedy)
         if player.actor is None or player.actor.memory_shape is not None:
-            raise ConfigError(f"{text}: a policy with memory cannot be taken back and set up by GTP")
+            raise ConfigError(
+                f"{text}: GTP does not support policies with memory (undo and set-up positions)"
+            )
         assert isinstance(player.actor, NetworkActor)
         self._actor, self._step = player.actor, 0
         self._reader = NetworkReader(player.actor.network)
 
     def prepare(self, params: Mapping[str, str]) -> None:
-        """Its size is in ``needs``; komi it does not see."""
+        """Does nothing: the size is in ``needs``, and the network does not observe komi."""
 
     def choose(self, match: Match, seconds: float | None) -> Choice:
         """See :class:`~ludus.gtp.players.Player`."""

@@ -19,7 +19,7 @@ NAMED: Mapping[str, Mapping[str, str]] = {
     "new-zealand": {"ko": "situational", "suicide": "allowed", "scoring": "tromp_taylor"},
 }
 OTHERS = ("japanese", "korean", "aga", "aga-button", "bga", "french", "stone-scoring", "ancient-area")
-#: What the rules here cannot be otherwise. Keys and values of KataGo's JSON.
+#: Rules with a single supported value. Keys and values of KataGo's JSON.
 FIXED: Mapping[str, object] = {"scoring": "AREA", "tax": "NONE", "hasButton": False}
 
 
@@ -39,7 +39,7 @@ def to_json(params: Mapping[str, str]) -> str:
 
 
 def from_text(text: str, params: Mapping[str, str]) -> dict[str, str]:
-    """Parameters for the argument of ``kata-set-rules``: a name, or JSON in which what is missing stays.
+    """Parameters for the argument of ``kata-set-rules``: a name, or JSON whose missing keys stay unchanged.
 
     Raises ``GtpError`` on what is unknown or cannot be played here.
     """
@@ -87,7 +87,7 @@ def _from_keys(given: Mapping[str, object], now: Mapping[str, object]) -> dict[s
 
 
 def name_of(params: Mapping[str, str]) -> str:
-    """The name of a rule set for SGF's ``RU``; its JSON where it has none."""
+    """The name of a rule set for SGF's ``RU``, or its JSON if it has no name."""
     own = {key: params[key] for key in ("ko", "suicide", "scoring")}
     for name, rules in NAMED.items():
         if own == rules:

@@ -1,4 +1,4 @@
-"""A player that searches: with random matches (``mcts:2000``) or a network (``RUN@best+search:800``)."""
+"""A player that searches: with random rollouts (``mcts:2000``) or a network (``RUN@best+search:800``)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ludus.presets.errors import ConfigError
 from ludus.search import RootStatistics, SearchText, Trees, parse_search
 from ludus.search.evaluator import Evaluator
 
-ANALYSED = 50_000  # visits that an analysis may grow to, where the player asks for fewer
-LEAVES = 8  # of its one tree in a batch, for a network
+ANALYSED = 50_000  # most visits of an analysis, unless the player asks for more
+LEAVES = 8  # leaves of the tree in a batch for a network
 
 
 class SearchedPlayer:
-    """One tree, kept from move to move. ``visits`` end a search, or the clock where there is one."""
+    """One tree, kept from move to move. A search ends after ``visits``, or by the clock if there is one."""
 
     def __init__(self, text: str, params: Mapping[str, str], seed: int, greedy: bool) -> None:
         self.name, self._seed, self._moves = text, seed, 0
@@ -91,7 +91,7 @@ class SearchedPlayer:
         limit = min((s for s in (seconds, self._how.seconds) if s), default=0.0)
         self._moves += 1
         visits, seed = self._how.search.visits, self._seed + self._moves
-        # Gumbel's halving counts from nothing: in pieces it would never end.
+        # Sequential halving restarts at every call, so it must run in one piece.
         whole = math.isinf(interval) or self._how.search.gumbel_moves > 0
         end = time.monotonic() + limit if limit else math.inf
         while True:
@@ -127,7 +127,7 @@ class SearchedPlayer:
             before, end = trees.root(0).visits, time.monotonic() + interval
             if before < most:
                 trees.run([0], visits=most, seconds=interval)
-            if trees.root(0).visits == before:  # nothing is left to find out; the pace stays
+            if trees.root(0).visits == before:  # the search is complete; reports keep their interval
                 time.sleep(max(0.0, end - time.monotonic()))
             yield self._report(trees)
 

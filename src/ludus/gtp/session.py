@@ -1,4 +1,4 @@
-"""The match that a controller sets up, plays on and takes back."""
+"""The match of a GTP controller: set up, play, undo, records."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ludus.games.match import GameError, Match, ParamError
 from ludus.games.sgf import Point, Record
 from ludus.gtp.protocol import GtpError
 
-#: Controllers end matches themselves: this only bounds what is kept.
+#: Controllers end matches themselves: this only bounds memory.
 MAX_MOVES = 1024
-PLAYOUTS = 128  # for stones of which the rules alone do not say whether they live
+PLAYOUTS = 128  # random continuations for stones whose life the rules alone do not determine
 DEFAULTS = {
     "size": "19",
     "komi": "7.5",
@@ -24,7 +24,7 @@ DEFAULTS = {
 class Session:
     """Moves may come in any order of colours and after both have passed, as GTP allows.
 
-    ``params`` are those of the game ``go``; ``seed`` that of the match, for bots that draw.
+    ``params`` are parameters of the game ``go``; ``seed`` is the match's seed, for bots with random choices.
     """
 
     def __init__(self, params: Mapping[str, str], seed: int) -> None:
@@ -48,7 +48,7 @@ class Session:
 
     @property
     def to_move(self) -> int:
-        """Whose turn it is, also once both have passed."""
+        """The seat to move, also after two passes."""
         if self.match.to_act:
             return self.match.to_act[0]
         return 1 - self.moves[-1][0] if self.moves else go.BLACK
@@ -81,7 +81,7 @@ class Session:
         self.clear()
 
     def set_komi(self, komi: float) -> None:
-        """The match goes on under another komi. Raises :class:`GtpError` unless it is a multiple of 0.5."""
+        """Continues the match under another komi. Raises :class:`GtpError` unless it is a multiple of 0.5."""
         text = f"{komi:g}" if abs(komi) < 1000 else str(komi)
         try:
             self._change({"komi": text})
@@ -89,7 +89,7 @@ class Session:
             raise GtpError(f"unacceptable komi: {error}") from None
 
     def set_rules(self, rules: Mapping[str, str]) -> None:
-        """The match goes on under other rules. Raises ``GtpError`` where they forbid a move of it."""
+        """Continues the match under other rules. Raises ``GtpError`` if they forbid a past move."""
         try:
             self._change(rules)
         except ParamError as error:
@@ -98,7 +98,7 @@ class Session:
             raise GtpError("unacceptable rules: they forbid a move that was played") from None
 
     def _change(self, params: Mapping[str, str]) -> None:
-        """Plays the moves again under other parameters. Raises what forbids it; nothing is changed then."""
+        """Replays the moves under other parameters. On an error the match stays unchanged."""
         before, moves = dict(self.base), self.moves
         self.base.update(params)
         try:
@@ -114,7 +114,7 @@ class Session:
             self.play(seat, point)
 
     def setup(self, black: Sequence[int], white: Sequence[int] = (), first: str = "") -> None:
-        """Stones on an empty board. Raises ``GtpError``; the board is empty then."""
+        """Places stones on an empty board. On ``GtpError`` the board is empty."""
         self.black, self.white, self.first = list(black), list(white), first
         try:
             self._start()
@@ -123,9 +123,9 @@ class Session:
             raise GtpError(f"these stones cannot stand: {error}") from None
 
     def play(self, seat: int, point: int, played: Match | None = None) -> None:
-        """Raises ``GtpError`` on an illegal move; nothing is changed then.
+        """Plays a move. Raises ``GtpError`` on an illegal move; the match stays unchanged.
 
-        ``played`` is the match after that move, where whoever chose it has played it: with a bot's draws.
+        ``played``: the match after the move, if the player has played it (with a bot's random numbers).
         """
         if self.match.tick >= MAX_MOVES:
             raise GtpError(f"illegal move: the match has reached {MAX_MOVES} moves")
@@ -147,14 +147,14 @@ class Session:
         self.moves.pop()
 
     def turn_of(self, seat: int) -> Match:
-        """A match of its own, standing as this one does, in which it is the turn of ``seat``."""
+        """A copy of the match with ``seat`` to move."""
         match = self.match.clone()
         if match.to_act != (seat,):
             go.resume(match, seat)
         return match
 
     def dead(self) -> list[int]:
-        """Points of dead stones, as the counting rule sees them: none under Tromp-Taylor."""
+        """Points of dead stones under the scoring rule: none under Tromp-Taylor."""
         if self.base["scoring"] == "tromp_taylor":
             return []
         if self._dead is None or self._dead[0] != self.match.hash:
@@ -162,13 +162,13 @@ class Session:
         return self._dead[1]
 
     def score(self) -> float:
-        """Black's points less White's and komi, dead stones taken off."""
+        """Black's points less White's and komi, without dead stones."""
         return go.margin(self.match, self.dead())
 
     # --- records ------------------------------------------------------------
 
     def load(self, made: Record) -> None:
-        """A match from a record. Raises ``GtpError``: the board is empty then."""
+        """Loads a match from a record. On ``GtpError`` the board is empty."""
         before = dict(self.base)
         self.base["size"] = str(made.size)
         self.base["komi"] = f"{made.komi:g}"

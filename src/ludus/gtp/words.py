@@ -1,4 +1,4 @@
-"""The words of GTP commands: colours, numbers, how many there must be."""
+"""Arguments of GTP commands: colours, numbers, counts."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ def number(text: str, what: str) -> float:
 
 
 def need(arguments: Sequence[str], count: int, form: str) -> None:
-    """Raises ``GtpError`` where there are fewer than ``count`` arguments."""
+    """Raises ``GtpError`` if there are fewer than ``count`` arguments."""
     if len(arguments) < count:
         raise GtpError(f"syntax error: expected {form}")

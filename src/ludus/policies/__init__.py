@@ -1,1 +1,1 @@
-"""Networks and what they act by: encoders, memory, heads, weights files."""
+"""Policy networks: encoders, memory, heads, action distributions, weights files."""

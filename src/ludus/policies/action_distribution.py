@@ -23,33 +23,35 @@ class Sampled(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-    """Of given decisions. ``entropy`` is in nats, summed over heads."""
+    """Log-probability and entropy of given decisions. ``entropy`` is in nats, summed over heads."""
 
     log_prob: Tensor  # float32[N]
     entropy: Tensor  # float32[N]
 
 
 class ActionDistribution(ABC):
-    """Of ``N`` moments."""
+    """Distributions over the decisions of ``N`` time steps."""
 
     @abstractmethod
     def sample(self, mask: Tensor, uniform: Tensor | None) -> Sampled:
-        """Decisions by inversion of ``uniform: float32[N, K]``; the likeliest, head by head, without it.
+        """Samples decisions; never an illegal choice, no gradients.
 
-        ``mask: uint8[N, A]``. Never an illegal choice; no gradients.
+        Args:
+            mask: ``uint8[N, A]``, 1 = legal.
+            uniform: ``float32[N, K]``, inverted to choices; None: the most probable choice of each head.
         """
 
     @abstractmethod
     def evaluate(self, mask: Tensor, actions: Tensor) -> Evaluated:
-        """``actions: int[N, K]`` that were legal under ``mask: uint8[N, A]``."""
+        """Evaluates ``actions: int[N, K]`` that were legal under ``mask: uint8[N, A]``."""
 
     @abstractmethod
     def select(self, index: Tensor) -> ActionDistribution:
-        """Of the moments ``index: int64[M]``, which rise, or that ``index: bool[N]`` marks."""
+        """The distributions of some time steps: ``index: int64[M]`` in ascending order, or ``bool[N]``."""
 
 
 class Independent(ActionDistribution):
-    """Heads that do not look at each other: ``logits: float32[N, A]``."""
+    """Independent heads: ``logits: float32[N, A]``."""
 
     def __init__(self, heads: Heads, logits: Tensor) -> None:
         self.heads, self.logits = heads, logits

@@ -1,6 +1,6 @@
-"""Heads that are decided one after the other, some of them by pointing at an entity or a cell.
+"""Autoregressive heads: sampled in order, some of them by pointing at an entity or a cell.
 
-The k-th head sees the features of the moment and all choices before it (Vinyals et al. 2019, AlphaStar,
+The k-th head sees the features of the time step and all choices before it (Vinyals et al. 2019, AlphaStar,
 "auto-regressive" heads): a context of width C starts from the features, and each choice adds its embedding:
 a row of a table, or a projection of the entity that was pointed at. A pointer's logit is the scaled dot
 product of a query made from the context with a key made from the entity (Vinyals, Fortunato, Jaitly 2015).
@@ -41,7 +41,7 @@ class LinearKey:
 
 
 class Head(nn.Module):
-    """One head: plain choices by a linear layer, pointed ones by a query and keys."""
+    """One head: plain choices by a linear layer, entities and cells by a query and keys."""
 
     def __init__(self, head: HeadSpec, context: int, entity: int, last: bool) -> None:
         super().__init__()
@@ -50,14 +50,14 @@ class Head(nn.Module):
         self.plain = nn.Linear(context, self.plain_choices) if self.plain_choices else None
         self.query = nn.Linear(context, context) if head.rows else None
         self.key = nn.Linear(entity, context, bias=False) if head.rows else None
-        # What the choice tells the heads after it.
+        # Embeddings of the choices, for the heads after this one.
         self.told = (
             None if last or not self.plain_choices else nn.Parameter(torch.zeros(self.plain_choices, context))
         )
         self.told_entity = nn.Linear(entity, context, bias=False) if head.rows and not last else None
 
     def logits(self, context: Tensor, pointed: Pointed | None) -> Tensor:
-        """``[N, C]`` -> ``[N, size]``; zero where an entity is absent, which no mask allows."""
+        """``[N, C]`` -> ``[N, size]``; zero for absent entities, which no mask allows."""
         hidden = functional.leaky_relu(self.hidden(context), 0.01)
         parts = []
         if self.query is not None and self.key is not None:
@@ -82,7 +82,7 @@ class Head(nn.Module):
 
 
 class HeadsInTurn(ABC):
-    """Decides the heads of a game one after the other, whatever holds their weights."""
+    """Decides the heads of a game in order; subclasses hold the weights."""
 
     heads: Heads
     specs: tuple[HeadSpec, ...]
@@ -93,11 +93,11 @@ class HeadsInTurn(ABC):
 
     @abstractmethod
     def among(self, rows: Tensor) -> HeadsInTurn:
-        """These heads for the samples ``rows: int64[n]``, rising."""
+        """These heads for the samples ``rows: int64[n]``, ascending."""
 
     @abstractmethod
     def logits(self, k: int, context: Tensor, pointed: Pointed | None) -> Tensor:
-        """Of head k: ``[N, C]`` -> ``[N, size]``; zero where an entity is absent, which no mask allows."""
+        """Logits of head k: ``[N, C]`` -> ``[N, size]``; zero for absent entities, which no mask allows."""
 
     @abstractmethod
     def tell(self, k: int, choice: Tensor, pointed: Pointed | None) -> Tensor:
@@ -125,7 +125,7 @@ class HeadsInTurn(ABC):
         entropy = torch.zeros_like(log_prob)
         for k, head in enumerate(self.specs):
             legal = self.heads.legal(mask, k, chosen)
-            # Where nothing is legal the head does not matter: it is 0, costs nothing and tells nothing.
+            # A head without a legal choice is irrelevant: choice 0, no cost, no embedding.
             rows = legal.any(dim=1).nonzero().squeeze(1)
             if rows.numel() == 0:
                 continue
@@ -153,7 +153,7 @@ class HeadsInTurn(ABC):
 class AutoregressiveHeads(nn.Module, HeadsInTurn):
     """All heads of a game whose heads depend on each other or point at entities or cells.
 
-    ``entity[name]``: features of what the heads that point at that tensor point at.
+    ``entity[name]``: number of features of each entity or cell of the tensor ``name``.
     """
 
     def __init__(self, spec: GameSpec, features: int, entity: Mapping[str, int], context: int) -> None:
@@ -166,7 +166,7 @@ class AutoregressiveHeads(nn.Module, HeadsInTurn):
         )
 
     def initialise(self, generator: torch.Generator) -> None:
-        """After every matrix has been made orthogonal: nearly uniform choices, embeddings of size 1."""
+        """Call after the orthogonal initialisation: nearly uniform choices, embeddings of size 1."""
         for head in self.each:
             assert isinstance(head, Head)
             for layer in (head.plain, head.query):
@@ -199,8 +199,11 @@ class AutoregressiveHeads(nn.Module, HeadsInTurn):
 
 
 class Pointing(ActionDistribution):
-    """Of :class:`HeadsInTurn`. The entropy is that of each head given the drawn choices before it,
-    whose mean over drawn decisions is the entropy of the whole."""
+    """Distributions of :class:`HeadsInTurn`.
+
+    The entropy is the sum of each head's entropy given the sampled choices before it. Its mean over sampled
+    decisions is the entropy of the whole decision.
+    """
 
     def __init__(self, heads: HeadsInTurn, features: Tensor, pointed: Mapping[str, Pointed]) -> None:
         self.heads, self.features, self.pointed = heads, features, pointed

@@ -1,4 +1,4 @@
-"""What a network looks like. Part of every preset and of every weights file."""
+"""Configuration of networks. Part of every preset and of every weights file."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class EncoderConfig(
 
     inputs: tuple[str, ...] = ()
     channels: tuple[Count, ...] = (32, 64)  # of each convolution
-    strides: tuple[Count, ...] = (2, 2)  # one a convolution
-    kernels: tuple[Count, ...] = ()  # one a convolution, without padding; empty = 3x3 with padding 1
+    strides: tuple[Count, ...] = (2, 2)  # one per convolution
+    kernels: tuple[Count, ...] = ()  # one per convolution, without padding; empty = 3x3 with padding 1
     # plain, or residual: IMPALA's stages, each convolution, 3x3 maximum at its stride, two residual blocks
     convolution: Literal["plain", "residual"] = "plain"
     dense: tuple[Count, ...] = (128,)  # encoder of the tensors that are not planes
@@ -41,7 +41,7 @@ class EncoderConfig(
     normalise_values: bool = True
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Settings that do not fit together: the key, and the rest of the sentence."""
+        """Settings that contradict each other: the key, and the rest of the error message."""
         for name, given in (("strides", self.strides), ("kernels", self.kernels)):
             optional = name == "kernels"
             if len(given) != len(self.channels) and (given or not optional):
@@ -114,7 +114,7 @@ def decode_config(text: str) -> PolicyConfig:
 
 
 def name_network(document: dict[str, object]) -> None:
-    """Gives a configuration from before networks had names its ``network``, and only that one's keys.
+    """Adds ``network`` to a configuration of the former format, and keeps only that network's keys.
 
     Then one table held the keys of both, and ``blocks`` above 0 meant a residual network.
     """

@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from ludus.policies.distribution import Heads
 
-LOG_DEVIATION = (-5.0, 2.0)  # bounds of what a network may say
+LOG_DEVIATION = (-5.0, 2.0)  # bounds of a network's output
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(8)  # expectations under a normal distribution
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
@@ -33,7 +33,7 @@ def to_bits(u: Tensor) -> Tensor:
 
 
 def from_bits(bits: Tensor) -> Tensor:
-    """What :func:`to_bits` took."""
+    """The inverse of :func:`to_bits`."""
     return bits.to(torch.int32).contiguous().view(torch.float32)
 
 

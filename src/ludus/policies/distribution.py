@@ -1,10 +1,10 @@
-"""A decision of several masked categorical factors, and random numbers that depend on no thread.
+"""Decisions of several masked categorical factors, and random numbers that depend on no thread.
 
 Shapes: ``N`` rows, ``K`` heads, ``A`` choices of all heads together. Logits and masks of the heads
 are concatenated: ``logits: float32[N, A]``, ``mask: uint8 or bool[N, A]`` (1 = legal). Acting and
 learning go through the same functions, so that at lag 0 the probability ratio is 1.
 
-A head without any legal choice does not matter at that moment: it yields choice 0 with probability
+A head without any legal choice is irrelevant at that time step: it yields choice 0 with probability
 1, and adds nothing to log-probability, entropy or divergence.
 """
 
@@ -26,10 +26,10 @@ def uniforms(
 ) -> npt.NDArray[np.float32]:
     """``float32[N, K]`` in [0, 1), a pure function of (seed, step, row number, head).
 
-    ``seed``: of all rows, or one a row.
+    ``seed``: one for all rows, or one per row.
 
-    ``step`` counts decisions of the whole run, so a row never sees the same number twice; the
-    result does not depend on which other rows are in the batch or on any thread.
+    ``step`` counts decisions of the whole run, so a row never gets the same number twice. The
+    result does not depend on the other rows of the batch or on threads.
     """
     with np.errstate(over="ignore"):
         seeds = seed if isinstance(seed, np.ndarray) else np.full(1, seed & 0xFFFFFFFFFFFFFFFF, np.uint64)
@@ -68,8 +68,8 @@ class Heads:
     """Sizes of the factors of a decision, in the spec's order.
 
     ``depends_on[k]`` names the earlier heads on which head k's mask depends (:class:`HeadSpec`). The
-    functions over all heads at once are for heads without such; the others are decided one after the
-    other, by :meth:`legal` and the functions of one head.
+    functions over all heads at once are for independent heads. Dependent heads are decided in order,
+    with :meth:`legal` and the functions of one head.
     """
 
     sizes: tuple[int, ...]
@@ -99,7 +99,7 @@ class Heads:
 
     @functools.cached_property
     def _tables(self) -> list[tuple[int, tuple[int, ...]]]:
-        """Of each head: where its part of a mask begins, and the heads that its tables go by."""
+        """For each head: the offset of its part of a mask, and the heads that index its tables."""
         out = []
         at = 0
         for head, size in enumerate(self.sizes):
@@ -110,12 +110,12 @@ class Heads:
 
     @property
     def choices(self) -> int:
-        """Of all heads together: ``A``, where no head depends on another."""
+        """``A``: choices of all heads together, if no head depends on another."""
         return sum(self.sizes)
 
     @functools.cached_property
     def _size(self) -> int:
-        """Of every head where all have the same, which are then so many rows of one head; else 0."""
+        """The size that all heads have in common, so that they can be handled as rows of one head; else 0."""
         return self.sizes[0] if len(set(self.sizes)) == 1 else 0
 
     def log_probs(self, logits: Tensor, mask: Tensor) -> Tensor:
@@ -163,7 +163,7 @@ class Heads:
         return torch.stack(chosen, dim=1)
 
     def greedy(self, log_probs: Tensor) -> Tensor:
-        """``int64[N, K]``: the likeliest choice of each head, the first among equals."""
+        """``int64[N, K]``: the most probable choice of each head, the first among equals."""
         if size := self._size:
             return log_probs.reshape(len(log_probs), -1, size).argmax(dim=2)
         ends = np.cumsum(self.sizes).tolist()

@@ -8,14 +8,14 @@ from ludus.policies.distribution import Heads
 
 
 def heads_of(spec: GameSpec) -> Heads:
-    """The heads of a game. ``ValueError`` where continuous ones stand beside dependent ones."""
+    """The heads of a game. Raises ``ValueError`` for continuous heads together with dependent ones."""
     sizes, depends = tuple(h.size for h in spec.heads), tuple(h.depends_on for h in spec.heads)
     continuous = tuple(h.kind == "continuous" for h in spec.heads)
     if not any(continuous):
         return Heads(sizes, depends)
     if any(depends) or any(h.points_at for h in spec.heads):
         raise ValueError(
-            f"{spec.name}: continuous heads beside heads that depend on others or point at entities; "
+            f"{spec.name}: continuous heads together with heads that depend on others or point at entities; "
             "the policies of this version have one or the other"
         )
     return MixedHeads(sizes, depends, continuous, tuple(h.low < h.high for h in spec.heads))

@@ -1,4 +1,4 @@
-"""A residual network made ready to answer batches: statistics folded into convolutions, one traced graph."""
+"""Fast inference of a residual network: statistics folded into convolutions, one traced graph."""
 
 from __future__ import annotations
 
@@ -62,10 +62,13 @@ class _Folded(nn.Module):
 class Inference:
     """``planes: float32[N, C, H, W]`` -> probabilities ``float32[N, A]`` and values ``float32[N]``.
 
-    A copy of the network's numbers: it does not change when the network learns. Several threads may call it
-    at once. ``precision``: ``float32`` or ``bfloat16`` (inputs, weights and sums in between). ``rows``: how
-    many most batches have; on a processor these go through a graph of their own, compiled for that number,
-    with convolutions, sums and ReLU in one pass over memory: 1.25 to 1.5 times the rate.
+    It holds a copy of the network's weights and does not change when the network learns. Several threads may
+    call it at once.
+
+    Args:
+        precision: ``float32`` or ``bfloat16`` (inputs, weights and intermediate sums).
+        rows: The usual batch size. On a CPU such batches use a graph compiled for that size, with
+            convolutions, sums and ReLU in one pass over memory: 1.25 to 1.5 times the rate.
     """
 
     def __init__(self, network: Tower, precision: str = "float32", rows: int = 0) -> None:
@@ -87,7 +90,7 @@ class Inference:
     def _compiled(self, folded: nn.Module, example: Tensor) -> torch.jit.ScriptModule:
         ready = self._ready(example)
         with torch.inference_mode(), warnings.catch_warnings():
-            # A frozen trace is twice as fast here as what torch recommends in its place can be made at once.
+            # A frozen trace: torch.compile, its replacement, is half as fast here without long compilation.
             warnings.simplefilter("ignore", DeprecationWarning)
             traced = torch.jit.trace(folded, ready, check_trace=False)  # type: ignore[no-untyped-call]
             graph: torch.jit.ScriptModule = torch.jit.freeze(traced)
@@ -111,7 +114,7 @@ _fusing = threading.Lock()
 
 @contextmanager
 def _fusion() -> Iterator[None]:
-    """Graphs whose first calls fall into this are fused. The switch is the process's."""
+    """Fuses graphs whose first calls happen in this context. The switch is global to the process."""
     with _fusing:
         before = torch.jit.onednn_fusion_enabled()  # type: ignore[no-untyped-call]
         torch.jit.enable_onednn_fusion(True)

@@ -1,4 +1,4 @@
-"""Memory that is reset where a match begins, the same in acting and in learning.
+"""Recurrent memory that is reset at the start of a match, the same in acting and in learning.
 
 A memory is ``float32[N, *shape]``: ``(M,)`` for a GRU, ``(2, M)`` for an LSTM (output, cell), ``(2, D)`` for
 :class:`Recall` of ``D`` vector inputs.
@@ -28,7 +28,7 @@ class Recurrent(nn.Module):
         return torch.zeros((rows, *self.shape), device=device)
 
     def output(self, memory: Tensor) -> Tensor:
-        """What the heads see of ``[..., *shape]``: ``[..., M]``."""
+        """The part of ``[..., *shape]`` that the heads read: ``[..., M]``."""
         return memory[..., 0, :] if self.kind == "lstm" else memory
 
     def step(self, features: Tensor, memory: Tensor, first: Tensor) -> Tensor:
@@ -64,9 +64,9 @@ class Recurrent(nn.Module):
 class Recall(nn.Module):
     """The highest and the recent average value of each vector input in this match: memory without weights.
 
-    What was seen once and matters for long (an enemy's barracks) stays in the highest; the average fades by a
-    tenth a decision. Both start from zero. Since nothing in it is learned, a learner computes it once for a
-    slab, and trains on single moments as if they had no past: at half the cost of a GRU.
+    The maximum keeps a single sighting (an enemy's barracks); the average fades by a tenth per decision. Both
+    start from zero. Nothing in it is learned, so a learner computes it once for a slab and then trains on
+    single time steps, at half the cost of a GRU.
     """
 
     FADE = 0.1

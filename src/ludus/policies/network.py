@@ -28,9 +28,9 @@ from ludus.policies.torso import Dense, Planes, Residual, Rows, make_planes
 
 
 class Sequence(NamedTuple):
-    """What a network says about ``[T, B]`` moments. ``value`` is normalised, as the loss wants it."""
+    """Outputs for ``[T, B]`` time steps. ``value`` is normalised, as the loss expects it."""
 
-    distribution: ActionDistribution  # of T * B moments; says nothing about inactive ones
+    distribution: ActionDistribution  # of T * B time steps; undefined for inactive ones
     value: Tensor  # float32[T, B]
     memory: Tensor | None  # after the last step
 
@@ -44,8 +44,8 @@ class PolicyNetwork(nn.Module):
     """Torsos for planes, entity rows and vectors, joined; optional memory; masked heads and a value.
 
     Frozen statistics: observation columns of vectors and of value targets (``normaliser.py``).
-    ``seed`` fixes the initial numbers without touching torch's global generator; with None they are
-    left to the caller. ``ValueError`` where configuration and spec do not fit together.
+    ``seed`` fixes the initial weights without touching torch's global generator; with None the caller
+    loads them. Raises ``ValueError`` if configuration and spec do not match.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class PolicyNetwork(nn.Module):
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
     def recalled(self, obs: Observation, first: Tensor, active: Tensor, memory: Tensor | None) -> Tensor:
-        """What :class:`Recall` holds after each moment of a sequence: ``[T, B, 2, D]``. Takes no gradient."""
+        """The state of :class:`Recall` after each time step: ``[T, B, 2, D]``. Takes no gradient."""
         if self.recall is None or memory is None:
             raise ValueError("a policy with memory needs the memory at the start of a sequence")
         steps, rows = first.shape
@@ -181,9 +181,9 @@ class PolicyNetwork(nn.Module):
             return self.recall.sequence(vector.reshape(steps, rows, -1), memory, first.bool(), active)
 
     def encode(self, obs: Observation, recalled: Tensor | None = None) -> tuple[Tensor, dict[str, Pointed]]:
-        """``obs[name]: [N, *packed]`` -> features ``[N, hidden]``, and what heads point at.
+        """``obs[name]: [N, *packed]`` -> features ``[N, hidden]``, and the entities that heads point at.
 
-        ``recalled: [N, 2, D]`` is what :class:`Recall` holds after these observations.
+        ``recalled: [N, 2, D]`` is the state of :class:`Recall` after these observations.
         """
         parts: list[Tensor] = []
         pointed: dict[str, Pointed] = {}
@@ -226,9 +226,9 @@ class PolicyNetwork(nn.Module):
         return torso(decoded(tensor, layout, packed) if planes is None else planes), None
 
     def _pictures(self, tensor: TensorSpec, packed: Tensor) -> Tensor:
-        """Planes of bytes as numbers 0..255, which bfloat16 holds exactly; the torso scales its weights.
+        """Planes of bytes as numbers 0..255, which bfloat16 represents exactly; the torso scales its weights.
 
-        Pictures are the largest thing that a network reads: every pass over them that is saved shows.
+        Images are a network's largest input, so each avoided pass over them is measurable.
         """
         dtype = torch.bfloat16 if self.precision == "bfloat16" else torch.float32
         return packed.to(dtype).reshape(packed.shape[0], *self.layouts[tensor.name].shape)
@@ -241,9 +241,9 @@ class PolicyNetwork(nn.Module):
         return Independent(self.heads, self.policy_head(features)), value
 
     def for_acting(self) -> PolicyNetwork:
-        """This network with the weights of its torsos kept in the precision that they are used in.
+        """This network with the weights of its torsos stored in the precision of their use.
 
-        It gives the same numbers and converts nothing at every decision; it cannot learn any more.
+        Outputs stay the same, and no decision converts weights. The network cannot be trained afterwards.
         """
         if self.precision == "bfloat16":
             scaled = {
@@ -253,7 +253,7 @@ class PolicyNetwork(nn.Module):
             }
             torsos = (self.planes, self.rows, self.dense, self.join)
             for module in (m for torso in torsos if torso is not None for m in torso.modules()):
-                # What is scaled before it is rounded must stay as it is.
+                # Weights that are scaled before they are rounded must stay float32.
                 if isinstance(module, nn.Linear | nn.Conv2d) and id(module) not in scaled:
                     module.to(torch.bfloat16)
         return self
@@ -290,7 +290,7 @@ class PolicyNetwork(nn.Module):
     def flat(self, obs: Observation, recalled: Tensor | None = None) -> tuple[ActionDistribution, Tensor]:
         """Action distributions and normalised values ``[N]`` of any time steps, without learned memory.
 
-        ``recalled: [N, 2, D]`` of these moments (:meth:`recalled`), for policies that recall.
+        ``recalled: [N, 2, D]`` of these time steps (:meth:`recalled`), for policies with ``Recall``.
         """
         with autocast(self.device, self.precision):
             features, pointed = self.encode(obs, recalled)
@@ -299,10 +299,14 @@ class PolicyNetwork(nn.Module):
     def sequence(
         self, obs: Observation, memory: Tensor | None, first: Tensor, active: Tensor | None = None
     ) -> Sequence:
-        """``obs[name]: [T, B, *packed]``, ``first, active: bool[T, B]``, ``memory: [B, ...]`` at the start.
+        """Runs the network over rows of time steps. Without memory this is one flat batch.
 
-        Inactive moments cost no encoding and leave memory alone; their distributions and values mean nothing.
-        Without memory this is one flat batch.
+        Args:
+            obs: ``obs[name]: [T, B, *packed]``.
+            memory: ``[B, ...]`` at the start, or None for a policy without memory.
+            first: ``bool[T, B]``, the row's match begins here.
+            active: ``bool[T, B]``. Inactive time steps are not encoded and do not change memory; their
+                outputs are undefined.
         """
         steps, rows = first.shape
         if active is None:

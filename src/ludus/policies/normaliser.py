@@ -53,9 +53,9 @@ class ObservationNormaliser(nn.Module):
 class ValueNormaliser(nn.Module):
     """Mean and deviation of value targets (PopArt; van Hasselt et al. 2016, Hessel et al. 2019).
 
-    The value head predicts normalised returns. ``absorb`` moves the statistics and rescales the
-    head's last layer so that every denormalised prediction stays what it was; only the first time, when
-    predictions mean nothing yet, they move to the returns' mean instead.
+    The value head predicts normalised returns. ``absorb`` updates the statistics and rescales the
+    head's last layer so that every denormalised prediction stays unchanged. The first call is different:
+    predictions are still arbitrary, so they move to the returns' mean.
     """
 
     mean: Tensor
@@ -65,7 +65,7 @@ class ValueNormaliser(nn.Module):
     def __init__(self, decay: float = 0.99, floor: float = 1e-2) -> None:
         super().__init__()
         self.decay = decay  # of the moments, an update of the learner
-        self.floor = floor  # smallest deviation: returns that never differ are not blown up
+        self.floor = floor  # smallest deviation, so that constant returns are not amplified
         self.register_buffer("mean", torch.zeros((), dtype=torch.float64))
         self.register_buffer("square", torch.ones((), dtype=torch.float64))
         self.register_buffer("weight", torch.zeros((), dtype=torch.float64))
@@ -77,7 +77,7 @@ class ValueNormaliser(nn.Module):
         return mean, max(variance**0.5, self.floor)
 
     def denormalise(self, value: Tensor) -> Tensor:
-        """Predictions of the head -> returns as the game counts them."""
+        """Predictions of the head -> returns in the game's own units."""
         mean, deviation = self.moments()
         return value * deviation + mean
 

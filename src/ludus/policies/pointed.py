@@ -1,4 +1,4 @@
-"""What heads point at: the entity rows or the cells of a batch of moments.
+"""Targets of pointer heads: the entity rows or the cells of a batch of time steps.
 
 Shapes: ``N`` samples, ``n`` entities of all samples, ``R`` rows (choices that point), ``E`` features of an
 entity or cell, ``C`` context width.
@@ -22,24 +22,24 @@ class Key(Protocol):
     """The projection of entities that queries are multiplied by."""
 
     def of_entities(self, features: Tensor, owner: Tensor) -> Tensor:
-        """Keys ``[n, C]`` of ``features: float32[n, E]``; ``owner: int64[n]``: whose sample each is."""
+        """Keys ``[n, C]`` of ``features: float32[n, E]``; ``owner: int64[n]``: the sample of each."""
         ...
 
     def of_queries(self, query: Tensor) -> Tensor:
-        """``float32[N, C]`` -> ``[N, E]``: what the raw features of cells are multiplied by."""
+        """``float32[N, C]`` -> ``[N, E]``: the factors for the raw features of cells."""
         ...
 
 
 class Pointed(ABC):
-    """A pointer's logit is ``query . (key @ entity)``; what a choice tells is a projection of its entity."""
+    """A pointer's logit is ``query . (key @ entity)``; a choice's embedding is a projection of its entity."""
 
     @abstractmethod
     def select(self, index: Tensor) -> Pointed:
-        """Of the samples ``index: int64[M]``, rising."""
+        """The targets of the samples ``index: int64[M]``, ascending."""
 
     @abstractmethod
     def spread(self, index: Tensor, samples: int) -> Pointed:
-        """These samples are ``index: int64[N]``, rising, among ``samples``; the others have nothing."""
+        """Places these samples at ``index: int64[N]``, ascending, among ``samples``; the others are empty."""
 
     @abstractmethod
     def scores(self, query: Tensor, key: Key, head: HeadSpec) -> Tensor:
@@ -52,10 +52,10 @@ class Pointed(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Entities(Pointed):
-    """The entity rows of ``samples`` moments, absent ones left out."""
+    """The entity rows of ``samples`` time steps, absent ones left out."""
 
-    owner: Tensor  # int64[n], rising: whose
-    slot: Tensor  # int64[n], rising within an owner: which row of the observation tensor
+    owner: Tensor  # int64[n], ascending: the sample of each entity
+    slot: Tensor  # int64[n], ascending within an owner: row of the observation tensor
     features: Tensor  # float32[n, E]
     samples: int
 
@@ -86,7 +86,7 @@ class Entities(Pointed):
 
     def chosen(self, choice: Tensor, head: HeadSpec) -> Tensor:
         rows, count = head.rows, self.features.shape[0]
-        # Where each row of each sample stands among the entities; absent ones are the zeros at the end.
+        # Index of each row of each sample among the entities; absent rows point at the zeros at the end.
         where = choice.new_full((choice.numel() * rows,), count)
         inside = (self.slot < rows).nonzero().squeeze(1)
         where[(self.owner * rows + self.slot).index_select(0, inside)] = inside
@@ -98,7 +98,7 @@ class Entities(Pointed):
 
 @dataclass(frozen=True, slots=True)
 class Cells(Pointed):
-    """The cells of planes, as they come out of a torso."""
+    """The cells of planes, as a torso outputs them."""
 
     planes: Tensor  # float32[N, E, H, W]
 
@@ -110,8 +110,8 @@ class Cells(Pointed):
         return Cells(planes.index_copy(0, index, self.planes))
 
     def scores(self, query: Tensor, key: Key, head: HeadSpec) -> Tensor:
-        # A 1x1 convolution to one plane, whose kernel each sample makes for itself. The product with the
-        # key comes first: cells are many.
+        # A 1x1 convolution to one plane with a kernel per sample. The product with the key comes first,
+        # because there are many cells.
         kernel = key.of_queries(query).unsqueeze(1)
         scores = torch.bmm(kernel, self.planes.flatten(2)).view(-1, *self.planes.shape[2:])
         return (scores.transpose(1, 2) if head.by_columns else scores).flatten(1)
@@ -126,7 +126,7 @@ class Cells(Pointed):
 
 
 def check_pointer(game: str, head: HeadSpec, layouts: Mapping[str, TensorLayout]) -> TensorLayout:
-    """What the tensor that ``head`` points at decodes to. ``ValueError`` where they do not fit."""
+    """The layout of the tensor that ``head`` points at. Raises ``ValueError`` if they do not match."""
     layout = layouts.get(head.points_at)
     if layout is None or layout.kind == "vector":
         raise ValueError(f"the heads of {game} point at {head.points_at!r}; policy.inputs must name it")

@@ -1,4 +1,4 @@
-"""What every policy network can do, whatever is inside.
+"""The interface of every policy network.
 
 Shapes: ``N`` rows, ``A`` choices of all heads. Observations are given packed, as they lie in a slab:
 ``obs[name]: [N, *packed_shape]``.
@@ -29,7 +29,7 @@ def logits_of(distribution: ActionDistribution) -> Tensor:
 
 
 class Step(NamedTuple):
-    """What a network says about ``N`` rows. ``value`` is in the game's own units."""
+    """Outputs for ``N`` rows. ``value`` is in the game's own units."""
 
     distribution: ActionDistribution
     value: Tensor  # float32[N]
@@ -42,7 +42,7 @@ class Step(NamedTuple):
 
 
 class Network(Protocol):
-    """A policy network: acts, and carries what a weights file needs to build it again."""
+    """A policy network: it acts, and holds everything that a weights file needs to rebuild it."""
 
     precision: str
 
@@ -75,7 +75,7 @@ class Network(Protocol):
 
     @property
     def board(self) -> BoardNetwork | None:
-        """This network, where it reads planes of one board; else None."""
+        """This network if it reads planes of one board, else None."""
         ...
 
     def step(self, obs: Observation, memory: Tensor | None = None, first: Tensor | None = None) -> Step:
@@ -83,7 +83,7 @@ class Network(Protocol):
         ...
 
     def for_acting(self) -> Network:
-        """This network made ready to act; it cannot be trained afterwards."""
+        """This network prepared for acting; it cannot be trained afterwards."""
         ...
 
     def to(self, device: str | torch.device) -> object: ...
@@ -102,11 +102,11 @@ class Network(Protocol):
 
 
 class BoardOutputs(NamedTuple):
-    """All outputs for ``N`` positions; those of heads that are not there are None."""
+    """All outputs for ``N`` positions; outputs of absent heads are None."""
 
     logits: Tensor  # [N, A]
     value: Tensor  # [N]
-    ownership: Tensor | None  # [N, cells]: log-odds of the deciding seat's owning a cell
+    ownership: Tensor | None  # [N, cells]: log-odds that the seat to move will own the cell
     score: Tensor | None  # [N]: points of the deciding seat less the opponent's
 
 

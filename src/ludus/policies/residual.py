@@ -5,14 +5,14 @@ convolution to ``policy_planes``, two there, linear) and a value head (1x1 convo
 ``value_planes``, one there, linear, linear, tanh).
 Every convolution is followed by batch normalisation and ReLU.
 
-Two more heads may be there only to be learned (Wu 2019, section 4.1; :meth:`ResidualNetwork.learned`): final
-ownership of each cell (1x1 convolution to one plane), and final score (mean and maximum over the board,
-linear).
+Two optional auxiliary heads serve training alone (Wu 2019, section 4.1; :meth:`ResidualNetwork.learned`):
+final ownership of each cell (1x1 convolution to one plane), and final score (mean and maximum over the
+board, linear).
 
-Batch normalisation learns with the statistics of its batch and acts with stored ones. Stored ones that
-trail behind the weights cost the paper (003, appendix C) strength, so nothing is averaged while training:
-:meth:`ResidualNetwork.measure` takes the plain mean over fresh batches for the weights as they are, and is
-called whenever weights are to act.
+Batch normalisation learns with the statistics of its batch and acts with stored ones. Stored statistics that
+trail behind the weights cost strength (ELF OpenGo, appendix C), so training averages none.
+:meth:`ResidualNetwork.measure` computes the mean over fresh batches for the current weights. Call it before
+weights act.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ludus.policies.inference import Inference
 from ludus.policies.protocol import BoardNetwork, BoardOutputs, Observation, Step, autocast, inputs_of
 from ludus.policies.tower import Block, Convolution
 
-SCORE_UNIT = 20.0  # points that the score head's 1 stands for, as in KataGo
+SCORE_UNIT = 20.0  # points per unit of the score head's output, as in KataGo
 
 
 class ResidualNetwork(nn.Module):

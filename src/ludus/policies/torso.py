@@ -1,4 +1,4 @@
-"""Parts that turn decoded observations into one feature vector: planes, entity rows, vectors."""
+"""Torsos: decoded planes, entity rows and vectors to one feature vector."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class Dense(nn.Module):
 
 
 def after_convolution(size: int, kernel: int, stride: int, padding: int) -> int:
-    """Height or width of what a convolution gives."""
+    """Height or width of a convolution's output."""
     return (size + 2 * padding - kernel) // stride + 1
 
 
 def scaled(convolution: nn.Module, x: Tensor, scale: float) -> Tensor:
-    """``convolution(x * scale)``, with the weights scaled in the place of ``x``, which is much larger."""
+    """``convolution(x * scale)``; scales the weights instead of ``x``, which is much larger."""
     assert isinstance(convolution, nn.Conv2d)
     weight = convolution.weight if scale == 1.0 else convolution.weight * scale
     return functional.conv2d(x, weight, convolution.bias, convolution.stride, convolution.padding)
@@ -67,7 +67,7 @@ class Planes(nn.Module):
     """Convolutions, ``[N, C, H, W] -> [N, size]``: 3x3 with padding 1, or of given kernels without padding.
 
     ``norm="layer"`` normalises each sample over all channels and positions, ``"group"`` over groups
-    of 8 channels; both act the same in training and in acting, unlike batch statistics.
+    of 8 channels. Both compute the same in training and in acting, unlike batch normalisation.
     """
 
     def __init__(self, config: EncoderConfig, shape: tuple[int, int, int]) -> None:
@@ -99,9 +99,9 @@ class Planes(nn.Module):
         self.shape = shape
 
     def forward(self, planes: Tensor | SparsePlanes, scale: float = 1.0) -> Tensor:
-        """``planes`` dense, or sparse where there is a convolution to read them.
+        """``planes`` are dense, or sparse if there is a convolution.
 
-        Dense ones may come unscaled: ``scale`` is a number that all of them are multiplied by.
+        ``scale`` multiplies all values of dense planes.
         """
         if not self.convolutions:
             assert isinstance(planes, Tensor)
@@ -131,7 +131,7 @@ class Planes(nn.Module):
 
 
 def _with_cells(planes: Tensor, stages: Iterator[Tensor]) -> tuple[Tensor, Tensor]:
-    """The last stage, and what is known of each cell: its planes, and the last stage that has all cells."""
+    """The last stage's output, and features per cell: its planes, and the last stage of full resolution."""
     x = near = planes
     for x in stages:
         near = x if x.shape[2:] == planes.shape[2:] else near
@@ -143,7 +143,7 @@ def _check_lengths(config: EncoderConfig) -> None:
         if len(given) != len(config.channels) and not (name == "kernels" and not given):
             raise ValueError(
                 f"policy.channels has {len(config.channels)} entries and policy.{name} "
-                f"{len(given)}; one a convolution is expected"
+                f"{len(given)}; expected one per convolution"
             )
 
 
@@ -221,12 +221,15 @@ class Rows(nn.Module):
         return self.pool(owner, self.embed(rows), samples)
 
     def embed(self, rows: Tensor) -> Tensor:
-        """Each of ``rows: float32[n, F]`` by itself: ``float32[n, D]``."""
+        """Embeds each of ``rows: float32[n, F]``: ``float32[n, D]``."""
         features: Tensor = self.each(rows)
         return features.float()
 
     def pool(self, owner: Tensor, features: Tensor, samples: int) -> Tensor:
-        """``owner: int64[n]``, rising, says whose row each of ``features: float32[n, D]`` is."""
+        """Pools ``features: float32[n, D]`` over the rows of each sample.
+
+        ``owner: int64[n]``, ascending, is the sample of each row.
+        """
         count = torch.bincount(owner, minlength=samples)
         total = features.new_zeros((samples, features.shape[1])).index_add(0, owner, features)
         mean = total / count.clamp(min=1).unsqueeze(1)

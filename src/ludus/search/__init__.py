@@ -1,4 +1,4 @@
-"""Search over moves: trees in the core, evaluators here. A searched policy is a policy.
+"""Tree search (MCTS): trees in the core, evaluators here. A policy with search is a policy.
 
 Names are loaded on first use; torch only with :mod:`ludus.search.network`. The package itself is the function
 ``ludus.search`` (:func:`ludus.train.python_api.search`).

@@ -15,7 +15,7 @@ _FPU = {"parent": 0, "zero": 1, "loss": 2}
 
 
 class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Settings of a tree search (PUCT). The defaults are ELF OpenGo's (paper 003, table S1), noise apart.
+    """Settings of a tree search (PUCT). The defaults are ELF OpenGo's (table S1), except for noise.
 
     Args:
         visits: Visits of the root at which a search ends, those of a reused tree included.
@@ -36,7 +36,7 @@ class SearchConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             searches with noise; 0 = off.
         solver: Backs up proven outcomes. A search whose root is proven ends.
         endgame_plies: Leaves with at most this many plies to the game's limit are solved exactly; 0 = off.
-        endgame_nodes: Node limit of such a solve.
+        endgame_nodes: Node limit of one such alpha-beta search.
         endgame_root_nodes: Node limit for the root's own moves; 0 = ``endgame_nodes``.
         score_share: Share of the score margin (over the number of points) in the value of a finished match,
             where the game counts one (Go); the rest is win or loss.

@@ -1,8 +1,8 @@
-"""Who says what positions are worth: a network, or anything else that answers in batches.
+"""Evaluators of positions: a network, or any other object that answers batches.
 
-A search writes packed observations into arrays that belong to a :class:`Batch`; an :class:`Evaluator`
-reads them and gives, for each row, a number a move (any positive scale) and a value in [-1, 1] for the
-seat that decides. Uniform answers and random rollouts live in the core and need no batch.
+A search writes packed observations into the arrays of a :class:`Batch`. An :class:`Evaluator`
+reads them and returns, for each row, a number per move (any positive scale) and a value in [-1, 1] for the
+seat to move. Uniform answers and random rollouts are part of the core and need no batch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CORE_EVALUATORS = ("uniform", "null", "rollout")
 
 
 class Batch:
-    """Rows that leaves are written to. The core borrows the arrays: they are allocated once."""
+    """Rows for the observations of leaves. The core borrows the arrays, which are allocated once."""
 
     def __init__(self, spec: GameSpec, rows: int) -> None:
         if rows < 1:
@@ -35,20 +35,24 @@ class Batch:
         }
 
     def arrays(self) -> list[Array]:
-        """In the order of the spec."""
+        """The arrays in the order of the spec."""
         return list(self.obs.values())
 
 
 class Evaluator(Protocol):
-    """Answers for the first ``count`` rows of a batch. Called by one thread at a time."""
+    """Evaluates positions in batches. Called by one thread at a time."""
 
     def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
-        """``policy: float32[count, A]`` (not negative, any scale) and ``value: float32[count]``."""
+        """Evaluates the first ``count`` rows of ``batch``.
+
+        Returns:
+            ``policy: float32[count, A]`` (not negative, any scale) and ``value: float32[count]`` in [-1, 1].
+        """
         ...
 
 
 class UniformEvaluator:
-    """Knows nothing: all moves equal, value 0."""
+    """All moves equal, value 0."""
 
     def __init__(self, spec: GameSpec) -> None:
         self._choices = spec.mask_size

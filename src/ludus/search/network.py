@@ -13,13 +13,17 @@ from ludus.search.text import Seen
 
 
 class NetworkEvaluator:
-    """Answers with a network's probabilities and value.
+    """Evaluates positions by a network's probabilities and value.
 
-    ``symmetries``: ``one``: positions as they stand; ``random``: under one of the board's transformations,
-    drawn anew for each batch (AlphaGo Zero's random symmetry, a batch at a time); ``all``: under each of
-    them, probabilities and values averaged, which costs as many evaluations. ``rows``: how many most batches
-    have, which is faster where it is known (:class:`ludus.policies.inference.Inference`). Networks with
-    memory are refused: a leaf has no past.
+    Networks with memory are refused, because a leaf has no history.
+
+    Args:
+        precision: ``float32`` or ``bfloat16``.
+        symmetries: ``one``: positions as they are; ``random``: under one symmetry of the board, drawn for
+            each batch (AlphaGo Zero's random symmetry); ``all``: under each symmetry, probabilities and
+            values averaged, which costs one evaluation per symmetry.
+        seed: Seed of random symmetries.
+        rows: The usual batch size, if known; see :class:`ludus.policies.inference.Inference`.
     """
 
     def __init__(
@@ -32,7 +36,7 @@ class NetworkEvaluator:
         rows: int = 0,
     ) -> None:
         if network.memory_shape is not None:
-            raise ValueError("a policy with memory cannot be searched with: leaves have no past")
+            raise ValueError("search does not support policies with memory, because leaves have no history")
         self.network = network
         self._board = network.board
         self._inference = self._board.inference(precision, rows) if self._board is not None else None
@@ -72,7 +76,7 @@ class NetworkEvaluator:
         return int(self._random.integers(self._symmetries.count))
 
     def _under(self, planes: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """Answers to positions that the network sees under transformation ``k``."""
+        """Evaluates positions under symmetry ``k``."""
         assert self._inference is not None
         if k == 0 or self._symmetries is None:
             return self._inference(planes)

@@ -1,7 +1,7 @@
-"""Search for one seat of a game whose seats decide at the same time, against a bot that is known.
+"""Root-parallel MCTS for one seat of a game with simultaneous decisions, against a known bot.
 
-Root-parallel trees with random matches to their end (ELF, section 5 and table 7): written ``plan:8x100``
-(trees x rollouts), with ``,opponent=hit_and_run,explore=0.5`` and the like behind it. It plays on the match's
+Trees with random rollouts to the end of the match (ELF, section 5 and table 7): ``plan:8x100`` (trees x
+rollouts), followed by options such as ``,opponent=hit_and_run,explore=0.5``. The search uses the match's
 whole state: it sees through fog.
 """
 
@@ -25,20 +25,27 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]
 
 
 class PlannerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Trees x rollouts, and how the rollouts are played.
+    """Settings of the planner.
 
-    ``opponent``: who is thought to sit at the other seats ("" = the game's first bot), deciding every
-    ``opponent_skip`` ticks (0 = as often as the planner). ``guide``: a bot that plays the seat in the matches
-    to the end, for ``guide_share`` of its decisions, in place of chance alone; where chance always loses, it
-    tells nothing. ``bias``: chance draws with weights that each rollout has of its own, exponential draws to
-    this power (1 = uniform in the simplex, 0 = all choices alike, as in ELF), since whoever keeps to a few
-    choices gets further than whoever tries all of them. ``draw``: what a rollout without a winner counts (0
-    in ELF; with more, a search prefers a draw to a small chance). ``keep_wins``: the first rollout that wins
-    is followed to the end of the match, without another search: all others are bots, and the state holds
-    every draw to come, so what won once wins again. ``explore``: weight of UCB's term; ELF's default has
-    none. ``seconds``: of one decision (0 = no limit); each tree has an equal share of it and makes one
-    rollout at least, and what is decided then depends on the machine. ``threads``: of one decision; they
-    change nothing but the time.
+    Args:
+        trees: Independent trees; the visits of their roots are added up.
+        rollouts: Rollouts per tree and decision.
+        opponent: The assumed bot at the other seats; "" = the game's first bot.
+        opponent_skip: Ticks between the opponent's decisions; 0 = as often as the planner.
+        guide: A bot that plays the seat in rollouts instead of random choices. Random rollouts carry no
+            information if they always lose.
+        guide_share: Share of the rollouts' decisions that the guide makes.
+        draw: Value of a rollout without a winner (0 in ELF); a high value prefers a draw to a small chance
+            of winning.
+        bias: Each rollout draws its choices with its own random weights: exponential draws to this power
+            (1 = uniform in the simplex, 0 = equal weights, as in ELF). A rollout that repeats a few choices
+            gets further than one that mixes all.
+        keep_wins: The first winning rollout is followed to the end of the match without another search. All
+            other seats are bots and the state holds all future random draws, so the same moves win again.
+        explore: Weight of UCB's exploration term; 0 in ELF.
+        seconds: Time limit of one decision; 0 = none. Each tree gets an equal share and makes at least one
+            rollout. Decisions then depend on the machine.
+        threads: Threads of one decision; the result does not depend on them.
     """
 
     trees: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 8
@@ -82,9 +89,7 @@ def parse_plan(text: str) -> PlannerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``mean``: share of a choice's rollouts that were won, 0 where there were none (1 without any visits:
-    a win that was kept).
-    """
+    """A decision. ``mean``: win rate of a choice's rollouts, 0 without rollouts (1 for a kept win)."""
 
     choice: int
     visits: npt.NDArray[np.int32]  # [A]
@@ -139,7 +144,7 @@ class Planner:
         )
 
     def plan(self, state: bytes, seat: int, seed: int) -> Plan:
-        """What ``seat`` should do at ``state`` (of a pool of the same game and parameters, nowhere else)."""
+        """Decides for ``seat`` at ``state``, which must come from a pool of the same game and parameters."""
         begin = time.perf_counter()
         plan = Plan(*self._core.plan(state, seat, seed))
         self.slowest_s = max(self.slowest_s, time.perf_counter() - begin)

@@ -1,4 +1,4 @@
-"""A searched player: from a state to a move with all that the search found, for matches and consoles."""
+"""A player that searches: from a state to a move with the statistics of the search."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ludus.search.trees import RootStatistics, Trees
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a decision rests on. ``line`` begins with ``move``."""
+    """The result of a search. ``line`` is the principal variation and begins with ``move``."""
 
     move: int
-    value: float  # for the seat that decides, in [-1, 1]
+    value: float  # for the seat to move, in [-1, 1]
     root: RootStatistics
     line: list[int]
 
 
 class SearchPlayer:
-    """Searches any number of matches of one game side by side, a tree each.
+    """Searches any number of matches of one game in parallel, each with its own tree.
 
-    ``evaluator``: who answers batches, or ``"rollout"``. Give states as the core keeps them
+    ``evaluator``: an :class:`Evaluator`, or ``"rollout"``. Pass states of the core
     (``NativePool.slot_state``), or play moves with :meth:`play`.
     """
 
@@ -61,10 +61,17 @@ class SearchPlayer:
         visits: int = 0,
         seconds: float = 0.0,
     ) -> list[Found]:
-        """Searches the matches of ``slots`` and picks a move for each; nothing is played.
+        """Searches the matches of ``slots`` and chooses a move for each, without playing it.
 
-        ``states``: where the matches stand (default: where :meth:`play` left them). ``plies``: how far each
-        match is, for the temperature (default: past it). ``visits`` and ``seconds`` replace the player's own.
+        Args:
+            slots: Slot numbers.
+            states: States of the matches (default: after the moves of :meth:`play`).
+            plies: Plies played in each match, for the temperature (default: temperature 0).
+            visits: Visits of a search; 0 = the player's own.
+            seconds: Time limit in seconds; 0 = the player's own.
+
+        Returns:
+            One result per slot.
         """
         if states is not None:
             for slot, state in zip(slots, states, strict=True):
@@ -82,5 +89,5 @@ class SearchPlayer:
         return found
 
     def play(self, slot: int, move: int) -> None:
-        """A move of either seat was played."""
+        """Plays a move of either seat."""
         self.trees.play(slot, move)

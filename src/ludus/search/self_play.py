@@ -151,8 +151,8 @@ class SelfPlay:
     def step(self, rounds: int = 64) -> int:
         """One batch: selects a leaf of every match, evaluates the leaves, backs the results up.
 
-        Returns the rows of the batch. An evaluator of the core does ``rounds`` simulations a match instead,
-        and returns 0.
+        Returns:
+            Rows of the batch; 0 with an evaluator of the core, which does ``rounds`` simulations per match.
         """
         count = self._core.collect(rounds)
         if count > 0:

@@ -1,7 +1,7 @@
-"""How a searched player is written. Without numpy: presets and the command line read names early.
+"""Syntax of players that search. No numpy here: presets and the command line read names early.
 
-``mcts:VISITS`` (random rollouts), ``RUN@best+search:VISITS`` (a network's evaluations), either with
-``,KEY=VALUE`` behind it: the keys of :class:`SearchText`, or any setting of a search (``c_puct=1.2``).
+``mcts:VISITS`` (random rollouts), ``RUN@best+search:VISITS`` (a network's evaluations), either followed by
+``,KEY=VALUE``: the keys of :class:`SearchText`, or any setting of a search (``c_puct=1.2``).
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ SUFFIX = "+search"
 
 
 class SearchText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a searched player decides.
+    """Settings of a player that searches.
 
-    ``seconds``: of a decision, 0 = by visits alone. Moves are drawn by visits to the power of 1 /
-    ``temperature`` in the first ``plies`` of a match, then the most visited is played: two searches
-    without chance would play one match over and over. ``rollouts``: random matches a leaf (``mcts`` alone).
-    ``symmetries``: how a network sees a position, as it stands (``one``), under a transformation of the
-    board drawn for each batch (``random``), or under all of them, its answers averaged (``all``).
+    Args:
+        search: Settings of the tree search.
+        seconds: Time limit of a decision; 0 = visits alone.
+        temperature: In the first ``plies`` moves are drawn in proportion to visits ** (1 / ``temperature``).
+        plies: Later plies play the most visited move. Two deterministic searches would repeat one match.
+        rollouts: Random rollouts per leaf (``mcts`` alone).
+        symmetries: A network evaluates a position as it is (``one``), under a symmetry of the board drawn
+            for each batch (``random``), or under all symmetries, averaged (``all``).
     """
 
     search: SearchConfig = SearchConfig(noise_share=0.0)
@@ -66,7 +69,7 @@ def parse_search(text: str) -> tuple[str, SearchText]:
             raise ValueError(f"{text}: unknown setting {name!r}{did_you_mean(name, known, 'known', 0.5)}")
         known[name][name] = value.strip()
     try:
-        # Texts become numbers where the field is one (strict=False).
+        # strict=False converts strings to numbers.
         config = msgspec.convert(search, SearchConfig, strict=False)
         made = msgspec.convert({**own, "search": config}, SearchText, strict=False)
     except msgspec.ValidationError as error:

@@ -1,4 +1,4 @@
-"""Searches of one or many matches of a game: a tree a slot, leaves of all of them in one batch."""
+"""Search trees for one or many matches of a game: one tree per slot, their leaves in one batch."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class RootStatistics:
-    """What a search says about the legal moves of its root, in the order of their numbers.
+    """Statistics of the legal moves at the root, in the order of their numbers.
 
-    ``value`` is for ``seat``, who decides; ``mean`` the value of each move for that seat (0 where it has no
-    visit); ``policy`` what a learner is to be taught.
+    ``value`` is for ``seat``, the seat to move. ``mean`` is the value of each move for that seat (0 without
+    visits), ``policy`` the policy target.
     """
 
     seat: int
@@ -40,9 +40,9 @@ class RootStatistics:
 class Trees:
     """``slots`` matches of ``game`` and their trees. One thread at a time.
 
-    ``evaluator``: one of :data:`CORE_EVALUATORS`, or whoever answers batches. Raises ``SearchError`` (a
-    ``ValueError``) for games of chance, hidden information or simultaneous moves, and for settings out of
-    range. ``native`` is the compiled module of the game (the package's own unless the game is outside it).
+    ``evaluator``: one of :data:`CORE_EVALUATORS`, or an :class:`Evaluator`. ``native``: the compiled module
+    of the game (default: the package's own). Raises ``SearchError`` (a ``ValueError``) for games with chance,
+    hidden information or simultaneous moves, and for settings out of range.
     """
 
     def __init__(
@@ -77,14 +77,17 @@ class Trees:
         return int(self._core.slots)
 
     def reset(self, slot: int, seed: int, match: int = 0) -> None:
-        """The slot begins the match ``(seed, match)``."""
+        """Starts the match ``(seed, match)`` in the slot."""
         self._core.reset(slot, seed, match)
 
     def set_state(self, slot: int, state: bytes) -> bool:
-        """The slot goes to ``state`` (of a pool of the same game and parameters, :meth:`state`, nowhere
-        else).
+        """Sets the slot to ``state``.
 
-        Its tree is kept where the state lies at most two moves below the slot's; True then.
+        Args:
+            state: From :meth:`state`, or from a pool of the same game and parameters.
+
+        Returns:
+            True if the tree is kept: the state is at most two moves after the slot's.
         """
         return bool(self._core.set_state(slot, state))
 
@@ -93,7 +96,7 @@ class Trees:
         return self._core.state(slot)
 
     def play(self, slot: int, move: int) -> None:
-        """Plays a legal move; the tree below it is kept. Raises ``GameError`` when it is not legal."""
+        """Plays a move and keeps the tree below it. Raises ``GameError`` for an illegal move."""
         self._core.play(slot, move)
 
     def over(self, slot: int) -> bool:
@@ -101,7 +104,7 @@ class Trees:
         return bool(self._core.over(slot))
 
     def outcome(self, slot: int) -> tuple[float, ...]:
-        """Of a match that is over: +1 won, 0 drawn, -1 lost, a seat each."""
+        """Outcome of a finished match, one number per seat: +1 won, 0 drawn, -1 lost."""
         return tuple(self._core.outcome(slot))
 
     def run(
@@ -113,8 +116,14 @@ class Trees:
         noise: bool = False,
         seed: int = 0,
     ) -> None:
-        """Searches the matches of ``slots`` side by side, to ``visits`` (0 = the configuration's) each, or
-        until ``seconds`` have passed (0 = no limit); at least one visit is always made.
+        """Searches the matches of ``slots`` in parallel, with at least one visit each.
+
+        Args:
+            slots: Slot numbers.
+            visits: Visits of each root; 0 = the configuration's.
+            seconds: Time limit in seconds; 0 = none.
+            noise: Adds Dirichlet noise to the roots' priors.
+            seed: Seed of noise and rollouts.
         """
         core_, end = self._core, time.perf_counter() + seconds
         for slot in slots:
@@ -132,11 +141,11 @@ class Trees:
                     core_.stop(slot)
 
     def choose(self, slot: int, temperature: float = 0.0) -> int:
-        """The move after a search: by visits to the power of 1 / ``temperature``, 0 = the most visited."""
+        """Chooses a move: in proportion to visits ** (1 / ``temperature``); 0 = the most visited."""
         return int(self._core.choose(slot, temperature))
 
     def root(self, slot: int) -> RootStatistics:
-        """What the slot's search found. After ``play`` or ``set_state``: what was kept."""
+        """Statistics of the slot's root; after ``play`` or ``set_state`` those of the kept tree."""
         return RootStatistics(*self._core.report(slot))
 
     def line(self, slot: int, move: int = -1, most: int = 16) -> list[int]:
@@ -148,14 +157,15 @@ class Trees:
         return [(m, visits) for m, visits in self._core.line(slot, move, most)]
 
     def restrict(self, slot: int, seat: int, barred: Sequence[int], depth: int) -> None:
-        """Searches of the slot leave out moves.
+        """Excludes moves from the slot's searches. A change empties the tree.
 
         Args:
-            seat: Whose moves.
-            barred: Move numbers. Where nothing else is legal, they stay.
-            depth: The restriction holds fewer than so many moves below the root; 0 lifts it.
+            seat: The seat whose moves are excluded.
+            barred: Move numbers. They stay if no other move is legal.
+            depth: The restriction holds at fewer than ``depth`` moves below the root; 0 lifts it.
 
-        A change empties the tree. Raises ``SearchError``.
+        Raises:
+            SearchError: An invalid seat or move.
         """
         mask = bytearray(self.spec.mask_size)
         for move in barred:
@@ -168,9 +178,9 @@ class Trees:
 
     @property
     def simulations(self) -> int:
-        """Since the trees were made."""
+        """Number of simulations since the trees were made."""
         return int(self._core.simulations())
 
     def forget(self) -> None:
-        """The evaluator answers otherwise from now on: empties the cache."""
+        """Empties the evaluation cache: call it when the evaluator's answers change."""
         self._core.forget()

@@ -46,7 +46,7 @@ def test_residual_stages_are_impalas() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"policy\.kernels 1; one a convolution is expected"):
+    with pytest.raises(ValueError, match=r"policy\.kernels 1; expected one per convolution"):
         PolicyNetwork(EncoderConfig(channels=(8, 8), strides=(1, 1), kernels=(3,)), SPEC)
     with pytest.raises(ValueError, match="too small for kernels"):
         PolicyNetwork(EncoderConfig(channels=(8, 8), strides=(8, 8), kernels=(8, 12)), SPEC)

@@ -90,7 +90,7 @@ def test_a_run_from_training_to_report(tmp_path: Path) -> None:
     assert "Win rate" not in report
     again = evaluate(f"{run}@best", matches=12)
     assert again.alone
-    with pytest.raises(ConfigError, match="has one seat, nobody plays against it"):
+    with pytest.raises(ConfigError, match="has one seat, expected no opponent"):
         evaluate(f"{run}@best", "random", matches=2)
     assert evaluate("random", game=GAME, matches=4).mean_return > 0
 

@@ -133,7 +133,7 @@ def _machine() -> dict[str, object]:
 
 
 def _cpuinfo() -> tuple[str, set[str]]:
-    """Model name and feature flags, where the system tells."""
+    """Model name and feature flags, if the system reports them."""
     model, flags = "", set[str]()
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")

@@ -143,7 +143,7 @@ def document(result: EvalResult) -> dict[str, object]:
 
 
 def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
-    """The result for people; ``kept``: rows of what was written."""
+    """Prints the result as a table; ``kept``: rows about written files."""
     if result.alone:
         console.result(
             f"{result.player} at {result.game}: mean return {result.mean_return:.2f} over "
