@@ -18,7 +18,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 LOST, EVEN, WON, UNMET = (213, 94, 0), (255, 255, 255), (0, 114, 178), "#eeeeee"
 WIDTH, PANEL = 720, 260
 LEFT, RIGHT, TOP, BOTTOM = 64, 150, 24, 28
-NAMED = 14  # what a panel with a name of its own is higher
+NAMED = 20  # what a panel with a name of its own is higher
 CELL, LETTER = 30, 6.6
 SMALL_CELL, NUMBERED = 16, 24  # cells of a table of more players, which has no numbers in it
 NAME = 28  # characters of a name that are shown
@@ -107,7 +107,7 @@ def ratings_plot(rated: Strengths, members: Sequence[str]) -> str:
         out.append(f'<g stroke="{colour}" opacity="0.45" stroke-width="2">{"".join(bars)}</g>')
         out += plot.line([(_steps(s), s.rating or 0.0) for s in line if s.kind == "frozen"], colour)
         out += [
-            f'<circle cx="{plot.x(_steps(s))}" cy="{plot.y(s.rating or 0.0)}" r="3.5" stroke="{colour}" '
+            f'<circle cx="{plot.x(_steps(s))}" cy="{plot.y(s.rating or 0.0)}" r="3" stroke="{colour}" '
             f'stroke-width="2" fill="{colour if s.kind == "frozen" else "#ffffff"}">'
             f"<title>{escape(_short(s.player))}: {s.rating:+.0f}</title></circle>"
             for s in line
