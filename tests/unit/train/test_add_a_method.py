@@ -1,4 +1,4 @@
-"""The method of docs/guides/add_a_method.md: one line registers it; it is trained, resumed, rated, reported."""
+"""The method of docs/guides/add_a_method.md: registered by one line, trained, resumed, rated, reported."""
 
 from __future__ import annotations
 
