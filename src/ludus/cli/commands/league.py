@@ -65,8 +65,8 @@ class LeagueStatus(msgspec.Struct, frozen=True):
             console.document(shown)
             return DONE
         console.result(
-            f"{shown.state}: {shown.events:,} events, {shown.matches:,} matches, {shown.frozen} frozen players, "
-            f"last event {_ago(shown.last_time)}"
+            f"{shown.state}: {shown.events:,} events, {shown.matches:,} matches, "
+            f"{shown.frozen} frozen players, last event {_ago(shown.last_time)}"
         )
         rows = [
             (
