@@ -1,6 +1,6 @@
 """What a league costs beside a run of one policy; ratios, all sides in turn in each round.
 
-    python benchmarks/throughput/league.py acting [--rounds 30] [--lanes 8] [--rows 32]
+    python benchmarks/throughput/league.py acting [--rounds 100] [--lanes 8] [--rows 32]
 
 ``acting``: frozen networks on lanes decide for ``--rows`` rows each. ``joined`` is one call for all lanes,
 ``one_by_one`` a call for each lane, both over the time of one network that decides for all the rows. The
@@ -114,7 +114,7 @@ def main() -> None:
     parser.add_argument("--preset", action="append", help=f"instead of {' and '.join(PRESETS)}")
     parser.add_argument("--lanes", type=int, default=8)
     parser.add_argument("--rows", type=int, default=32)
-    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=100)
     given = parser.parse_args()
     torch.set_num_threads(1)
     for path in given.preset or PRESETS:

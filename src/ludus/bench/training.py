@@ -111,7 +111,7 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
     orders = components.matchmaker.next_orders(sampler.pool.slots)
     for version in orders.kept:
         sampler.bank.put(player_of(version), components.learner.weights())
-    sampler.follow({lane: player_of(version) for lane, version in orders.lanes.items()})
+    sampler.seat({player_of(version): weight for version, weight in orders.playing.items()})
     own = 2 if beside else 1
     learner_threads = LearnerThreads(max(0, components.threads - own), first=own)
     rounds: Rounds | AsyncRounds

@@ -1,4 +1,4 @@
-"""Progress of a run: a live board on a terminal, else a line every ten seconds.
+"""What a run shows while it goes on: a live board on a terminal, else a line now and then.
 
 Both are sinks (:class:`ludus.train.reporting.sinks.Sink`): they are called from the training thread and only
 note numbers; drawing happens in rich's own thread, twice a second.
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from ludus.cli import console
 from ludus.cli.console import duration, percent, si
-from ludus.cli.member_rows import MemberRows
 from ludus.train.reporting.sinks import RunStart, Sink
 
 if TYPE_CHECKING:
@@ -28,27 +27,27 @@ if TYPE_CHECKING:
 
 LINE_EVERY_S = 10.0
 MESSAGES = 5
-MESSAGES_FIRST = 2  # messages shown before the details
+MESSAGES_FIRST = 2  # of them shown before the details
 SHOWN_ELSEWHERE = ("rollout", "lag", "time", "throughput")  # namespaces
-SMOOTHING = 0.9  # smoothing of the shown rates, per update
+SMOOTHING = 0.9  # of the rates that are shown, an update
 
 
 class View(Sink):
-    """A sink that opens and closes with a run. This base class shows nothing."""
+    """A sink that is opened and closed around a run. This one shows nothing."""
 
     def __enter__(self) -> View:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Closes the view; nothing to do here."""
+        """Nothing is open."""
 
 
 def make_view(quiet: bool) -> View:
-    """The view for stderr: a board on a terminal, else lines."""
+    """The view that fits where stderr goes."""
     if quiet:
         return View()
     if sys.stderr.isatty():
-        with suppress(ImportError):  # without rich: lines
+        with suppress(ImportError):  # without rich, lines have to do
             return LiveView()
     return LineView()
 
@@ -72,13 +71,13 @@ class Rates:
 
 
 def remaining(metrics: UpdateMetrics) -> str:
-    """``2:30 min left``; empty for a run without a budget."""
+    """``2:30 min left``, empty where nothing bounds the run."""
     left = metrics.numbers.get("time/minutes_left")
     return "" if left is None else f"{duration(left)} left"
 
 
 def lag_text(metrics: UpdateMetrics) -> str:
-    """Policy lag and sample reuse of an update."""
+    """How old the data of the update was, and how often a decision is learned from."""
     numbers = metrics.numbers
     return (
         f"lag {numbers.get('lag/mean', 0.0):.2f} (max {numbers.get('lag/max', 0.0):.0f}), "
@@ -98,7 +97,7 @@ def interval_text(result: EvalResult) -> str:
 
 
 def results_text(metrics: UpdateMetrics) -> str:
-    """The training matches: win rate against each opponent, or the mean return without opponents."""
+    """The training matches: how often each opponent is beaten, or the return of a game without opponents."""
     rates = sorted(metrics.under("rollout/win_rate").items())
     if rates:
         return ", won " + ", ".join(f"{name} {percent(rate)}" for name, rate in rates)
@@ -107,7 +106,7 @@ def results_text(metrics: UpdateMetrics) -> str:
 
 
 class LineView(View):
-    """One plain line every ten seconds, and one per event."""
+    """One plain line every ten seconds, and one for everything that happens."""
 
     def __init__(self, every_s: float = LINE_EVERY_S) -> None:
         self.every_s = every_s
@@ -127,9 +126,8 @@ class LineView(View):
         left = ", ".join(
             t for t in (duration(metrics.numbers.get("time/minutes", 0.0)), remaining(metrics)) if t
         )
-        who = f"{metrics.player} " if metrics.player else ""
         console.note(
-            f"[{left}] {who}version {metrics.version}, {si(metrics.steps)} decisions, "
+            f"[{left}] version {metrics.version}, {si(metrics.steps)} decisions, "
             f"{si(r.ticks_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, "
             f"{r.updates_per_s:.2f} updates/s, {lag_text(metrics)}{results_text(metrics)}"
         )
@@ -158,7 +156,6 @@ class LiveView(View):
         self.messages: deque[str] = deque(maxlen=MESSAGES)
         self.head = "starting"
         self.metrics: UpdateMetrics | None = None
-        self.members = MemberRows()
         self.evaluations: dict[str, EvalResult] = {}
         self.evaluated = self.best = -1
         self.saved = -1
@@ -183,7 +180,6 @@ class LiveView(View):
 
     def update(self, metrics: UpdateMetrics) -> None:
         self.rates.see(metrics)
-        self.members.see(metrics)
         self.metrics = metrics
 
     def evaluation(self, evaluation: EvaluationMetrics) -> None:
@@ -211,14 +207,11 @@ class LiveView(View):
         else:
             numbers = self._numbers(self.metrics)
             names = sorted({*self.metrics.under("rollout/win_rate"), *self.evaluations})
-            if self.members.newest:
-                names = list(self.members.newest)
             rows = max(1, min(len(names), room - 2))
             numbers = numbers[: max(0, room - 2 - rows)]
             spare = room - 2 - rows - len(numbers) - min(MESSAGES_FIRST, len(self.messages))
             numbers += details(self.metrics)[: max(0, spare)]
-            shown = self.members.table(rows) if self.members.newest else None
-            parts = [shown or self._results(self.metrics, names, rows), self._progress(self.metrics)]
+            parts = [self._results(self.metrics, names, rows), self._progress(self.metrics)]
             parts += [Text(line, overflow="ellipsis", no_wrap=True) for line in numbers]
             used = 2 + rows + len(numbers)
         messages = list(self.messages)[-(room - used) :] if room > used else []
@@ -246,13 +239,8 @@ class LiveView(View):
         saved = f"checkpoint {self.saved}" if self.saved >= 0 else "no checkpoint yet"
         best = f", best {self.best}" if self.best >= 0 else ""
         length = f" of {numbers['rollout/length']:.0f} ticks" if "rollout/length" in numbers else ""
-        steps, matches = metrics.steps, metrics.matches
-        lines: list[str] = []
-        if self.members.newest:
-            steps, matches = self.members.total("steps"), self.members.total("matches")
-            lines = [f"{name} {interval_text(result)}" for name, result in sorted(self.evaluations.items())]
-        lines += [
-            f"{si(steps)} decisions, {si(matches)} matches{length}",
+        lines = [
+            f"{si(metrics.steps)} decisions, {si(metrics.matches)} matches{length}",
             f"{si(r.ticks_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, {r.updates_per_s:.2f} updates/s",
             f"version {metrics.version}, {saved}{best}",
             lag_text(metrics),
@@ -267,7 +255,7 @@ class LiveView(View):
         return lines
 
     def _results(self, metrics: UpdateMetrics, names: list[str], rows: int) -> Table:
-        """Win rates or mean returns; at most ``rows`` opponents."""
+        """What the run is for: how often it wins, or what it earns; at most ``rows`` opponents."""
         from rich.table import Table
 
         table = Table(box=None, padding=(0, 2), pad_edge=False)
@@ -289,7 +277,7 @@ class LiveView(View):
 
 
 def details(metrics: UpdateMetrics) -> list[str]:
-    """A line for each namespace that has no place of its own: ``loss: policy 0.01, value 0.5``."""
+    """A line for each namespace whose numbers are shown nowhere else: ``loss: policy 0.01, value 0.5``."""
     lines: dict[str, list[str]] = {}
     for name, value in metrics.numbers.items():
         namespace, _, rest = name.partition("/")
@@ -300,7 +288,7 @@ def details(metrics: UpdateMetrics) -> list[str]:
 
 @contextmanager
 def quiet_control_keys(file: int) -> Iterator[None]:
-    """Turns off the terminal's ``^C`` echo, which would displace the board by a line."""
+    """A terminal that shows no ``^C``, which would move the board down a line and leave its border behind."""
     try:
         import termios
 

@@ -48,11 +48,11 @@ class Lineup(msgspec.Struct, frozen=True):
 class Orders(msgspec.Struct, frozen=True):
     """A matchmaker's settings for the matches that begin from now on.
 
-    ``lanes``: policy id -> version of the frozen weights that decide for it. ``kept``: versions whose weights
-    must stay stored, those of the lanes included.
+    ``playing``: version of frozen weights -> the weight by which the pool draws them for a match. ``kept``:
+    versions whose weights must stay stored, those that play included.
     """
 
-    lanes: dict[int, int] = {}
+    playing: dict[int, float] = {}
     kept: tuple[int, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""An exact solver of Connect Four, and test positions for players."""
+"""Connect Four solved exactly, and the positions on which players are measured against that."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from ludus.native import core
 
 COLUMNS, ROWS = 7, 6
-FULL = -1000  # score of a full column
+FULL = -1000  # of a column that takes no stone
 
 #: Bands of plies in which moves are rated: first and last ply.
 BANDS: tuple[tuple[int, int], ...] = ((9, 11), (12, 15), (16, 23), (24, 36))
 
 
 class Solver:
-    """An exact solver with a transposition table of ``mib`` MiB. One thread at a time.
+    """Remembers what it has solved in ``mib`` MiB. One thread at a time.
 
-    A score counts the stones that the winner has left when it wins, the winning one included: positive
-    for the seat to move, 0 for a draw. A position is the list of columns (0..6) played from the empty board.
-    An illegal move or a finished match raises ``GameError``.
+    A score counts the own stones that the winner has left when it wins, the winning one included: positive
+    for the seat to move, 0 a draw. Positions are the columns (0..6) played from the empty board;
+    ``GameError`` where they are no match that goes on.
     """
 
     def __init__(self, mib: int = 64) -> None:
@@ -33,15 +33,15 @@ class Solver:
         return self._core.solve(list(columns), True)
 
     def scores(self, columns: Sequence[int]) -> list[int]:
-        """Score of each column for the seat to move; ``FULL`` for full columns."""
+        """Of each column for the seat to move, ``FULL`` where it takes no stone."""
         return self._core.analyse(list(columns), False)
 
     def values(self, columns: Sequence[int]) -> list[int]:
-        """+1, 0 or -1 for each column; ``FULL`` for full columns."""
+        """+1, 0 or -1 of each column, ``FULL`` where it takes no stone."""
         return self._core.analyse(list(columns), True)
 
     def keeps_value(self, columns: Sequence[int], move: int) -> bool:
-        """Whether a move keeps the value of the position (win, draw or loss)."""
+        """Whether a move is as good as any by win, draw and loss."""
         values = self.values(columns)
         return values[move] == max(values)
 
@@ -66,7 +66,7 @@ def winner_exists(columns: Sequence[int]) -> bool:
 
 
 def random_positions(band: tuple[int, int], count: int, seed: int) -> list[list[int]]:
-    """``count`` positions after uniformly random moves without a winner, each at a random ply of the band."""
+    """``count`` matches of uniformly random moves, broken off at a ply of the band before anyone has won."""
     rng = random.Random(seed)
     found: list[list[int]] = []
     while len(found) < count:

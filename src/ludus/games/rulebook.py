@@ -1,8 +1,8 @@
 """Rulebooks of the game ``rts``: whole real-time strategy games as TOML files.
 
-A file is flattened to lines ``key=value``. A rulebook is stored in this form as a parameter of the rules,
-in a run's ``config.toml``, and in every replay. So only a path from the user (a preset, a command line) is
-ever read, and the file is not needed afterwards.
+A file is flattened to lines ``key=value``, which is the form in which a rulebook travels: as a parameter
+of the rules, in a run's ``config.toml``, and inside every replay. So a path is only ever read where a
+person gave it (a preset, a command line), and what was read is all that is needed from then on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ else:
     import tomli as tomllib
 
 GAME = "rts"
-#: The core's limit; a file may be longer by its comments.
+#: What the core takes; a file may be longer by its comments.
 MAX_TEXT = 1 << 16
 MAX_FILE = 1 << 20
 _PREFIX = "rts.rulebook"
@@ -53,7 +53,7 @@ def is_path(value: object) -> bool:
 def read(path: Path, *, check: bool = True) -> str:
     """The lines of a rulebook file.
 
-    Raises ``ParamError`` with every mistake, one per line: file, line, key, value, expected value, and
+    Raises ``ParamError`` with every mistake, one a line: file, line, key, value, what was expected, and the
     nearest valid name. ``check=False`` only reads: for files that are not rulebooks of ``rts``.
     """
     try:

@@ -1,8 +1,8 @@
 """Smart Game Format, FF[3] and FF[4]: records of board games in and out.
 
-Files are untrusted: size, depth, nodes and values are bounded, nothing recurses, and every error names its
-place. :func:`parse` keeps every property as written. :class:`Record` holds the data that Go needs: board,
-komi, set-up stones, the moves of the main line, result.
+Files are hostile until read: size, depth, nodes and values are bounded, nothing recurses, and what is wrong
+is refused with its place. :func:`parse` keeps every property as it was written; :class:`Record` is what Go
+needs of it: board, komi, set-up stones, the moves of the main line, result.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Properties = dict[str, list[str]]
 
 
 class SgfError(ValueError):
-    """A file that is not SGF, or not a playable match. The message has the place and the expected value."""
+    """A file that is no SGF, or no record of a match that can be played. Says where and what was expected."""
 
 
 @dataclass(slots=True)
 class Node:
-    """One node: properties as written (values without escapes), and its children."""
+    """One moment: properties as written (values without escapes), and what follows."""
 
     properties: Properties = field(default_factory=dict)
     children: list[Node] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Simulation without learning: speed, playthroughs as text, signatures."""
+"""Games without learning: how fast they run, how they behave, as text and as one number."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def playthrough(
     bots: Sequence[str] = ("uniform",),
     steps: int = 20,
 ) -> str:
-    """A playthrough as text: the first ``steps`` decisions of a match with everything observable."""
+    """The first ``steps`` decisions of a match with everything observable in them, as text."""
     ref = find(game)
     return ref.native.playthrough(ref.name, text_params(params or {}), seed, match, list(bots), [], steps)
 
@@ -84,5 +84,5 @@ def game_signature(game: str) -> str:
 
 
 def build_info() -> dict[str, str]:
-    """Build settings of the compiled core (compiler, optimisation, asserts), for bug reports."""
+    """How the compiled core was built (compiler, optimisation, asserts), for bug reports."""
     return core.build_info()

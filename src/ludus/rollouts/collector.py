@@ -42,8 +42,11 @@ class Collector:
         self._groups: list[tuple[Actor, tuple[int, ...]]] = []  # the policy ids of each actor
         self.set_actors(actors)
 
-    def set_actors(self, actors: Mapping[int, Actor]) -> None:
-        """Replaces who decides for each policy id, between slabs; memory stays where its shape stays."""
+    def set_actors(self, actors: Mapping[int, Actor], fresh: Collection[int] = ()) -> None:
+        """Replaces who decides for each policy id, between slabs.
+
+        Memory stays where its shape stays, except for the policy ids ``fresh``: these remember nothing.
+        """
         self._actors = dict(actors)
         groups: dict[int, tuple[Actor, list[int]]] = {}
         for policy, actor in sorted(self._actors.items()):
@@ -55,7 +58,7 @@ class Collector:
                 self._memory.pop(policy, None)
                 continue
             kept = self._memory.get(policy)
-            if kept is None or kept.shape[1:] != shape:
+            if policy in fresh or kept is None or kept.shape[1:] != shape:
                 self._memory[policy] = np.zeros((self.pool.rows, *shape), np.float32)
 
     def collect(self, slab: Slab, between: Callable[[], None] | None = None) -> RolloutStats:
@@ -146,6 +149,9 @@ class Collector:
     def _decide(self, batch: StepBatch, stats: RolloutStats) -> None:
         begin = time.perf_counter()
         slab, t = batch.slab, batch.t
+        missing = [p for p, r in batch.policy_rows.items() if len(r) and p not in self._actors]
+        if missing:
+            raise RuntimeError(f"group {batch.group}: rows of policies {missing}, which nobody decides for")
         for actor, policies in self._groups:
             parts = [(p, r) for p in policies if (r := batch.policy_rows.get(p)) is not None and len(r)]
             if not parts:

@@ -11,16 +11,18 @@ class Lanes:
     """Which player each lane plays.
 
     A lane gets another player only while nothing uses it: no match in play, no standing order. So every match
-    is played to its end by the player that began it. Part of a checkpoint: :attr:`bound`.
+    is played to its end by the player that began it. :attr:`bound` is all that a checkpoint needs.
     """
 
-    def __init__(self, ids: Iterable[int], bound: Mapping[int, str] | None = None) -> None:
+    def __init__(self, ids: Iterable[int]) -> None:
         self.ids = tuple(sorted(ids))
-        self.bound: dict[int, str] = {}  # lane -> player, in the order in which they were bound
-        for lane, player in (bound or {}).items():
-            if lane not in self.ids or player in self.bound.values():
-                raise ValueError(f"lane {lane} of {player!r}: expected lanes {list(self.ids)}, a player once")
-            self.bound[lane] = player
+        self.bound: dict[int, str] = {}  # lane -> player
+
+    def load(self, bound: Mapping[int, str]) -> None:
+        """The inverse of :attr:`bound`. Raises ``ValueError`` for lanes that are not there."""
+        if not set(bound) <= set(self.ids) or len(set(bound.values())) < len(bound):
+            raise ValueError(f"lanes: {dict(bound)}, expected a player once, and lanes of {list(self.ids)}")
+        self.bound = dict(bound)
 
     def lane_of(self, player: str) -> int | None:
         """The lane that plays ``player``."""
@@ -29,13 +31,11 @@ class Lanes:
     def bind(self, wanted: Sequence[str], used: Collection[int]) -> list[str]:
         """Binds ``wanted`` players, the first ones first; returns those for whom no lane is free.
 
-        ``used``: lanes of matches in play and of standing orders. A player keeps its lane until another one
-        needs it.
+        ``used``: lanes of matches in play and of standing orders. Lanes that are neither used nor of a wanted
+        player are bound to nobody.
         """
+        self.bound = {lane: p for lane, p in self.bound.items() if lane in used or p in set(wanted)}
         free = [lane for lane in self.ids if lane not in self.bound]
-        free += [
-            lane for lane, player in self.bound.items() if lane not in used and player not in set(wanted)
-        ]
         late = []
         for player in dict.fromkeys(wanted):
             if self.lane_of(player) is not None:
@@ -43,7 +43,5 @@ class Lanes:
             if not free:
                 late.append(player)
                 continue
-            lane = free.pop(0)
-            self.bound.pop(lane, None)  # so that lanes stand in the order in which they were bound
-            self.bound[lane] = player
+            self.bound[free.pop(0)] = player
         return late

@@ -7,6 +7,7 @@ the same.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -112,7 +113,7 @@ class Latest(Bot):
 
 
 class PastWindow(msgspec.Struct):
-    """Versions of past weights that are kept, and those that play now, a lane each."""
+    """Versions of past weights that are kept, and those that play now."""
 
     versions: list[int]
     playing: list[int]
@@ -132,23 +133,32 @@ class PastWindow(msgspec.Struct):
 class Past:
     """Fictitious self-play over a window: every ``every`` versions the weights are frozen.
 
-    The last ``window`` of them are kept, and one of these is drawn for each lane at each freeze. Before the
-    first freeze every lane plays version 0. ``lanes``: policy ids.
+    The last ``window`` of them are kept, and ``playing`` of these are drawn at each freeze, one of them more
+    than once perhaps. Before the first freeze version 0 plays. ``lanes``: policy ids.
     """
 
     def __init__(
-        self, lanes: Sequence[int], *, window: int, every: int, seed: int, weight: float = 1.0
+        self,
+        lanes: Sequence[int],
+        *,
+        window: int,
+        every: int,
+        seed: int,
+        playing: int = 2,
+        weight: float = 1.0,
     ) -> None:
-        self.lanes, self.window, self.every, self.seed = tuple(lanes), window, every, seed
-        share = weight / len(self.lanes)
-        self.controllers = tuple(Controller(policy=lane, weight=share) for lane in self.lanes)
-        self.labels = dict.fromkeys(self.lanes, PAST)
-        self.past = PastWindow([0], [0] * len(self.lanes))
+        self.window, self.every, self.seed, self.weight = window, every, seed, weight
+        # Until the first orders; a pool wants a mixture that is not empty.
+        first = min(lanes)
+        self.controllers = tuple(Controller(policy=n, weight=weight if n == first else 0.0) for n in lanes)
+        self.labels = dict.fromkeys(lanes, PAST)
+        self.past = PastWindow([0], [0] * playing)
 
     def next_orders(self, slots: int) -> Orders:
         """See :meth:`Matchmaker.next_orders`."""
-        lanes = dict(zip(self.lanes, self.past.playing, strict=True))
-        return Orders(lanes, tuple(sorted(self.past.needed())))
+        share = self.weight / len(self.past.playing)
+        playing = {v: share * n for v, n in sorted(Counter(self.past.playing).items())}
+        return Orders(playing, tuple(sorted(self.past.needed())))
 
     def on_results(self, results: Sequence[MatchResult]) -> None:
         """Results decide nothing."""
@@ -160,7 +170,7 @@ class Past:
             return
         past.versions = [*past.versions, version][-self.window :]
         rng = np.random.Generator(np.random.Philox(key=self.seed, counter=[COUNTER_PAST, version, 0, 0]))
-        past.playing = [past.versions[int(i)] for i in rng.integers(0, len(past.versions), len(self.lanes))]
+        past.playing = [past.versions[int(i)] for i in rng.integers(0, len(past.versions), len(past.playing))]
 
     def forget(self, lost: set[int], newest: int) -> None:
         """See :meth:`Matchmaker.forget`."""
@@ -176,8 +186,8 @@ class Past:
             past = msgspec.json.decode(state, type=PastWindow)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"past opponents: {error}") from error
-        if len(past.playing) != len(self.lanes):
-            raise ValueError(f"past opponents: {len(past.playing)} play, expected {len(self.lanes)}")
+        if len(past.playing) != len(self.past.playing):
+            raise ValueError(f"past opponents: {len(past.playing)} play, expected {len(self.past.playing)}")
         if not past.versions or min(past.needed()) < 0:
             raise ValueError("past opponents: expected versions from 0 on")
         self.past = past
@@ -196,8 +206,8 @@ class FixedMixture:
     def next_orders(self, slots: int) -> Orders:
         """See :meth:`Matchmaker.next_orders`."""
         orders = [part.next_orders(slots) for part in self.parts.values()]
-        lanes = {lane: version for o in orders for lane, version in o.lanes.items()}
-        return Orders(lanes, tuple(sorted({version for o in orders for version in o.kept})))
+        playing = {version: weight for o in orders for version, weight in o.playing.items()}
+        return Orders(playing, tuple(sorted({version for o in orders for version in o.kept})))
 
     def on_results(self, results: Sequence[MatchResult]) -> None:
         """See :meth:`Matchmaker.on_results`."""

@@ -10,6 +10,7 @@ from ludus.flow.names import did_you_mean
 from ludus.flow.seeds import SEED_PAST, derive_seed
 from ludus.presets.config import OpponentConfig, Preset
 from ludus.presets.errors import ConfigError
+from ludus.rollouts.lanes import LANES
 from ludus.train.matchmaker import LATEST, PAST, Bot, FixedMixture, Latest, Matchmaker, Past
 
 
@@ -26,8 +27,12 @@ def opponents_of(spec: GameSpec, preset: Preset) -> tuple[OpponentConfig, ...]:
 
 
 def policy_ids(opponents: tuple[OpponentConfig, ...]) -> PolicyIds:
-    """Ids in a row: the learner's, then a lane for each slot of past weights."""
-    lanes = sum(o.past_slots for o in opponents if o.name == PAST)
+    """Ids in a row: the learner's, then lanes of past weights.
+
+    There are lanes for those that play and as many for those whose matches are not at their end.
+    """
+    playing = sum(o.past_slots for o in opponents if o.name == PAST)
+    lanes = max(LANES, 2 * playing) if playing else 0
     return PolicyIds(0, tuple(range(1, 1 + lanes)))
 
 
@@ -52,6 +57,7 @@ def build_matchmaker(spec: GameSpec, preset: Preset) -> FixedMixture:
                 window=opponent.past_window,
                 every=opponent.past_every,
                 seed=derive_seed(preset.run.seed, SEED_PAST),
+                playing=opponent.past_slots,
                 weight=opponent.weight,
             )
         elif name in bots:

@@ -194,3 +194,60 @@ def test_every_learned_policy_keeps_memory_and_values() -> None:
                 assert slab.value[STEPS, row] == own + expected
     assert min(cut.values()) > 3
     pool.close()
+
+
+class GroupActor(CountingActor):
+    """Of several policy ids: each with a version of its own, which is ten times the id."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[tuple[tuple[int, int], ...]] = []
+
+    def act(self, batch: ActInput) -> Decision:
+        self.calls.append(batch.policies)
+        versions = [np.full(count, 10 * policy, np.int32) for policy, count in batch.policies]
+        return super().act(batch)._replace(versions=np.concatenate(versions))
+
+
+def three_policies(actors: Mapping[int, CountingActor]) -> tuple[Collector, Slab]:
+    drawn = tuple(Controller(policy=policy) for policy in (1, 2, 5))
+    lineup = Lineup((SeatPlan((Controller(policy=0),)), SeatPlan(drawn)))
+    pool = NativePool("tic_tac_toe", {}, lineup, slots=24, groups=2, threads=0, seed=4)
+    collector = Collector(pool, actors, learned=(0,))
+    slab = Slab(GAME, STEPS, pool.rows)
+    for _ in range(3):
+        collector.collect(slab)
+    return collector, slab
+
+
+def test_an_actor_of_several_policies_decides_once_for_all_of_them() -> None:
+    group = GroupActor()
+    collector, slab = three_policies({0: CountingActor(), 1: group, 2: group, 5: group})
+    alone, expected = three_policies({p: CountingActor(10 * p if p else 3) for p in (0, 1, 2, 5)})
+    for name, array in expected.fields().items():
+        assert np.array_equal(array, slab.fields()[name]), name
+    for name, array in alone.state().items():  # memory of each policy is where it was
+        assert np.array_equal(array, collector.state()[name]), name
+    assert 0 < len(group.calls) <= 3 * STEPS * 2
+    assert {p for call in group.calls for p, _ in call} == {1, 2, 5}
+    assert any(len(call) == 3 for call in group.calls)
+    for made in (collector, alone):
+        made.pool.close()
+
+
+def test_fresh_policies_remember_nothing() -> None:
+    actors = {p: CountingActor() for p in (0, 1, 2, 5)}
+    collector, _ = three_policies(actors)
+    before = collector.state()
+    assert all(before[f"memory.{p}"].any() for p in actors)
+    collector.set_actors(actors, fresh={1, 5})
+    after = collector.state()
+    for policy in actors:
+        kept = np.zeros_like(before["memory.1"]) if policy in (1, 5) else before[f"memory.{policy}"]
+        assert np.array_equal(after[f"memory.{policy}"], kept)
+    collector.pool.close()
+
+
+def test_rows_that_nobody_decides_for_are_an_error() -> None:
+    with pytest.raises(RuntimeError, match=r"rows of policies \[5\]"):
+        three_policies({p: CountingActor() for p in (0, 1, 2)})

@@ -26,7 +26,6 @@ RARE = {
     "loss/score",
     "learner/counted",
     "rollout/handover_ticks",
-    "player",
     "playoff/OPPONENT/KEY",
 }
 #: Scalars whose names have names of players in them.

@@ -15,7 +15,7 @@ from ludus.train.on_policy.checkpoint import decode_state
 
 
 def past(lanes: tuple[int, ...] = (4, 7)) -> Past:
-    return Past(lanes, window=3, every=10, seed=5, weight=0.5)
+    return Past(lanes, window=3, every=10, seed=5, playing=2, weight=0.5)
 
 
 def mixture() -> FixedMixture:
@@ -44,14 +44,15 @@ def test_bots_and_the_latest_weights_need_no_orders() -> None:
 
 def test_past_weights_are_bounded_and_repeat() -> None:
     matchmaker = past()
-    assert matchmaker.next_orders(16) == Orders({4: 0, 7: 0}, (0,))
+    assert matchmaker.next_orders(16) == Orders({0: 0.5}, (0,))
     orders = play(matchmaker, 1, 75)
     assert orders[-1].kept == (50, 60, 70)
-    assert all(set(o.lanes) == {4, 7} and set(o.lanes.values()) <= set(o.kept) for o in orders)
+    assert all(set(o.playing) <= set(o.kept) and sum(o.playing.values()) == 0.5 for o in orders)
+    assert {tuple(sorted(o.playing.values())) for o in orders} == {(0.5,), (0.25, 0.25)}
     assert orders == play(past(), 1, 75)
     changes = [v for v in range(2, 76) if orders[v - 1] != orders[v - 2]]
     assert changes == [10, 20, 30, 40, 50, 60, 70]
-    drawn = {tuple(o.lanes.values()) for o in play(past(), 1, 300)}
+    drawn = {tuple(o.playing) for o in play(past(), 1, 300)}
     assert len(drawn) > 5
     again = past()
     again.on_weights(10)
@@ -76,8 +77,8 @@ def test_a_mixture_is_all_of_its_parts() -> None:
     assert [(c.bot, c.policy, c.weight) for c in matchmaker.controllers] == [
         ("simple", -1, 0.25),
         ("", 2, 0.25),
-        ("", 4, 0.25),
-        ("", 7, 0.25),
+        ("", 4, 0.5),
+        ("", 7, 0.0),
     ]
     assert matchmaker.labels == {2: "latest", 4: "past", 7: "past"}
     assert play(matchmaker, 1, 75) == play(past(), 1, 75)
@@ -90,9 +91,9 @@ def test_lost_weights_are_replaced() -> None:
     matchmaker.forget({min(kept)}, newest=41)
     orders = matchmaker.next_orders(16)
     assert orders.kept == tuple(sorted(kept - {min(kept)}))
-    assert set(orders.lanes.values()) <= set(orders.kept)
+    assert set(orders.playing) <= set(orders.kept)
     matchmaker.forget(set(orders.kept), newest=41)
-    assert matchmaker.next_orders(16) == Orders({4: 41, 7: 41}, (41,))
+    assert matchmaker.next_orders(16) == Orders({41: 0.5}, (41,))
 
 
 @pytest.mark.parametrize(
@@ -122,9 +123,7 @@ def test_a_checkpoint_from_before_there_were_matchmakers_goes_on() -> None:
     """Its window of past weights stood in a field of its own."""
     original = mixture()
     play(original, 1, 35)
-    window = b'{"versions":[10,20,30],"playing":[' + b"%d,%d]}" % tuple(
-        original.next_orders(16).lanes.values()
-    )
+    window = msgspec.json.encode(msgspec.json.decode(original.state())["past"])
     state = decode_state(b'{"schema":1,"past":' + window + b"}")
     assert (state.snapshots, state.past) == ([10, 20, 30], None)
     resumed = mixture()

@@ -48,9 +48,11 @@ def test_lineup_of_a_mixture() -> None:
     assert [(c.bot, c.policy, c.weight) for c in other] == [
         ("random", -1, 0.25),
         ("", 0, 0.25),
-        ("", 1, 0.25),
-        ("", 2, 0.25),
+        ("", 1, 0.5),
+        *(("", lane, 0.0) for lane in range(2, 9)),
     ]
+    many = build_lineup(GAME, small_preset(opponents__0__name="past", opponents__0__past_slots=7))
+    assert [c.policy for c in many.plans[1].controllers] == list(range(1, 15))
     assert lineup.rotate
 
 

@@ -20,6 +20,7 @@ from ludus.presets.config import Preset
 from ludus.rollouts import Collector
 from ludus.rollouts.bank import Bank
 from ludus.rollouts.exchange import StoredWeights
+from ludus.rollouts.lanes import Lanes
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.train.matchmaker import FixedMixture
 from ludus.train.on_policy.components import Components, build, build_learner
@@ -150,6 +151,7 @@ def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights
         pool=pool,
         actors=actors,
         bank=Bank({}, lambda _: PolicyNetwork(configs[first], spec)),
+        lanes=Lanes(()),
         collector=Collector(pool, actors, learned=actors),
         slabs=[pool.slab(12) for _ in range(2)],
         labels={},

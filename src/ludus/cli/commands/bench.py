@@ -111,7 +111,7 @@ class BenchSim(msgspec.Struct, frozen=True):
         return DONE
 
     def _bots(self, spec: GameSpec) -> list[str]:
-        """The bot of each seat."""
+        """A bot for every seat."""
         names = [name.strip() for name in self.bots.split(",") if name.strip()]
         if not names:
             names = [spec.bots[0].name if spec.bots else UNIFORM]
@@ -119,7 +119,7 @@ class BenchSim(msgspec.Struct, frozen=True):
             names *= spec.seats
         if len(names) != spec.seats:
             raise UserError(
-                f"--bots {self.bots}: {spec.name} has {spec.seats} seats; expected one bot or one per seat"
+                f"--bots {self.bots}: {spec.name} has {spec.seats} seats; expected one bot or one a seat"
             )
         for name in names:
             check_bot(name, spec, (UNIFORM,))
@@ -190,7 +190,7 @@ def pool_ticks_per_s(
     seconds: float,
     seed: int,
 ) -> float:
-    """Ticks per second of the pool with bots in every seat, with ``matches`` matches per thread."""
+    """Ticks a second of the pool with bots in every seat. ``matches`` are a thread's."""
     from ludus.flow import Controller, Lineup, SeatPlan
     from ludus.pool.native import NativePool
 
@@ -216,5 +216,5 @@ def pool_ticks_per_s(
 
 
 def usable_processors() -> int:
-    """Number of processors available to this process."""
+    """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,9 +1,9 @@
 """Any game as an environment of Gymnasium: ``gymnasium.make("ludus/minirts-v1", opponent="simple")``.
 
-The environment's agent has one seat; bots of the game or random choices play the others. Legality is in
-``info["legal"]``, the whole mask for a policy, and in ``info["action_mask"]``, in the form that
-``action_space.sample`` takes. An illegal choice is replaced by the first legal one, and ``info["illegal"]``
-reports it (``illegal="raise"`` refuses it instead).
+The environment's agent has one seat; the others are bots of the game, or chance. Legality is in
+``info["legal"]``, the whole mask as a policy reads it, and in ``info["action_mask"]``, in the form that
+``action_space.sample`` takes. An illegal choice is replaced by the first legal one and ``info["illegal"]``
+says so (``illegal="raise"`` refuses it instead).
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
         return np.concatenate(possible_of(self.game_spec, self._match.legal(self.seat)))
 
     def render(self) -> Picture | None:
-        """``uint8[H, W, 3]`` with ``render_mode="rgb_array"``: a picture of the seat's observation."""
+        """``uint8[H, W, 3]`` with ``render_mode="rgb_array"``: what the seat sees now."""
         if self.render_mode is None:
             gymnasium.logger.warn(
                 'render() without a mode: make the environment with render_mode="rgb_array"'
@@ -188,7 +188,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Starts all matches. Of a list of seeds the first one is used."""
+        """Begins all matches. A list of seeds counts by its first."""
         first = seed[0] if isinstance(seed, (list, tuple)) else seed
         super().reset(seed=first)
         self.close()
@@ -270,7 +270,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         return {"legal": mask.copy(), "action_mask": mask.astype(np.int8)}
 
     def render(self) -> tuple[Picture, ...] | None:
-        """A picture of each environment's observation, with ``render_mode="rgb_array"``."""
+        """A picture of what each environment's seat sees, with ``render_mode="rgb_array"``."""
         if self.render_mode is None:
             return None
         seen = self._see()
@@ -287,10 +287,10 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
 
 
 def make_env(game: str, **kwargs: Any) -> LudusEnv:
-    """The entry point of ``gymnasium.make("ludus/GAME-vN")``."""
+    """What ``gymnasium.make("ludus/GAME-vN")`` calls."""
     return LudusEnv(game, **kwargs)
 
 
 def make_vector_env(game: str, num_envs: int = 1, **kwargs: Any) -> LudusVectorEnv:
-    """The entry point of ``gymnasium.make_vec``."""
+    """What ``gymnasium.make_vec`` calls."""
     return LudusVectorEnv(game, num_envs, **kwargs)

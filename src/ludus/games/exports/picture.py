@@ -1,6 +1,7 @@
 """A picture of an observation, for ``render()`` of environments: planes in colours, vectors as bars.
 
-Games have richer views (``ludus replay to-html``). This one needs only numpy and shows the policy's input.
+Games have richer views (``ludus replay to-html``); this one needs nothing but numpy and shows what the policy
+is given.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from ludus.flow import GameSpec, TensorSpec
 from ludus.flow.slab import Array
 
 Picture = npt.NDArray[np.uint8]
-SIDE = 320  # least pixels of the longer side of a picture
-_BAR = 8  # cells of the longest bar
+SIDE = 320  # pixels that the longer side of a picture has at least
+_BAR = 8  # cells that the longest bar has
 _BACKGROUND = np.array([24, 26, 32], np.float32)
 
 
@@ -52,7 +53,7 @@ def _coloured(t: TensorSpec, values: Array) -> npt.NDArray[np.float32]:
 
 
 def _bars(shares: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """``[_BAR, N, 3]``: one column per number."""
+    """``[_BAR, N, 3]``: a column a number."""
     heights = np.arange(_BAR, 0, -1)[:, None] / _BAR
     full = shares[None, :] >= heights - 0.5 / _BAR
     cells: npt.NDArray[np.float32] = np.where(full[..., None], np.float32(230.0), _BACKGROUND)

@@ -50,6 +50,7 @@ class TrainerState(msgspec.Struct):
     filled: RolloutSummary | None = None  # of the slab that waits for the learner
     matchmaker: msgspec.Raw = msgspec.Raw(b"{}")  # JSON, the matchmaker's own
     snapshots: list[int] = []  # versions of frozen weights that this checkpoint refers to
+    lanes: dict[int, str] = {}  # policy id -> the frozen player that it stands for
     past: PastWindow | None = None  # in checkpoints written before 0.1.0, instead of the two above
     anew: int = 0  # how often the run's matches began anew
     log_sizes: dict[str, int] = {}

@@ -30,7 +30,8 @@ class Matchmaking:
         self._matchmaker, self._sampler = components.matchmaker, components.sampler
         self._write, self._problem = write, problem
         self.orders = Orders()
-        self._stored: set[int] = set()  # versions whose weights can be read, the files of :meth:`files`
+        self._stored: set[int] = set()  # versions whose weights can be read
+        self._settled = True  # the players of the orders have lanes, and they alone are in matches
         self._sampler.bank.load = self._load
 
     def begin(self) -> None:
@@ -43,8 +44,10 @@ class Matchmaking:
         Raises ``ValueError`` where the state is not one of this matchmaker.
         """
         self._matchmaker.load_state(bytes(state.matchmaker))
-        orders, lost = self._next(), set()
-        for version in orders.kept:
+        self._sampler.lanes.load(state.lanes)
+        in_play = set(map(version_of, state.lanes.values()))
+        orders, lost = self._next(), set[int]()
+        for version in sorted(in_play.union(orders.kept)):
             try:
                 self._sampler.bank.put(player_of(version), self._directory.load_snapshot(version))
                 self._stored.add(version)
@@ -54,13 +57,21 @@ class Matchmaking:
         if lost:
             self._matchmaker.forget(lost, self._components.learner.version)
             orders = self._next()
+        self._stand_in(in_play & lost)
         self._carry_out(orders)
 
+    def _stand_in(self, lost: set[int]) -> None:
+        """Matches of lost players go on with the newest weights, which remember nothing of them."""
+        for version in lost:
+            self._sampler.bank.put(player_of(version), self._components.learner.weights())
+        lanes = self._sampler.lanes.bound.items()
+        self._sampler.play_lanes({lane for lane, player in lanes if version_of(player) in lost})
+
     def advance(self, paused: Callable[[], AbstractContextManager[None]]) -> None:
-        """Asks for orders. Where they differ from those that stand, they take effect inside ``paused()``."""
+        """Asks for orders. New ones, and those that wait for lanes, take effect inside ``paused()``."""
         self._matchmaker.on_weights(self._components.learner.version)
         orders = self._next()
-        if orders != self.orders:
+        if orders != self.orders or not self._settled:
             with paused():
                 self._carry_out(orders)
 
@@ -70,17 +81,18 @@ class Matchmaking:
 
     def store(self, state: TrainerState) -> None:
         """Writes itself into the state of a checkpoint."""
-        state.set_matchmaker(self._matchmaker.state(), self.orders.kept)
+        state.set_matchmaker(self._matchmaker.state(), self._kept())
+        state.lanes = dict(self._sampler.lanes.bound)
 
     def files(self) -> set[Path]:
         """Files without which the present state cannot be resumed."""
-        return {self._directory.snapshot_path(version) for version in self.orders.kept}
+        return {self._directory.snapshot_path(version) for version in self._kept()}
 
     def drop_files(self) -> None:
         """Removes snapshots that neither the present orders nor a checkpoint on disk refer to."""
-        if not self.orders.kept:
+        kept, checkpoints = self._kept(), self._directory.checkpoints
+        if not kept:
             return
-        kept, checkpoints = set(self.orders.kept), self._directory.checkpoints
         for version in checkpoints.versions():
             try:
                 kept.update(decode_state(checkpoints.load_state(version)).snapshots)
@@ -95,9 +107,14 @@ class Matchmaking:
         for version in orders.kept:
             if version not in self._stored:
                 self._freeze(version)
-        self._sampler.follow({lane: player_of(version) for lane, version in orders.lanes.items()})
-        self._stored.intersection_update(orders.kept)
+        self._settled = self._sampler.seat({player_of(v): weight for v, weight in orders.playing.items()})
         self.orders = orders
+        self._stored &= self._kept()
+
+    def _kept(self) -> set[int]:
+        """Stored versions that the orders keep or that a match in play needs."""
+        in_play = map(version_of, self._sampler.lanes.bound.values())
+        return self._stored.intersection((*self.orders.kept, *in_play))
 
     def _freeze(self, version: int) -> None:
         """Puts the newest weights into the bank and on disk."""

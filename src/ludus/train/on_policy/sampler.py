@@ -5,9 +5,10 @@ It knows no learner: weights come from sources, slabs go to a sink (:mod:`ludus.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from ludus.evaluation.weights import network_of
@@ -25,6 +26,7 @@ from ludus.presets.hardware import device_name, pool_thread_count, precision_nam
 from ludus.rollouts import Collector
 from ludus.rollouts.bank import Bank
 from ludus.rollouts.exchange import SlabSink, WeightSource
+from ludus.rollouts.lanes import Lanes
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.train.matchmaker import LATEST
 from ludus.train.opponents import build_lineup, build_matchmaker, opponents_of, policy_ids
@@ -46,6 +48,7 @@ class Sampler:
     pool: Pool
     actors: dict[int, NetworkActor]
     bank: Bank
+    lanes: Lanes
     collector: Collector
     slabs: list[Slab]
     labels: dict[str, str]
@@ -57,9 +60,49 @@ class Sampler:
             if actor.version != source.version:
                 actor.version = source.copy_to(actor.network)
 
-    def follow(self, bound: Mapping[int, str]) -> None:
-        """The lanes are played by the frozen players that they are bound to: lane -> player."""
-        self.collector.set_actors({**self.actors, **self.bank.follow(bound)})
+    def seat(self, players: Mapping[str, float]) -> bool:
+        """The frozen players of the matches that begin from now on, with the weights of the pool's draws.
+
+        A match in play goes on with the player that began it. A player for whom no lane is free yet is left
+        out until this is called again; the others are drawn in its place. Returns whether all have lanes and
+        no other player is in a match. Called between slabs.
+        """
+        before = self.lanes.bound
+        late = self.lanes.bind(tuple(players), self._lanes_in_play())
+        bound = self.lanes.bound
+        self.play_lanes({lane for lane, player in bound.items() if before.get(lane) != player})
+        there = {lane: players[player] for lane, player in bound.items() if player in players}
+        share = sum(there.values())
+        if there or not players:
+            scale = sum(players.values()) / share if share else 0.0
+            self._draw({lane: weight * scale for lane, weight in there.items()})
+        return not late and len(there) == len(bound)
+
+    def play_lanes(self, fresh: Collection[int] = ()) -> None:
+        """The bank's networks decide for the lanes that are bound; ``fresh`` ones remember nothing."""
+        self.collector.set_actors({**self.actors, **self.bank.follow(self.lanes.bound)}, fresh)
+
+    def _lanes_in_play(self) -> set[int]:
+        """Lanes that decide in a match which has begun and not ended."""
+        used = set[int]()
+        for group in range(self.pool.groups):
+            controllers = self.pool.in_play(group).controllers
+            for index, plan in enumerate(self.lineup.plans):
+                policies = np.array([c.policy for c in plan.controllers])
+                chosen = controllers[:, index]
+                used.update(policies[np.unique(chosen[chosen >= 0])].tolist())
+        return used.intersection(self.lanes.ids)
+
+    def _draw(self, weights: Mapping[int, float]) -> None:
+        """The pool draws lanes by ``weights``, everybody else by the weights of the lineup."""
+        for index, plan in enumerate(self.lineup.plans):
+            if not any(c.policy in self.lanes.ids for c in plan.controllers):
+                continue
+            mixture = [
+                weights.get(c.policy, 0.0) if c.policy in self.lanes.ids else c.weight
+                for c in plan.controllers
+            ]
+            self.pool.set_mixture(index, mixture)
 
     def play(self, slab: Slab, sink: SlabSink, between: Callable[[], None] | None = None) -> RolloutStats:
         """Fills ``slab`` and hands it over. ``between`` is called before every time step."""
@@ -131,6 +174,7 @@ def build_sampler(preset: Preset, index: int = 0, *, slabs: int = 2, anew: int =
         pool=pool,
         actors=actors,
         bank=bank,
+        lanes=Lanes(bank.lanes),
         collector=Collector(pool, {**actors, **bank.idle(acting)}, learned=actors),
         slabs=[pool.slab(preset.pool.rollout_length) for _ in range(slabs)],
         labels={f"policy:{policy}": name for policy, name in labels.items()},
