@@ -1,4 +1,4 @@
-"""Games by name: what there is, what each declares about itself, whether one keeps the contract."""
+"""Games by name: the list of games, their specs, and checks of the contract."""
 
 from __future__ import annotations
 

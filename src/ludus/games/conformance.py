@@ -1,9 +1,9 @@
-"""Does a game keep the contract? The checks behind ``ludus games check``; they ship to users.
+"""Conformance checks of a game, for ``ludus games check``; they ship to users.
 
 The rules themselves are checked in C++ (``cpp/game/conformance.hpp``): reset, determinism, clone by
 byte copy, seats, observations written whole and within range, masks, refusals, ticks, rewards, the
-end, replays. Here come the things that show only in Python: that the spec decodes, that views are
-JSON, and how fast it all is.
+end, replays. This module checks the Python side: the spec decodes, views are JSON, and it measures
+speed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ludus.games.registry import find, is_python, maker, spec, text_params
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One check. ``detail`` says what is wrong, where and what was expected; empty if it passed."""
+    """One check. ``detail`` names the mistake, its place and the expected value; empty if it passed."""
 
     check: str
     passed: bool
@@ -26,7 +26,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class SeatShare(msgspec.Struct, frozen=True):
-    """Matches of one bot at both seats of a game: how many each seat won, and how many nobody did."""
+    """Matches of one bot at both seats of a game: wins of each seat, and draws."""
 
     bot: str
     won: tuple[int, int]

@@ -1,4 +1,4 @@
-"""Connect Four solved exactly, and the positions on which players are measured against that."""
+"""An exact solver of Connect Four, and test positions for players."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ludus.native import core
 
 COLUMNS, ROWS = 7, 6
-FULL = -1000  # of a column that takes no stone
+FULL = -1000  # score of a full column
 
 #: Bands of plies in which moves are rated: first and last ply.
 BANDS: tuple[tuple[int, int], ...] = ((9, 11), (12, 15), (16, 23), (24, 36))
@@ -33,15 +33,15 @@ class Solver:
         return self._core.solve(list(columns), True)
 
     def scores(self, columns: Sequence[int]) -> list[int]:
-        """Of each column for the seat to move, ``FULL`` where it takes no stone."""
+        """Score of each column for the seat to move; ``FULL`` for full columns."""
         return self._core.analyse(list(columns), False)
 
     def values(self, columns: Sequence[int]) -> list[int]:
-        """+1, 0 or -1 of each column, ``FULL`` where it takes no stone."""
+        """+1, 0 or -1 for each column; ``FULL`` for full columns."""
         return self._core.analyse(list(columns), True)
 
     def keeps_value(self, columns: Sequence[int], move: int) -> bool:
-        """Whether a move is as good as any by win, draw and loss."""
+        """Whether a move keeps the value of the position (win, draw or loss)."""
         values = self.values(columns)
         return values[move] == max(values)
 

@@ -34,12 +34,12 @@ def point_of(text: str, size: int) -> int | None:
 
 
 def is_legal(match: Match, seat: int, point: int) -> bool:
-    """Whether a seat could play there now, whoever's turn it is."""
+    """Whether the move would be legal if it were the turn of ``seat``."""
     return core.go_legal(match.handle, seat, point)
 
 
 def margin(match: Match, dead: Sequence[int] = ()) -> float:
-    """Black's points less White's and komi, on the board as it stands without the ``dead`` stones."""
+    """Black's points less White's and komi, on the present board without the ``dead`` stones."""
     return core.go_margin(match.handle, list(dead))
 
 
@@ -49,12 +49,12 @@ def dead_stones(match: Match, playouts: int = 400, seed: int = 1) -> list[int]:
 
 
 def ownership(match: Match, playouts: int = 400, seed: int = 1) -> list[float]:
-    """A point: +1 Black's .. -1 White's over random continuations."""
+    """Ownership per point over random continuations: +1 Black's .. -1 White's."""
     return core.go_ownership(match.handle, playouts, seed)
 
 
 def resume(match: Match, seat: int) -> None:
-    """Goes on after two passes, with ``seat`` to move."""
+    """Continues the match, also after two passes, with ``seat`` to move."""
     core.go_resume(match.handle, seat)
 
 

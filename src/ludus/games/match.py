@@ -51,7 +51,7 @@ class Match:
 
     @property
     def outcome(self) -> tuple[float, ...]:
-        """+1 won, 0 drawn, -1 lost, one a seat; zeros until the match is over."""
+        """One number per seat: +1 won, 0 drawn, -1 lost; zeros until the match is over."""
         return tuple(self._match.outcome())
 
     @property
@@ -60,11 +60,11 @@ class Match:
 
     @property
     def state(self) -> bytes:
-        """Where the match stands, for a search in this process; not a file format."""
+        """The state of the match, for a search in this process; not a file format."""
         return self._match.state()
 
     def act(self, seat: int, *action: int) -> None:
-        """Queues the decision of a seat, one number a head."""
+        """Queues the decision of a seat, one number per head."""
         self._match.act(seat, action)
 
     def bot(self, seat: int, name: str) -> None:
@@ -73,11 +73,11 @@ class Match:
         self._match.bot(seat, names.index(name) if name in names else -1)
 
     def advance(self) -> None:
-        """Plays what was decided: one tick."""
+        """Plays one tick with the queued decisions."""
         self._match.advance()
 
     def play(self, *action: int) -> None:
-        """The decision of the one seat that may decide, and the tick after it."""
+        """Plays the decision of the only seat to move, and one tick."""
         (seat,) = self.to_act
         self._match.act(seat, action)
         self._match.advance()
@@ -87,7 +87,7 @@ class Match:
         return np.frombuffer(self._match.legal(seat), np.uint8)
 
     def observe(self, seat: int) -> dict[str, npt.NDArray[Any]]:
-        """Packed tensors by name, as :class:`~ludus.flow.spec.TensorSpec` says."""
+        """Packed tensors by name; :class:`~ludus.flow.spec.TensorSpec` declares their form."""
         rows = self._match.observe(seat)
         return {
             t.name: np.frombuffer(row, t.packed_dtype).reshape(t.packed_shape)
@@ -95,12 +95,12 @@ class Match:
         }
 
     def view(self) -> dict[str, Any]:
-        """What a viewer draws."""
+        """The view document for a viewer."""
         view: dict[str, Any] = json.loads(self._match.view())
         return view
 
     def clone(self) -> Match:
-        """A match of its own that stands where this one does."""
+        """An independent copy of the match."""
         other = object.__new__(Match)
         other.game, other.params, other.spec = self.game, self.params, self.spec
         other._match = self._match.clone()
@@ -108,7 +108,7 @@ class Match:
 
 
 def replayed(game: str, params: Mapping[str, object], moves: Sequence[int]) -> Match:
-    """A turn-based match after ``moves``. Raises ``GameError`` at the first that the rules refuse."""
+    """A turn-based match after ``moves``. Raises ``GameError`` at the first illegal move."""
     match = Match(game, params)
     for move in moves:
         match.play(move)

@@ -1,8 +1,7 @@
-"""What is written down of a match of a Python game, and playing it again.
+"""Recording and re-simulation of matches of Python games.
 
-Such a game has no state that could be hashed, so what is compared is what the match has shown: a running
-digest of observations and masks of the seats that decide and of the rewards. Equal digests say that whoever
-played, or watches, could not have told the two matches apart.
+Such a game has no state to hash. Instead a digest covers the match's output: observations and masks of the
+seats that decide, and rewards. Matches with equal digests are indistinguishable for players and viewers.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ Reproduced = Literal["unknown", "yes", "no"]
 
 
 class MatchRecorder:
-    """Writes down match ``match`` of a pool's ``seed``, time step by time step:
+    """Records match ``match`` of a pool's ``seed``, time step by time step:
 
     ``observe``, then for every tick ``decide`` of each seat, ``earn``, and ``observe`` again or ``end``.
-    Without ``digest`` only the decisions are kept, and there is nothing to :meth:`encode`.
+    Without ``digest`` only the decisions are kept, and :meth:`encode` is not available.
     """
 
     def __init__(
@@ -47,9 +46,9 @@ class MatchRecorder:
 
     @property
     def hash(self) -> int:
-        """64 bits of everything that was shown so far."""
+        """64 bits of the match's output so far."""
         if self._digest is None:
-            raise ValueError("this recorder keeps decisions alone")
+            raise ValueError("this recorder keeps only decisions")
         return int.from_bytes(self._digest.copy().digest(), "little")
 
     def observe(self, shown: Iterable[tuple[int, Sequence[Array], Array]]) -> None:
@@ -64,20 +63,20 @@ class MatchRecorder:
         self.end()
 
     def decide(self, seat: int, action: Sequence[int]) -> None:
-        """One choice a head."""
+        """Records a decision: one choice per head."""
         self.ticks.append(self.tick)
         self.seats.append(seat)
         self.actions += action
 
     def earn(self, rewards: Floats) -> None:
-        """``float32[S]``: what the tick paid the seats that have decided in the match."""
+        """Records ``float32[S]``: the tick's rewards of the seats that have decided in the match."""
         self.tick += 1
         self.returns += rewards
         if self._digest is not None:
             self._digest.update((rewards + np.float32(0.0)).tobytes())  # one zero
 
     def end(self) -> None:
-        """The match is over: after this tick nothing is shown."""
+        """Ends the record: no output follows this tick."""
         if self.tick % self.hash_every == 0:
             self.hashes.append(self.hash)
 
@@ -89,7 +88,7 @@ class MatchRecorder:
         outcome: Sequence[float],
         reproduced: Reproduced = "unknown",
     ) -> bytes:
-        """The bytes of a ``.ludus`` file. ``over``: it was not cut off."""
+        """The bytes of a ``.ludus`` file. ``over``: the match was not truncated."""
         return core.replay_encode(
             game=self.spec.name,
             version=self.spec.version,
@@ -113,7 +112,7 @@ class MatchRecorder:
 
 
 class Resimulation:
-    """A recorded match played again, tick by tick. Raises ``ValueError`` saying what does not fit the game.
+    """Re-simulation of a recorded match, tick by tick. Raises ``ValueError`` for records of another game.
 
     ``decisions``: of each tick, ``{seat: heads}``. Close it when done.
     """
@@ -144,7 +143,7 @@ class Resimulation:
         self.recorder.observe(shown)
 
     def play(self, decisions: Mapping[int, Sequence[int]], last: bool = False) -> None:
-        """The next tick. ``last``: nothing was shown after it, for the match ended or was cut off."""
+        """Plays the next tick. ``last``: no output follows, because the match ended or was truncated."""
         if self.over:
             raise ValueError("the match is over already")
         if set(decisions) != set(self._masks):
@@ -176,14 +175,14 @@ class Resimulation:
                 raise ValueError(f"seat {seat}: {head.name} {choice} is illegal")
 
     def outcome(self) -> list[float]:
-        """Of a match that is over and was not cut off; else zeros."""
+        """Outcome of a match that is over and was not truncated; else zeros."""
         out = np.zeros(self.spec.seats, np.float32)
         if self.over and not self.game.truncated:
             self.game.outcome(out)
         return [float(x) for x in out]
 
     def close(self) -> None:
-        """Gives back what the game holds."""
+        """Releases the game's resources."""
         closing = getattr(self.game, "close", None)
         if closing is not None:
             with contextlib.suppress(Exception):

@@ -1,10 +1,10 @@
-"""Which references may decide what code is loaded.
+"""References that may load code.
 
-A reference comes from a person (a command line, a preset named there, a program) or from a file: weights, a
-run, a replay. A file may be anybody's, so its names load what is built in or installed and nothing else.
-:func:`typed` marks a reference as given by a person; every other reference counts as read from a file. The
-mark belongs to this process and to exactly that reference, so code that forgets it refuses a game, and never
-runs one.
+A reference comes from the user (a command line, a preset named there, a program) or from a file: weights, a
+run, a replay. A file may be untrusted, so its names load built-in and installed games only.
+:func:`typed` marks a reference as given by the user; every other reference counts as read from a file. The
+mark belongs to this process and to exactly that reference. So code that forgets the mark refuses a game and
+never runs one.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ MAX_NAME = 128
 _SHOWN = 80
 
 _WORD = r"[A-Za-z0-9][A-Za-z0-9_-]*"
-#: What a file may name: a word (a built-in game, an entry point), or an entry of the table that an installed
-#: library keeps. ``pkg:Id`` and dotted names are missing on purpose: they import the module that they name.
+#: Names that files may use: a word (a built-in game, an entry point), or an entry of an installed library's
+#: table. ``pkg:Id`` and dotted names are excluded: they import the module that they name.
 _INSTALLED = re.compile(
     rf"{_WORD}"
     rf"|gymnasium/(?:{_WORD}/)?{_WORD}"
@@ -28,20 +28,20 @@ _INSTALLED = re.compile(
 )
 _PRINTABLE = re.compile(r"[!-~]+")
 
-#: References that a person gave.
+#: References that the user gave.
 _typed: set[str] = set()
 #: Names of the games whose code was loaded by a reference that could be.
 _loaded: set[str] = set()
 
 
 class UnknownGame(ParamError):
-    """A game that is not here, or whose code a person has to name. A ``ValueError``."""
+    """An unknown game, or a game whose code the user must name. A ``ValueError``."""
 
 
 def typed(reference: str) -> str:
-    """``reference``, from now on allowed to load code in this process: a person gave it.
+    """Returns ``reference`` and allows it to load code in this process, because the user gave it.
 
-    Never to be called with what was read from weights, a run or a replay.
+    Never call it with a name from weights, a run or a replay.
     """
     if reference:
         _typed.add(reference)
@@ -49,12 +49,12 @@ def typed(reference: str) -> str:
 
 
 def is_typed(reference: str) -> bool:
-    """Whether a person gave ``reference``. Its modules may then also be those of the current folder."""
+    """Whether the user gave ``reference``. Its modules may then also come from the current folder."""
     return reference in _typed
 
 
 def loaded(name: str) -> str:
-    """``name``, from now on a name of code that this process has loaded (or its parent, for a worker)."""
+    """Returns ``name`` and marks it as a name of code that this process (or a worker's parent) has loaded."""
     _loaded.add(name)
     return name
 
@@ -70,7 +70,7 @@ def is_installed_name(reference: str) -> bool:
 
 
 def admit(reference: str) -> None:
-    """Raises :class:`UnknownGame` where :func:`may_load` is false."""
+    """Raises :class:`UnknownGame` if :func:`may_load` is false."""
     if not may_load(reference):
         raise UnknownGame(
             f"{shown(reference)}: a name read from a file loads built-in and installed games only; "

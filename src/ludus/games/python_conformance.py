@@ -1,6 +1,6 @@
 """Does a game written in Python keep its protocol? Random matches, and a message for what is wrong.
 
-Each check says what was found, where (seed, tick, seat, field) and what was expected.
+A failed check reports the value, its place (seed, tick, seat, field) and the expected value.
 """
 
 from __future__ import annotations
@@ -132,7 +132,8 @@ class Match:
         count = self.spec.seats
         if not seats:
             raise Broken(
-                "seats", f"to_act() is empty ({self.where()}); somebody must decide until the match is over"
+                "seats",
+                f"to_act() is empty ({self.where()}); expected at least one seat until the match is over",
             )
         wrong = [s for s in seats if not 0 <= s < count]
         if wrong:
@@ -310,7 +311,7 @@ def _side_by_side(maker: GameMaker, a: PythonGame, b: PythonGame, seed: int, fir
         two.advance()
     count = len(one.course.steps)
     if one.course.steps != first.steps[:count]:
-        raise Broken("independent", "a match goes on differently when another one is played beside it")
+        raise Broken("independent", "a match changes when another match is played at the same time")
 
 
 def _check_spec(spec: GameSpec) -> None:

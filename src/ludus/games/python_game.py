@@ -1,4 +1,4 @@
-"""Games written in Python: what one must be able to do, and how one is found.
+"""Games written in Python: their protocol, and helpers for specs and parameters.
 
 The protocol has the shape of the C++ contract (``cpp/game/game.hpp``): a game is rules and nothing
 else. One object plays one match after another at one place of a pool; one thread at a time uses it.
@@ -29,14 +29,14 @@ from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
-MAX_TICKS = 1 << 30  # of a match in a game that declares no limit
-#: What evaluations and ``ludus games check`` allow a match of such a game, so that they end.
+MAX_TICKS = 1 << 30  # limit of a match in a game that declares none
+#: Limit of such a match in evaluations and ``ludus games check``, so that they end.
 ENOUGH_TICKS = 20_000
 
 
 @runtime_checkable
 class PythonGame(Protocol):
-    """One match at a time. Anything raised in here ends the match, not the run.
+    """One match at a time. An exception ends the match, not the run.
 
     Optional: ``legal(seat, out)`` where choices can be illegal, ``close()`` where something must be
     given back, ``hash() -> int`` and ``clone() -> PythonGame`` where the state can be had. A game of two
@@ -49,7 +49,7 @@ class PythonGame(Protocol):
 
     @property
     def truncated(self) -> bool:
-        """Of a match that is over: it was cut off, and its last observation still has a value."""
+        """Whether a match that is over was truncated; its last observation is then bootstrapped."""
         ...
 
     def reset(self, seed: int) -> None:
@@ -57,7 +57,7 @@ class PythonGame(Protocol):
         ...
 
     def to_act(self) -> Sequence[int]:
-        """Seats that decide now, rising; at least one."""
+        """Seats that decide now, ascending; at least one."""
         ...
 
     def step(self, actions: Ints) -> bool:
@@ -65,27 +65,27 @@ class PythonGame(Protocol):
         ...
 
     def rewards(self, out: Floats) -> None:
-        """``float32[S]``: what the last step earned."""
+        """Writes the rewards of the last step: ``float32[S]``."""
         ...
 
     def outcome(self, out: Floats) -> None:
-        """``float32[S]`` of a match that is over: +1 won, 0 drawn, -1 lost. Zero where nobody can win."""
+        """Writes ``float32[S]`` of a finished match: +1 won, 0 drawn or no winner possible, -1 lost."""
         ...
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
-        """Writes what the seat sees: every tensor of the spec, packed."""
+        """Writes the seat's observation: every tensor of the spec, packed."""
         ...
 
 
 class VectorGame(Protocol):
-    """``k`` matches of one seat, stepped by one call. Where a library can do this it is many times faster.
+    """``k`` matches of one seat, stepped by one call, which is many times faster in some libraries.
 
-    A match that ended is begun anew by the next step, whose action is ignored and earns nothing. What
-    happens in one match may depend on how many are played beside it.
+    After the end of a match the next step begins a new one; it ignores the action and earns nothing. A
+    match may depend on the number of matches that are played with it.
     """
 
     def reset(self, seed: int) -> None:
-        """Begins all matches."""
+        """Starts all matches."""
         ...
 
     def step(self, actions: Ints) -> tuple[Floats, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
@@ -100,17 +100,17 @@ class VectorGame(Protocol):
 
 
 class GameMaker(Protocol):
-    """A game under fixed parameters, before it is played. Made in every process that plays it."""
+    """A factory of a game under fixed parameters. Each process that plays the game makes its own."""
 
     @property
     def spec(self) -> GameSpec: ...
 
     def make(self) -> PythonGame:
-        """One place where matches are played."""
+        """A game object that plays one match at a time."""
         ...
 
     def make_vector(self, matches: int) -> VectorGame | None:
-        """Many places at once, None where the library has no such thing."""
+        """A vectorised game of many matches, or None if the library has none."""
         ...
 
 
@@ -130,7 +130,7 @@ def declare(
     bots: Sequence[BotSpec] = (),
     meaning: str = "",
 ) -> GameSpec:
-    """A spec with what most Python games leave as it is.
+    """A spec with the usual defaults of Python games.
 
     ``deterministic``: the same moves always lead to the same position, whatever the seed.
     """
@@ -191,7 +191,7 @@ Value = bool | int | float | str
 def declared_params(
     function: Callable[..., object], skip: Sequence[str] = (), meaning: str = ""
 ) -> list[ParamSpec]:
-    """Parameters of a function that have a plain default: they can be set in presets and on command lines."""
+    """Parameters of a function with a plain default: presets and command lines can set them."""
     out: list[ParamSpec] = []
     try:
         signature = inspect.signature(function)
@@ -216,7 +216,7 @@ def declared_params(
 
 
 def typed_params(declared: Sequence[ParamSpec], text: Mapping[str, str]) -> dict[str, Value]:
-    """The values of ``text`` in the types that ``declared`` gives them. Raises ``ValueError``."""
+    """The values of ``text`` converted to the types in ``declared``. Raises ``ValueError``."""
     known = {p.name: p for p in declared}
     out: dict[str, Value] = {}
     for name, value in text.items():

@@ -40,7 +40,7 @@ BUILT_IN: tuple[str, ...] = tuple(core.game_names())
 
 
 class GameRef(NamedTuple):
-    """A game's name and the compiled module that plays it."""
+    """A game's name and its compiled module."""
 
     name: str
     native: NativeGames
@@ -148,7 +148,7 @@ def _extension_file(path: Path) -> Path:
 
 
 def spec(reference: str, params: Mapping[str, object] | None = None) -> GameSpec:
-    """What a game declares under ``params``.
+    """The spec of a game under ``params``.
 
     Raises ``ParamError`` (a ``ValueError``) on an unknown game, parameter or value, naming the nearest valid
     one.
@@ -174,7 +174,7 @@ def is_python(reference: str) -> bool:
 
 
 def python_reference(reference: str) -> str:
-    """What names a Python game in another process too. Raises ``ParamError``."""
+    """A reference of a Python game that is valid in other processes too. Raises ``ParamError``."""
     admit(reference)
     return resolved(reference if is_hosted(reference) else _entry_points()[reference].value)
 
@@ -185,7 +185,7 @@ def maker(reference: str, params: Mapping[str, object] | None = None) -> GameMak
 
 
 def text_params(params: Mapping[str, object]) -> dict[str, str]:
-    """Parameters as the core takes them, from the values that TOML knows: integers, floats, text."""
+    """Parameters as strings for the core, from TOML's integers, floats and strings."""
     out: dict[str, str] = {}
     for name, value in params.items():
         if not isinstance(value, (str, int, float)):

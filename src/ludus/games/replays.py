@@ -1,8 +1,8 @@
-"""Recorded matches: what is in a ``.ludus`` file, whether it plays out the same again, its moments.
+"""Match replays (``.ludus`` files): content, verification by re-simulation, frames.
 
-The bytes are checked by the core (checksum, bounds, the rules themselves); all functions raise
-``ReplayError`` (a ``ValueError``) that says what is wrong with them and where. Matches of Python games are
-played again here, by :mod:`ludus.games.match_record`.
+The core checks the bytes (checksum, bounds, the rules themselves). All functions raise ``ReplayError`` (a
+``ValueError``) that names the mistake and its place. :mod:`ludus.games.match_record` re-simulates matches of
+Python games.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ MAGIC = b"LUDUSREC"
 
 
 class ReplayInfo(msgspec.Struct, frozen=True):
-    """What a replay holds, decisions and hashes apart.
+    """The content of a replay without decisions and hashes.
 
-    ``players`` names who held each seat; ``outcome`` is +1 won, 0 drawn, -1 lost, a seat each.
-    ``hash_every`` is in ticks. ``over`` is false if the match was cut off from outside. ``reproduced`` and
-    ``returns`` (sums of rewards, a seat each) are of games written in Python: whether the match came out the
-    same when it was played again after it was recorded, "unknown" where nobody tried.
+    ``players`` names the player at each seat; ``outcome`` is +1 won, 0 drawn, -1 lost, one per seat.
+    ``hash_every`` is in ticks. ``over`` is false if the match was truncated from outside. Only replays of
+    Python games have ``returns`` (sums of rewards, one per seat) and ``reproduced``: whether a re-simulation
+    after the recording gave the same match, "unknown" without one.
     """
 
     format: int
@@ -51,7 +51,7 @@ class ReplayInfo(msgspec.Struct, frozen=True):
 
 
 def short_params(params: Mapping[str, str]) -> dict[str, str]:
-    """Parameters as a person reads them in one line each: a rulebook is its title and its length."""
+    """Parameters for display in one line each: a rulebook becomes its title and its length."""
     out = {}
     for name, value in params.items():
         lines = value.splitlines()
@@ -62,7 +62,7 @@ def short_params(params: Mapping[str, str]) -> dict[str, str]:
 
 class ReplayDecision(NamedTuple):
     """One decision before the advance from ``tick``: ``bot`` is an index of the spec's bots with an empty
-    ``action``, or -1 with one choice a head in ``action``."""
+    ``action``, or -1 with one choice per head in ``action``."""
 
     tick: int
     seat: int
@@ -79,7 +79,7 @@ class _Decisions(msgspec.Struct):
 
 
 class ReplayCheck(msgspec.Struct, frozen=True):
-    """What playing a replay again showed. ``last_same``: the last tick whose recorded hash agreed."""
+    """The result of a re-simulation. ``last_same``: the last tick whose recorded hash agreed."""
 
     same: bool
     ticks: int
@@ -88,12 +88,12 @@ class ReplayCheck(msgspec.Struct, frozen=True):
 
 
 def info(data: bytes) -> ReplayInfo:
-    """Reads a replay. Needs no game: it also tells about matches of games that are not installed."""
+    """Reads a replay. It also works for games that are not installed."""
     return msgspec.json.decode(core.replay_info(data), type=ReplayInfo)
 
 
 def decisions(data: bytes) -> list[ReplayDecision]:
-    """Who decided what, in the order in which it was decided. Needs no game, as ``info``."""
+    """The decisions of all seats in order. Like ``info`` it works for games that are not installed."""
     columns = msgspec.json.decode(core.replay_decisions(data), type=_Decisions)
     heads, at = columns.heads, 0
     made = []
@@ -105,11 +105,11 @@ def decisions(data: bytes) -> list[ReplayDecision]:
 
 
 def verify(data: bytes, game: str = "") -> ReplayCheck:
-    """Plays the match again and compares every recorded hash and the outcome.
+    """Re-simulates the match and compares every recorded hash and the outcome.
 
-    ``game`` is the reference of a game that this process has not loaded: a replay only has its name, and
-    never decides which code is run. Raises ``ReplayError`` for what is no replay of that game and
-    ``UnknownGame`` for a game that is not here or has to be named.
+    ``game``: the reference of a game that this process has not loaded. A replay has only the game's name and
+    never determines which code runs. Raises ``ReplayError`` for a replay of another game or version, and
+    ``UnknownGame`` for a game that is unknown or must be named.
     """
     about = info(data)
     if about.format == 1:
@@ -119,9 +119,9 @@ def verify(data: bytes, game: str = "") -> ReplayCheck:
 
 
 def load_game(about: ReplayInfo, game: str) -> None:
-    """Loads the compiled game of a replay by the reference that a person gave; empty = nothing to load.
+    """Loads the compiled game of a replay by the user's reference; empty = nothing to load.
 
-    Raises ``ReplayError`` where it is another game, ``ParamError`` where there is none.
+    Raises ``ReplayError`` if it is another game, ``ParamError`` if there is none.
     """
     if game and (found := find(game).name) != about.game:
         raise ReplayError(f"replay: recorded for {names.shown(about.game)}, not {found}")
@@ -194,9 +194,9 @@ def _verify_hosted(data: bytes, about: ReplayInfo, made: GameMaker) -> ReplayChe
 
 
 def tried(data: bytes, game: str = "") -> bytes:
-    """The replay of a Python game with :attr:`ReplayInfo.reproduced` set, after playing it again.
+    """Re-simulates a replay of a Python game and sets :attr:`ReplayInfo.reproduced`.
 
-    Replays of compiled games are given back as they are: their rules promise it.
+    Replays of compiled games are returned unchanged: their rules are deterministic by contract.
     """
     from ludus.games.match_record import REPRODUCED
 
@@ -244,7 +244,7 @@ def record(
     frame_skip: Sequence[int] = (),
     hash_every: int = 100,
 ) -> bytes:
-    """Plays one match of bots inside the core and gives its replay.
+    """Plays one match of bots inside the core and returns its replay.
 
     One bot or frame skip stands for all seats; ``uniform`` draws random legal actions; no frame skip
     means the game's own. Raises ``ParamError`` on unknown names.

@@ -23,7 +23,7 @@ else:
     import tomli as tomllib
 
 GAME = "rts"
-#: What the core takes; a file may be longer by its comments.
+#: The core's limit; a file may be longer by its comments.
 MAX_TEXT = 1 << 16
 MAX_FILE = 1 << 20
 _PREFIX = "rts.rulebook"

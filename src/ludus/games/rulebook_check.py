@@ -1,6 +1,6 @@
-"""Messages about a rulebook file: the line of each mistake, wrong kinds of values, one message a mistake.
+"""Messages about a rulebook file: the line of each mistake, wrong types of values, one message per mistake.
 
-The core checks flattened keys: it cannot tell a list from a string and knows no line
+The core checks flattened keys: it cannot distinguish a list from a string and knows no line
 numbers. This module adds what only the file shows.
 """
 
@@ -16,7 +16,7 @@ _KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')"
 _PATH = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
 _HEADER = re.compile(rf"\s*\[\[?\s*({_PATH})\s*\]")
 _SETTING = re.compile(rf"\s*({_PATH})\s*=")
-#: ``: units.a.hp = '0': expected ...`` or ``: 'units.a.hpp': unknown key ...``, as the core says it.
+#: ``: units.a.hp = '0': expected ...`` or ``: 'units.a.hpp': unknown key ...``, the core's messages.
 _MESSAGE = re.compile(r"(?:: )?'?(?P<path>[\w.-]+)'?(?: = (?P<value>.+?))?: (?P<rest>.*)")
 _MEANT = re.compile(r"\(did you mean ([\w.-]+)\?\)")
 _LIST = re.compile(r"expected a list of ([\w, ]+)")
@@ -31,7 +31,7 @@ _KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """``path`` is the key's (empty: unknown), ``cause`` what several messages may have in common."""
+    """``path`` is the key's (empty: unknown), ``cause`` the common cause of several messages."""
 
     path: str
     text: str
@@ -39,7 +39,7 @@ class Mistake:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """Key and table paths of a TOML document -> number of the line where each stands first."""
+    """Key and table paths of a TOML document -> number of the first line of each."""
     found: dict[str, int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
@@ -59,7 +59,7 @@ def _plain(path: str) -> str:
 
 
 def wrong_kinds(table: Mapping[str, object], schema: Schema, prefix: str = "") -> Iterator[Mistake]:
-    """Values of another kind than the schema says: ``accepts = "move"`` where a list belongs."""
+    """Values of another type than the schema's: ``accepts = "move"`` instead of a list."""
     for key, value in table.items():
         path = f"{prefix}{key}"
         below = _below(schema, key)
@@ -127,7 +127,7 @@ def _cause(path: str, value: str | None, rest: str, sections: Sequence[str]) -> 
 
 
 def report(path: str, text: str, mistakes: Sequence[Mistake]) -> str:
-    """One line for each mistake: file, line, what is wrong. What one wrong name causes stands in one line."""
+    """One line for each mistake: file, line, message. Mistakes with a common cause share a line."""
     lines = lines_of(text)
     groups: dict[str, list[Mistake]] = {}
     for mistake in mistakes:
@@ -143,7 +143,7 @@ def report(path: str, text: str, mistakes: Sequence[Mistake]) -> str:
 
 
 def _line(lines: Mapping[str, int], path: str) -> int:
-    """Of the key, or of the table or inline table that it stands in; 0 = unknown."""
+    """The line of the key, or of the table or inline table that holds it; 0 = unknown."""
     parts = path.split(".") if path else []
     while parts:
         number = lines.get(".".join(parts), 0)

@@ -1,9 +1,8 @@
-"""Games written in Python behind the functions by which a compiled module is searched.
+"""Search of games written in Python, with the search interface of a compiled module.
 
-The search stays the core's: its trees, its random numbers, its batches. What a position is like it asks of
-a :class:`Source`, once a position; that costs a clone, a move and an observation in Python. So a game that
-can ``clone()`` is searched by the same algorithm as a compiled one, with the same visits, at the speed of
-its own steps.
+The core does the search: trees, random numbers, batches. It calls a :class:`Source` once per position, which
+costs a clone, a move and an observation in Python. So the same algorithm searches compiled games and Python
+games with ``clone()``, with equal visits, at the speed of the game's own steps.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ Told = tuple[int, float, float]
 
 
 class SearchRef(NamedTuple):
-    """A game's name and what searches it."""
+    """A game's name and its search interface."""
 
     name: str
     games: SearchableGames
 
 
 def searchable(reference: str) -> SearchRef:
-    """Whoever searches the game that ``reference`` names. Raises ``ParamError`` on an unknown game.
+    """The search interface of the game ``reference``. Raises ``ParamError`` on an unknown game.
 
     Whether the game can be searched is found out when a search of it is made.
     """
@@ -77,12 +76,12 @@ class Source:
         return game, self._look(game)
 
     def clone(self, game: PythonGame) -> PythonGame:
-        """A match that stands where ``game`` does."""
+        """An independent copy of ``game``."""
         copy: Callable[[], PythonGame] = game.clone  # type: ignore[attr-defined]
         return copy()
 
     def play(self, game: PythonGame, seat: int, move: int) -> Told:
-        """``seat``, which decides, plays ``move``."""
+        """Plays ``move`` for ``seat``."""
         self._actions[seat, 0] = move
         if game.step(self._actions):
             out = self._outcome
@@ -91,7 +90,7 @@ class Source:
         return self._look(game)
 
     def observe(self, game: PythonGame, seat: int) -> None:
-        """Writes what the seat sees to ``obs``."""
+        """Writes the seat's observation to ``obs``."""
         game.observe(seat, self._shown)
 
     def _look(self, game: PythonGame) -> Told:
@@ -131,7 +130,7 @@ class HostedGames:
         seed: int = 0,
         cache: int = 0,
     ) -> core.SearchHandle:
-        """Trees over positions of the game. Raises ``SearchError`` where it cannot be searched."""
+        """Trees over positions of the game. Raises ``SearchError`` if it cannot be searched."""
         return core.make_hosted_search(
             Source(self._maker(params)), settings, slots, evaluator, rollouts, seed, cache
         )
@@ -146,7 +145,7 @@ class HostedGames:
         rollouts: int = 1,
         cache: int = 0,
     ) -> core.SelfPlayHandle:
-        """Matches of a search against itself. Raises ``SearchError`` where it cannot be searched."""
+        """Self-play matches of a search. Raises ``SearchError`` if the game cannot be searched."""
         return core.make_hosted_self_play(
             Source(self._maker(params)), settings, seed, evaluator, rollouts, cache
         )
@@ -165,7 +164,7 @@ class HostedGames:
         obs: list[object],
         mask: object,
     ) -> None:
-        """Positions of recorded matches, led to again by their moves. Raises ``SearchError``."""
+        """Positions of recorded matches, by re-simulation of their moves. Raises ``SearchError``."""
         source = Source(self._maker(params))
         core.read_hosted_positions(source, seed, match, actions, offset, first, wanted, rows, obs, mask)
 
@@ -181,5 +180,5 @@ class HostedGames:
         score: object,
         counted: object,
     ) -> None:
-        """Raises ``SearchError``: a Python game has no way to say who owns what at its end."""
-        raise SearchError(f"{self._reference} does not count who owns what at the end of a match")
+        """Raises ``SearchError``: Python games do not support final ownership."""
+        raise SearchError(f"{self._reference} does not count final ownership of cells")

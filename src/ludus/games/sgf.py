@@ -21,12 +21,12 @@ Properties = dict[str, list[str]]
 
 
 class SgfError(ValueError):
-    """A file that is no SGF, or no record of a match that can be played. Says where and what was expected."""
+    """A file that is not SGF, or not a playable match. The message has the place and the expected value."""
 
 
 @dataclass(slots=True)
 class Node:
-    """One moment: properties as written (values without escapes), and what follows."""
+    """One node: properties as written (values without escapes), and its children."""
 
     properties: Properties = field(default_factory=dict)
     children: list[Node] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Games without learning: how fast they run, how they behave, as text and as one number."""
+"""Simulation without learning: speed, playthroughs as text, signatures."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def playthrough(
     bots: Sequence[str] = ("uniform",),
     steps: int = 20,
 ) -> str:
-    """The first ``steps`` decisions of a match with everything observable in them, as text."""
+    """A playthrough as text: the first ``steps`` decisions of a match with everything observable."""
     ref = find(game)
     return ref.native.playthrough(ref.name, text_params(params or {}), seed, match, list(bots), [], steps)
 
@@ -84,5 +84,5 @@ def game_signature(game: str) -> str:
 
 
 def build_info() -> dict[str, str]:
-    """How the compiled core was built (compiler, optimisation, asserts), for bug reports."""
+    """Build settings of the compiled core (compiler, optimisation, asserts), for bug reports."""
     return core.build_info()

@@ -1,11 +1,11 @@
-"""Which drawing shows a game's matches: every game that has one declares it here, or its package does.
+"""Views: the renderer of each game's matches, declared here or by the game's package.
 
     [project.entry-points."ludus.views"]
     my_game = "ludus.games.views:BOARD"
 
-The name is the game's; the object a :class:`View`. A drawing needs certain fields in the view documents that
-the game writes (``view()``). A game without a declaration is drawn as a map where its documents are those of
-one, and shown as text otherwise.
+The name is the game's; the object a :class:`View`. A renderer needs certain fields in the view documents that
+the game writes (``view()``). A game without a declaration is drawn as a map if its documents have the fields
+of a map, and shown as text otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 from ludus.flow.extensions import Extensions
 from ludus.flow.names import did_you_mean
 
-#: The drawings of the pages, with what a view document must have. All have the integer ``tick``.
+#: The renderers of the pages, with the required fields of a view document. All need the integer ``tick``.
 RENDERERS: Mapping[str, str] = {
     "map": "map and units: ludus/web/rts/document.py describes them",
     "board": "width, height and cells[width * height]: a seat, -1 empty, -2 a wall, -3 something to take",
@@ -29,8 +29,8 @@ _FASTEST = 1000.0
 
 
 class View(msgspec.Struct, frozen=True):
-    """``renderer``: one of :data:`RENDERERS`. ``ticks_per_s``: what speed 1 is; 0: a tick a second in games
-    of turns, 50 in others."""
+    """``renderer``: one of :data:`RENDERERS`. ``ticks_per_s``: ticks per second at speed 1; 0: one in
+    turn-based games, 50 in others."""
 
     renderer: str
     ticks_per_s: float = 0.0
@@ -70,5 +70,5 @@ def register_view(game: str, view: View | str) -> None:
 
 
 def view_of(game: str) -> View | None:
-    """What a game declares, or None. Raises ``ExtensionError`` where its package is broken."""
+    """The view of a game, or None. Raises ``ExtensionError`` if its package is broken."""
     return _VIEWS.find(game)

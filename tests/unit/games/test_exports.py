@@ -129,5 +129,5 @@ def test_a_turn_based_match_names_who_acts() -> None:
     assert len(turn) == 1
     _, _, _, _, infos = made.step({turn[0]: 3})
     assert [a for a in made.agents if infos[a]["to_act"]] == [a for a in made.agents if a not in turn]
-    with pytest.raises(ValueError, match="must act and sent nothing"):
+    with pytest.raises(ValueError, match="no action for seat_"):
         made.step({turn[0]: 3})

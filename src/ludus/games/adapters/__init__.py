@@ -1,4 +1,4 @@
-"""Other people's games behind the protocol of ours. Each module imports its library on first use."""
+"""Adapters for games of other libraries. Each module imports its library on first use."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _PARAMS = (
 
 
 class AtariGame:
-    """One emulator. ``reset`` of a lost life (``episodic_life``) goes on where the life ended."""
+    """One emulator. With ``episodic_life``, ``reset`` after a lost life continues from there."""
 
     def __init__(self, maker: AtariMaker) -> None:
         self.spec, self._maker = maker.spec, maker
@@ -130,7 +130,7 @@ class AtariGame:
         out["screen"][...] = self._stack
 
     def hash(self) -> int:
-        """Of everything that the future depends on."""
+        """A hash of everything that the future depends on."""
         import hashlib
 
         state = self._ale.cloneSystemState().serialize() if hasattr(self._ale, "cloneSystemState") else b""

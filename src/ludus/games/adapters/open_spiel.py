@@ -37,7 +37,7 @@ class OpenSpielGame:
         self._chance()
 
     def _chance(self) -> None:
-        """Plays until somebody must decide or the game is over."""
+        """Plays until a seat must decide or the game is over."""
         state = self._state
         while self._rng is not None and not state.is_terminal() and state.is_chance_node():
             actions, odds = zip(*state.chance_outcomes(), strict=True)

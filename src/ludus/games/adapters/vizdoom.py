@@ -199,7 +199,7 @@ class VizdoomMaker:
         game.set_automap_buffer_enabled(False)
         if self._skill:
             game.set_doom_skill(self._skill)
-        # The engine writes its settings where it runs: a file of its own, for nobody.
+        # The engine writes its settings to its working folder: give it a throw-away file.
         game.set_doom_config_path(os.devnull)
         return game
 

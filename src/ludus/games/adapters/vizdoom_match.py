@@ -154,7 +154,7 @@ class VizdoomMatch:
         self._look(seat, game)
 
     def _advance(self, seat: int) -> None:
-        """A decision, tic by tic beside the others; only what is seen after it is drawn."""
+        """Plays a decision, tic by tic in step with the other engines; only the last frame is rendered."""
         game, last = self._games[seat], self._skip - 1
         try:
             for tic in range(last):
@@ -165,7 +165,7 @@ class VizdoomMatch:
             self._done[seat] = last + 1
             self._look(seat, game)  # while others still draw
         except BaseException:
-            self._barrier.abort()  # nobody waits for this seat any more
+            self._barrier.abort()  # the other engines stop waiting for this seat
             raise
 
     def _look(self, seat: int, game: Any) -> None:
@@ -196,7 +196,7 @@ class VizdoomMatch:
             self._engines |= engine_processes() - before
         frozen = sorted(futures.index(f) for f in late)
         self._kill()
-        wait(late, GONE_S)  # an engine that is gone lets go of whoever waits for it
+        wait(late, GONE_S)  # the end of an engine releases the engines that wait for it
         self._games = []
         raise RuntimeError(
             _wrong(what, frozen, {s: e for s, e in broken.items() if s not in waited}, limit_s)
@@ -224,7 +224,7 @@ def _wrong(what: str, frozen: list[int], broken: dict[int, BaseException | None]
     for seat, error in sorted(broken.items()):
         text = str(error).strip().splitlines()
         said.append(f"seat {seat}: {type(error).__name__}: {text[0] if text else ''}")
-    if not said:  # everybody was done in the end, but somebody had given up waiting
+    if not said:  # all engines finished, but one had timed out
         said.append(f"a seat needed longer than {limit_s:g} s for a {what}")
     return f"{what}: " + "; ".join(said)
 
@@ -260,7 +260,7 @@ def engine_processes() -> set[int]:
 
 
 def free_port() -> int:
-    """A UDP port that nobody uses now."""
+    """A free UDP port."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

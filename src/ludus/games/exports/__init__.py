@@ -1,3 +1,3 @@
-"""Games of Ludus with other libraries' faces: Gymnasium and PettingZoo."""
+"""Games of Ludus as environments of other libraries: Gymnasium and PettingZoo."""
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
         return np.concatenate(possible_of(self.game_spec, self._match.legal(self.seat)))
 
     def render(self) -> Picture | None:
-        """``uint8[H, W, 3]`` with ``render_mode="rgb_array"``: what the seat sees now."""
+        """``uint8[H, W, 3]`` with ``render_mode="rgb_array"``: a picture of the seat's observation."""
         if self.render_mode is None:
             gymnasium.logger.warn(
                 'render() without a mode: make the environment with render_mode="rgb_array"'
@@ -188,7 +188,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begins all matches. A list of seeds counts by its first."""
+        """Starts all matches. Of a list of seeds the first one is used."""
         first = seed[0] if isinstance(seed, (list, tuple)) else seed
         super().reset(seed=first)
         self.close()
@@ -270,7 +270,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         return {"legal": mask.copy(), "action_mask": mask.astype(np.int8)}
 
     def render(self) -> tuple[Picture, ...] | None:
-        """A picture of what each environment's seat sees, with ``render_mode="rgb_array"``."""
+        """A picture of each environment's observation, with ``render_mode="rgb_array"``."""
         if self.render_mode is None:
             return None
         seen = self._see()
@@ -287,10 +287,10 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
 
 
 def make_env(game: str, **kwargs: Any) -> LudusEnv:
-    """What ``gymnasium.make("ludus/GAME-vN")`` calls."""
+    """The entry point of ``gymnasium.make("ludus/GAME-vN")``."""
     return LudusEnv(game, **kwargs)
 
 
 def make_vector_env(game: str, num_envs: int = 1, **kwargs: Any) -> LudusVectorEnv:
-    """What ``gymnasium.make_vec`` calls."""
+    """The entry point of ``gymnasium.make_vec``."""
     return LudusVectorEnv(game, num_envs, **kwargs)

@@ -1,4 +1,4 @@
-"""One match of any game, compiled or Python, ours or hosted, as the faces need it."""
+"""One match of any game, compiled or Python, for the environments of other libraries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ludus.games.names import typed
 from ludus.native import ParamError, core
 
 Decisions = npt.NDArray[np.int32]
-RANDOM = "random"  # uniform among legal choices, for seats that nobody plays
+RANDOM = "random"  # uniform among legal choices, for the other seats
 
 
 class Match:
@@ -34,7 +34,7 @@ class Match:
     error = ""
 
     def reset(self, seed: int | None) -> None:
-        """Begins a match; without a seed the next one after the last."""
+        """Starts a match; without a seed the next one after the last."""
         raise NotImplementedError
 
     def to_act(self) -> list[int]:
@@ -42,7 +42,7 @@ class Match:
         raise NotImplementedError
 
     def observe(self, seat: int) -> dict[str, Array]:
-        """Unpacked copies of every tensor, as the seat saw them when it was last shown something."""
+        """Unpacked copies of every tensor of the seat's last observation."""
         raise NotImplementedError
 
     def legal(self, seat: int) -> npt.NDArray[np.uint8]:
@@ -50,11 +50,11 @@ class Match:
         raise NotImplementedError
 
     def step(self, decisions: Decisions) -> None:
-        """``int32[S, K]``; rows of seats that do not decide mean nothing."""
+        """Plays ``int32[S, K]``; rows of seats that do not decide are ignored."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Idempotent."""
+        """Releases the match; idempotent."""
 
 
 def make_match(
@@ -114,7 +114,7 @@ class NativeMatch(Match):
             raise ParamError(
                 f"{self.spec.name} has no bot {opponent} (there are: {', '.join([*bots, RANDOM])})"
             )
-        # Seats of nobody: a bot inside the core, else decided here.
+        # Seats that the caller does not play: a bot inside the core, else random choices made here.
         inside = opponent if opponent in bots else bots[0] if bots and not opponent else ""
         self._random = [] if inside else [s for s in range(self.spec.seats) if s not in self._seats]
         mine = {*self._seats, *self._random}
@@ -169,7 +169,7 @@ class NativeMatch(Match):
         )
 
     def _show_first(self) -> None:
-        """The present moment at t = 0, so that there is room for one more."""
+        """Moves the current time step to t = 0, to make room for the next."""
         assert self._pool is not None
         if self._t:
             self._pool.attach(0, list(self._slab.obs.values()), self._slab.fields(), self._slab)
@@ -198,7 +198,7 @@ class NativeMatch(Match):
         self._quiet()
 
     def _quiet(self) -> None:
-        """Plays on while nobody but chance decides."""
+        """Plays on while only random seats decide."""
         while not self.over and not self.to_act():
             self._advance(np.zeros((self.spec.seats, len(self.spec.heads)), np.int32))
 
@@ -217,7 +217,7 @@ class NativeMatch(Match):
         for seat, row in self._row.items():
             self.rewards[seat] += slab.reward[0, row]
             if self._t and not slab.active[self._t, row] and not results:
-                for array in slab.obs.values():  # not shown anything: what it saw before
+                for array in slab.obs.values():  # no new observation: keep the last one
                     array[self._t, row] = array[0, row]
         if results:
             result = self._pool.results(0)[0]

@@ -28,17 +28,17 @@ Observation = dict[str, Array]
 
 
 class _Face:
-    """What both faces need of a match."""
+    """The common part of both environments."""
 
     def __init__(self, game: str, illegal: Illegal, params: dict[str, object]) -> None:
         self.match = make_match(game, params)
         self.spec, self.illegal = self.match.spec, illegal
         self.names = [f"seat_{s}" for s in range(self.spec.seats)]
         self.seat = {name: s for s, name in enumerate(self.names)}
-        # One space an agent: each is seeded by itself.
+        # One space per agent: each is seeded separately.
         self.observations = {name: observation_space(self.spec) for name in self.names}
         self.actions = {name: action_space(self.spec) for name in self.names}
-        # What a seat saw last; before its first turn there is nothing.
+        # A seat's last observation; none before its first turn.
         self.seen: dict[str, Observation] = {}
 
     def look(self, begin: bool = False) -> None:
@@ -60,7 +60,7 @@ class _Face:
         for seat in self.match.to_act():
             name = self.names[seat]
             if name not in actions:
-                raise ValueError(f"{self.spec.name}: {name} must act and sent nothing")
+                raise ValueError(f"{self.spec.name}: no action for {name}, which must act")
             legal = self.match.legal(seat)
             decisions[seat], _ = decision_of(self.spec, actions[name], legal, self.illegal)
         self.match.step(decisions)
@@ -99,7 +99,7 @@ class LudusParallelEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
         return dict(face.seen), {a: face.info(a) for a in self.agents}
 
     def step(self, actions: dict[str, Any]) -> tuple[Any, ...]:
-        """Until somebody must decide again, or the match is over for all."""
+        """Plays until a seat must decide again, or the match is over for all."""
         face = self._face
         if not self.agents:
             return {}, {}, {}, {}, {}
@@ -121,7 +121,7 @@ class LudusParallelEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
 
 
 class LudusTurnEnv(AECEnv[str, Observation, Any]):  # type: ignore[misc]
-    """One agent at a time; where seats decide at once they are asked one after the other and act together."""
+    """One agent at a time. Seats that decide at once are asked in order and act together."""
 
     def __init__(self, game: str, *, illegal: Illegal = "replace", **params: object) -> None:
         super().__init__()
@@ -164,7 +164,7 @@ class LudusTurnEnv(AECEnv[str, Observation, Any]):  # type: ignore[misc]
         self.agent_selection = self._face.names[waiting[0]] if waiting else self.agents[0]
 
     def step(self, action: Any) -> None:
-        """Takes the selected agent's action; the match moves on when everybody who must has chosen."""
+        """Takes the selected agent's action; the match advances once all deciding seats have chosen."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)

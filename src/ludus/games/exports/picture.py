@@ -15,8 +15,8 @@ from ludus.flow import GameSpec, TensorSpec
 from ludus.flow.slab import Array
 
 Picture = npt.NDArray[np.uint8]
-SIDE = 320  # pixels that the longer side of a picture has at least
-_BAR = 8  # cells that the longest bar has
+SIDE = 320  # least pixels of the longer side of a picture
+_BAR = 8  # cells of the longest bar
 _BACKGROUND = np.array([24, 26, 32], np.float32)
 
 
@@ -53,7 +53,7 @@ def _coloured(t: TensorSpec, values: Array) -> npt.NDArray[np.float32]:
 
 
 def _bars(shares: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """``[_BAR, N, 3]``: a column a number."""
+    """``[_BAR, N, 3]``: one column per number."""
     heights = np.arange(_BAR, 0, -1)[:, None] / _BAR
     full = shares[None, :] >= heights - 0.5 / _BAR
     cells: npt.NDArray[np.float32] = np.where(full[..., None], np.float32(230.0), _BACKGROUND)

@@ -8,7 +8,7 @@ _HOME = "ludus.games.exports.gymnasium"
 
 
 def register_all() -> list[str]:
-    """``ludus/NAME-vVERSION`` of every game that this installation has; ids that exist stay. Returns all.
+    """Registers ``ludus/NAME-vVERSION`` for every installed game, keeps existing ids, and returns all.
 
     An installed game whose module cannot be used is left out with a warning.
     """

@@ -46,7 +46,7 @@ def observation_space(spec: GameSpec) -> spaces.Dict[Any]:
 
 
 def action_space(spec: GameSpec) -> spaces.Space[Any]:
-    """Discrete, MultiDiscrete or Box where all heads are alike, else a Tuple of one space a head."""
+    """Discrete, MultiDiscrete or Box if all heads are alike, else a Tuple with one space per head."""
     kinds = {h.kind for h in spec.heads}
     if kinds == {"discrete"}:
         sizes = [h.size for h in spec.heads]
@@ -85,7 +85,7 @@ def possible_of(spec: GameSpec, mask: npt.NDArray[np.uint8]) -> list[npt.NDArray
         if head.kind != "discrete":
             raise ValueError(f"{spec.name}: head {head.name} is continuous; it has no mask")
         part = possible_choices(spec, mask, k)
-        if not part.any():  # a head that does not matter now
+        if not part.any():  # an irrelevant head
             part[0] = True
         parts.append(part)
     return parts
@@ -96,7 +96,7 @@ def decision_of(
 ) -> tuple[Decisions, bool]:
     """``int32[K]``, and whether an illegal choice was replaced by the first legal one.
 
-    Raises ``ValueError`` for what is no action of the game, and for an illegal choice with ``"raise"``.
+    Raises ``ValueError`` for an invalid action, and for an illegal choice with ``"raise"``.
     """
     values = [np.ravel(a)[0] for a in action] if isinstance(action, tuple) else np.ravel(action).tolist()
     if len(values) != len(spec.heads):
@@ -114,7 +114,7 @@ def decision_of(
                 )
             legal = legal_choices(spec, mask[None], k, out[None])[0]
             if head.depends_on and not legal.any():
-                choice = 0  # does not matter here
+                choice = 0  # an irrelevant head
             elif not legal[choice] and legal.any():
                 if illegal == "raise":
                     name = f" ({head.labels[choice]})" if head.labels else ""
@@ -142,7 +142,7 @@ def nothing(space: spaces.Dict[Any]) -> dict[str, Array]:
 
 
 def within(space: spaces.Dict[Any], seen: dict[str, Array]) -> dict[str, Array]:
-    """Observations whose range the spec states too narrowly by rounding, clipped to it."""
+    """Clips observations to the range of the spec, which may be too narrow by rounding."""
     for name, array in seen.items():
         box = space.spaces[name]
         if isinstance(box, spaces.Box) and array.dtype == np.float32:

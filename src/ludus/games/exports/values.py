@@ -1,4 +1,4 @@
-"""Observations, masks and actions of an environment as the rows that a policy reads and decides.
+"""Conversion of an environment's observations, masks and actions to and from a policy's rows.
 
 A :class:`Face` is the environment's side of it: Gymnasium's own spaces of ``gymnasium/...`` games, and of all
 others the spaces of :mod:`ludus.games.exports.spaces`. Nothing here needs Gymnasium.
@@ -94,7 +94,7 @@ def _packed(t: TensorSpec, values: Array) -> tuple[Array, int | None]:
 
 
 def mask_rows(spec: GameSpec, mask: Any, count: int | None) -> npt.NDArray[np.uint8]:
-    """``uint8[N, A]`` of what an environment says about legality.
+    """``uint8[N, A]``, 1 = legal, from an environment's mask.
 
     Args:
         mask: ``info["legal"]`` (``uint8[A]``, of a batch ``uint8[N, A]``), ``info["action_mask"]`` (the same
