@@ -1,1 +1,1 @@
-"""The command line ``ludus``: names, options, messages. A command imports what it needs, and only then."""
+"""The command line ``ludus``: names, options, messages. A command imports its dependencies when it runs."""

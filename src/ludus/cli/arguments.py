@@ -23,7 +23,7 @@ WIDTH = 110
 
 
 class Command(Protocol):
-    """A command: a frozen struct of its arguments that can run. ``run`` gives the exit code."""
+    """A command: a frozen struct of its arguments with a ``run`` that returns the exit code."""
 
     def run(self) -> int: ...
 
@@ -37,7 +37,7 @@ def option(text: str, metavar: str = "") -> msgspec.Meta:
 
 
 def positional(text: str, metavar: str = "") -> msgspec.Meta:
-    """Describes an argument that is given by its place."""
+    """Describes a positional argument."""
     return msgspec.Meta(extra={"help": text, "metavar": metavar, "positional": True})
 
 
@@ -54,7 +54,7 @@ class Field(msgspec.Struct, frozen=True):
 
     @property
     def flag(self) -> str:
-        """As it is written on the command line."""
+        """The option on the command line: ``--some-name``."""
         return "--" + self.name.replace("_", "-")
 
     @property

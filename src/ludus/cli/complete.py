@@ -1,4 +1,4 @@
-"""What may stand at the end of a command line: the answers behind the shells' completion."""
+"""Completion of command lines, for the shells' completion scripts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ludus.cli.table import COMMANDS, groups, load
 
 
 def candidates(words: Sequence[str]) -> list[str]:
-    """Possible last words, given all words behind ``ludus`` (the last one may be begun or empty)."""
+    """Possible last words, given all words after ``ludus`` (the last one may be partial or empty)."""
     *before, begun = words or [""]
     return sorted(w for w in set(_possible(before, begun)) if w.startswith(begun))
 

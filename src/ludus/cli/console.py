@@ -9,12 +9,12 @@ import msgspec
 
 
 def result(text: str) -> None:
-    """A result for people."""
+    """Prints a result as text."""
     print(text, file=sys.stdout, flush=True)
 
 
 def document(value: object) -> None:
-    """A result for programs: one JSON document, indented when a person looks on."""
+    """Prints a result as one JSON document, indented on a terminal."""
     data = msgspec.json.encode(value)
     if sys.stdout.isatty():
         data = msgspec.json.format(data, indent=2)
@@ -22,12 +22,12 @@ def document(value: object) -> None:
 
 
 def note(text: str) -> None:
-    """A line of progress or explanation."""
+    """Prints a line of progress or explanation on stderr."""
     print(text, file=sys.stderr, flush=True)
 
 
 def table(rows: Sequence[Sequence[str]], head: Sequence[str] = (), indent: str = "") -> str:
-    """Columns that line up; the last one is not padded."""
+    """Aligned columns; the last one is not padded."""
     everything = [list(head), *map(list, rows)] if head else [list(r) for r in rows]
     widths = [max(len(row[i]) for row in everything) for i in range(len(everything[0]))] if everything else []
     lines = []

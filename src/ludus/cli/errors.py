@@ -10,12 +10,12 @@ INTERRUPTED = 130
 
 
 class UserError(Exception):
-    """The user asked for what cannot be. Shown as it is, without a traceback; exit code 2."""
+    """Invalid input. The message is shown without a traceback; exit code 2."""
 
 
 class CheckError(Exception):
-    """A check said no (verify, conformance, signature). Exit code 3."""
+    """A check failed (verify, conformance, signature). Exit code 3."""
 
 
 class CommandError(Exception):
-    """The command was right and its work failed. Shown without a traceback; exit code 1."""
+    """The input was valid and the work failed. Shown without a traceback; exit code 1."""

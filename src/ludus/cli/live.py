@@ -1,4 +1,4 @@
-"""What a run shows while it goes on: a live board on a terminal, else a line now and then.
+"""Progress of a run: a live board on a terminal, else a line every ten seconds.
 
 Both are sinks (:class:`ludus.train.reporting.sinks.Sink`): they are called from the training thread and only
 note numbers; drawing happens in rich's own thread, twice a second.
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
 
 LINE_EVERY_S = 10.0
 MESSAGES = 5
-MESSAGES_FIRST = 2  # of them shown before the details
+MESSAGES_FIRST = 2  # messages shown before the details
 SHOWN_ELSEWHERE = ("rollout", "lag", "time", "throughput")  # namespaces
-SMOOTHING = 0.9  # of the rates that are shown, an update
+SMOOTHING = 0.9  # smoothing of the shown rates, per update
 
 
 class View(Sink):
-    """A sink that is opened and closed around a run. This one shows nothing."""
+    """A sink that opens and closes with a run. This base class shows nothing."""
 
     def __enter__(self) -> View:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing is open."""
+        """Closes the view; nothing to do here."""
 
 
 def make_view(quiet: bool) -> View:
-    """The view that fits where stderr goes."""
+    """The view for stderr: a board on a terminal, else lines."""
     if quiet:
         return View()
     if sys.stderr.isatty():
-        with suppress(ImportError):  # without rich, lines have to do
+        with suppress(ImportError):  # without rich: lines
             return LiveView()
     return LineView()
 
@@ -71,13 +71,13 @@ class Rates:
 
 
 def remaining(metrics: UpdateMetrics) -> str:
-    """``2:30 min left``, empty where nothing bounds the run."""
+    """``2:30 min left``; empty for a run without a budget."""
     left = metrics.numbers.get("time/minutes_left")
     return "" if left is None else f"{duration(left)} left"
 
 
 def lag_text(metrics: UpdateMetrics) -> str:
-    """How old the data of the update was, and how often a decision is learned from."""
+    """Policy lag and sample reuse of an update."""
     numbers = metrics.numbers
     return (
         f"lag {numbers.get('lag/mean', 0.0):.2f} (max {numbers.get('lag/max', 0.0):.0f}), "
@@ -97,7 +97,7 @@ def interval_text(result: EvalResult) -> str:
 
 
 def results_text(metrics: UpdateMetrics) -> str:
-    """The training matches: how often each opponent is beaten, or the return of a game without opponents."""
+    """The training matches: win rate against each opponent, or the mean return without opponents."""
     rates = sorted(metrics.under("rollout/win_rate").items())
     if rates:
         return ", won " + ", ".join(f"{name} {percent(rate)}" for name, rate in rates)
@@ -106,7 +106,7 @@ def results_text(metrics: UpdateMetrics) -> str:
 
 
 class LineView(View):
-    """One plain line every ten seconds, and one for everything that happens."""
+    """One plain line every ten seconds, and one per event."""
 
     def __init__(self, every_s: float = LINE_EVERY_S) -> None:
         self.every_s = every_s
@@ -255,7 +255,7 @@ class LiveView(View):
         return lines
 
     def _results(self, metrics: UpdateMetrics, names: list[str], rows: int) -> Table:
-        """What the run is for: how often it wins, or what it earns; at most ``rows`` opponents."""
+        """Win rates or mean returns; at most ``rows`` opponents."""
         from rich.table import Table
 
         table = Table(box=None, padding=(0, 2), pad_edge=False)
@@ -277,7 +277,7 @@ class LiveView(View):
 
 
 def details(metrics: UpdateMetrics) -> list[str]:
-    """A line for each namespace whose numbers are shown nowhere else: ``loss: policy 0.01, value 0.5``."""
+    """A line for each namespace that has no place of its own: ``loss: policy 0.01, value 0.5``."""
     lines: dict[str, list[str]] = {}
     for name, value in metrics.numbers.items():
         namespace, _, rest = name.partition("/")
@@ -288,7 +288,7 @@ def details(metrics: UpdateMetrics) -> list[str]:
 
 @contextmanager
 def quiet_control_keys(file: int) -> Iterator[None]:
-    """A terminal that shows no ``^C``, which would move the board down a line and leave its border behind."""
+    """Turns off the terminal's ``^C`` echo, which would displace the board by a line."""
     try:
         import termios
 

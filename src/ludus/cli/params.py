@@ -1,4 +1,4 @@
-"""Game names, parameters and bots as they are given on the command line."""
+"""Game names, parameters and bots of the command line."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ def read_params(given: Iterable[str], game: str = "") -> dict[str, ParamValue]:
 
 
 def read_game(game: str, given: Iterable[str]) -> tuple[str, dict[str, ParamValue]]:
-    """A game and its ``--param`` as a person gave them; the path of a rulebook (.toml) stands for the game
-    that plays it. Raises :class:`UserError`.
+    """A game and its ``--param`` from the command line. Raises :class:`UserError`.
+
+    The path of a rulebook (.toml) becomes the game ``rts`` with that rulebook.
     """
     from ludus.games import rulebook
 
@@ -51,7 +52,7 @@ def read_game(game: str, given: Iterable[str]) -> tuple[str, dict[str, ParamValu
 
 
 def typed(game: str) -> str:
-    """``game`` as it stands on the command line, which makes its code loadable: :func:`ludus.games.typed`.
+    """Marks ``game`` as given by the user, so that its code may be loaded: :func:`ludus.games.typed`.
 
     Only for the value of an argument or option, never for a name that a file gave.
     """
@@ -72,7 +73,7 @@ def game_spec(game: str, params: Mapping[str, ParamValue] | None = None) -> Game
 
 
 def check_bot(name: str, spec: GameSpec, extra: tuple[str, ...] = ()) -> None:
-    """Raises :class:`UserError` if ``name`` is no bot of the game nor one of ``extra``."""
+    """Raises :class:`UserError` unless ``name`` is a bot of the game or one of ``extra``."""
     valid = [*(b.name for b in spec.bots), *extra]
     if name not in valid:
         near = did_you_mean(name, valid, "there are")

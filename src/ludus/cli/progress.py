@@ -1,4 +1,4 @@
-"""Matches that are played by a command: how far it is, and an orderly end on Ctrl-C."""
+"""Progress of the matches of a command, and an orderly end on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ LINE_EVERY_S = 10.0  # elsewhere
 
 
 class Progress:
-    """Shows on stderr how many of ``total`` matches are over: one line that is redrawn on a terminal, a line
-    every ten seconds elsewhere. As a context manager it takes SIGINT and SIGTERM: the first sets
-    :attr:`stopped`, a second Ctrl-C raises ``KeyboardInterrupt``.
+    """Shows on stderr how many of ``total`` matches are over.
+
+    On a terminal it redraws one line, elsewhere it prints a line every ten seconds. As a context manager it
+    handles SIGINT and SIGTERM: the first sets :attr:`stopped`, a second Ctrl-C raises ``KeyboardInterrupt``.
     """
 
     def __init__(self, total: int) -> None:
@@ -46,7 +47,7 @@ class Progress:
         return self.stopped
 
     def add(self, ended: Sequence[MatchResult]) -> None:
-        """These matches are over; without any it only shows that time passes."""
+        """Counts finished matches; without any it only updates the time."""
         self.over += len(ended)
         now = time.monotonic()
         if now - self.shown < (REDRAW_S if self._live else LINE_EVERY_S):
@@ -67,7 +68,7 @@ class Progress:
         return f"{text}, about {duration(minutes * (self.total - self.over) / self.over)} left"
 
     def clear(self) -> None:
-        """Takes the redrawn line away, for text that stays."""
+        """Clears the redrawn line before permanent output."""
         if self._live:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""``results.jsonl``: what commands found out about the weights of a run, kept in the run."""
+"""``results.jsonl``: results of commands about the weights of a run, kept in the run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ludus.cli import console
 
 
 def keep(kind: str, players: Iterable[str], result: msgspec.Struct) -> None:
-    """Appends ``result`` to the file of every run whose weights played. Other players have none.
+    """Appends ``result`` to the file of every run whose weights played.
 
-    A run that cannot be written to is named on stderr: the result itself has been shown.
+    If a run cannot be written to, a note on stderr names it: the result itself has been shown.
     """
     from ludus.search.text import SUFFIX
     from ludus.storage import StorageError, is_reference, resolve_weights, run_of

@@ -1,4 +1,4 @@
-"""All commands: name, where the struct is, one line. Loaded at every start, so plain data only."""
+"""All commands: name, location of the struct, summary. Loaded at every start, so plain data only."""
 
 from __future__ import annotations
 

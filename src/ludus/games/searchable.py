@@ -181,4 +181,4 @@ class HostedGames:
         counted: object,
     ) -> None:
         """Raises ``SearchError``: Python games do not support final ownership."""
-        raise SearchError(f"{self._reference} does not count final ownership of cells")
+        raise SearchError(f"{self._reference} does not count who owns what at the end of a match")

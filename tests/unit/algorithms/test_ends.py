@@ -156,7 +156,7 @@ def test_what_cannot_be_counted_is_refused() -> None:
     ends = Ends.empty(1, 0)
     for name in ("tic_tac_toe", typed("tests.unit.pool.hosted_games:Duel")):
         reference, module = searchable(name)
-        with pytest.raises(SearchError, match="does not count final ownership"):
+        with pytest.raises(SearchError, match="does not count who owns what"):
             module.read_ends(
                 reference,
                 {},

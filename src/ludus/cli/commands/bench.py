@@ -111,7 +111,7 @@ class BenchSim(msgspec.Struct, frozen=True):
         return DONE
 
     def _bots(self, spec: GameSpec) -> list[str]:
-        """A bot for every seat."""
+        """The bot of each seat."""
         names = [name.strip() for name in self.bots.split(",") if name.strip()]
         if not names:
             names = [spec.bots[0].name if spec.bots else UNIFORM]
@@ -190,7 +190,7 @@ def pool_ticks_per_s(
     seconds: float,
     seed: int,
 ) -> float:
-    """Ticks a second of the pool with bots in every seat. ``matches`` are a thread's."""
+    """Ticks per second of the pool with bots in every seat, with ``matches`` matches per thread."""
     from ludus.flow import Controller, Lineup, SeatPlan
     from ludus.pool.native import NativePool
 
@@ -216,5 +216,5 @@ def pool_ticks_per_s(
 
 
 def usable_processors() -> int:
-    """Processors that this process may use."""
+    """Number of processors available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""``ludus doctor``: what a bug report needs."""
+"""``ludus doctor``: facts for a bug report."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _commit(folder: Path) -> str | None:
 
 
 def _core() -> dict[str, object]:
-    """The compiled core, or why it cannot be loaded: a doctor must not fall ill."""
+    """The compiled core, or the reason why it cannot be loaded."""
     try:
         from ludus.games import list_games
         from ludus.games.simulate import build_info, signature

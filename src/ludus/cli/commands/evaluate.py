@@ -82,7 +82,7 @@ class Eval(msgspec.Struct, frozen=True):
         from ludus.games.replays import info
 
         replays: list[str] = []
-        unlike: list[int] = []  # matches that came out otherwise when they were played again
+        unlike: list[int] = []  # matches whose re-simulation differed
 
         def keep(result: MatchResult) -> None:
             if result.replay:
@@ -134,7 +134,7 @@ class Eval(msgspec.Struct, frozen=True):
 
 
 def document(result: EvalResult) -> dict[str, object]:
-    """The result for programs. Where one seat plays and nothing is won, there are no rates of wins."""
+    """The result as JSON, without win rates for games of one seat without winners."""
     out: dict[str, object] = msgspec.to_builtins(result)
     if result.alone and not result.decided:
         for key in ("win_rate", "ci_low", "ci_high", "wins", "draws", "losses", "score", "win_rate_by_seat"):

@@ -155,14 +155,14 @@ class GamesSchema(msgspec.Struct, frozen=True):
 
 
 def first_seat(share: SeatShare) -> Interval:
-    """The share of the decided matches that the first of two seats won."""
+    """The first seat's share of the decided matches."""
     from ludus.ratings import wilson_interval
 
     return wilson_interval(share.won[0], sum(share.won))
 
 
 def describe_seats(shares: Sequence[SeatShare]) -> str:
-    """What each bot's matches against itself say about the seats, a line a bot that decides any."""
+    """The balance of the seats in each bot's matches against itself, one line per bot."""
     rows = []
     for share in shares:
         if not sum(share.won):
@@ -180,7 +180,7 @@ def describe_seats(shares: Sequence[SeatShare]) -> str:
 
 
 def describe_rulebook(text: str, spec: GameSpec) -> str:
-    """The units of a rulebook and what can be decided, as a table and lines of text."""
+    """The units and choices of a rulebook, as a table and lines of text."""
     from ludus.games import rulebook
 
     values = rulebook.keys(text)
@@ -207,7 +207,7 @@ def describe_rulebook(text: str, spec: GameSpec) -> str:
 
 
 def describe(spec: GameSpec) -> str:
-    """A page of text about a game."""
+    """The spec of a game as text."""
     how = "turn by turn" if spec.turn_based else "all seats at once"
     sees = "everything" if spec.perfect_information else "what its own seat may see"
     parts = [

@@ -87,7 +87,7 @@ def _hosted_rows(info: ReplayFacts) -> list[tuple[str, str]]:
 
 
 def passed_over(name: str) -> str:
-    """Why a file is skipped: a folder, or a page or video made of a replay; "" = read it."""
+    """The reason to skip a file: a folder, or a page or video made from a replay; "" = read it."""
     path = Path(name)
     if path.is_dir():
         return "skipped: a folder"
@@ -127,7 +127,7 @@ class ReplayVerify(msgspec.Struct, frozen=True):
             try:
                 check = replays.verify(data, typed(self.game))
                 rows.append({"file": name, **msgspec.to_builtins(check)})
-            except ValueError as error:  # no replay, damaged, of another version, or of an unknown game
+            except ValueError as error:  # not a replay, damaged, of another version, or of an unknown game
                 row = {"file": name, "same": False, "ticks": 0, "last_same": 0, "difference": str(error)}
                 rows.append(row)
                 unknown += isinstance(error, UnknownGame)

@@ -1,8 +1,8 @@
 """Environments of ``dm_env``: ``dm_env/my_package.my_module:make``.
 
-``make`` gives a ``dm_env.Environment``; its arguments with a plain default are the game's parameters. dm_env
-knows no seeds: where ``make`` takes ``seed``, the environment is made anew for every match, so that a match
-depends on its seed; elsewhere it is made once.
+``make`` returns a ``dm_env.Environment``; its arguments with a plain default are the game's parameters.
+dm_env has no seeds. If ``make`` takes ``seed``, every match makes a new environment, so that a match
+depends on its seed; otherwise one environment plays all matches.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ludus.games.typed_import import import_typed
 
 
 class DmEnvGame:
-    """One environment as a game of one seat. An end with a discount above 0 is a cut-off."""
+    """One environment as a game of one seat. An end with a discount above 0 is a truncation."""
 
     def __init__(self, maker: DmEnvMaker) -> None:
         self.spec, self._maker = maker.spec, maker
@@ -68,7 +68,7 @@ class DmEnvGame:
 
 
 class DmEnvMaker:
-    """A factory under parameters. Raises ``ValueError`` for what cannot be hosted."""
+    """An environment under parameters. Raises ``ValueError`` if it cannot be hosted."""
 
     def __init__(self, name: str, params: Mapping[str, str]) -> None:
         import dm_env  # noqa: F401 - said here, not in the first match
@@ -109,7 +109,7 @@ class DmEnvMaker:
         return DmEnvGame(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:
-        """dm_env has none."""
+        """None: dm_env has no vectorised environments."""
         return None
 
 

@@ -1,7 +1,7 @@
 """Environments of Gymnasium: ``gymnasium/CartPole-v1``, or ``gymnasium/my_package:MyEnv-v0``.
 
-What an environment's constructor takes with a plain default is a parameter of the game. Where the
-library can step many matches by one call (``vector_entry_point``) it is used unless ``vectorise = "no"``.
+Arguments of the environment's constructor with a plain default are parameters of the game. If the library
+can step many matches with one call (``vector_entry_point``), this is used unless ``vectorise = "no"``.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from ludus.games.typed_import import import_typed
 if TYPE_CHECKING:
     import gymnasium
 
-MASK = "action_mask"  # where environments put legality: in info, as Gymnasium's own Taxi does
+MASK = "action_mask"  # key of the mask in info, as in Gymnasium's own Taxi
 
 
 class GymnasiumGame:
-    """One environment as a game of one seat. ``reset`` and ``step`` pass everything on as it is."""
+    """One environment as a game of one seat. ``reset`` and ``step`` forward everything unchanged."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class GymnasiumGame:
 
 
 class GymnasiumVector:
-    """Many matches by one call. The library begins the next match itself, one step after the end."""
+    """Many matches stepped by one call. The library starts the next match, one step after the end."""
 
     def __init__(
         self, env: gymnasium.vector.VectorEnv[Any, Any, Any], spec: GameSpec, actions: Actions
@@ -120,7 +120,7 @@ class GymnasiumVector:
 
 
 class GymnasiumMaker:
-    """``id`` under parameters. Raises ``ValueError`` for what Gymnasium does not know."""
+    """An environment ``id`` under parameters. Raises ``ValueError`` if Gymnasium does not know it."""
 
     def __init__(self, environment: str, params: Mapping[str, str]) -> None:
         import gymnasium
@@ -202,7 +202,7 @@ class GymnasiumMaker:
 
 
 def _declared(registered: Any, limit: int) -> list[ParamSpec]:
-    """Parameters of the environment's constructor, then ours."""
+    """Parameters of the environment's constructor, then those of the adapter."""
     from gymnasium.envs.registration import load_env_creator
 
     creator = registered.entry_point
@@ -233,7 +233,7 @@ def _declared(registered: Any, limit: int) -> list[ParamSpec]:
 
 
 def _labels(env: gymnasium.Env[Any, Any]) -> tuple[str, ...]:
-    """Names of the actions, where the environment has them (Atari's)."""
+    """Names of the actions, if the environment has them (Atari)."""
     meanings = getattr(env.unwrapped, "get_action_meanings", None)
     return tuple(str(m).lower() for m in meanings()) if callable(meanings) else ()
 

@@ -1,4 +1,4 @@
-"""An environment's own spaces as rows of a policy: batches as Gymnasium's vector environments give them."""
+"""An environment's own spaces as rows of a policy, also in batches of Gymnasium's vector environments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ludus.games.python_game import Ints
 
 
 class GymnasiumFace:
-    """Observations and actions in the spaces of the environment that ``maker`` makes."""
+    """Observations and actions in the spaces of ``maker``'s environment."""
 
     def __init__(self, maker: GymnasiumMaker) -> None:
         self._observation, self._actions = maker.observation, maker.actions

@@ -1,7 +1,7 @@
 """Games of OpenSpiel: ``openspiel/connect_four``, parameters by their own names.
 
-Sequential and simultaneous games, with chance drawn here from the match's own stream. A seat sees the
-observation tensor, or the information state where a game has only that; what is hidden stays hidden.
+Sequential and simultaneous games. Chance events are drawn from the match's own random stream. A seat observes
+the observation tensor, or the information state if the game has no other; hidden information stays hidden.
 """
 
 from __future__ import annotations
@@ -102,12 +102,12 @@ class OpenSpielGame:
         out[choices if choices else [0]] = 1
 
     def hash(self) -> int:
-        """Of the whole history."""
+        """A hash of the whole history."""
         text = str(self._state.history()).encode()
         return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
     def clone(self) -> OpenSpielGame:
-        """A copy that plays on alone, where everybody sees everything; elsewhere it would know too much."""
+        """An independent copy, for games of perfect information; others would reveal hidden information."""
         if not self.spec.perfect_information:
             raise ValueError(f"{self.spec.name}: hidden information cannot be cloned")
         other = OpenSpielGame(self._maker)
@@ -121,7 +121,7 @@ class OpenSpielGame:
 
 
 class OpenSpielMaker:
-    """``name`` under parameters. Raises ``ValueError`` for games that cannot be played seat by seat."""
+    """The game ``name`` under parameters. Raises ``ValueError`` for unsupported games."""
 
     def __init__(self, name: str, params: Mapping[str, str]) -> None:
         import pyspiel
@@ -179,7 +179,7 @@ class OpenSpielMaker:
         )
 
     def _is_binary(self) -> bool:
-        """Whether observations of random play hold nothing but 0 and 1; the same in every process."""
+        """Whether observations of random play contain only 0 and 1; the same in every process."""
         rng = np.random.default_rng(0)
         for _ in range(5):
             state = self.game.new_initial_state()
@@ -198,7 +198,7 @@ class OpenSpielMaker:
         return True
 
     def tensor_of(self, state: Any, seat: int) -> Any:
-        """What a seat sees, flat."""
+        """A seat's flat observation."""
         return (
             state.observation_tensor(seat) if self._by_observation else state.information_state_tensor(seat)
         )
@@ -207,7 +207,7 @@ class OpenSpielMaker:
         return OpenSpielGame(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:
-        """OpenSpiel has none."""
+        """None: OpenSpiel has no vectorised environments."""
         return None
 
 

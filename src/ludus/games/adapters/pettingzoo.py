@@ -1,9 +1,9 @@
 """Environments of PettingZoo: ``pettingzoo/classic/connect_four_v3``, or ``pettingzoo/my_package.my_module``.
 
-A module with ``parallel_env`` is played by the parallel API, one with ``env`` alone by AEC (``api`` chooses).
-An agent is a seat, for ever: one that is done before the others does not act any more and is shown its last
-observation; the match ends when the last one is done. Agents may differ in the number of their actions and
-in the length of flat observations: shorter ones are padded, and what is padded is illegal.
+A module with ``parallel_env`` uses the parallel API, one with only ``env`` uses AEC (``api`` chooses).
+Each agent keeps its seat. An agent that is done before the others does not act any more and keeps its last
+observation; the match ends when the last agent is done. Agents may differ in the number of their actions and
+in the length of flat observations: shorter ones are padded, and padded actions are illegal.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _API = ParamSpec(
 
 
 class _Seats:
-    """What the two APIs have in common: agents as seats, values, masks, rewards."""
+    """The common part of the two APIs: agents as seats, values, masks, rewards."""
 
     def __init__(self, maker: PettingZooMaker) -> None:
         self.spec, self._maker = maker.spec, maker
@@ -71,7 +71,7 @@ class _Seats:
         out[...] = self._earned
 
     def outcome(self, out: Floats) -> None:
-        """By the sum of rewards: the highest has won; all alike is a draw."""
+        """By the sum of rewards: the highest wins; equal sums are a draw."""
         out[...] = 0.0
         if len(out) > 1 and (self._total != self._total[0]).any():
             out[...] = np.where(self._total == self._total.max(), 1.0, -1.0)
@@ -95,7 +95,7 @@ class _Seats:
 
 
 class ParallelGame(_Seats):
-    """All agents that are there act at once."""
+    """All present agents act at once."""
 
     def reset(self, seed: int) -> None:
         values, infos = self._env.reset(seed=seed)
@@ -122,7 +122,7 @@ class ParallelGame(_Seats):
 
 
 class TurnGame(_Seats):
-    """One agent acts at a time (AEC). Agents that are done are stepped out of the way."""
+    """One agent acts at a time (AEC). Agents that are done are skipped."""
 
     def reset(self, seed: int) -> None:
         self._env.reset(seed=seed)
@@ -153,7 +153,7 @@ class TurnGame(_Seats):
 
 
 def _package_of(missing: str, module: str) -> str:
-    """What to install for a module that is missing: PettingZoo has an extra for each of its families."""
+    """The requirement of a missing module: PettingZoo has an extra for each of its families."""
     package = missing.partition(".")[0]
     if package in ("gymnasium", "pettingzoo") and missing == package:
         return requirement("pettingzoo")
@@ -162,7 +162,7 @@ def _package_of(missing: str, module: str) -> str:
 
 
 class PettingZooMaker:
-    """A module's environment under parameters. Raises ``ValueError`` for what cannot be hosted."""
+    """A module's environment under parameters. Raises ``ValueError`` if it cannot be hosted."""
 
     def __init__(self, name: str, params: Mapping[str, str]) -> None:
         module_name = name if "." in name else "pettingzoo." + name.replace("/", ".")
@@ -242,7 +242,7 @@ class PettingZooMaker:
         self._heads = heads
 
     def write(self, seat: int, value: Any, out: Mapping[str, Array]) -> None:
-        """What a seat sees, padded with zeros."""
+        """Writes a seat's observation, padded with zeros."""
         if self._lengths is None:
             self._observations[seat].write(value, out)
             return
@@ -261,7 +261,7 @@ class PettingZooMaker:
         return TurnGame(self) if self._turns else ParallelGame(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:
-        """PettingZoo has none."""
+        """None: PettingZoo has no vectorised environments."""
         return None
 
 

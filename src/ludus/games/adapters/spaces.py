@@ -1,4 +1,4 @@
-"""Gymnasium's spaces as tensors and heads. Dict and Tuple are entered; every leaf is a tensor or some heads.
+"""Gymnasium's spaces as tensors and heads. Every leaf of a Dict or Tuple is a tensor or some heads.
 
 Box of bytes, 2 or 3 axes   planes [C, H, W], as bytes, read as x / 255
 other Box                   float32 vector (int8, uint8, int16, uint16, int32 keep their type)
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 _KEPT: dict[str, DType] = {"uint8": "u8", "int8": "i8", "uint16": "u16", "int16": "i16", "int32": "i32"}
 MAX_ONE_HOT = 1 << 16
 MAX_HEADS = 64
-MIN_SIDE = 8  # of a picture, pixels
+MIN_SIDE = 8  # least side of an image in pixels
 
 Path = tuple[str | int, ...]
 Write = Callable[[Any, Array], None]
 
 
 class UnsupportedSpace(ValueError):
-    """A space that no tensor or head can stand for; the message names it."""
+    """A space without a corresponding tensor or head; the message names it."""
 
 
 def leaves(space: Space[Any], path: Path = ()) -> list[tuple[Path, Space[Any]]]:
@@ -56,7 +56,7 @@ def _name(path: Path, alone: str) -> str:
 
 
 def at(value: Any, path: Path) -> Any:
-    """The part of a sample that ``path`` leads to."""
+    """The part of a sample at ``path``."""
     for part in path:
         value = value[part]
     return value
@@ -66,7 +66,7 @@ def at(value: Any, path: Path) -> Any:
 
 
 class Observation:
-    """Tensors of an observation space, and how a sample is written into them."""
+    """Tensors of an observation space, and the conversion of samples."""
 
     def __init__(self, space: Space[Any], skip: Sequence[str] = ()) -> None:
         found = [(p, s) for p, s in leaves(space) if not (p and p[0] in skip)]
@@ -84,7 +84,7 @@ class Observation:
         self._single = self._writers[0] if len(found) == 1 and not found[0][0] else None
 
     def write(self, value: Any, out: Mapping[str, Array]) -> None:
-        """``value`` into one row. ``ValueError`` naming the tensor where it does not belong to the space."""
+        """Writes ``value`` into one row. An invalid value is a ``ValueError`` that names the tensor."""
         if self._single is not None:
             name, _, write = self._single
             write(value, out[name])
@@ -135,7 +135,7 @@ def _observed_box(name: str, space: Any) -> tuple[TensorSpec, Write]:
 
 
 def _image(shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None] | None:
-    """Planes and the order of axes that gives them, where bytes of ``shape`` look like a picture."""
+    """Planes and the order of their axes, if bytes of ``shape`` look like an image."""
     if len(shape) == 2 and min(shape) >= MIN_SIDE:
         return (1, *shape), None
     if len(shape) != 3:
@@ -195,7 +195,7 @@ def _one_hot_writer(name: str, sizes: tuple[int, ...], starts: tuple[int, ...]) 
 
 
 class Actions:
-    """Heads of an action space, and the action that a decision stands for."""
+    """Heads of an action space, and the conversion of decisions to actions."""
 
     def __init__(self, space: Space[Any]) -> None:
         from gymnasium import spaces
@@ -258,7 +258,7 @@ class Actions:
 
 
 def continuous(bits: Ints, heads: Sequence[HeadSpec]) -> Array:
-    """``int32[..., K]`` bits of float32 ``u`` -> the numbers that a game is given (see :class:`HeadSpec`)."""
+    """``int32[..., K]`` bits of float32 ``u`` -> the numbers for the game (see :class:`HeadSpec`)."""
     u = np.ascontiguousarray(bits).view(np.float32)
     low = np.array([h.low for h in heads], np.float32)
     high = np.array([h.high for h in heads], np.float32)

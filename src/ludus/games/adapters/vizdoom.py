@@ -2,8 +2,8 @@
 
 One player, or with ``players`` a match of several (``vizdoom_match.py``).
 
-A tick is one decision, held for ``frame_skip`` tics of the engine. A seat sees the screen, shrunk by area,
-and the game variables that the scenario names.
+A tick is one decision, repeated for ``frame_skip`` tics of the engine. A seat observes the screen, scaled
+down by area averaging, and the scenario's game variables.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SCREEN = (120, 160)
 
 
 class Eyes:
-    """What one player sees, and which buttons a decision presses."""
+    """One player's observations, and the buttons of its decisions."""
 
     def __init__(self, maker: VizdoomMaker, buttons: int) -> None:
         self._single = maker.single
@@ -51,7 +51,7 @@ class Eyes:
         self._variables = np.zeros(maker.variables, np.float32)
 
     def look(self, game: Any) -> None:
-        """After the end there is nothing to see: the last picture stays."""
+        """Reads the screen; after the end the last image stays."""
         state = game.get_state()
         if state is None:
             return
@@ -66,7 +66,7 @@ class Eyes:
             self._variables[...] = state.game_variables
 
     def press(self, action: Ints) -> list[int]:
-        """``action: int32[K]`` as the engine wants it."""
+        """``action: int32[K]`` in the engine's form."""
         press = self._press
         if self._single:
             choice = int(action[0])
@@ -182,7 +182,7 @@ class VizdoomMaker:
         )
 
     def engine(self) -> Any:
-        """A DoomGame that is not running yet."""
+        """A DoomGame that is not started yet."""
         import vizdoom
 
         game = vizdoom.DoomGame()
@@ -215,7 +215,7 @@ class VizdoomMaker:
         return VizdoomMatch(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:
-        """ViZDoom has none."""
+        """None: ViZDoom has no vectorised environments."""
         return None
 
 

@@ -1,12 +1,12 @@
 """A match of several ViZDoom engines against each other, without a window: ``players`` of 2 to 8.
 
-An engine a seat, joined by the engine's own peer-to-peer protocol over 127.0.0.1. Driven freely that
-protocol freezes now and then, for an engine that runs ahead waits for packets that nobody sends any more. So
-all seats advance by one tic, wait for each other, and advance again; who does not finish a tic in time is
-frozen, and a frozen engine hears nothing but SIGKILL.
+One engine per seat, joined by the engine's own peer-to-peer protocol over 127.0.0.1. Without
+synchronisation that protocol sometimes freezes: an engine that runs ahead waits for packets that no peer
+sends any more. So all seats advance by one tic, wait for each other, and advance again. An engine that does
+not finish a tic in time counts as frozen; only SIGKILL ends a frozen engine.
 
-An engine waits for packets by asking for them without a pause. Where engines share processors that keeps the
-others from answering, so engines are started with a library that lets them run (:func:`yielding`).
+An engine polls for packets without a pause. On shared processors that keeps the others from answering, so
+engines are started with a library that yields the processor while they wait (:func:`yielding`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HOST = "-deathmatch +sv_spawnfarthest 1 +sv_noautoaim 1 +sv_respawnprotect 1 +sv
 
 
 class Player(Protocol):
-    """What one seat sees, and which buttons a decision presses."""
+    """One seat's observations, and the buttons of its decisions."""
 
     def look(self, game: Any) -> None: ...
 
@@ -48,7 +48,7 @@ class Player(Protocol):
 
 
 class Settings(Protocol):
-    """A scenario for ``players`` and what starts its engines: ``vizdoom.VizdoomMaker``."""
+    """A scenario for ``players``, which starts its engines: ``vizdoom.VizdoomMaker``."""
 
     spec: GameSpec
     players: int
@@ -62,10 +62,10 @@ class Settings(Protocol):
 
 
 class VizdoomMatch:
-    """``players`` engines, started anew for every match, so that nothing of the last one is left.
+    """``players`` engines, restarted for every match, so that no state of the last match remains.
 
-    A match ends after ``match_tics``; who has the most frags then has won. Rewards are the scenario's and a
-    point a frag. Raises ``RuntimeError`` naming the seats where engines die or freeze; :meth:`reset` goes on.
+    A match ends after ``match_tics``; the most frags win. Rewards are the scenario's plus one point per
+    frag. Raises ``RuntimeError`` with the seats of engines that die or freeze; :meth:`reset` then continues.
     """
 
     def __init__(self, maker: Settings) -> None:
@@ -96,7 +96,7 @@ class VizdoomMatch:
         self._done[:] = [0] * len(self._done)
         before = engine_processes()
         self._games = [self._maker.engine() for _ in self._eyes]
-        # The library makes this folder where an engine starts; two that make it at once end the process.
+        # An engine makes this folder when it starts; two that make it at the same time end the process.
         with contextlib.suppress(OSError):
             os.makedirs("_vizdoom", exist_ok=True)
         port = free_port()
@@ -134,7 +134,7 @@ class VizdoomMatch:
         out[...] = self._earned
 
     def outcome(self, out: Floats) -> None:
-        """+1 for the most frags, -1 for fewer; 0 for all where everyone has as many."""
+        """+1 for the most frags, -1 for fewer; 0 for all seats if all have equally many."""
         frags = self._score[:, 1]
         best = frags == frags.max()
         out[...] = 0.0 if best.all() else np.where(best, 1.0, -1.0)
@@ -178,7 +178,7 @@ class VizdoomMatch:
     def _together(
         self, what: str, each: Callable[[int], object], limit_s: float, before: set[int] | None = None
     ) -> None:
-        """``each`` for all seats at once, until the last is done, and the watchdog over it."""
+        """Runs ``each`` for all seats in parallel under a watchdog, until the last is done."""
         futures = [self._executor.submit(each, seat) for seat in range(len(self._games))]
         moved, done, late = -1, set[Future[object]](), set(futures)
         while late and sum(self._done) > moved and not any(f.exception() for f in done):
@@ -203,7 +203,7 @@ class VizdoomMatch:
         )
 
     def _stop(self) -> None:
-        """Ends all engines: by asking, then by SIGKILL."""
+        """Ends all engines: first by a request, then by SIGKILL."""
         games, self._games = self._games, []
         futures: list[Future[object]] = [self._executor.submit(game.close) for game in games]
         _, late = wait(futures, STOP_S)
