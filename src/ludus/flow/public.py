@@ -7,10 +7,10 @@ from types import ModuleType
 
 
 class CallablePackage(ModuleType):
-    """A package ``ludus.NAME`` that stands for the function which the module ``ludus`` publishes as NAME.
+    """A package ``ludus.NAME`` that is callable as the public function ``ludus.NAME``.
 
-    Importing a module of the package binds the package to that name of ``ludus``, whatever was bound there
-    before, so it is the package that has to take the call.
+    Importing a module of the package rebinds the name in ``ludus`` to the package, so the package must
+    forward the call.
     """
 
     def __call__(self, *args: object, **kwargs: object) -> object:

@@ -15,11 +15,11 @@ BANDS: tuple[tuple[int, int], ...] = ((9, 11), (12, 15), (16, 23), (24, 36))
 
 
 class Solver:
-    """Remembers what it has solved in ``mib`` MiB. One thread at a time.
+    """An exact solver with a transposition table of ``mib`` MiB. One thread at a time.
 
-    A score counts the own stones that the winner has left when it wins, the winning one included: positive
-    for the seat to move, 0 a draw. Positions are the columns (0..6) played from the empty board;
-    ``GameError`` where they are no match that goes on.
+    A score counts the stones that the winner has left when it wins, the winning one included: positive
+    for the seat to move, 0 for a draw. A position is the list of columns (0..6) played from the empty board.
+    An illegal move or a finished match raises ``GameError``.
     """
 
     def __init__(self, mib: int = 64) -> None:
@@ -66,7 +66,7 @@ def winner_exists(columns: Sequence[int]) -> bool:
 
 
 def random_positions(band: tuple[int, int], count: int, seed: int) -> list[list[int]]:
-    """``count`` matches of uniformly random moves, broken off at a ply of the band before anyone has won."""
+    """``count`` positions after uniformly random moves without a winner, each at a random ply of the band."""
     rng = random.Random(seed)
     found: list[list[int]] = []
     while len(found) < count:

@@ -1,4 +1,4 @@
-"""Games written in Python by their references.
+"""Resolves references of games written in Python.
 
 - ``gymnasium/CartPole-v1``: hosted by an adapter (``ludus.games.adapters``);
 - ``./my_game.py``: a file whose ``GAME`` is a class, or a function, that makes a ``PythonGame``;
@@ -7,8 +7,8 @@
   ``ludus.games``.
 
 A game's parameters are the arguments of that class that have a plain default. Loading a file runs its
-code: :mod:`ludus.games.registry`, the only caller, lets references through that :mod:`ludus.games.names`
-admits.
+code. So :mod:`ludus.games.registry`, the only caller, passes only references that :mod:`ludus.games.names`
+allows.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def declare(
 ) -> GameSpec:
     """A spec with the usual defaults of Python games.
 
-    ``deterministic``: the same moves always lead to the same position, whatever the seed.
+    ``deterministic``: equal moves lead to equal positions under every seed.
     """
     return GameSpec(
         name=name,

@@ -1,8 +1,8 @@
 """Rulebooks of the game ``rts``: whole real-time strategy games as TOML files.
 
-A file is flattened to lines ``key=value``, which is the form in which a rulebook travels: as a parameter
-of the rules, in a run's ``config.toml``, and inside every replay. So a path is only ever read where a
-person gave it (a preset, a command line), and what was read is all that is needed from then on.
+A file is flattened to lines ``key=value``. A rulebook is stored in this form as a parameter of the rules,
+in a run's ``config.toml``, and in every replay. So only a path from the user (a preset, a command line) is
+ever read, and the file is not needed afterwards.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def is_path(value: object) -> bool:
 def read(path: Path, *, check: bool = True) -> str:
     """The lines of a rulebook file.
 
-    Raises ``ParamError`` with every mistake, one a line: file, line, key, value, what was expected, and the
+    Raises ``ParamError`` with every mistake, one per line: file, line, key, value, expected value, and
     nearest valid name. ``check=False`` only reads: for files that are not rulebooks of ``rts``.
     """
     try:

@@ -1,8 +1,8 @@
 """Smart Game Format, FF[3] and FF[4]: records of board games in and out.
 
-Files are hostile until read: size, depth, nodes and values are bounded, nothing recurses, and what is wrong
-is refused with its place. :func:`parse` keeps every property as it was written; :class:`Record` is what Go
-needs of it: board, komi, set-up stones, the moves of the main line, result.
+Files are untrusted: size, depth, nodes and values are bounded, nothing recurses, and every error names its
+place. :func:`parse` keeps every property as written. :class:`Record` holds the data that Go needs: board,
+komi, set-up stones, the moves of the main line, result.
 """
 
 from __future__ import annotations

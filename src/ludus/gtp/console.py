@@ -44,10 +44,10 @@ def _lines_of(stream: IO[bytes]) -> Lines:
 
 
 def run(engine: Engine, stream: IO[bytes], out: IO[str], *, ponder: bool = False) -> None:
-    """Answers until ``quit`` or the end of the input. ``ponder``: the player thinks while nothing is asked.
+    """Answers until ``quit`` or the end of the input. ``ponder``: the player searches between commands.
 
-    A thread of its own reads, so that a command which goes on answering ends when the next line comes. What
-    is no UTF-8 is read as if it were Latin-1; lines beyond ``MAX_LINE`` bytes are refused whole.
+    A separate thread reads, so that a streaming command ends at the next input line. Invalid UTF-8 is
+    replaced; lines of more than ``MAX_LINE`` bytes are refused.
     """
     lines = _lines_of(stream)
     waiting: queue.Queue[bytes | None] = queue.Queue(maxsize=4096)

@@ -1,7 +1,7 @@
 """The GTP engine: the commands of GTP 2, and common extensions.
 
-One line in, one answer out: :meth:`Engine.handle`. Whatever the line holds, the answer is one of the protocol
-and the engine goes on. Diagnostics go to the ``log`` that it is given, never into answers.
+One line in, one answer out: :meth:`Engine.handle`. Every line gets a valid answer of the protocol, and the
+engine continues. Diagnostics go to ``log``, never into answers.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ FAULTS = (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError)
 class Engine:
     """A player and the match of a controller.
 
-    ``resign``: the engine gives up where its value is below minus this, 0 = never. ``log`` takes lines for
-    people. Raises ``ValueError`` if the player cannot play under ``params``.
+    ``resign``: the engine resigns if its value falls below ``-resign``; 0 = never. ``log`` receives
+    diagnostics. Raises ``ValueError`` if the player cannot play under ``params``.
     """
 
     def __init__(

@@ -4,7 +4,7 @@ The k-th head sees the features of the time step and all choices before it (Viny
 "auto-regressive" heads): a context of width C starts from the features, and each choice adds its embedding:
 a row of a table, or a projection of the entity that was pointed at. A pointer's logit is the scaled dot
 product of a query made from the context with a key made from the entity (Vinyals, Fortunato, Jaitly 2015).
-With the cells of a map as entities that is a 1x1 convolution whose kernel the moment makes.
+With the cells of a map as entities that is a 1x1 convolution with a kernel computed from the context.
 
 Shapes: ``N`` samples, ``E`` features of an entity or cell, ``C`` context width.
 """

@@ -52,8 +52,8 @@ class Recurrent(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Runs ``features[T, B, D]`` through time.
 
-        ``first, active: bool[T, B]``; where a row is not active its memory stays as it was, because
-        nobody decided there. Returns outputs ``[T, B, M]`` and the last memory.
+        ``first, active: bool[T, B]``; a row that is not active keeps its memory. Returns outputs
+        ``[T, B, M]`` and the last memory.
         """
         keep = (~(first & active)).to(features.dtype).unsqueeze(2)
         busy = active.to(features.dtype).unsqueeze(2)

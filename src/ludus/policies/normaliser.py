@@ -64,7 +64,7 @@ class ValueNormaliser(nn.Module):
 
     def __init__(self, decay: float = 0.99, floor: float = 1e-2) -> None:
         super().__init__()
-        self.decay = decay  # of the moments, an update of the learner
+        self.decay = decay  # of both moments, per update of the learner
         self.floor = floor  # smallest deviation, so that constant returns are not amplified
         self.register_buffer("mean", torch.zeros((), dtype=torch.float64))
         self.register_buffer("square", torch.ones((), dtype=torch.float64))

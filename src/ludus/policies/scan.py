@@ -1,12 +1,12 @@
 """GRU and LSTM through time with their gradients written out.
 
-Autograd over a loop of cells multiplies a weight matrix's gradient out at every step; here the gates'
+Autograd over a loop of cells computes the gradient of a weight matrix at every step. Here the gates'
 gradients are collected and multiplied once. Cho et al. 2014; Hochreiter and Schmidhuber 1997, with a
 forget bias of 1 (Jozefowicz et al. 2015).
 
-Shapes: ``T`` steps, ``B`` rows, ``M`` memory. ``read: [T, B, gates * M]`` is what the cell reads, already
-projected; ``keep: [T, B, 1]`` is 0 where memory starts anew; ``busy: [T, B, 1]`` is 0 where a row does not
-act and keeps its memory (``keep`` is 1 there).
+Shapes: ``T`` steps, ``B`` rows, ``M`` memory. ``read: [T, B, gates * M]`` is the projected input of the cell.
+``keep: [T, B, 1]`` is 0 where memory is reset. ``busy: [T, B, 1]`` is 0 where a row does not act and keeps
+its memory (``keep`` is 1 there).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Several policy networks of one architecture that answer in one call.
+"""Several policy networks of one architecture, evaluated in one call.
 
 What has no weights (codecs, recalled memory, masks, sampling) is done once for all rows; dense layers are
 batched matrix products over the networks; convolutions, which gain nothing by that, go network by network.
@@ -241,7 +241,7 @@ class _StackedHeads(HeadsInTurn):
 
 
 def _some(value: T | None) -> T:
-    """What the first network of an architecture has, all have."""
+    """``value``, not None: networks of one architecture have the same parts."""
     assert value is not None
     return value
 

@@ -1,4 +1,4 @@
-"""Turning and mirroring boards, as a game's spec allows (``GameSpec.symmetry``)."""
+"""Rotations and reflections of boards by the symmetry of a game's spec (``GameSpec.symmetry``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ludus.flow import GameSpec
 
 
 class Symmetries:
-    """``count`` transformations; number 0 leaves all as it is.
+    """``count`` transformations; number 0 is the identity.
 
     Transformation k mirrors left to right if ``k & 1``, upside down if ``k & 2``, then swaps rows and columns
     if ``k & 4``.
@@ -47,14 +47,14 @@ class Symmetries:
         return planes.transpose(2, 3) if k & 4 else planes
 
     def cells(self, cells: Tensor, k: int) -> Tensor:
-        """A number a cell, row by row, ``[N, H * W]``, under transformation ``k``."""
+        """Numbers per cell, row by row, ``[N, H * W]``, under transformation ``k``."""
         if k == 0:
             return cells
         height, width = self.board
         return self.planes(cells.reshape(-1, 1, height, width), k).reshape(len(cells), -1)
 
     def to_turned(self, policy: Tensor, k: int) -> Tensor:
-        """A policy ``[N, A]`` over the choices of a board as that of the board under ``k``."""
+        """A policy ``[N, A]`` under transformation ``k`` of the board."""
         if k == 0:
             return policy
         out = torch.empty_like(policy)

@@ -22,7 +22,7 @@ class Convolution(nn.Module):
         return out
 
     def folded(self) -> nn.Conv2d:
-        """One convolution with bias that does the same as this one with its stored statistics."""
+        """One convolution with bias, equal to this one with its stored statistics."""
         norm, old = self.norm, self.convolution
         assert norm.running_mean is not None
         assert norm.running_var is not None
@@ -38,7 +38,7 @@ class Convolution(nn.Module):
 
 
 class Block(nn.Module):
-    """Two convolutions and the way around them."""
+    """Two convolutions with a skip connection."""
 
     def __init__(self, filters: int) -> None:
         super().__init__()

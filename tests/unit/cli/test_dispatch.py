@@ -98,7 +98,7 @@ def test_known_errors_exist() -> None:
         ),
         (
             "bench sim minirts --bots a,b,c",
-            "--bots a,b,c: minirts has 2 seats; expected one bot or one a seat",
+            "--bots a,b,c: minirts has 2 seats; expected one bot or one per seat",
         ),
         ("replay info nothing.ludus", "nothing.ludus: no such replay file"),
         ("train nofile.toml", "nofile.toml: no such file; shipped presets: ludus presets list"),

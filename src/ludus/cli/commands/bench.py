@@ -119,7 +119,7 @@ class BenchSim(msgspec.Struct, frozen=True):
             names *= spec.seats
         if len(names) != spec.seats:
             raise UserError(
-                f"--bots {self.bots}: {spec.name} has {spec.seats} seats; expected one bot or one a seat"
+                f"--bots {self.bots}: {spec.name} has {spec.seats} seats; expected one bot or one per seat"
             )
         for name in names:
             check_bot(name, spec, (UNIFORM,))

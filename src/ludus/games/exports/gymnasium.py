@@ -1,9 +1,9 @@
 """Any game as an environment of Gymnasium: ``gymnasium.make("ludus/minirts-v1", opponent="simple")``.
 
-The environment's agent has one seat; the others are bots of the game, or chance. Legality is in
-``info["legal"]``, the whole mask as a policy reads it, and in ``info["action_mask"]``, in the form that
-``action_space.sample`` takes. An illegal choice is replaced by the first legal one and ``info["illegal"]``
-says so (``illegal="raise"`` refuses it instead).
+The environment's agent has one seat; bots of the game or random choices play the others. Legality is in
+``info["legal"]``, the whole mask for a policy, and in ``info["action_mask"]``, in the form that
+``action_space.sample`` takes. An illegal choice is replaced by the first legal one, and ``info["illegal"]``
+reports it (``illegal="raise"`` refuses it instead).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Any game as an environment of PettingZoo: ``parallel_env("minirts")``, ``env("connect_four")``.
 
-Every seat is an agent, ``seat_0`` and so on, and stays one until the match ends, since a team's last reward
-comes to those too who left the board. Legality is in ``infos[agent]["action_mask"]``; in the parallel face
-an agent whose turn it is not may send anything, and ``infos[agent]["to_act"]`` says whose it is.
+Every seat is an agent, ``seat_0`` and so on, until the match ends, because agents that left the board still
+receive their team's last reward. Legality is in ``infos[agent]["action_mask"]``. In the parallel environment
+``infos[agent]["to_act"]`` is true for agents whose turn it is; actions of the others are ignored.
 """
 
 from __future__ import annotations

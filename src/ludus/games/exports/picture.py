@@ -1,7 +1,6 @@
 """A picture of an observation, for ``render()`` of environments: planes in colours, vectors as bars.
 
-Games have richer views (``ludus replay to-html``); this one needs nothing but numpy and shows what the policy
-is given.
+Games have richer views (``ludus replay to-html``). This one needs only numpy and shows the policy's input.
 """
 
 from __future__ import annotations

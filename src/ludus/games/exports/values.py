@@ -1,7 +1,7 @@
 """Conversion of an environment's observations, masks and actions to and from a policy's rows.
 
-A :class:`Face` is the environment's side of it: Gymnasium's own spaces of ``gymnasium/...`` games, and of all
-others the spaces of :mod:`ludus.games.exports.spaces`. Nothing here needs Gymnasium.
+A :class:`Face` is the environment's side: Gymnasium's own spaces for ``gymnasium/...`` games, and the spaces
+of :mod:`ludus.games.exports.spaces` for all others. This module does not import Gymnasium.
 """
 
 from __future__ import annotations
