@@ -150,6 +150,7 @@ check: $(VENV)/installed structure ## lint, format and types of everything
 	@$(BIN)/mypy
 	@$(BIN)/python -m tools.gen_docs --check
 	@$(BIN)/python -m tools.results --check
+	@$(BIN)/python -m tools.check_names
 
 .PHONY: format
 format: $(VENV)/installed ## rewrite sources in the house format

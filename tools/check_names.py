@@ -22,6 +22,7 @@ _CPP = {".hpp", ".cpp"}
 #: Files that name old names on purpose: translations of files of before, and this table with its test.
 EXEMPT = {
     "src/ludus/policies/autoregressive.py",  # `told` is a name in weights files
+    "src/ludus/policies/stacked.py",
     "tools/check_names.py",
     "tests/unit/tools/test_check_names.py",
 }
@@ -58,7 +59,11 @@ IDENTIFIERS: tuple[Rule, ...] = (
     _rule("Preference preference Judged", "ActionDistribution: sample, evaluate"),
     _rule("Unfolded unfolded unfold", "TensorLayout, decode"),
     _rule("Window", "ReplayBuffer", "src/ludus/algorithms/", "src/ludus/train/alphazero/"),
-    _rule("moment", "time_step", "src/", "cpp/", "tests/unit/"),
+    _rule(
+        "moment",
+        "time_step",
+        *("cpp/", *(f"src/ludus/{p}/" for p in ("flow", "pool", "rollouts", "policies", "algorithms"))),
+    ),
     _rule("moments", "steps", "src/ludus/pool/", "src/ludus/rollouts/", "src/ludus/algorithms/", "cpp/pool/"),
     _rule("logp", "log_prob"),
     _rule("ours", "learner_mask", "src/ludus/algorithms/", "src/ludus/train/"),
@@ -70,7 +75,7 @@ IDENTIFIERS: tuple[Rule, ...] = (
     _rule("Games", "Matches", "src/ludus/search/", "src/ludus/algorithms/", "src/ludus/train/"),
     _rule("GameFiles", "MatchFiles"),
     _rule("foresee Foresight", "static evaluation hook"),
-    _rule("told tells", "returned, reported, message, ..."),
+    _rule("told tells", "returned, reported, message, ...", "src/", "cpp/"),
 )
 
 #: C++ identifiers: path search in the terms of the literature, hooks, time steps.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ludus.cli import console
 from ludus.cli.console import duration, percent, si
+from ludus.cli.member_rows import MemberRows
 from ludus.train.reporting.sinks import RunStart, Sink
 
 if TYPE_CHECKING:
@@ -126,8 +127,9 @@ class LineView(View):
         left = ", ".join(
             t for t in (duration(metrics.numbers.get("time/minutes", 0.0)), remaining(metrics)) if t
         )
+        who = f"{metrics.player} " if metrics.player else ""
         console.note(
-            f"[{left}] version {metrics.version}, {si(metrics.steps)} decisions, "
+            f"[{left}] {who}version {metrics.version}, {si(metrics.steps)} decisions, "
             f"{si(r.ticks_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, "
             f"{r.updates_per_s:.2f} updates/s, {lag_text(metrics)}{results_text(metrics)}"
         )
@@ -156,6 +158,7 @@ class LiveView(View):
         self.messages: deque[str] = deque(maxlen=MESSAGES)
         self.head = "starting"
         self.metrics: UpdateMetrics | None = None
+        self.members = MemberRows()
         self.evaluations: dict[str, EvalResult] = {}
         self.evaluated = self.best = -1
         self.saved = -1
@@ -180,6 +183,7 @@ class LiveView(View):
 
     def update(self, metrics: UpdateMetrics) -> None:
         self.rates.see(metrics)
+        self.members.see(metrics)
         self.metrics = metrics
 
     def evaluation(self, evaluation: EvaluationMetrics) -> None:
@@ -207,11 +211,14 @@ class LiveView(View):
         else:
             numbers = self._numbers(self.metrics)
             names = sorted({*self.metrics.under("rollout/win_rate"), *self.evaluations})
+            if self.members.newest:
+                names = list(self.members.newest)
             rows = max(1, min(len(names), room - 2))
             numbers = numbers[: max(0, room - 2 - rows)]
             spare = room - 2 - rows - len(numbers) - min(MESSAGES_FIRST, len(self.messages))
             numbers += details(self.metrics)[: max(0, spare)]
-            parts = [self._results(self.metrics, names, rows), self._progress(self.metrics)]
+            shown = self.members.table(rows) if self.members.newest else None
+            parts = [shown or self._results(self.metrics, names, rows), self._progress(self.metrics)]
             parts += [Text(line, overflow="ellipsis", no_wrap=True) for line in numbers]
             used = 2 + rows + len(numbers)
         messages = list(self.messages)[-(room - used) :] if room > used else []
@@ -239,8 +246,13 @@ class LiveView(View):
         saved = f"checkpoint {self.saved}" if self.saved >= 0 else "no checkpoint yet"
         best = f", best {self.best}" if self.best >= 0 else ""
         length = f" of {numbers['rollout/length']:.0f} ticks" if "rollout/length" in numbers else ""
-        lines = [
-            f"{si(metrics.steps)} decisions, {si(metrics.matches)} matches{length}",
+        steps, matches = metrics.steps, metrics.matches
+        lines: list[str] = []
+        if self.members.newest:
+            steps, matches = self.members.total("steps"), self.members.total("matches")
+            lines = [f"{name} {interval_text(result)}" for name, result in sorted(self.evaluations.items())]
+        lines += [
+            f"{si(steps)} decisions, {si(matches)} matches{length}",
             f"{si(r.ticks_per_s)} ticks/s, {si(r.steps_per_s)} decisions/s, {r.updates_per_s:.2f} updates/s",
             f"version {metrics.version}, {saved}{best}",
             lag_text(metrics),

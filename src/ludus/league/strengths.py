@@ -3,7 +3,8 @@
 *Bradley-Terry* decides: ratings under which all results are likeliest, with errors. *TrueSkill* is shown: the
 scale of OpenAI Five, where uniformly random play is 0 and a lead of d points wins with probability
 Phi(d / 9.862). *Nash averaging* says who matters: the share of each player in the mixture that nobody beats,
-which copies of a player do not change.
+which copies of a player do not change. Every pair counts as if it had met in a few further matches as
+Bradley-Terry expects, since most pairs of a league never met.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ RANDOM = "random"  # the bot that is 0 on both scales
 Z95 = 1.959964
 MAX_SKILL_MATCHES = 10_000  # of TrueSkill, which takes them one by one; a second
 MAX_NASH = 200  # players of Nash averaging
+EXPECTED = 4.0  # matches of each pair that Nash averaging takes from Bradley-Terry
 LEAST_SIGMA = SIGMA / 4.0  # of weights that go on from a player whose skill is known
 
 
@@ -77,11 +79,21 @@ def strengths(record: Record, anchors: Mapping[str, float] | None = None) -> Str
             rated[i] |= {"skill": skill.mu, "skill_error": skill.sigma}
     shown = [i for i in met if record.entrants[i].shown][-MAX_NASH:]
     if shown:
-        pick = np.ix_(shown, shown)
-        nash = nash_average(points[pick], matches[pick])
+        nash = nash_average(*_expected(shown, points, matches, rated))
         for k, i in enumerate(shown):
             rated[i] |= {"nash_share": float(nash.share[k]), "nash_rating": float(nash.rating[k])}
     return Strengths(fixed, tuple(_rows(record, matches.sum(axis=1), rated)))
+
+
+def _expected(
+    shown: Sequence[int], points: Floats, matches: Floats, rated: Mapping[int, Mapping[str, float]]
+) -> tuple[Floats, Floats]:
+    """Points and matches of ``shown``, with ``EXPECTED`` matches of each pair as their ratings expect."""
+    pick = np.ix_(shown, shown)
+    ratings = np.array([rated[i]["rating"] for i in shown])
+    score = 1.0 / (1.0 + 10.0 ** ((ratings[None, :] - ratings[:, None]) / 400.0))
+    others = EXPECTED * (1.0 - np.eye(len(shown)))
+    return points[pick] + others * score, matches[pick] + others
 
 
 def _places(record: Record, met: Sequence[int], fixed: Mapping[str, float]) -> dict[int, float]:

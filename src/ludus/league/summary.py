@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -164,7 +164,7 @@ def _reason(moment: Moment) -> str:
 
 
 def the_newest(record: Record, most: int) -> list[str]:
-    """At most ``most`` players: members first, then bots that were met, then frozen players, newest last."""
+    """At most ``most`` players: members, bots that were met, then the newest frozen players by member."""
     everyone = record.players
     payoff = record.league.standings.payoff
     all_of_them = np.arange(len(everyone))
@@ -176,7 +176,9 @@ def the_newest(record: Record, most: int) -> list[str]:
     first += [i for i, p in enumerate(everyone) if p.kind == "bot" and was_met(i)]
     frozen = [i for i, p in enumerate(everyone) if p.kind == "frozen" and not p.retired]
     left = max(0, most - len(first))
-    return [everyone[i].name for i in (*first[:most], *(frozen[-left:] if left else ()))]
+    order = {m.name: m.order for m in record.members}
+    newest = sorted(frozen[-left:] if left else (), key=lambda i: (order[everyone[i].member], i))
+    return [everyone[i].name for i in (*first[:most], *newest)]
 
 
 def payoff(record: Record, names: Sequence[str] = ()) -> PayoffTable:
@@ -231,9 +233,9 @@ def lineage(record: Record) -> tuple[Moment, ...]:
 
 
 def tree(record: Record) -> list[str]:
-    """Lines of frozen players, each below what it came from; another's line is set in.
+    """Lines of frozen players, each below what it came from.
 
-    A member's newest frozen player stands at the end of its line.
+    A line that begins there, because a member went on from an older or another's player, is set in.
     """
     state = {p.name: p for p in record.players}
     children, made = record.children(), record.frozen_at()
@@ -243,17 +245,28 @@ def tree(record: Record) -> list[str]:
         steps = f"  {moment.steps:,} steps, {_reason(moment)}" if moment is not None else ""
         return f"{'  ' * depth}{name}{steps}"
 
+    before: dict[str, str] = {}  # what the same member froze last
+    newest: dict[str, str] = {}
+    for player in record.players:
+        if player.kind == "frozen":
+            before[player.name] = newest.get(player.member, "")
+            newest[player.member] = player.name
     lines: list[str] = []
     waiting = [(name, 0) for name in reversed(children.get("", []))]
     while waiting:
         name, depth = waiting.pop()
         lines.append(line(name, depth))
-        own, others = _split(state[name], [state[c] for c in children.get(name, [])])
+        own, others = _split(state[name], [state[c] for c in children.get(name, [])], before)
         waiting += [(c, depth) for c in reversed(own)] + [(c, depth + 1) for c in reversed(others)]
     return lines
 
 
-def _split(parent: PlayerState, children: Sequence[PlayerState]) -> tuple[list[str], list[str]]:
-    """The child that goes on with the parent's line, and those that begin lines of their own."""
-    same = [c.name for c in children if c.member == parent.member]
-    return same[-1:], [c.name for c in children if c.name not in same[-1:]]
+def _split(
+    parent: PlayerState, children: Sequence[PlayerState], before: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
+    """The child that goes on with the parent's line, and those that begin lines of their own.
+
+    A member went on if it froze nothing between the parent and the child.
+    """
+    same = [c.name for c in children if c.member == parent.member and before.get(c.name) == parent.name]
+    return same, [c.name for c in children if c.name not in same]

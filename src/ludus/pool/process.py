@@ -17,7 +17,6 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Literal, final
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -27,6 +26,7 @@ from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.names import is_typed
+from ludus.pool import process_snapshot
 from ludus.pool.control_block import (
     BEFORE,
     IDLE,
@@ -52,16 +52,6 @@ from ludus.pool.worker import Start
 from ludus.pool.worker_pool import WorkerPool
 
 _NO_ROWS = np.empty(0, np.int32)
-_SNAPSHOT = b"ludus.process.1\n"
-
-
-class _Snapshot(msgspec.Struct, omit_defaults=True):
-    game: str
-    seed: int
-    slots: int
-    matches: list[int]
-    orders: list[list[int]] = []  # of every slot, or empty: none has an order
-    tags: list[int] = []
 
 
 class _Group:
@@ -554,42 +544,22 @@ class ProcessPool:
 
     def snapshot(self) -> bytes:
         """The match number of every slot. Python games cannot be stored: a restore starts new matches."""
-        taken = _Snapshot(self._game, self._seed, self._slots, self._control.match.tolist())
-        if (self._orders >= 0).any():
-            taken.orders, taken.tags = self._orders.tolist(), self._tags.tolist()
-        return _SNAPSHOT + msgspec.json.encode(taken)
+        return process_snapshot.encode(self._game, self._seed, self._control.match, self._orders, self._tags)
 
     def restore(self, data: bytes) -> None:
         """The next attach continues with the matches after those in play."""
-        if not data.startswith(_SNAPSHOT):
-            raise ValueError("snapshot: not one of a pool of Python games")
-        try:
-            stored = msgspec.json.decode(data[len(_SNAPSHOT) :], type=_Snapshot)
-        except msgspec.DecodeError as error:
-            raise ValueError(f"snapshot: {error}") from None
-        if (stored.game, stored.seed, stored.slots) != (self._game, self._seed, self._slots):
-            raise ValueError(f"snapshot: of {stored.game}, seed {stored.seed}, {stored.slots} slots")
-        if len(stored.matches) != self._slots or any(g.playing for g in self._groups):
+        matches, orders, tags = process_snapshot.decode(
+            data, self._game, self._seed, self._spec, self._lineup, self._slots
+        )
+        if any(g.playing for g in self._groups):
             raise ValueError("snapshot: receive every group first")
-        orders = self._stored_orders(stored)
         for g in self._groups:  # the next attach begins matches
             g.slab = None
         if self._recorders is not None:
             self._recorders.forget()
-        self._control.match[...] = stored.matches
+        self._control.match[...] = matches
         self._control.resumed[0] = 1
-        self._replace_orders(*orders)
-
-    def _stored_orders(self, stored: _Snapshot) -> tuple[Controllers, Tags]:
-        """Those of a snapshot; ``ValueError`` for what no pool writes."""
-        shape = self._orders.shape
-        if not stored.orders and not stored.tags:
-            return np.full(shape, -1, np.int32), np.zeros(shape[0], np.uint64)
-        try:
-            orders, tags = np.array(stored.orders, np.int64), np.array(stored.tags, np.uint64)
-            return checked_orders(self._spec, self._lineup, self._slots, orders, tags)
-        except (ValueError, OverflowError) as error:
-            raise ValueError(f"snapshot: orders: {error}") from None
+        self._replace_orders(orders, tags)
 
     def close(self) -> None:
         """Ends the workers, matches in flight included. Idempotent."""

@@ -173,3 +173,27 @@ def test_the_board_fits_a_small_terminal_with_the_win_rates_first(opponents: int
         text = "\n".join(lines)
         for shown in ("1.2 M ticks/s", "2.00 updates/s", "lag 1.00", "2:30 min left", "message 8"):
             assert shown in text
+
+
+def test_a_league_has_a_row_a_member() -> None:
+    pytest.importorskip("rich")
+    view = live.LiveView()
+    view.start(RunStart(Path("runs/r"), load_preset("minirts").preset, spec("minirts")))
+    main = msgspec.structs.replace(update(), player="main", outcomes={"main:0": (8, 0, 2)})
+    view.update(main)
+    view.update(msgspec.structs.replace(main, player="exploiter", steps=1000, version=3, outcomes={}))
+    view.update(msgspec.structs.replace(main, outcomes={"main:0": (0, 0, 5), "simple": (0, 0, 5)}))
+    view.evaluation(evaluation())
+    lines = board(view).splitlines()
+    assert lines[1].split()[1:] == ["member", "version", "decisions", "score", "return", "lag", "│"]
+    assert lines[2].split()[1:-1] == ["main", "12", "346", "k", "72.0%", "-", "1.00"]
+    assert lines[3].split()[1:-1] == ["exploiter", "3", "1", "k", "-", "-", "1.00"]
+    text = "\n".join(lines)
+    assert "347 k decisions, 8.64 k matches" in text
+    assert "simple 68.4% [61.7, 74.5] of 200" in text
+
+
+def test_a_line_names_the_member(capsys: pytest.CaptureFixture[str]) -> None:
+    view = live.LineView(every_s=0.0)
+    view.update(msgspec.structs.replace(update(), player="main"))
+    assert "] main version 12," in capsys.readouterr().err

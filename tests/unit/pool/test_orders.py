@@ -237,6 +237,9 @@ def test_a_snapshot_of_python_games_carries_orders() -> None:
         {"tags": [1]},
         {"tags": []},
         {"tags": "none"},
+        {"matches": [2**70] * SLOTS},
+        {"matches": [-3] * SLOTS},
+        {"matches": [0]},
     ],
 )
 def test_forged_snapshots_of_python_games_change_nothing(forged: dict[str, object]) -> None:

@@ -26,6 +26,7 @@ RARE = {
     "loss/score",
     "learner/counted",
     "rollout/handover_ticks",
+    "player",
     "playoff/OPPONENT/KEY",
 }
 #: Scalars whose names have names of players in them.

@@ -60,13 +60,13 @@ class LeagueStatus(msgspec.Struct, frozen=True):
         run, record = _read(self.run_dir)
         from ludus.league.summary import status
 
-        told = status(record, run.status().state)
+        shown = status(record, run.status().state)
         if self.json:
-            console.document(told)
+            console.document(shown)
             return DONE
         console.result(
-            f"{told.state}: {told.events:,} events, {told.matches:,} matches, {told.frozen} frozen players, "
-            f"last event {_ago(told.last_time)}"
+            f"{shown.state}: {shown.events:,} events, {shown.matches:,} matches, "
+            f"{shown.frozen} frozen players, last event {_ago(shown.last_time)}"
         )
         rows = [
             (
@@ -80,18 +80,18 @@ class LeagueStatus(msgspec.Struct, frozen=True):
                 "-" if m.mean_return is None else f"{m.mean_return:.3g}",
                 m.asked or "-",
             )
-            for m in told.members
+            for m in shown.members
         ]
         head = (
             "member", "role", "version", "steps", "frozen", "since", "against frozen", "return", "last",
         )  # fmt: skip
         console.result(console.table(rows, head))
         hyper = [
-            (m.name, ", ".join(f"{k} {v:.4g}" for k, v in m.hyper.items())) for m in told.members if m.hyper
+            (m.name, ", ".join(f"{k} {v:.4g}" for k, v in m.hyper.items())) for m in shown.members if m.hyper
         ]
         if hyper:
             console.result("\n" + console.table(hyper, ("member", "settings")))
-        for why, count in told.ignored.items():
+        for why, count in shown.ignored.items():
             console.note(f"not counted, {why}: {count}")
         return DONE
 
@@ -115,9 +115,9 @@ class LeaguePlayers(msgspec.Struct, frozen=True):
         from ludus.league.summary import players
 
         there = {f"{p}:{v}" for p in run.frozen.players() for v in run.frozen.versions(p)}
-        told = players(record, there)
+        shown = players(record, there)
         if self.json:
-            console.document(told)
+            console.document(shown)
             return DONE
         rows = [
             (
@@ -131,7 +131,7 @@ class LeaguePlayers(msgspec.Struct, frozen=True):
                 console.percent(p.score) if p.matches else "-",
                 "retired" if p.retired else "no file" if p.kind == "frozen" and not p.file else "",
             )
-            for p in told
+            for p in shown
         ]
         head = ("player", "kind", "role", "steps", "from", "why", "matches", "score", "")
         console.result(console.table(rows, head))
@@ -228,13 +228,13 @@ class LeagueRatings(msgspec.Struct, frozen=True):
         from ludus.league.strengths import Z95, strengths
 
         try:
-            told = strengths(record, anchors)
+            shown = strengths(record, anchors)
         except ValueError as error:
             raise UserError(str(error)) from None
         if self.json:
-            console.document(told)
+            console.document(shown)
             return DONE
-        ordered = sorted(told.players, key=lambda s: (s.rating is None, -(s.rating or 0.0)))
+        ordered = sorted(shown.players, key=lambda s: (s.rating is None, -(s.rating or 0.0)))
         rows = [
             (
                 s.player,

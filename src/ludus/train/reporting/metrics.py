@@ -39,6 +39,7 @@ class UpdateMetrics(msgspec.Struct, frozen=True):
     numbers: dict[str, float]  # scalars by namespaced name
     lag: dict[int, int] = {}  # versions behind -> decisions, of this update
     outcomes: dict[str, tuple[int, int, int]] = {}  # opponent -> won, drawn, lost in this update
+    player: str = ""  # of a league
     kind: Literal["update"] = "update"
 
     def under(self, namespace: str) -> dict[str, float]:
@@ -60,6 +61,7 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     results: tuple[EvalResult, ...]
     final: bool = False
     playoff: bool = False
+    player: str = ""  # of a league
     kind: Literal["evaluation"] = "evaluation"
 
     @property
@@ -80,6 +82,8 @@ def metrics_row(metrics: Metrics) -> Row:
     """A line of ``metrics.jsonl``."""
     row: Row = msgspec.to_builtins(metrics, str_keys=True)
     row.pop("numbers", None)
+    if not metrics.player:
+        del row["player"]
     return {"schema": SCHEMA, **row, **metrics.numbers}
 
 

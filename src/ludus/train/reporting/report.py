@@ -10,6 +10,8 @@ from ludus.presets.config import Preset
 from ludus.storage import RunDirectory
 from ludus.storage.files import write_atomic
 from ludus.train.changes import in_words, read_changes
+from ludus.train.reporting.league_record import read_record
+from ludus.train.reporting.league_report import write_league
 from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics, read_metrics
 
 Item = TypeVar("Item")
@@ -21,26 +23,21 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # 
 
 
 def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
-    """Writes ``report.md`` and ``report.svg``; a file that cannot be written leaves the older one."""
+    """Writes ``report.md`` and its plots; a file that cannot be written leaves the older one."""
     inside = [e for e in read_metrics(run)[1] if not e.final]
     if inside:
         write_atomic(run.curve, curve_plot(inside).encode())
-    write_atomic(run.report, report_text(run, preset, reason).encode())
+    league = write_league(run, read_record(run)) if run.league.is_file() else []
+    write_atomic(run.report, report_text(run, preset, reason, league).encode())
 
 
-def report_text(run: RunDirectory, preset: Preset, reason: str) -> str:
-    """Markdown: results first, then the curve, then how to get it again."""
+def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence[str] = ()) -> str:
+    """Markdown: results first, then the curve, then how to get it again. ``league``: lines about it."""
     updates, evaluations = read_metrics(run)
     info = run.info()
     lines = [f"# {preset.title or run.path.name}", ""]
     if updates:
-        last = updates[-1]
-        minutes = last.numbers.get("time/minutes", 0.0)
-        lines += [
-            f"{last.steps:,} decisions ({last.ticks:,} ticks, {last.matches:,} matches) in "
-            f"{minutes:.1f} minutes, {last.version:,} updates. Ended: {reason}.",
-            "",
-        ]
+        lines += [_totals(updates, reason), ""]
     final = [e for e in evaluations if e.final]
     if final:
         lines += [
@@ -55,9 +52,11 @@ def report_text(run: RunDirectory, preset: Preset, reason: str) -> str:
         title = "Mean return" if inside[0].results[0].alone else "Win rate"
         plot = f"![{title} over steps]({run.curve.name})"
         lines += [f"## {title} while training", "", plot, "", *_curve_table(inside), ""]
-    if updates:
-        lines += ["## Learning", "", *_number_table(updates, learning=True), ""]
-        lines += ["## Playing", "", *_number_table(updates, learning=False), ""]
+    lines += league
+    for player in dict.fromkeys(u.player for u in updates):
+        own, of = [u for u in updates if u.player == player], f" of {player}" if player else ""
+        lines += [f"## Learning{of}", "", *_number_table(own, learning=True), ""]
+        lines += [f"## Playing{of}", "", *_number_table(own, learning=False), ""]
     lines += ["## How to get it again", "", "```", " ".join(info.command), "```", ""]
     lines += [f"- seed {info.seed}, game {info.game} (spec {info.spec_hash}), started {info.started}"]
     lines += [f"- ludus {info.package_version}; " + ", ".join(f"{k} {v}" for k, v in info.versions.items())]
@@ -66,6 +65,19 @@ def report_text(run: RunDirectory, preset: Preset, reason: str) -> str:
     lines += [""]
     lines += ["```toml", run.config_bytes().decode().rstrip(), "```", ""]
     return "\n".join(lines)
+
+
+def _totals(updates: Sequence[UpdateMetrics], reason: str) -> str:
+    """What the run did altogether; the counters of a league's members add up."""
+    last = {u.player: u for u in updates}.values()
+    steps, ticks, matches, versions = (
+        sum(getattr(u, name) for u in last) for name in ("steps", "ticks", "matches", "version")
+    )
+    minutes = max(u.numbers.get("time/minutes", 0.0) for u in last)
+    return (
+        f"{steps:,} decisions ({ticks:,} ticks, {matches:,} matches) in {minutes:.1f} minutes, "
+        f"{versions:,} updates. Ended: {reason}."
+    )
 
 
 def _measure(value: float, alone: bool) -> str:

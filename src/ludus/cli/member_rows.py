@@ -1,0 +1,57 @@
+"""The members of a league on the live board: a row each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ludus.cli.console import percent, si
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ludus.train.reporting.metrics import UpdateMetrics
+
+SMOOTHING = 0.9  # of a member's score, an update
+
+
+class MemberRows:
+    """What was last heard of each member. Empty in a run without a league."""
+
+    def __init__(self) -> None:
+        self.newest: dict[str, UpdateMetrics] = {}
+        self._score: dict[str, float] = {}
+
+    def see(self, metrics: UpdateMetrics) -> None:
+        """The next update of a run."""
+        player = metrics.player
+        if not player:
+            return
+        self.newest[player] = metrics
+        won, drawn, lost = (sum(counts) for counts in zip((0, 0, 0), *metrics.outcomes.values(), strict=True))
+        if won + drawn + lost:
+            fresh = (won + 0.5 * drawn) / (won + drawn + lost)
+            keep = SMOOTHING if player in self._score else 0.0
+            self._score[player] = keep * self._score.get(player, 0.0) + (1.0 - keep) * fresh
+
+    def total(self, name: str) -> int:
+        """A counter, added up over the members."""
+        return int(sum(getattr(metrics, name) for metrics in self.newest.values()))
+
+    def table(self, rows: int) -> Table:
+        """At most ``rows`` members, in the order in which they were heard of."""
+        from rich.table import Table
+
+        table = Table(box=None, padding=(0, 2), pad_edge=False)
+        for title in ("member", "version", "decisions", "score", "return", "lag"):
+            table.add_column(title, no_wrap=True, overflow="ellipsis")
+        for player, metrics in list(self.newest.items())[:rows]:
+            earned = metrics.numbers.get("rollout/running_return")
+            table.add_row(
+                player,
+                str(metrics.version),
+                si(metrics.steps),
+                percent(self._score[player]) if player in self._score else "-",
+                "-" if earned is None else f"{earned:.2f}",
+                f"{metrics.numbers.get('lag/mean', 0.0):.2f}",
+            )
+        return table
