@@ -12,6 +12,7 @@ import msgspec.inspect as mi
 
 from ludus.algorithms import registry
 from ludus.algorithms.config import MethodConfig
+from ludus.league.config import LeagueConfig
 from ludus.policies.config import EncoderConfig, PolicyConfig
 
 ParamValue = str | int | float | bool
@@ -128,6 +129,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     policy: PolicyConfig = EncoderConfig()
     algorithm: MethodConfig = registry.DEFAULT
     curriculum: CurriculumConfig = CurriculumConfig()
+    league: LeagueConfig | None = None
     evaluation: EvaluationConfig = EvaluationConfig()
     run: RunConfig = RunConfig()
     title: str = ""

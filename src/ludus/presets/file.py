@@ -219,14 +219,26 @@ def _at_line(source: str, text: str, problem: Problem) -> str:
 
 def _named(document: Document, kind: mi.StructType) -> Document:
     """The document with the name of each table that may be one of several, the first where none is given."""
-    out = dict(document)
-    for field in kind.fields:
-        if schema.variants(field.type):
-            table = out.get(field.encode_name, {})
-            chosen = schema.variant_of(table, field.type)
-            if chosen is not None and isinstance(table, dict) and chosen.tag_field:
-                out[field.encode_name] = {chosen.tag_field: chosen.tag, **table}
-    return out
+    named = _with_names(document, kind)
+    assert isinstance(named, dict)
+    return named
+
+
+def _with_names(value: object, kind: mi.Type) -> object:
+    kind = schema.present(kind)
+    if schema.variants(kind):
+        chosen = schema.variant_of(value, kind)
+        assert chosen is not None
+        assert isinstance(value, dict)
+        fields = _with_names(value, chosen)
+        assert isinstance(fields, dict)
+        return {chosen.tag_field: chosen.tag, **fields} if chosen.tag_field else fields
+    if isinstance(kind, mi.StructType) and isinstance(value, dict):
+        types = {f.encode_name: f.type for f in kind.fields}
+        return {key: _with_names(item, types[key]) if key in types else item for key, item in value.items()}
+    if isinstance(kind, mi.VarTupleType) and isinstance(value, list):
+        return [_with_names(item, kind.item_type) for item in value]
+    return value
 
 
 def _from_command_line(path: str, origins: Mapping[str, Origin]) -> bool:
@@ -245,6 +257,7 @@ def _override(document: Document, key: str, text: str, kind: mi.Type) -> str | P
         last = depth == len(parts) - 1
         at = ".".join(path)
         owners: dict[str, str] = {}
+        kind = schema.present(kind)
         if schema.variants(kind):
             chosen = schema.variant_of(here, kind)
             owners = schema.owners_of(kind, chosen) if chosen is not None else {}
@@ -266,10 +279,11 @@ def _override(document: Document, key: str, text: str, kind: mi.Type) -> str | P
                 return Problem(key, f"{at} has {len(here)} entries; expected an index from 0 to {len(here)}")
             kind, name, slot = kind.item_type, given, int(given)
             if slot == len(here):
-                here.append({} if isinstance(kind, mi.StructType) else None)
+                here.append({} if _has_parts(kind) else None)
         else:
             return Problem(key, f"{at} is {schema.expected(kind)}, it has no part {given}")
         path.append(name)
+        kind = schema.present(kind)
         if last:
             if isinstance(kind, (mi.StructType, mi.DictType)) or schema.variants(kind):
                 return Problem(key, f"{'.'.join(path)} is a table; set one of its keys")
@@ -301,8 +315,9 @@ def _method_name(document: Document, overrides: Mapping[str, str]) -> str:
 
 def _has_parts(kind: mi.Type) -> bool:
     """Whether an override may go on below: tables, and lists of tables."""
+    kind = schema.present(kind)
     if isinstance(kind, mi.VarTupleType):
-        return isinstance(kind.item_type, mi.StructType)
+        return _has_parts(kind.item_type)
     return isinstance(kind, (mi.StructType, mi.DictType)) or bool(schema.variants(kind))
 
 
@@ -346,7 +361,7 @@ def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 def setting_paths(kind: mi.Type | None = None, path: str = "") -> dict[str, mi.Type]:
     """Every setting that a preset can hold, with its type; the first entry stands for a list of tables."""
-    kind = kind or preset_type()
+    kind = schema.present(kind or preset_type())
     if schema.variants(kind):
         every: dict[str, mi.Type] = {}
         for struct in schema.variants(kind).values():
@@ -357,7 +372,7 @@ def setting_paths(kind: mi.Type | None = None, path: str = "") -> dict[str, mi.T
         for field in kind.fields:
             out |= setting_paths(field.type, f"{path}.{field.encode_name}" if path else field.encode_name)
         return out
-    if isinstance(kind, mi.VarTupleType) and isinstance(kind.item_type, mi.StructType):
+    if isinstance(kind, mi.VarTupleType) and _has_parts(kind.item_type):
         return setting_paths(kind.item_type, f"{path}.0")
     return {path: kind}
 
@@ -375,6 +390,8 @@ def explain(loaded: LoadedPreset) -> list[Explained]:
     plain = msgspec.to_builtins(loaded.preset)
     out = []
     for path, value in leaves(plain):
+        if value is None:  # a table that is left out
+            continue
         entry = {"path": path, "value": value, "origin": loaded.origins.get(path, "default")}
         out.append(msgspec.convert(entry, Explained))
     return out
@@ -397,6 +414,8 @@ def _write_table(
     """``name`` is the table's in TOML, ``path`` its dotted path with the indices of lists."""
     nested: list[tuple[str, str, object]] = []
     for key, value in table.items():
+        if value is None:  # left out
+            continue
         below = f"{path}.{key}" if path else key
         is_tables = isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], dict)
         if isinstance(value, dict) or is_tables:

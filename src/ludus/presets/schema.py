@@ -72,6 +72,7 @@ def _plural(kind: mi.Type) -> str:
 
 def check(value: object, kind: mi.Type, path: str = "") -> Iterator[Problem]:
     """Every mistake of plain data ``value`` (dict, list, str, int, float, bool) against ``kind``."""
+    kind = present(kind)
     if isinstance(kind, mi.UnionType) and variants(kind):
         yield from _check_variant(value, kind, path)
     elif isinstance(kind, mi.StructType):
@@ -94,6 +95,14 @@ def check(value: object, kind: mi.Type, path: str = "") -> Iterator[Problem]:
             yield _mismatch(value, kind, path, f" (did you mean {near}?)" if near else "")
     elif not _fits(value, kind):
         yield _mismatch(value, kind, path)
+
+
+def present(kind: mi.Type) -> mi.Type:
+    """The type of a value that is there, of one that may be left out."""
+    if not isinstance(kind, mi.UnionType):
+        return kind
+    types = tuple(t for t in kind.types if not isinstance(t, mi.NoneType))
+    return types[0] if len(types) == 1 else mi.UnionType(types)
 
 
 def variants(kind: mi.Type) -> dict[str, mi.StructType]:

@@ -30,6 +30,7 @@ from ludus.storage import (
     utc_now,
 )
 from ludus.train.changes import in_words, record_change, run_settings
+from ludus.train.league.league_run import prepare as prepare_league
 from ludus.train.prepared import Prepare, Prepared
 from ludus.train.reporting.sinks import RunStart, Sink, Sinks
 from ludus.train.reporting.tensorboard import default_sinks
@@ -188,6 +189,8 @@ def _remember(run_dir: Path, configured: GameConfig, preset: Preset, report: Sin
 
 def _prepared(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
     """The run's parts, as its method puts them together."""
+    if preset.league is not None:
+        return prepare_league(preset, checkpoint)
     try:
         prepare = cast(Prepare, resolve(method_of(preset.algorithm).trainer))
     except ValueError as error:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from ludus.evaluation.play import RANDOM
+from ludus.evaluation.results import ALONE
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan
 from ludus.flow.lineups import lineup_of
 from ludus.flow.names import did_you_mean
@@ -19,6 +23,15 @@ class PolicyIds(NamedTuple):
 
     learner: int  # trained by the run's learner
     past: tuple[int, ...]  # lanes of frozen weights
+
+
+@dataclass(frozen=True, slots=True)
+class Seats:
+    """Who may sit in a pool. ``labels``: policy id -> what statistics call it."""
+
+    ids: PolicyIds
+    lineup: Lineup
+    labels: Mapping[int, str]
 
 
 def opponents_of(spec: GameSpec, preset: Preset) -> tuple[OpponentConfig, ...]:
@@ -93,3 +106,17 @@ def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
     )
     other = SeatPlan(controllers=matchmaker.controllers, frame_skip=skips.pop())
     return lineup_of(spec, learner, other)
+
+
+def build_seats(spec: GameSpec, preset: Preset) -> Seats:
+    """Seats of the learner and the preset's opponents. Raises ``ConfigError``."""
+    ids = policy_ids(opponents_of(spec, preset))
+    labels = {ids.learner: LATEST} | dict(build_matchmaker(spec, preset).labels)
+    return Seats(ids, build_lineup(spec, preset), labels)
+
+
+def measured_against(spec: GameSpec, preset: Preset, trained: tuple[str, ...]) -> tuple[str, ...]:
+    """Whom evaluations meet: as the preset says, else the bots of training, of the game, or chance."""
+    if spec.seats == 1:
+        return (ALONE,)
+    return preset.evaluation.against or trained or tuple(b.name for b in spec.bots) or (RANDOM,)

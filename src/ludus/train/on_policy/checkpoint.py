@@ -61,14 +61,17 @@ class TrainerState(msgspec.Struct):
         self.matchmaker, self.snapshots = msgspec.Raw(state), sorted(snapshots)
 
 
-def make_checkpoint(components: Components, state: TrainerState, filled: Slab | None) -> Checkpoint:
+def make_checkpoint(
+    components: Components, state: TrainerState, filled: Slab | None, matches: bytes = b""
+) -> Checkpoint:
     """The run between two rounds: no update and no rollout is under way.
 
-    ``filled``: the slab that has been collected and not yet learned from (pipelined runs).
+    ``filled``: the slab that has been collected and not yet learned from (pipelined runs). ``matches``: what
+    the pool was restored from, if it has not played since.
     """
     arrays, counters = components.learner.state()
     state.learner = counters
-    rollout: dict[str, Array] = {POOL: np.frombuffer(components.sampler.pool.snapshot(), np.uint8)}
+    rollout: dict[str, Array] = {POOL: np.frombuffer(matches or components.sampler.pool.snapshot(), np.uint8)}
     rollout |= {f"collector.{name}": a for name, a in components.sampler.collector.state().items()}
     if filled is not None:
         rollout |= {f"slab.{name}": a for name, a in _learned_fields(components, filled).items()}

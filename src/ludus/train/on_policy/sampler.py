@@ -28,8 +28,7 @@ from ludus.rollouts.bank import Bank
 from ludus.rollouts.exchange import SlabSink, WeightSource
 from ludus.rollouts.lanes import Lanes
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.train.matchmaker import LATEST
-from ludus.train.opponents import build_lineup, build_matchmaker, opponents_of, policy_ids
+from ludus.train.opponents import Seats, build_seats
 
 NO_WEIGHTS = -1  # version of an actor that has not taken any
 
@@ -128,15 +127,18 @@ def first_network(preset: Preset, spec: GameSpec) -> PolicyNetwork:
     return network.to(device)
 
 
-def build_sampler(preset: Preset, index: int = 0, *, slabs: int = 2, anew: int = 0) -> Sampler:
+def build_sampler(
+    preset: Preset, index: int = 0, *, slabs: int = 2, anew: int = 0, seats: Seats | None = None
+) -> Sampler:
     """A sampler whose actors have no weights yet. Raises ``ConfigError``.
 
     ``index``: a run's samplers have numbers, and draws of their own. ``anew``: how often the run's matches
-    began anew (:func:`ludus.train.on_policy.checkpoint.times_anew`).
+    began anew (:func:`ludus.train.on_policy.checkpoint.times_anew`). ``seats``: who may sit where, None: what
+    the preset's opponents say.
     """
     torch.set_num_threads(1)  # parallel work is done by threads that help each other, never OpenMP
     spec, params = resolve_spec(preset)
-    lineup = build_lineup(spec, preset)
+    seats = seats or build_seats(spec, preset)
     if preset.pool.slots % preset.pool.groups:
         raise ConfigError(
             f"pool.slots = {preset.pool.slots}: expected a multiple of pool.groups = {preset.pool.groups}"
@@ -144,7 +146,7 @@ def build_sampler(preset: Preset, index: int = 0, *, slabs: int = 2, anew: int =
     run = preset.run
     seed = derive_seed(run.seed, SEED_SAMPLER, index) if index else run.seed
     acting = first_network(preset, spec).for_acting()
-    ids = policy_ids(opponents_of(spec, preset))
+    ids = seats.ids
     actors = {ids.learner: NetworkActor(acting, derive_seed(seed, SEED_ACTING), NO_WEIGHTS)}
 
     def frozen(weights: Weights) -> Network:
@@ -155,7 +157,7 @@ def build_sampler(preset: Preset, index: int = 0, *, slabs: int = 2, anew: int =
         pool = make_pool(
             preset.game.name,
             params,
-            lineup,
+            seats.lineup,
             slots=preset.pool.slots,
             groups=preset.pool.groups,
             threads=pool_thread_count(preset),
@@ -166,16 +168,15 @@ def build_sampler(preset: Preset, index: int = 0, *, slabs: int = 2, anew: int =
         )
     except (PoolError, ValueError) as error:
         raise ConfigError(f"pool: {error}") from error
-    labels = {ids.learner: LATEST} | dict(build_matchmaker(spec, preset).labels)
     return Sampler(
         spec=spec,
         params=params,
-        lineup=lineup,
+        lineup=seats.lineup,
         pool=pool,
         actors=actors,
         bank=bank,
         lanes=Lanes(bank.lanes),
         collector=Collector(pool, {**actors, **bank.idle(acting)}, learned=actors),
         slabs=[pool.slab(preset.pool.rollout_length) for _ in range(slabs)],
-        labels={f"policy:{policy}": name for policy, name in labels.items()},
+        labels={f"policy:{policy}": name for policy, name in seats.labels.items()},
     )

@@ -7,14 +7,12 @@ and Ctrl-C takes effect.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from ludus.algorithms.learner import UpdateStats
-from ludus.evaluation.play import RANDOM, Player
-from ludus.evaluation.results import ALONE
+from ludus.evaluation.play import Player
 from ludus.evaluation.weights import network_of
 from ludus.pool import MatchError, PoolError
 from ludus.presets.config import Preset
@@ -34,16 +32,15 @@ from ludus.train.on_policy.components import Components, build
 from ludus.train.on_policy.curriculum import handover_ticks
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.matchmaking import Matchmaking
-from ludus.train.on_policy.rollout_summary import RolloutSummary, running_return, running_win_rate
+from ludus.train.on_policy.rollout_summary import RolloutSummary
 from ludus.train.on_policy.rounds import Round, Rounds, RoundTimes
+from ludus.train.on_policy.update_counts import UpdateCounts
 from ludus.train.on_policy.update_metrics import update_metrics
-from ludus.train.opponents import bot_opponents, opponents_of
+from ludus.train.opponents import bot_opponents, measured_against, opponents_of
 from ludus.train.prepared import Prepared
 from ludus.train.run_context import RunContext
 from ludus.train.run_evaluator import RunEvaluator
 from ludus.train.stopping import progress
-
-FAILING_UPDATES = 5  # in which every match failed, until the run is given up
 
 
 def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
@@ -89,11 +86,11 @@ class Trainer:
             preset,
             self.components.spec,
             self.components.params,
-            self._against(),
+            measured_against(components.spec, preset, bot_opponents(opponents_of(components.spec, preset))),
             context.log,
             should_stop=context.interrupted,
         )
-        self._failing = 0  # updates in a row whose matches all failed
+        self._counts = UpdateCounts(context.report)
         self._saved_time_step = 0
         self._unsigned = ""  # why the last checkpoint has no signature
         with self.rounds.paused():
@@ -101,14 +98,6 @@ class Trainer:
                 self._begin()
             else:
                 self._resume(checkpoint)
-
-    def _against(self) -> tuple[str, ...]:
-        """Whom to be measured against: as told, else the bots of training, of the game, or chance."""
-        if self.components.spec.seats == 1:
-            return (ALONE,)
-        spec = self.components.spec
-        named = self.preset.evaluation.against or bot_opponents(opponents_of(spec, self.preset))
-        return named or tuple(b.name for b in spec.bots) or (RANDOM,)
 
     # ---- beginning and going on ------------------------------------------------------------------
 
@@ -189,31 +178,11 @@ class Trainer:
             self._learned(done.update, done.learned, done.times)
 
     def _learned(self, update: UpdateStats, summary: RolloutSummary, times: RoundTimes) -> None:
-        state = self.state
-        broken = {name: value for name, value in update.numbers.items() if not math.isfinite(value)}
-        if broken:
-            raise RunFailed(
-                f"version {update.version}: not finite: "
-                f"{', '.join(f'{name} = {value}' for name, value in broken.items())}; "
-                f"lower algorithm.learning_rate and resume from an earlier checkpoint"
-            )
-        state.budget.steps += summary.steps
-        state.budget.ticks += summary.ticks
-        state.learned += update.learned
-        state.matches += summary.matches
-        state.errors += summary.errors
-        state.win_rate = running_win_rate(state.win_rate, summary.outcomes)
-        state.mean_return = running_return(state.mean_return, summary)
-        if summary.errors:
-            self.report.problem(
-                f"{summary.errors} matches ended by an error of the game (version {update.version}); "
-                f"the first: {summary.first_error}"
-            )
-        self._failing = self._failing + 1 if summary.errors and not summary.matches else 0
-        if self._failing >= FAILING_UPDATES:
-            raise RunFailed(f"no match was played to its end any more: {summary.first_error}")
+        self._counts.take(self.state, update, summary)
         handover = self._handover() if self.preset.curriculum.bot else None
-        self.report.update(update_metrics(self.preset.run, state, update, summary, times, handover))
+        self.report.update(
+            update_metrics(self.preset.run, self.state, update, summary, times, handover_ticks=handover)
+        )
 
     def player(self, version: int | None) -> tuple[int, Seeded]:
         actor, store = self.components.actor, self.run_dir.checkpoints

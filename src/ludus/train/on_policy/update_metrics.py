@@ -8,7 +8,7 @@ from ludus.train.on_policy.checkpoint import TrainerState
 from ludus.train.on_policy.rollout_summary import RolloutSummary
 from ludus.train.on_policy.rounds import RoundTimes
 from ludus.train.reporting.metrics import UpdateMetrics, lag_numbers
-from ludus.train.stopping import minutes_left, progress
+from ludus.train.stopping import Budget, minutes_left, progress
 
 
 def update_metrics(
@@ -17,9 +17,16 @@ def update_metrics(
     update: UpdateStats,
     summary: RolloutSummary,
     times: RoundTimes,
+    *,
     handover_ticks: int | None = None,
+    player: str = "",
+    used: Budget | None = None,
 ) -> UpdateMetrics:
-    """``state``: with the update counted. ``handover_ticks``: of a curriculum, None without any."""
+    """``state``: with the update counted. ``handover_ticks``: of a curriculum, None without any.
+
+    ``player``: the member of a league that ``state`` counts, and ``used``: what all of them have used.
+    """
+    used = used or state.budget
     numbers = dict(update.numbers)
     numbers["learner/samples"] = float(update.samples)
     numbers["learner/sample_reuse"] = state.learned / max(1, state.received)
@@ -27,17 +34,18 @@ def update_metrics(
     if handover_ticks is not None:
         numbers["rollout/handover_ticks"] = float(handover_ticks)
     numbers |= lag_numbers(update.lag)
-    numbers |= _time_numbers(run, state, summary, times)
+    numbers |= _time_numbers(run, used, summary, times)
     return UpdateMetrics(
         version=update.version,
         steps=state.budget.steps,
         received=state.received,
         ticks=state.budget.ticks,
         matches=state.matches,
-        progress=progress(run, state.budget),
+        progress=progress(run, used),
         numbers=numbers,
         lag=dict(sorted(update.lag.items())),
         outcomes=summary.outcomes,
+        player=player,
     )
 
 
@@ -52,7 +60,7 @@ def _rollout_numbers(state: TrainerState, summary: RolloutSummary) -> dict[str, 
 
 
 def _time_numbers(
-    run: RunConfig, state: TrainerState, summary: RolloutSummary, times: RoundTimes
+    run: RunConfig, used: Budget, summary: RolloutSummary, times: RoundTimes
 ) -> dict[str, float]:
     total = max(times.total_s, 1e-9)
     steps_per_s = summary.steps / total
@@ -60,7 +68,7 @@ def _time_numbers(
     if times.threads:
         learner_wait = 1.0 - (times.learn_s - times.learn_wait_s) / (total * times.threads)
     numbers = {
-        "time/minutes": state.budget.minutes,
+        "time/minutes": used.minutes,
         "time/update_s": times.total_s,
         "time/collect_s": times.collect_s,
         "time/infer_s": times.infer_s,
@@ -71,5 +79,5 @@ def _time_numbers(
         "throughput/ticks_per_s": summary.ticks / total,
         "throughput/steps_per_s": steps_per_s,
     }
-    left = minutes_left(run, state.budget, steps_per_s)
+    left = minutes_left(run, used, steps_per_s)
     return numbers if left is None else numbers | {"time/minutes_left": left}

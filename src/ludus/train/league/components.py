@@ -1,0 +1,68 @@
+"""The members of a league, put together before anything is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ludus.flow import GameSpec
+from ludus.league.checks import differences
+from ludus.league.config import LeagueConfig
+from ludus.league.events import Joined
+from ludus.league.league import League
+from ludus.league.roles import choices_of
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
+from ludus.storage import Checkpoint
+from ludus.train.league.checkpoint import LeagueState, decode_league_state
+from ludus.train.league.hyper import tunable_defaults
+from ludus.train.league.member import Member, MemberState
+
+
+@dataclass(slots=True)
+class LeagueComponents:
+    """``state``: of the checkpoint that the run goes on from, else of a new run."""
+
+    config: LeagueConfig
+    league: League
+    members: dict[str, Member]
+    state: LeagueState
+
+    @property
+    def first(self) -> Member:
+        """The first main, else the first member: what ``RUN@best`` and ``RUN@last`` mean."""
+        members = list(self.members.values())
+        return next((m for m in members if choices_of(m.config).kind == "main"), members[0])
+
+    @property
+    def spec(self) -> GameSpec:
+        return self.first.components.spec
+
+    def close(self) -> None:
+        """Stops all pools."""
+        for member in self.members.values():
+            member.close()
+
+
+def build_league(preset: Preset, checkpoint: Checkpoint | None = None) -> LeagueComponents:
+    """Everything that a league's run is made of. Raises ``ConfigError`` and ``CorruptFile``."""
+    config = preset.league
+    assert config is not None
+    defaults = tunable_defaults(preset)
+    league = League(config, preset.run.seed, defaults)
+    state = LeagueState(league=config)
+    if checkpoint is not None:
+        state = decode_league_state(checkpoint.state)
+        if changed := differences(state.league, config):
+            raise ConfigError("; ".join(changed))
+        state.anew += not checkpoint.signed
+    members: dict[str, Member] = {}
+    starting = {e.player: e.hyper for e in league.founding() if isinstance(e, Joined)}
+    try:
+        for index, player in enumerate(config.players):
+            known = state.members.setdefault(player.name, MemberState(hyper=starting.get(player.name, {})))
+            members[player.name] = Member(preset, index, player, known, state.anew)
+    except BaseException:
+        for member in members.values():
+            member.close()
+        raise
+    return LeagueComponents(config, league, members, state)

@@ -1,0 +1,342 @@
+"""One run of a league: the member furthest behind its share plays the next round.
+
+The journal is written once a round. Between two rounds the league decides: results become events, and what
+the league wants done (freezes, jumps, copies) is carried out before the next round.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ludus.algorithms.learner import UpdateStats
+from ludus.evaluation.play import Player
+from ludus.evaluation.weights import network_of
+from ludus.flow.league import JournalRow
+from ludus.league.events import (
+    SEED,
+    AnyEvent,
+    Copied,
+    Copy,
+    Freeze,
+    Frozen,
+    GoOn,
+    Ignored,
+    Mutate,
+    Mutated,
+    Ordered,
+    Request,
+    Reset,
+    Results,
+    Retired,
+    player_of,
+    to_row,
+)
+from ludus.pool import MatchError, PoolError
+from ludus.presets.config import Preset
+from ludus.presets.errors import RunFailed
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.storage import Checkpoint, why_unsigned
+from ludus.storage.journal import Journal
+from ludus.train.evaluations import Seeded
+from ludus.train.league.checkpoint import LeagueState, league_checkpoint, restore_member
+from ludus.train.league.components import LeagueComponents, build_league
+from ludus.train.league.frozen import FrozenNetworks, PlayerLost
+from ludus.train.league.member import HAND, Member
+from ludus.train.on_policy.learner_threads import LearnerThreads
+from ludus.train.on_policy.rollout_summary import RolloutSummary
+from ludus.train.on_policy.rounds import Round, RoundTimes
+from ludus.train.on_policy.update_counts import UpdateCounts
+from ludus.train.on_policy.update_metrics import update_metrics
+from ludus.train.opponents import measured_against
+from ludus.train.prepared import Prepared
+from ludus.train.run_context import RunContext
+from ludus.train.run_evaluator import RunEvaluator
+from ludus.train.stopping import progress
+
+
+def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
+    """See :class:`ludus.train.prepared.Prepare`."""
+    components = build_league(preset, checkpoint)
+    return Prepared(
+        components.spec, lambda context: LeagueTrainer(context, components, checkpoint), components.close
+    )
+
+
+class LeagueTrainer:
+    """The steps of a league's run (:class:`ludus.train.run_loop.Steps`)."""
+
+    def __init__(
+        self, context: RunContext, components: LeagueComponents, checkpoint: Checkpoint | None = None
+    ) -> None:
+        self.preset, self.context, self.report = context.preset, context, context.report
+        self.components, self.league, self.members = components, components.league, components.members
+        self.state: LeagueState = components.state
+        self.run_dir = context.directory
+        first = components.first
+        self.frozen = FrozenNetworks(
+            self.run_dir,
+            components.spec,
+            components.config.cache,
+            str(first.components.actor.network.device),
+            context.needed.write,
+        )
+        self.learner_threads = LearnerThreads(max(0, first.components.threads - 1))
+        for member in self.members.values():
+            member.start(self.learner_threads)
+        self.run_evaluator = RunEvaluator(
+            self.preset,
+            components.spec,
+            first.components.params,
+            measured_against(components.spec, self.preset, ()),
+            context.log,
+            should_stop=context.interrupted,
+        )
+        self._counts = {name: UpdateCounts(context.report) for name in self.members}
+        self._rows: list[JournalRow] = []  # of events that the journal does not have yet
+        self._playing = first
+        self._rounds = self._saved_rounds = 0
+        self._unsigned = ""
+        self._journal_problem = ""
+        self.journal = self._open_journal(checkpoint)
+        if checkpoint is None:
+            self._begin()
+        else:
+            self._resume(checkpoint)
+
+    # ---- beginning and going on ------------------------------------------------------------------
+
+    def _open_journal(self, checkpoint: Checkpoint | None) -> Journal:
+        path = self.run_dir.league
+        if checkpoint is None and not path.exists():
+            return Journal.create(path)
+        journal = Journal.open(path)
+        journal.rewind(self.state.journal)
+        return journal
+
+    def _begin(self) -> None:
+        for member in self.members.values():
+            self.frozen.keep(player_of(member.name, 0), member.weights())
+        bots = [bot.name for bot in self.components.spec.bots]
+        for event in self.league.founding(bots):
+            self._apply(event)
+        self._write_rows()
+        self.report.event("started", seed=self.preset.run.seed)
+
+    def _resume(self, checkpoint: Checkpoint) -> None:
+        self.league.replay(self.journal.rows())
+        if not checkpoint.signed:
+            self._begin_matches_anew(checkpoint)
+        for member in self.members.values():
+            restore_member(member, checkpoint)
+            self._bind(member)
+        self.context.rewind_log(self.state.log_sizes)
+        for request in self.league.pending():
+            self._carry_out(request)
+        self.report.event("resumed", version=checkpoint.version, steps=self.state.budget.steps)
+
+    def _begin_matches_anew(self, checkpoint: Checkpoint) -> None:
+        for member in self.members.values():
+            counts = member.state.counts
+            if counts.filled is not None:
+                counts.dropped += counts.filled.steps
+                counts.filled = None
+            member.matches_begin_anew()
+        self.report.message(
+            f"matches begin anew (checkpoint of version {checkpoint.version}: {why_unsigned()}); weights, "
+            "optimisers and counters go on"
+        )
+
+    def _bind(self, member: Member) -> None:
+        """The lanes of a restored member; a player that is lost retires, and its matches do not count."""
+        while True:
+            try:
+                member.bind(self.frozen, self.members)
+            except PlayerLost as error:
+                self._retire(error)
+                member.lose(error.player)
+            else:
+                return
+
+    # ---- the loop --------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        return self.components.first.version
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Between two rounds nothing is under way."""
+        yield
+
+    def prepare_round(self) -> None:
+        """The next member's turn: new orders where the last ones have been played."""
+        member = self._playing = self.members[self.league.next_member()]
+        rounds = self.league.standings.members[member.name].rounds
+        if member.hand_due(rounds):
+            self._deal(member, rounds)
+        member.follow_live()
+
+    def _deal(self, member: Member, rounds: int) -> None:
+        slots = min(member.components.sampler.pool.slots, HAND)
+        while True:
+            hand = member.hand_of(self.league.draw(member.name, slots, member.seating.teams))
+            try:
+                member.deal(hand, rounds, self.frozen, self.members)
+            except PlayerLost as error:
+                self._retire(error)
+            else:
+                self._apply(Ordered(member.name, len(hand)))
+                return
+
+    def _retire(self, error: PlayerLost) -> None:
+        self.report.problem(f"{error}; {error.player} retires from the league")
+        self._apply(Retired(error.player))
+
+    def round(self, evaluate: Callable[[], None] | None) -> None:
+        member = self._playing
+        try:
+            done = member.play(progress(self.preset.run, self.state.budget), evaluate)
+        except (MatchError, PoolError) as error:
+            raise RunFailed(f"{error}; the newest checkpoint stands") from error
+        self._rounds += 1
+        self.state.budget.minutes += self.context.clock.lap()
+        self._finished(member, done)
+        self._write_rows()
+
+    def _finished(self, member: Member, done: Round) -> None:
+        counts, known = member.state.counts, self.league.standings.members[member.name]
+        counts.received += done.received
+        self.state.received += done.received
+        updates = known.updates
+        if done.update is not None and done.learned is not None:
+            updates += 1
+            self._learned(member, done.update, done.learned, done.times)
+        episodes, returns = member.credit(done.results)
+        self._apply(
+            Results(
+                member=member.name,
+                round=known.rounds,
+                steps=counts.budget.steps,
+                updates=updates,
+                version=member.version,
+                tallies=member.book.take(),
+                episodes=episodes,
+                returns=returns,
+            )
+        )
+
+    def _learned(
+        self, member: Member, update: UpdateStats, summary: RolloutSummary, times: RoundTimes
+    ) -> None:
+        counts, total = member.state.counts, self.state
+        self._counts[member.name].take(counts, update, summary)
+        total.budget.steps += summary.steps
+        total.budget.ticks += summary.ticks
+        total.learned += update.learned
+        total.matches += summary.matches
+        total.errors += summary.errors
+        self.report.update(
+            update_metrics(
+                self.preset.run, counts, update, summary, times, player=member.name, used=total.budget
+            )
+        )
+
+    # ---- events and effects ----------------------------------------------------------------------
+
+    def _apply(self, event: AnyEvent) -> None:
+        """The league takes ``event`` in; what it wants done is done."""
+        effects = self.league.apply(event)
+        self._rows.append(to_row(event, self.league.number, time.time()))
+        for effect in effects:
+            if isinstance(effect, Ignored):
+                self.report.problem(f"league: not counted: {effect.why}")
+            else:
+                self._carry_out(effect)
+
+    def _carry_out(self, request: Request) -> None:
+        member = self.members[request.member]
+        if isinstance(request, Freeze):
+            self.frozen.keep(player_of(member.name, member.version), member.weights())
+            self._apply(Frozen(member.name, member.version, request.reason))
+        elif isinstance(request, GoOn):
+            self._go_on(member, request.source)
+        elif isinstance(request, Copy):
+            member.copy(self.members[request.source])
+            member.set_hyper(request.hyper)
+            self._apply(Copied(member.name, request.source, request.hyper))
+        else:
+            assert isinstance(request, Mutate)
+            member.set_hyper(request.hyper)
+            self._apply(Mutated(member.name, request.hyper))
+
+    def _go_on(self, member: Member, source: str) -> None:
+        player = player_of(member.name, 0) if source == SEED else source
+        try:
+            weights = self.frozen.weights(player)
+        except PlayerLost as error:
+            if source != SEED:
+                self._retire(error)  # the league then wants the seed
+                source = SEED
+            self.report.problem(f"{error}; {member.name} goes on from its first weights, made anew")
+            weights = member.first_weights()
+        member.go_on_from(weights)
+        self._apply(Reset(member.name, source))
+
+    def _write_rows(self) -> None:
+        rows, self._rows = self._rows, []
+        self.journal.append(rows)
+        if self.journal.problem and self.journal.problem != self._journal_problem:
+            self.report.problem(f"{self.journal.problem}; the run goes on, without checkpoints until then")
+        self._journal_problem = self.journal.problem
+
+    # ---- evaluation and files --------------------------------------------------------------------
+
+    def player(self, version: int | None) -> tuple[int, Seeded]:
+        actor, store = self.components.first.components.actor, self.run_dir.checkpoints
+        if version is not None and version != actor.version and version in store.versions():
+            weights = store.load(version).weights
+            device = str(actor.network.device)
+            network = network_of(weights, self.components.spec, f"version {version}", device)
+            actor = NetworkActor(network, actor.seed, version)
+        greedy, skip = self.preset.evaluation.greedy, self.preset.game.frame_skip
+
+        def made(seed: int) -> Player:
+            own = NetworkActor(actor.network, seed, actor.version, greedy)
+            return Player(self.run_dir.reference(actor.version), actor=own, frame_skip=skip)
+
+        return actor.version, made
+
+    def saved_already(self) -> bool:
+        return self._rounds == self._saved_rounds
+
+    def referred_to(self) -> set[Path]:
+        return self.frozen.written
+
+    def write_checkpoint(self) -> Path:
+        self._write_rows()
+        if not self.journal.sync():
+            raise OSError(None, f"it needs the journal: {self.journal.problem}")
+        self.state.journal = self.journal.last
+        self.state.log_sizes = self.context.log.sync()
+        path = self.run_dir.checkpoints.save(
+            league_checkpoint(self.members, self.components.first, self.state)
+        )
+        self._saved_rounds = self._rounds
+        return path
+
+    def after_checkpoint(self) -> None:
+        unsigned = self.run_dir.checkpoints.unsigned
+        if unsigned and not self._unsigned:
+            self.report.problem(
+                f"checkpoints are not signed: {unsigned}; a resumed run begins its matches anew"
+            )
+        self._unsigned = unsigned
+
+    def close(self) -> None:
+        """Stops threads and closes the journal. Idempotent."""
+        self.learner_threads.close()
+        self.components.close()
+        self.journal.close()

@@ -1,0 +1,324 @@
+"""A member of a league in training: its pool, learner, rounds and settings, and the orders of its pool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from ludus.algorithms.learner import Learner, SlabLearner
+from ludus.algorithms.parameters import load_tensors
+from ludus.evaluation.results import seat_of_plan
+from ludus.evaluation.weights import check_spec
+from ludus.flow import MatchResult, Weights
+from ludus.flow.seeds import SEED_LEAGUE, SEED_PAST, derive_seed
+from ludus.flow.slab import Array
+from ludus.league.config import PlayerConfig
+from ludus.league.orders import Order, OrderBook
+from ludus.policies.protocol import Network
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
+from ludus.presets.game_checks import resolve_spec
+from ludus.presets.hardware import thread_count
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.storage import load_weights
+from ludus.train.league.frozen import FrozenNetworks, split
+from ludus.train.league.hyper import with_hyper
+from ludus.train.league.seats import LEARNER, Seating, member_seats
+from ludus.train.matchmaker import FixedMixture
+from ludus.train.on_policy.checkpoint import TrainerState
+from ludus.train.on_policy.components import Components, LocalWeights, build_learner
+from ludus.train.on_policy.learner_threads import LearnerThreads
+from ludus.train.on_policy.rounds import Round, Rounds
+from ludus.train.on_policy.sampler import build_sampler, first_network
+
+HAND = 64  # orders that stand in a pool at once, at most
+STREAM_MEMBER = 4  # below SEED_LEAGUE: seeds of members
+
+
+class MemberState(msgspec.Struct):
+    """What a checkpoint holds of a member, apart from tensors and matches.
+
+    ``hyper``: its settings by path. ``lanes``: lane -> player. ``orders``: those that stand or that matches
+    in play began with; from number ``first`` on they are the newest hand, dealt in round ``dealt``.
+    ``pools``: how often its pool was made anew; ``played``: whether the present one has played a slab.
+    """
+
+    counts: TrainerState = msgspec.field(default_factory=TrainerState)
+    hyper: dict[str, float] = {}
+    lanes: dict[int, str] = {}
+    orders: tuple[Order, ...] = ()
+    first: int = -1
+    dealt: int = -1
+    pools: int = 0
+    played: bool = False
+
+
+class Member:
+    """Owned by the run; one thread calls it, between two rounds and for one.
+
+    ``anew``: how often the run's matches began anew.
+    """
+
+    def __init__(
+        self, preset: Preset, index: int, config: PlayerConfig, state: MemberState, anew: int = 0
+    ) -> None:
+        self.config, self.index, self.state, self.anew = config, index, state, anew
+        self.name = config.name
+        seed = derive_seed(preset.run.seed, SEED_LEAGUE, STREAM_MEMBER, index)
+        run = msgspec.structs.replace(preset.run, seed=seed)
+        self._preset = msgspec.structs.replace(preset, run=run)
+        self.components = self._components(self._first_learner())
+        self.seating = Seating(self.components.spec, self.name, self._lanes)
+        self.book = OrderBook(state.orders)
+        self._actors: dict[int, NetworkActor] = {}  # of the lanes
+        self._live: dict[int, LocalWeights] = {}  # lanes of other members' live weights
+        self.rounds: Rounds | None = None
+        self.restored = b""  # what the pool was restored from, if it has not played since
+
+    @property
+    def preset(self) -> Preset:
+        """The run's, with the member's seed and settings."""
+        return with_hyper(self._preset, self.state.hyper)
+
+    @property
+    def _lanes(self) -> int:
+        assert self._preset.league is not None
+        return self._preset.league.lanes
+
+    @property
+    def version(self) -> int:
+        return self.components.learner.version
+
+    @property
+    def driver(self) -> Rounds:
+        """Its rounds, once the threads are there."""
+        assert self.rounds is not None
+        return self.rounds
+
+    def start(self, threads: LearnerThreads) -> None:
+        """``threads`` are those of the run: one member learns at a time."""
+        pipelined = self._preset.run.lag == "pipelined"
+        self.rounds = Rounds(self.components, threads, pipelined=pipelined)
+
+    def close(self) -> None:
+        self.components.close()
+
+    # ---- orders ----------------------------------------------------------------------------------
+
+    def hand_due(self, rounds: int) -> bool:
+        """Whether new orders may be dealt before round ``rounds``.
+
+        A new hand needs lanes of its own. So the one before the present hand must have ended: each lane is
+        bound to one player until the last match with it is over.
+        """
+        if self.state.first < 0:
+            return True
+        if self.state.dealt >= rounds:
+            return False
+        playing = self._in_play()
+        return bool(playing) and min(playing) >= self.state.first
+
+    def hand_of(self, orders: Sequence[Order]) -> list[Order]:
+        """The first of ``orders``, as many as the lanes of half a pool can be bound to."""
+        half, guests, hand = self._lanes // 2, set[str](), list[Order]()
+        for order in orders:
+            wanted = guests | set(self.seating.guests(order))
+            if hand and len(wanted) > half:
+                break
+            guests = wanted
+            hand.append(order)
+        return hand
+
+    def deal(
+        self, hand: Sequence[Order], rounds: int, frozen: FrozenNetworks, live: Mapping[str, Member]
+    ) -> None:
+        """Binds lanes and gives ``hand`` to the pool. Raises :class:`PlayerLost`, changing nothing."""
+        state = self.state
+        if state.first >= 0:
+            self.book.keep({n for n in (o.number for o in self.book.orders()) if n >= state.first})
+        guests = list(dict.fromkeys(p for order in hand for p in self.seating.guests(order)))
+        for player in guests:
+            if player not in live:
+                frozen.network(player)  # all are there before anything changes
+        used = {p for order in self.book.orders() for p in self.seating.guests(order)}
+        lanes = {lane: p for lane, p in state.lanes.items() if p in used or p in guests}
+        free = [lane for lane in range(1, 1 + self._lanes) if lane not in lanes]
+        for player in guests:
+            if player not in lanes.values():
+                lanes[free.pop(0)] = player
+        state.lanes = dict(sorted(lanes.items()))
+        self.book.add(hand)
+        state.first, state.dealt = hand[0].number, rounds
+        self.bind(frozen, live)
+        self.stand()
+
+    def stand(self) -> None:
+        """The newest hand stands in the pool."""
+        hand = [order for order in self.book.orders() if order.number >= self.state.first]
+        of_player = {p: lane for lane, p in self.state.lanes.items()}
+        pool = self.components.sampler.pool
+        pool.set_orders(*self.seating.pool_orders(hand, of_player, pool.slots))
+
+    def bind(self, frozen: FrozenNetworks, live: Mapping[str, Member]) -> None:
+        """The lanes are played by the players that the state names. Raises :class:`PlayerLost`."""
+        sampler = self.components.sampler
+        actors: dict[int, NetworkActor] = {}
+        before, self._live = self._live, {}
+        for lane, player in self.state.lanes.items():
+            seed = derive_seed(self._preset.run.seed, SEED_PAST, lane)
+            if player in live:
+                self._live[lane] = LocalWeights(live[player].components.learner)
+                network = self._actors[lane].network if lane in before else self._own_network()
+                actors[lane] = NetworkActor(network, seed, -1)
+            else:
+                network = frozen.network(player)
+                actors[lane] = NetworkActor(network, seed, split(player)[1])
+        sampler.labels = {f"policy:{LEARNER}": self.name}
+        sampler.labels |= {f"policy:{lane}": _label(p, live) for lane, p in self.state.lanes.items()}
+        self._actors = actors
+        idle = sampler.bank.idle(self.components.actor.network)
+        sampler.collector.set_actors({**idle, **sampler.actors, **actors})
+
+    def follow_live(self) -> None:
+        """Lanes of live players take their newest weights."""
+        for lane, source in self._live.items():
+            actor = self._actors[lane]
+            if actor.version != source.version:
+                actor.version = source.copy_to(actor.network)
+
+    def play(self, progress: float, evaluate: Callable[[], None] | None) -> Round:
+        """One round. Raises ``MatchError`` and ``PoolError``."""
+        done = self.driver.run(progress, evaluate)
+        self.state.played, self.restored = True, b""
+        return done
+
+    def credit(self, results: Sequence[MatchResult]) -> tuple[int, float]:
+        """Counts ended matches for the players of their orders. Gives the number of matches that the member
+        played itself, and the sum of its returns.
+        """
+        episodes, returns = 0, 0.0
+        for result in results:
+            if result.error or result.tag == 0:
+                continue
+            teams = self.seating.teams_of_seats(result.plan_of_seat)
+            self.book.credit(result.tag - 1, result.outcome, teams)
+            seat = seat_of_plan(result, 0)
+            if result.players[seat] == f"policy:{LEARNER}":
+                episodes += 1
+                returns += result.returns[seat]
+        return episodes, returns
+
+    def _in_play(self) -> set[int]:
+        pool = self.components.sampler.pool
+        tags = {int(tag) for group in range(pool.groups) for tag in pool.in_play(group).tags}
+        return {tag - 1 for tag in tags if tag > 0}
+
+    def _own_network(self) -> Network:
+        return first_network(self._preset, self.components.spec).for_acting()
+
+    # ---- weights and settings --------------------------------------------------------------------
+
+    def go_on_from(self, weights: Weights) -> None:
+        """Other weights, with an optimiser at its beginning; the version goes on counting."""
+        fresh = build_learner(self.preset, LEARNER)
+        arrays, counters = fresh.state()
+        kinds = ["network", *(fresh.others if isinstance(fresh, SlabLearner) else ())]
+        for kind in kinds:
+            arrays |= {f"{kind}.{n}": a for n, a in weights.tensors.items() if f"{kind}.{n}" in arrays}
+        self._jump(arrays, counters)
+
+    def first_weights(self) -> Weights:
+        """What the member began with, made anew."""
+        return self._first_learner().weights()
+
+    def weights(self) -> Weights:
+        """The present ones."""
+        return self.components.learner.weights()
+
+    def copy(self, source: Member) -> None:
+        """Weights and optimiser of ``source``; the version goes on counting."""
+        self._jump(*source.components.learner.state())
+
+    def set_hyper(self, hyper: dict[str, float]) -> bool:
+        """Settings that hold from now on. True where the pool was made anew: all its matches are gone."""
+        before = self.preset
+        self.state.hyper = dict(hyper)
+        after = self.preset
+        learner = self.components.learner
+        if isinstance(learner, SlabLearner):
+            learner.config = after.algorithm
+        if before.game == after.game:
+            return False
+        time_step = self.components.sampler.collector.time_step
+        self.state.pools += 1
+        self._drop_slab()
+        self.components.close()
+        self.components = self._components(learner)
+        self.components.sampler.collector.begin_at(time_step)
+        self.matches_begin_anew()
+        self.start(self.driver.learner_threads)
+        return True
+
+    def matches_begin_anew(self) -> None:
+        """No order stands, nothing is in play."""
+        self.book, self.state.played, self.restored = OrderBook(), False, b""
+        self.state.lanes, self.state.orders, self.state.first = {}, (), -1
+
+    def lose(self, player: str) -> None:
+        """``player`` cannot play any more. Matches with it that go on are not counted."""
+        kept = [order for order in self.book.orders() if player not in order.players]
+        self.book.keep({order.number for order in kept})
+        self.state.lanes = {lane: p for lane, p in self.state.lanes.items() if p != player}
+
+    def store(self) -> None:
+        """Writes what stands into the state."""
+        known = self._in_play() | {o.number for o in self.book.orders() if o.number >= self.state.first}
+        self.book.keep(known)
+        self.state.orders = self.book.orders()
+        rounds = self.driver
+        self.state.counts.filled = rounds.summary if rounds.filled is not None else None
+
+    def _jump(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
+        learner = self.components.learner
+        own = learner.state()[1]
+        kept = {"version": own["version"] + 1, "steps": own["steps"], "seed": own["seed"]}
+        learner.load_state(arrays, counters | kept)
+        self._drop_slab()
+        self.driver.resume(None)
+
+    def _drop_slab(self) -> None:
+        """The slab that waits was collected by other weights."""
+        rounds = self.driver
+        if rounds.filled is not None and rounds.summary is not None:
+            self.state.counts.dropped += rounds.summary.steps
+        rounds.filled = rounds.summary = None
+
+    def _first_learner(self) -> Learner:
+        """As it begins: with new weights, or with those of the preset's seed. Raises ``ConfigError``."""
+        learner = build_learner(self.preset, LEARNER)
+        if self.config.seed:
+            seed = load_weights(self.config.seed)
+            check_spec(seed.meta, learner.network.spec, self.config.seed)
+            try:
+                load_tensors(learner.network, seed.tensors, "", self.config.seed)
+            except ValueError as error:
+                raise ConfigError(f"league.players.{self.index}.seed: {error}") from error
+        return learner
+
+    def _components(self, learner: Learner) -> Components:
+        """A new pool and its sampler, joined to ``learner``."""
+        preset = self.preset
+        spec, _ = resolve_spec(preset)
+        sampler = build_sampler(
+            preset,
+            anew=self.anew + self.state.pools,
+            seats=member_seats(spec, self._lanes, preset.game.frame_skip, self.name),
+        )
+        sampler.take({LEARNER: LocalWeights(learner)})
+        return Components(sampler, {LEARNER: learner}, FixedMixture({}), thread_count(preset.run))
+
+
+def _label(player: str, live: Mapping[str, Member]) -> str:
+    """What statistics call a lane's player: a member, or the past of one."""
+    return player if player in live else f"{split(player)[0]}:past"
