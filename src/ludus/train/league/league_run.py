@@ -43,7 +43,7 @@ from ludus.storage.journal import Journal
 from ludus.train.evaluations import Seeded
 from ludus.train.league.checkpoint import LeagueState, league_checkpoint, restore_member
 from ludus.train.league.components import LeagueComponents, build_league
-from ludus.train.league.frozen import FrozenNetworks, PlayerLost
+from ludus.train.league.frozen import FrozenWeights, PlayerLost
 from ludus.train.league.member import HAND, Member
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import RolloutSummary
@@ -76,13 +76,7 @@ class LeagueTrainer:
         self.state: LeagueState = components.state
         self.run_dir = context.directory
         first = components.first
-        self.frozen = FrozenNetworks(
-            self.run_dir,
-            components.spec,
-            components.config.cache,
-            str(first.components.actor.network.device),
-            context.needed.write,
-        )
+        self.frozen = FrozenWeights(self.run_dir, components.spec, context.needed.write)
         self.learner_threads = LearnerThreads(max(0, first.components.threads - 1))
         for member in self.members.values():
             member.start(self.learner_threads)
@@ -275,7 +269,7 @@ class LeagueTrainer:
     def _go_on(self, member: Member, source: str) -> None:
         player = player_of(member.name, 0) if source == SEED else source
         try:
-            weights = self.frozen.weights(player)
+            weights = self.frozen.load(player)
         except PlayerLost as error:
             if source != SEED:
                 self._retire(error)  # the league then wants the seed

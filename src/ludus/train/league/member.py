@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,9 +21,10 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hardware import thread_count
+from ludus.rollouts.actor import Actor
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import load_weights
-from ludus.train.league.frozen import FrozenNetworks, split
+from ludus.train.league.frozen import FrozenWeights, PlayerLost, split
 from ludus.train.league.hyper import with_hyper
 from ludus.train.league.seats import LEARNER, Seating, member_seats
 from ludus.train.matchmaker import FixedMixture
@@ -30,7 +32,7 @@ from ludus.train.on_policy.checkpoint import TrainerState
 from ludus.train.on_policy.components import Components, LocalWeights, build_learner
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rounds import Round, Rounds
-from ludus.train.on_policy.sampler import build_sampler, first_network
+from ludus.train.on_policy.sampler import NO_WEIGHTS, build_sampler, first_network
 
 HAND = 64  # orders that stand in a pool at once, at most
 STREAM_MEMBER = 4  # below SEED_LEAGUE: seeds of members
@@ -54,6 +56,13 @@ class MemberState(msgspec.Struct):
     played: bool = False
 
 
+class LiveLane(NamedTuple):
+    """A lane that another member's live weights play."""
+
+    source: LocalWeights
+    actor: NetworkActor
+
+
 class Member:
     """Owned by the run; one thread calls it, between two rounds and for one.
 
@@ -71,8 +80,7 @@ class Member:
         self.components = self._components(self._first_learner())
         self.seating = Seating(self.components.spec, self.name, self._lanes)
         self.book = OrderBook(state.orders)
-        self._actors: dict[int, NetworkActor] = {}  # of the lanes
-        self._live: dict[int, LocalWeights] = {}  # lanes of other members' live weights
+        self._live: dict[int, LiveLane] = {}
         self.rounds: Rounds | None = None
         self.restored = b""  # what the pool was restored from, if it has not played since
 
@@ -131,16 +139,14 @@ class Member:
         return hand
 
     def deal(
-        self, hand: Sequence[Order], rounds: int, frozen: FrozenNetworks, live: Mapping[str, Member]
+        self, hand: Sequence[Order], rounds: int, frozen: FrozenWeights, live: Mapping[str, Member]
     ) -> None:
         """Binds lanes and gives ``hand`` to the pool. Raises :class:`PlayerLost`, changing nothing."""
         state = self.state
         if state.first >= 0:
             self.book.keep({n for n in (o.number for o in self.book.orders()) if n >= state.first})
         guests = list(dict.fromkeys(p for order in hand for p in self.seating.guests(order)))
-        for player in guests:
-            if player not in live:
-                frozen.network(player)  # all are there before anything changes
+        self._load([p for p in guests if p not in live], frozen)  # all are there before anything changes
         used = {p for order in self.book.orders() for p in self.seating.guests(order)}
         lanes = {lane: p for lane, p in state.lanes.items() if p in used or p in guests}
         free = [lane for lane in range(1, 1 + self._lanes) if lane not in lanes]
@@ -160,30 +166,36 @@ class Member:
         pool = self.components.sampler.pool
         pool.set_orders(*self.seating.pool_orders(hand, of_player, pool.slots))
 
-    def bind(self, frozen: FrozenNetworks, live: Mapping[str, Member]) -> None:
+    def bind(self, frozen: FrozenWeights, live: Mapping[str, Member]) -> None:
         """The lanes are played by the players that the state names. Raises :class:`PlayerLost`."""
         sampler = self.components.sampler
-        actors: dict[int, NetworkActor] = {}
+        lanes = self.state.lanes
+        self._load([p for p in lanes.values() if p not in live], frozen)
+        actors: dict[int, Actor] = {**sampler.bank.idle(self.components.actor.network), **sampler.actors}
+        actors |= sampler.bank.follow({lane: p for lane, p in lanes.items() if p not in live})
         before, self._live = self._live, {}
-        for lane, player in self.state.lanes.items():
-            seed = derive_seed(self._preset.run.seed, SEED_PAST, lane)
-            if player in live:
-                self._live[lane] = LocalWeights(live[player].components.learner)
-                network = self._actors[lane].network if lane in before else self._own_network()
-                actors[lane] = NetworkActor(network, seed, -1)
-            else:
-                network = frozen.network(player)
-                actors[lane] = NetworkActor(network, seed, split(player)[1])
+        for lane in (lane for lane, p in lanes.items() if p in live):
+            seed = derive_seed(self.preset.run.seed, SEED_PAST, lane)
+            network = before[lane].actor.network if lane in before else self._own_network()
+            source = LocalWeights(live[lanes[lane]].components.learner)
+            self._live[lane] = LiveLane(source, NetworkActor(network, seed, NO_WEIGHTS))
+            actors[lane] = self._live[lane].actor
         sampler.labels = {f"policy:{LEARNER}": self.name}
-        sampler.labels |= {f"policy:{lane}": _label(p, live) for lane, p in self.state.lanes.items()}
-        self._actors = actors
-        idle = sampler.bank.idle(self.components.actor.network)
-        sampler.collector.set_actors({**idle, **sampler.actors, **actors})
+        sampler.labels |= {f"policy:{lane}": _label(p, live) for lane, p in lanes.items()}
+        sampler.collector.set_actors(actors)
+
+    def _load(self, players: Sequence[str], frozen: FrozenWeights) -> None:
+        bank = self.components.sampler.bank
+        for player in players:
+            if player not in bank:
+                try:
+                    bank.put(player, frozen.load(player))
+                except ConfigError as error:
+                    raise PlayerLost(player, str(error)) from error
 
     def follow_live(self) -> None:
         """Lanes of live players take their newest weights."""
-        for lane, source in self._live.items():
-            actor = self._actors[lane]
+        for source, actor in self._live.values():
             if actor.version != source.version:
                 actor.version = source.copy_to(actor.network)
 
