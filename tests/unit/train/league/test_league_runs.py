@@ -116,7 +116,7 @@ def killed_run(preset: Path, run: Path, kills: int, seed: int) -> int:
     while True:
         process = subprocess.Popen([*ludus, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
-            limit = 2.0 + 3.0 * rng.random() if killed < kills else None
+            limit = 2.5 + 2.5 * rng.random() if killed < kills else None
             _, errors = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             process.kill()
@@ -131,7 +131,7 @@ def killed_run(preset: Path, run: Path, kills: int, seed: int) -> int:
 
 @pytest.mark.parametrize(("game", "lag"), [("matrix", "sync"), ("tic_tac_toe", "pipelined")])
 def test_a_killed_league_ends_as_one_that_never_was(tmp_path: Path, game: str, lag: str) -> None:
-    preset = league_preset(game, lag, 12000)
+    preset = league_preset(game, lag, 6000)
     (tmp_path / "league.toml").write_text(to_toml(preset))
     start_run(preset, tmp_path / "whole")
     killed = killed_run(tmp_path / "league.toml", tmp_path / "killed", 2, seed=len(game))
