@@ -85,8 +85,9 @@ PREFIXES = {
     "RunConfig": "run.",
 }
 
-#: Fields that hold another struct, whose own fields stand in the table.
+#: Fields that hold another struct, whose own fields stand in the table; a league's are tested with its rules.
 TABLES = {prefix.rstrip(".").removesuffix(".0").split(".")[-1] for prefix in PREFIXES.values() if prefix}
+TABLES.add("league")
 
 
 @dataclass(frozen=True)
