@@ -1,9 +1,9 @@
 """What a journal says about a league, for people: players, results, and the life of each member.
 
 A :class:`Record` needs the journal alone, not the settings of the run: it applies the rows to a league whose
-members ask for nothing. It adds what the live league does not keep: the moments of each member, and results
-by *entrant*. An entrant is what a rating is about: a bot, a frozen player, or the live weights of a member
-from one freeze to the next, which are a player of their own since they keep changing.
+members ask for nothing. It adds what the live league does not keep: the milestones of each member, and
+results by *entrant*. An entrant is what a rating is about: a bot, a frozen player, or the live weights of a
+member from one freeze to the next, which are a player of their own since they keep changing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ What = Literal["joined", "frozen", "reset", "copied", "mutated"]
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Milestone:
     """Something that happened to a member at ``steps`` of its decisions. ``time``: seconds since 1970.
 
     ``detail``: the frozen player and why, or what the member went on from.
@@ -92,7 +92,7 @@ class Record:
 
     decay: float = DECAY
     league: League = field(init=False)
-    moments: list[Moment] = field(default_factory=list)
+    milestones: list[Milestone] = field(default_factory=list)
     entrants: list[Entrant] = field(default_factory=list)
     history: list[Began | Met] = field(default_factory=list)
     first_time: float = 0.0
@@ -158,29 +158,29 @@ class Record:
         return state.steps if state is not None else 0
 
     def _note(self, event: AnyEvent, time: float) -> None:
-        """The member's moment, and the entrant that its live weights are from now on."""
+        """The member's milestone, and the entrant that its live weights are from now on."""
         if isinstance(event, Joined):
             if event.kind == "learner":
-                self._moment("joined", event.player, time, event.role)
+                self._milestone("joined", event.player, time, event.role)
         elif isinstance(event, Frozen):
             name = player_of(event.member, event.version)
-            self._moment("frozen", event.member, time, f"{name} ({event.reason})")
+            self._milestone("frozen", event.member, time, f"{name} ({event.reason})")
             live = self._entrant[event.member]
             self.history.append(Began(self._entrant[name], live))
             self._renew(event.member, live)
         elif isinstance(event, Reset):
-            self._moment("reset", event.member, time, event.source)
+            self._milestone("reset", event.member, time, event.source)
             first = player_of(event.member, 0)
             self._renew(event.member, self._entrant.get(first if event.source == SEED else event.source))
         elif isinstance(event, Copied):
-            self._moment("copied", event.member, time, event.source)
+            self._milestone("copied", event.member, time, event.source)
             self._renew(event.member, self._entrant[event.source])
         elif isinstance(event, Mutated):
-            self._moment("mutated", event.member, time, "")
+            self._milestone("mutated", event.member, time, "")
 
-    def _moment(self, what: What, member: str, time: float, detail: str) -> None:
+    def _milestone(self, what: What, member: str, time: float, detail: str) -> None:
         state = self.league.standings.members[member]
-        self.moments.append(Moment(member, what, state.steps, time, detail, dict(state.hyper)))
+        self.milestones.append(Milestone(member, what, state.steps, time, detail, dict(state.hyper)))
 
     def _renew(self, member: str, like: int | None) -> None:
         """The live weights of ``member`` are an entrant of their own from now on, as strong as ``like``."""
@@ -215,9 +215,9 @@ class Record:
                 matches[met.j, met.i] += played
         return points, matches
 
-    def frozen_at(self) -> dict[str, Moment]:
-        """The moment at which each frozen player was made, by its name."""
-        return {m.detail.partition(" ")[0]: m for m in self.moments if m.what == "frozen"}
+    def frozen_at(self) -> dict[str, Milestone]:
+        """The milestone at which each frozen player was made, by its name."""
+        return {m.detail.partition(" ")[0]: m for m in self.milestones if m.what == "frozen"}
 
     def children(self) -> dict[str, list[str]]:
         """Frozen players by the one that they came from; ``""``: from first weights."""

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from ludus.league.payoff import Indices
-from ludus.league.record import Moment, Record
+from ludus.league.record import Milestone, Record
 from ludus.league.standings import PlayerState
 
 
@@ -91,7 +91,7 @@ class OpponentRow(msgspec.Struct, frozen=True):
 
 def status(record: Record, state: str) -> Status:
     """The members of ``record``; ``state`` is that of the run."""
-    last = {m.member: f"{m.what} {m.detail}".strip() for m in record.moments if m.what != "joined"}
+    last = {m.member: f"{m.what} {m.detail}".strip() for m in record.milestones if m.what != "joined"}
     payoff, stays = record.league.standings.payoff, record.league.standings.anchored()
     rows = []
     for m in record.members:
@@ -139,7 +139,7 @@ def players(record: Record, files: set[str]) -> tuple[PlayerRow, ...]:
     rows = []
     for p in record.players:
         scored, matches = sums.get(p.name, (0.0, 0.0))
-        moment = made.get(p.name)
+        milestone = made.get(p.name)
         rows.append(
             PlayerRow(
                 player=p.name,
@@ -149,7 +149,7 @@ def players(record: Record, files: set[str]) -> tuple[PlayerRow, ...]:
                 version=p.version,
                 steps=steps.get(p.name),
                 parent=p.parent,
-                reason=_reason(moment) if moment is not None else "",
+                reason=_reason(milestone) if milestone is not None else "",
                 matches=int(matches),
                 score=scored / matches if matches else 0.0,
                 retired=p.retired,
@@ -159,8 +159,8 @@ def players(record: Record, files: set[str]) -> tuple[PlayerRow, ...]:
     return tuple(rows)
 
 
-def _reason(moment: Moment) -> str:
-    return moment.detail.rpartition("(")[2].rstrip(")")
+def _reason(milestone: Milestone) -> str:
+    return milestone.detail.rpartition("(")[2].rstrip(")")
 
 
 def the_newest(record: Record, most: int) -> list[str]:
@@ -227,9 +227,9 @@ def against(record: Record, name: str) -> tuple[OpponentRow, ...]:
     return tuple(sorted(rows, key=lambda row: row.rate))
 
 
-def lineage(record: Record) -> tuple[Moment, ...]:
+def lineage(record: Record) -> tuple[Milestone, ...]:
     """What happened to members, in order."""
-    return tuple(record.moments)
+    return tuple(record.milestones)
 
 
 def tree(record: Record) -> list[str]:
@@ -241,8 +241,8 @@ def tree(record: Record) -> list[str]:
     children, made = record.children(), record.frozen_at()
 
     def line(name: str, depth: int) -> str:
-        moment = made.get(name)
-        steps = f"  {moment.steps:,} steps, {_reason(moment)}" if moment is not None else ""
+        milestone = made.get(name)
+        steps = f"  {milestone.steps:,} steps, {_reason(milestone)}" if milestone is not None else ""
         return f"{'  ' * depth}{name}{steps}"
 
     before: dict[str, str] = {}  # what the same member froze last

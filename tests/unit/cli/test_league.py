@@ -23,37 +23,37 @@ def run(tmp_path: Path) -> Path:
     return recorded_run(tmp_path / "run").path
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+def shown(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     assert cli.main(["league", *map(str, words)]) == 0
     return capsys.readouterr().out
 
 
 def test_tables(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "main_exploiter" in told(capsys, "status", run)
-    assert "algorithm.learning_rate 0.0003" in told(capsys, "status", run)
-    lines = told(capsys, "players", run).splitlines()
+    assert "main_exploiter" in shown(capsys, "status", run)
+    assert "algorithm.learning_rate 0.0003" in shown(capsys, "status", run)
+    lines = shown(capsys, "players", run).splitlines()
     assert next(line for line in lines if line.startswith("main:100")).split()[:6] == [
         "main:100", "frozen", "main", "1", "k", "main:0",
     ]  # fmt: skip
     assert "no file" not in "".join(lines)
-    assert [line.split()[1] for line in told(capsys, "payoff", run).splitlines()[1:6]] == [
+    assert [line.split()[1] for line in shown(capsys, "payoff", run).splitlines()[1:6]] == [
         "main", "ex", "p0", "p1", "random",
     ]  # fmt: skip
-    assert "pfsp 40" in told(capsys, "payoff", run, "--player", "main")
+    assert "pfsp 40" in shown(capsys, "payoff", run, "--player", "main")
     assert "+0" in next(
-        line for line in told(capsys, "ratings", run).splitlines() if line.startswith("random")
+        line for line in shown(capsys, "ratings", run).splitlines() if line.startswith("random")
     )
-    assert told(capsys, "lineage", run).splitlines()[0].startswith("main:0  0 steps, asked")
-    assert "reset" in told(capsys, "lineage", run, "--member", "ex")
+    assert shown(capsys, "lineage", run).splitlines()[0].startswith("main:0  0 steps, asked")
+    assert "reset" in shown(capsys, "lineage", run, "--member", "ex")
 
 
 def test_documents(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = {name: json.loads(told(capsys, name, run, "--json")) for name in COMMANDS}
+    found = {name: json.loads(shown(capsys, name, run, "--json")) for name in COMMANDS}
     assert [m["name"] for m in found["status"]["members"]] == ["main", "ex", "p0", "p1"]
     assert found["payoff"]["wins"][0][5] == 30
     assert {p["player"] for p in found["ratings"]["players"]} == set(found["payoff"]["players"])
     assert [m["what"] for m in found["lineage"]].count("frozen") == 3
-    assert json.loads(told(capsys, "payoff", run, "--player", "main:0", "--json"))[0]["opponent"] == "main"
+    assert json.loads(shown(capsys, "payoff", run, "--player", "main:0", "--json"))[0]["opponent"] == "main"
 
 
 def test_a_run_that_goes_on_is_read_and_not_held_up(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,9 +61,9 @@ def test_a_run_that_goes_on_is_read_and_not_held_up(run: Path, capsys: pytest.Ca
         for k in range(1, 4):
             event = Results("main", k, 1000 + k, k, k, (Tally("main", "random", 0, "bot", 1, 0, 0),))
             assert journal.append([to_row(event, journal.last + 1)])
-            told_now = json.loads(told(capsys, "status", run, "--json"))
-            assert told_now["events"] == len(EVENTS) + k
-            assert told_now["members"][0]["steps"] == 1000 + k
+            shown_now = json.loads(shown(capsys, "status", run, "--json"))
+            assert shown_now["events"] == len(EVENTS) + k
+            assert shown_now["members"][0]["steps"] == 1000 + k
 
 
 def content(run: Path) -> dict[str, bytes]:

@@ -25,10 +25,10 @@ def record() -> Record:
 
 
 def test_members_and_what_happened_to_them(record: Record) -> None:
-    told = status(record, "running")
-    assert (told.state, told.events, told.frozen, told.ignored) == ("running", len(EVENTS), 3, {})
-    assert told.matches == 40 + 40 + 20 + 40 + 10 + 10  # not those of main against itself
-    main, ex, p0, _ = told.members
+    shown = status(record, "running")
+    assert (shown.state, shown.events, shown.frozen, shown.ignored) == ("running", len(EVENTS), 3, {})
+    assert shown.matches == 40 + 40 + 20 + 40 + 10 + 10  # not those of main against itself
+    main, ex, p0, _ = shown.members
     assert (main.version, main.steps, main.frozen, main.last_frozen_steps) == (100, 1000, 2, 1000)
     assert (main.asked, ex.asked, p0.asked) == ("frozen main:100 (beats)", "reset seed", "mutated")
     assert p0.hyper == {RATE: 3e-4}
@@ -82,14 +82,14 @@ def test_live_weights_are_a_new_entrant_after_each_freeze(record: Record) -> Non
 
 
 def test_ratings_are_anchored_and_ordered(record: Record) -> None:
-    told = strengths(record)
-    rated = {s.player: s for s in told.players}
-    assert told.anchors == {"random": 0.0}
+    shown = strengths(record)
+    rated = {s.player: s for s in shown.players}
+    assert shown.anchors == {"random": 0.0}
     assert (rated["random"].rating, rated["random"].error, rated["random"].skill) == (0.0, 0.0, 0.0)
     assert (rated["main:0"].rating or 0.0) > 0
     assert rated["main"].rating is not None  # ex met it since main:100
     assert (rated["ex"].rating, rated["ex"].matches) == (None, 0)  # new since its reset
-    shares = [s.nash_share for s in told.players if s.nash_share is not None]
+    shares = [s.nash_share for s in shown.players if s.nash_share is not None]
     assert sum(shares) == pytest.approx(1.0)
     moved = {s.player: s for s in strengths(record, {"main:0": 500.0}).players}
     assert moved["main:0"].rating == 500.0

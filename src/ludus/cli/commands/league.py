@@ -283,9 +283,9 @@ class LeagueLineage(msgspec.Struct, frozen=True):
         names = [m.name for m in record.members]
         if self.member and self.member not in names:
             raise _unknown(self.member, names)
-        moments = [m for m in lineage(record) if self.member in ("", m.member)]
+        milestones = [m for m in lineage(record) if self.member in ("", m.member)]
         if self.json:
-            console.document(moments)
+            console.document(milestones)
             return DONE
         if not self.member:
             console.result("\n".join(tree(record)) or "nothing is frozen yet")
@@ -297,7 +297,7 @@ class LeagueLineage(msgspec.Struct, frozen=True):
                 m.detail,
                 ", ".join(f"{k} {v:.4g}" for k, v in m.hyper.items()),
             )
-            for m in moments
+            for m in milestones
         ]
         console.result(console.table(rows, ("steps", "event", "", "settings")))
         return DONE

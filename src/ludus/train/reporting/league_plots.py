@@ -118,14 +118,14 @@ def ratings_plot(rated: Strengths, members: Sequence[str]) -> str:
 
 def settings_plot(record: Record) -> str:
     """A panel for each setting that a population changes: its value for each member over steps."""
-    lives = {m.name: [e for e in record.moments if e.member == m.name and e.hyper] for m in record.members}
-    lives = {name: moments for name, moments in lives.items() if moments}
+    lives = {m.name: [e for e in record.milestones if e.member == m.name and e.hyper] for m in record.members}
+    lives = {name: milestones for name, milestones in lives.items() if milestones}
     ends = {m.name: m.steps for m in record.members}
-    paths = sorted({path for moments in lives.values() for e in moments for path in e.hyper})
+    paths = sorted({path for milestones in lives.values() for e in milestones for path in e.hyper})
     out = _head(WIDTH, NAMED + max(1, len(paths)) * (PANEL + NAMED), "Settings of the members over steps")
     most = max((ends[name] for name in lives), default=1)
     for row, path in enumerate(paths):
-        values = [e.hyper[path] for moments in lives.values() for e in moments if path in e.hyper]
+        values = [e.hyper[path] for milestones in lives.values() for e in milestones if path in e.hyper]
         log = min(values) > 0 and max(values) / min(values) >= 10
         top = NAMED + row * (PANEL + NAMED)
         plot = _Panel(top, min(values), max(values), most, log=log)
@@ -135,13 +135,13 @@ def settings_plot(record: Record) -> str:
             f'<text x="{LEFT}" y="{top + TOP - 10}" font-weight="bold">'
             f"{escape(_short(path, 60))}{scale}</text>"
         )
-        for index, (name, moments) in enumerate(lives.items()):
+        for index, (name, milestones) in enumerate(lives.items()):
             colour = COLOURS[index % len(COLOURS)]
             steps: list[tuple[int, float]] = []
-            for moment in (e for e in moments if path in e.hyper):
+            for milestone in (e for e in milestones if path in e.hyper):
                 if steps:
-                    steps.append((moment.steps, steps[-1][1]))
-                steps.append((moment.steps, moment.hyper[path]))
+                    steps.append((milestone.steps, steps[-1][1]))
+                steps.append((milestone.steps, milestone.hyper[path]))
             if steps:
                 out += plot.line([*steps, (ends[name], steps[-1][1])], colour)
             out.append(_legend(index, name, colour, top))
