@@ -196,7 +196,16 @@ def test_every_learned_policy_keeps_memory_and_values() -> None:
     pool.close()
 
 
-class GroupActor(CountingActor):
+class RowActor(CountingActor):
+    """Remembers what no other row does."""
+
+    def act(self, batch: ActInput) -> Decision:
+        decision = super().act(batch)
+        assert decision.memory is not None
+        return decision._replace(memory=decision.memory + batch.rows[:, None].astype(np.float32))
+
+
+class GroupActor(RowActor):
     """Of several policy ids: each with a version of its own, which is ten times the id."""
 
     def __init__(self) -> None:
@@ -222,8 +231,8 @@ def three_policies(actors: Mapping[int, CountingActor]) -> tuple[Collector, Slab
 
 def test_an_actor_of_several_policies_decides_once_for_all_of_them() -> None:
     group = GroupActor()
-    collector, slab = three_policies({0: CountingActor(), 1: group, 2: group, 5: group})
-    alone, expected = three_policies({p: CountingActor(10 * p if p else 3) for p in (0, 1, 2, 5)})
+    collector, slab = three_policies({0: RowActor(), 1: group, 2: group, 5: group})
+    alone, expected = three_policies({p: RowActor(10 * p if p else 3) for p in (0, 1, 2, 5)})
     for name, array in expected.fields().items():
         assert np.array_equal(array, slab.fields()[name]), name
     for name, array in alone.state().items():  # memory of each policy is where it was

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ludus.flow import RolloutStats, Slab, Weights
+from ludus.policies.weights import load_weights
+from ludus.presets.errors import Interrupted
+from ludus.storage import RunDirectory, resolve_weights
+from ludus.train.api import resume_run, start_run
 from ludus.train.matchmaker import player_of
+from ludus.train.on_policy.checkpoint import decode_state
 from ludus.train.on_policy.components import build_learner
 from ludus.train.on_policy.sampler import Sampler, build_sampler
 
 from .runs import small_preset
+from .test_runs import InterruptAt
 
 PRESET = small_preset(
     game__name="tic_tac_toe",
@@ -138,3 +145,32 @@ def test_players_are_drawn_by_their_weights(sampler: Sampler, monkeypatch: pytes
     before = dict(drawn)
     assert not sampler.seat({player_of(77): 0.3})  # nobody of it has a lane: the others go on
     assert drawn == before
+
+
+@pytest.mark.parametrize("at", [3, 6])
+def test_a_resumed_run_has_the_lanes_of_one_that_was_not_interrupted(tmp_path: Path, at: int) -> None:
+    """Players of earlier freezes are still in matches, and memory is kept, when the run stops."""
+    preset = small_preset(
+        opponents__0__name="past",
+        opponents__0__past_every=1,
+        pool__rollout_length=3,
+        policy__memory="gru",
+        policy__memory_size=4,
+        evaluation__every_steps=0,
+        evaluation__final_matches=0,
+        run__lag="pipelined",
+        run__max_steps=300,
+    )
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    start_run(preset, whole)
+    with pytest.raises(Interrupted):
+        start_run(preset, run, sinks=[InterruptAt(at)])
+    store = RunDirectory.open(run).checkpoints
+    state = decode_state(store.load_state(store.versions()[-1]))
+    assert len(state.lanes) > 2  # more than play: those of earlier freezes
+    assert {int(player.partition(":")[2]) for player in state.lanes.values()} <= set(state.snapshots)
+    resume_run(run)
+    last = [load_weights(resolve_weights(f"{r}@last")) for r in (whole, run)]
+    assert last[0].meta.version == last[1].meta.version
+    for name, array in last[0].tensors.items():
+        assert np.array_equal(array, last[1].tensors[name]), name
