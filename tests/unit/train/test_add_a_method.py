@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """The method of docs/guides/add_a_method.md: registered by one line, trained, resumed, rated, reported."""
+=======
+"""The method of docs/guides/add_a_method.md: one line registers it; it trains, resumes and is reported."""
+>>>>>>> 7d25a8f (tests: guide of methods within the line length)
 
 from __future__ import annotations
 
@@ -96,9 +100,7 @@ def test_an_installed_method_is_found_and_a_broken_one_concerns_nobody_else(fold
         learning_rate=2e-3, discount=1.0, minibatches=2, baseline=False
     )
     load_preset("tic_tac_toe")
-    with pytest.raises(
-        PresetError, match=r"method 'bad': the entry point nowhere:M of reinforce 1\.0 cannot"
-    ):
+    with pytest.raises(PresetError, match=r"method 'bad': the entry point nowhere:M of reinforce 1\.0"):
         parse_preset(b'[game]\nname = "tic_tac_toe"\n[algorithm]\nname = "bad"\n', "x.toml")
 
 
