@@ -1,4 +1,4 @@
-"""A preset: one TOML that reproduces a result. Each part receives only its own struct."""
+"""A preset: the configuration of a run, one TOML file. Each part receives only its own struct."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class OpponentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many matches run in parallel, in how many threads, and how much of them makes a rollout buffer.
+    """The pool: matches in parallel, their threads, and the size of a slab (the rollout buffer).
 
     ``slots``: matches that run in parallel. ``rollout_length``: T, the time steps of a slab.
 
@@ -65,7 +65,7 @@ class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     slots: Count = 256
     groups: Count = 2
-    threads: Natural = 0  # workers of the core; 0 = as many as run.threads, none beside a single thread
+    threads: Natural = 0  # workers of the core; 0 = as many as run.threads, none if the run has one thread
     timeout_s: NonNegative = 60.0  # of one step of a Python game, then its process is replaced; 0 = never
     on_error: Literal["go_on", "stop"] = "go_on"
     rollout_length: Count = 32
@@ -81,7 +81,7 @@ class CurriculumConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Matches of their own, inside training. ``against`` empty = every bot among the opponents.
+    """Evaluation matches during training. ``against`` empty = every bot among the opponents.
 
     ``against`` may also name searches (``mcts:400``). ``visits``: what AlphaZero's weights search with in
     these matches; 0 = as in self-play, 1 = the network alone. ``max_ticks``: matches that are longer end the
@@ -103,7 +103,7 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``target``: the run also ends once the lower bound of the win rate reaches it against every
     opponent of an evaluation; in a game of one seat, that of the mean return (0 = off). Schedules run
     over ``max_steps`` if that is set, else over ``max_minutes``.
-    ``device``: ``auto`` is the processor. ``cuda`` is experimental: it has not been measured on a card.
+    ``device``: ``auto`` is the processor. ``cuda`` is experimental.
     """
 
     seed: Natural = 1

@@ -1,4 +1,4 @@
-"""What a run can end with that is not success."""
+"""Errors of presets and runs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pathlib import Path
 
 
 class ConfigError(ValueError):
-    """A preset asks for what cannot be. The message names the key, its value and what was expected."""
+    """A preset that cannot be carried out. The message names the key, its value and what is expected."""
 
 
 class RunFailed(Exception):
-    """Training cannot go on (a learner that left the finite numbers, a game that keeps failing)."""
+    """Training cannot go on: numbers that are not finite, a game that keeps failing."""
 
 
 class EndlessMatch(RunFailed):
-    """Matches of an evaluation are longer than they may be."""
+    """Matches of an evaluation exceed their limit of ticks."""
 
     def __init__(self, game: str, max_ticks: int, left: int, matches: int) -> None:
         super().__init__(

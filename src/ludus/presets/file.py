@@ -1,7 +1,7 @@
 """Preset files: found by path or by the name of a shipped one, read, overridden, checked, written.
 
-A TOML document and the command line become one plain document, which is checked once; so a wrong
-value is refused in the same words wherever it came from, and the origin of every value is known.
+A TOML document and the command line become one plain document, which is checked once. A wrong value has the
+same error message in a file and on the command line, and the origin of every value is known.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def find_preset(name: str) -> Path:
 
 
 def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> LoadedPreset:
-    """Reads and checks a preset that a person named.
+    """Reads and checks a preset that a user named.
 
     ``overrides``: dotted path -> text, as options give them. The game that the preset names may load its code
     (:mod:`ludus.games.names`). Raises :class:`PresetError` with every mistake that was found.
@@ -111,7 +111,7 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
     try:
         raw = read_bounded(path, MAX_BYTES)
     except StorageError as error:
-        raise PresetError([f"{error}; this is no preset"]) from None
+        raise PresetError([f"{error}; expected a preset file"]) from None
     except OSError as error:
         raise PresetError([f"{source}: cannot be read ({error.strerror})"]) from None
     loaded = parse_preset(raw, source=source, name=path.stem, overrides=overrides)
@@ -121,7 +121,7 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
 def _with_game(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
     """The preset with its game's path made absolute, so that the run resumes from any folder.
 
-    A preset that a person names may load its game's code; a run's ``config.toml`` may not.
+    A preset that a user names may load its game's code; a run's ``config.toml`` may not.
     """
     game = loaded.preset.game
     from_preset = loaded.origins.get("game.name") == "preset"
@@ -131,17 +131,17 @@ def _with_game(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
 
 
 def _with_rulebook(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
-    """Puts what ``rulebook`` and ``randomise`` mean in the place of what they say."""
+    """Replaces ``rulebook`` and ``randomise`` by the contents that they refer to."""
     game = loaded.preset.game
     params = dict(game.params)
     given = params.get("rulebook")
     if rulebook.is_path(given):
         path = Path(str(given))
-        beside = folder / path
+        near = folder / path
         from_preset = loaded.origins.get("game.params.rulebook") == "preset"
         try:
             params["rulebook"] = rulebook.read(
-                beside if from_preset and beside.is_file() else path, check=game.name == rulebook.GAME
+                near if from_preset and near.is_file() else path, check=game.name == rulebook.GAME
             )
         except ValueError as error:
             where = loaded.where("game.params.rulebook")
@@ -168,7 +168,7 @@ def parse_preset(
     ``stored``: the file is the configuration of a run, whose keys may be those of an earlier version.
     """
     if len(raw) > MAX_BYTES:
-        raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; this is no preset"])
+        raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; expected a preset file"])
     try:
         text = raw.decode("utf-8")
         document: Document = tomllib.loads(text)
@@ -322,7 +322,7 @@ def _has_parts(kind: mi.Type) -> bool:
 
 
 def _together(preset: Preset) -> Iterator[Problem]:
-    """What no single value can be blamed for."""
+    """Settings that do not fit together."""
     pool, policy = preset.pool, preset.policy
     if pool.slots % pool.groups:
         yield Problem(

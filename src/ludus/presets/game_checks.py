@@ -1,4 +1,4 @@
-"""A preset against the game it names: does the game exist, does it know these bots and parameters."""
+"""Checks a preset against its game: the game exists and has these bots, parameters and observations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``auto`` means on this machine."""
+"""Resolves ``auto`` settings for this machine; describes the machine for reports."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def precision_name(config: RunConfig, device: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of everything that numbers may depend on."""
+    """Versions of everything that results may depend on."""
     out = {"python": platform.python_version(), "torch": str(torch.__version__)}
     for name in ("numpy", "msgspec", "safetensors"):
         out[name] = metadata.version(name)
@@ -95,7 +95,7 @@ def processor() -> str:
 
 
 def host() -> dict[str, str]:
-    """What a report needs to be understood."""
+    """The machine, for reports."""
     return {
         "system": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),

@@ -1,7 +1,7 @@
-"""Checks plain data against msgspec structs and says every mistake with its path.
+"""Checks plain data against msgspec structs and reports every mistake with its path.
 
-msgspec's own conversion stops at the first mistake and knows no nearest names; a person who edits
-a preset wants all of them, in the words of the file. Paths are dotted (``opponents.0.weight``), the
+msgspec's own conversion stops at the first mistake and suggests no names; here all mistakes are reported, in
+the words of the file. Paths are dotted (``opponents.0.weight``), the
 same in a file and on the command line.
 """
 

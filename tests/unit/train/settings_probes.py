@@ -20,6 +20,7 @@ from torch import Tensor
 
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.games import spec as game_spec
+from ludus.policies import residual
 from ludus.policies.action_distribution import Independent
 from ludus.policies.factory import build_network
 from ludus.policies.residual import ResidualNetwork
@@ -29,7 +30,6 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, EndlessMatch
 from ludus.presets.game_checks import params_text, resolve_spec
 from ludus.search import Batch, Trees
-from ludus.search import network as network_evaluator
 from ludus.search.evaluator import Floats
 from ludus.storage import RunDirectory, read_jsonl
 from ludus.train.alphazero import components as alphazero_parts
@@ -103,7 +103,7 @@ def run(preset: Preset) -> object:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(alphazero, "Workers", Stepped)
         patch.setattr(alphazero, "POLL_S", 0.0)
-        patch.setattr(network_evaluator, "Inference", Plain)
+        patch.setattr(residual, "Inference", Plain)
         path = Path(folder) / "run"
         result = start_run(preset, path)
         directory = RunDirectory.open(path)
