@@ -179,7 +179,7 @@ def test_a_league_has_a_row_a_member() -> None:
     pytest.importorskip("rich")
     view = live.LiveView()
     view.start(RunStart(Path("runs/r"), load_preset("minirts").preset, spec("minirts")))
-    main = msgspec.structs.replace(update(), player="main", outcomes={"main:0": (8, 0, 2)})
+    main = msgspec.structs.replace(update(), player="main", outcomes={"main:0": (6, 4, 0)})
     view.update(main)
     view.update(msgspec.structs.replace(main, player="exploiter", steps=1000, version=3, outcomes={}))
     view.update(msgspec.structs.replace(main, outcomes={"main:0": (0, 0, 5), "simple": (0, 0, 5)}))

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ludus.flow.league import Tally
-from ludus.league.events import AnyEvent, Frozen, Joined, Results, to_row
+from ludus.league.events import AnyEvent, Copied, Frozen, Joined, Reset, Results, to_row
 from ludus.league.record import Entrant, Met, Record
-from ludus.league.strengths import _skills, strengths
+from ludus.league.strengths import LEAST_SIGMA, _skills, strengths
 from ludus.league.summary import against, lineage, payoff, players, status, the_newest, tree
 from ludus.ratings.trueskill import POINTS, win_probability
 from ludus.storage.journal import Journal
@@ -71,6 +71,31 @@ def test_lineage_begins_lines_of_their_own(record: Record) -> None:
     assert any(line.startswith("ex:90") for line in tree(grown))
 
 
+def test_a_member_that_began_anew_has_a_line_of_its_own() -> None:
+    events: list[AnyEvent] = [
+        Joined("ex", "learner", "fsp"),
+        Frozen("ex", 0),
+        Frozen("ex", 50),
+        Reset("ex", "seed"),
+        Frozen("ex", 90),
+        Frozen("ex", 95),
+    ]
+    grown = Record().read(to_row(e, n) for n, e in enumerate(events, 1))
+    lines = tree(grown)
+    assert [line.split("  0 steps")[0] for line in lines] == ["ex:0", "  ex:90", "  ex:95", "ex:50"]
+
+
+def test_events_that_the_league_ignores_change_nothing(record: Record) -> None:
+    twice = [EVENTS[0], EVENTS[4], EVENTS[5], EVENTS[6], Reset("ex", "main:7"), Copied("p0", "p9", {})]
+    before = len(record.entrants), len(record.history), len(record.milestones), status(record, "").members
+    for number, event in enumerate(twice, len(EVENTS) + 1):
+        record.add(to_row(event, number))
+    assert sum(record.league.ignored.values()) >= len(twice)
+    assert before == (
+        len(record.entrants), len(record.history), len(record.milestones), status(record, "").members,
+    )  # fmt: skip
+
+
 def test_live_weights_are_a_new_entrant_after_each_freeze(record: Record) -> None:
     mains = [e for e in record.entrants if e.name == "main"]
     assert [e.shown for e in mains] == [False, False, True]
@@ -121,6 +146,41 @@ def test_skill_says_how_often_one_wins() -> None:
     assert abs((rated["simple"].skill or 0.0) - (rated["main:0"].skill or 0.0)) < 0.1 * POINTS
     assert rated["main:0"].rating == pytest.approx(400 * 0.602, abs=5)  # odds of 4 to 1
     assert len(_skills(record)) == 3
+
+
+def test_a_skill_that_is_known_may_change_after_a_freeze() -> None:
+    tally = Tally("main", "random", 0, "bot", 500, 0, 500)
+    events: list[AnyEvent] = [
+        Joined("main", "learner", "main"),
+        Joined("random", "bot"),
+        Results("main", 0, 1, 1, 1, (tally,)),
+        Frozen("main", 1),
+    ]
+    record = Record().read(to_row(e, n) for n, e in enumerate(events, 1))
+    past, live = _skills(record)[0], _skills(record)[len(record.entrants) - 1]
+    assert past.sigma < 0.5 < live.sigma == LEAST_SIGMA
+    assert live.mu == past.mu
+
+
+def test_pairs_that_never_met_count_as_their_ratings_expect() -> None:
+    """main:2 beats main:1, which beats random: nobody needs random in a mixture that is not beaten."""
+    events: list[AnyEvent] = [
+        Joined("main", "learner", "main"),
+        Joined("random", "bot"),
+        Frozen("main", 1),
+        Frozen("main", 2),
+        Results(
+            "main", 0, 1, 1, 1,
+            (
+                Tally("main:2", "main:1", 0, "rating", 80, 0, 20),
+                Tally("main:1", "random", 0, "rating", 80, 0, 20),
+            ),
+        ),
+    ]  # fmt: skip
+    record = Record().read(to_row(e, n) for n, e in enumerate(events, 1))
+    shares = {s.player: s.nash_share for s in strengths(record).players if s.nash_share is not None}
+    assert shares["main:2"] == pytest.approx(1.0, abs=1e-3)
+    assert shares["random"] == pytest.approx(0.0, abs=1e-3)
 
 
 def test_a_killed_leagues_record_agrees_with_its_state(tmp_path: Path) -> None:
