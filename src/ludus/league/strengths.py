@@ -22,7 +22,7 @@ from ludus.ratings.trueskill import SIGMA, Skill, rate_match
 
 RANDOM = "random"  # the bot that is 0 on both scales
 Z95 = 1.959964
-MAX_SKILL_MATCHES = 10_000  # of TrueSkill, which takes them one by one; a second
+MAX_SKILL_MATCHES = 30_000  # of TrueSkill, which takes them one by one; some seconds
 MAX_NASH = 200  # players of Nash averaging
 EXPECTED = 4.0  # matches of each pair that Nash averaging takes from Bradley-Terry
 LEAST_SIGMA = SIGMA / 4.0  # of weights that go on from a player whose skill is known

@@ -14,8 +14,10 @@ from ludus.league.record import Entrant, Met, Record
 from ludus.league.strengths import LEAST_SIGMA, _skills, strengths
 from ludus.league.summary import against, lineage, payoff, players, status, the_newest, tree
 from ludus.ratings.trueskill import POINTS, win_probability
+from ludus.storage import CorruptFile
 from ludus.storage.journal import Journal
-from tests.unit.league.recorded import EVENTS, RATE
+from ludus.train.reporting.league_record import read_record
+from tests.unit.league.recorded import EVENTS, RATE, recorded_run
 from tests.unit.league.run_league import Run
 
 
@@ -60,6 +62,16 @@ def test_payoff_by_hand(record: Record) -> None:
     hardest = against(record, "main")
     assert [(row.opponent, row.wins, row.losses) for row in hardest[-1:]] == [("random", 36, 0)]
     assert hardest[-1].tags == {"bot": 40}
+
+
+def test_rates_fade_as_the_run_says(tmp_path: Path) -> None:
+    run = recorded_run(tmp_path / "run")
+    assert payoff(read_record(run), ["main", "main:0"]).rate[0][1] == pytest.approx(0.736, abs=0.001)
+    run.config.write_text("[league]\ndecay = 0.5\n")
+    assert payoff(read_record(run), ["main", "main:0"]).rate[0][1] == pytest.approx(2.5 / 4, abs=0.001)
+    run.config.write_text("[league]\ndecay = 7\n")
+    with pytest.raises(CorruptFile, match="league.decay"):
+        read_record(run)
 
 
 def test_lineage_begins_lines_of_their_own(record: Record) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import msgspec
+
+from ludus.league.payoff import DECAY
 from ludus.league.record import Record
 from ludus.storage import CorruptFile, RunDirectory, RunNotFound
 from ludus.storage.journal import Journal
@@ -19,6 +24,23 @@ def read_record(run: RunDirectory) -> Record:
         )
     with Journal.read(run.league) as journal:
         try:
-            return Record().read(journal.rows())
+            return Record(_decay(run)).read(journal.rows())
         except ValueError as error:
             raise CorruptFile(f"{run.league}: {error}") from error
+
+
+class _League(msgspec.Struct, frozen=True):
+    """The one setting without which a journal's rates differ from those of the run."""
+
+    decay: Annotated[float, msgspec.Meta(gt=0, le=1)] = DECAY
+
+
+class _Settings(msgspec.Struct, frozen=True):
+    league: _League = _League()
+
+
+def _decay(run: RunDirectory) -> float:
+    try:
+        return msgspec.toml.decode(run.config_bytes(), type=_Settings).league.decay
+    except (msgspec.DecodeError, ValueError) as error:
+        raise CorruptFile(f"{run.config}: {error}") from error
