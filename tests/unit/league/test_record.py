@@ -70,7 +70,7 @@ def test_rates_fade_as_the_run_says(tmp_path: Path) -> None:
     run.config.write_text("[league]\ndecay = 0.5\n")
     assert payoff(read_record(run), ["main", "main:0"]).rate[0][1] == pytest.approx(2.5 / 4, abs=0.001)
     run.config.write_text("[league]\ndecay = 7\n")
-    with pytest.raises(CorruptFile, match="league.decay"):
+    with pytest.raises(CorruptFile, match=r"league\.decay"):
         read_record(run)
 
 
