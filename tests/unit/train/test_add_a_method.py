@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """The method of docs/guides/add_a_method.md: registered by one line, trained, resumed, rated, reported."""
-=======
-"""The method of docs/guides/add_a_method.md: one line registers it; it trains, resumes and is reported."""
->>>>>>> 7d25a8f (tests: guide of methods within the line length)
 
 from __future__ import annotations
 
