@@ -14,6 +14,7 @@ from ludus.flow.names import did_you_mean
 from ludus.flow.seeds import SEED_PAST, derive_seed
 from ludus.presets.config import OpponentConfig, Preset
 from ludus.presets.errors import ConfigError
+from ludus.rollouts.bank import CACHE
 from ludus.rollouts.lanes import LANES
 from ludus.train.matchmaker import LATEST, PAST, Bot, FixedMixture, Latest, Matchmaker, Past
 
@@ -27,11 +28,15 @@ class PolicyIds(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Seats:
-    """Who may sit in a pool. ``labels``: policy id -> what statistics call it."""
+    """Who may sit in a pool.
+
+    ``labels``: policy id -> what statistics call it. ``cache``: networks of frozen players in memory.
+    """
 
     ids: PolicyIds
     lineup: Lineup
     labels: Mapping[int, str]
+    cache: int = CACHE
 
 
 def opponents_of(spec: GameSpec, preset: Preset) -> tuple[OpponentConfig, ...]:

@@ -12,9 +12,11 @@ from ludus.league.league import League
 from ludus.league.roles import choices_of
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
+from ludus.presets.game_checks import resolve_spec
+from ludus.presets.hyper import tunable_defaults
+from ludus.presets.league_checks import league_problems
 from ludus.storage import Checkpoint
 from ludus.train.league.checkpoint import LeagueState, decode_league_state
-from ludus.train.league.hyper import tunable_defaults
 from ludus.train.league.member import Member, MemberState
 
 
@@ -47,6 +49,9 @@ def build_league(preset: Preset, checkpoint: Checkpoint | None = None) -> League
     """Everything that a league's run is made of. Raises ``ConfigError`` and ``CorruptFile``."""
     config = preset.league
     assert config is not None
+    spec, _ = resolve_spec(preset)
+    if wrong := [problem.text for problem in league_problems(preset, spec)]:
+        raise ConfigError("\n".join(wrong))
     defaults = tunable_defaults(preset)
     league = League(config, preset.run.seed, defaults)
     state = LeagueState(league=config)

@@ -14,18 +14,18 @@ from ludus.evaluation.weights import check_spec
 from ludus.flow import MatchResult, Weights
 from ludus.flow.seeds import SEED_LEAGUE, SEED_PAST, derive_seed
 from ludus.flow.slab import Array
-from ludus.league.config import PlayerConfig
+from ludus.league.config import LeagueConfig, PlayerConfig
 from ludus.league.orders import Order, OrderBook
 from ludus.policies.protocol import Network
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hardware import thread_count
+from ludus.presets.hyper import with_hyper
 from ludus.rollouts.actor import Actor
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import load_weights
 from ludus.train.league.frozen import FrozenWeights, PlayerLost, split
-from ludus.train.league.hyper import with_hyper
 from ludus.train.league.seats import LEARNER, Seating, member_seats
 from ludus.train.matchmaker import FixedMixture
 from ludus.train.on_policy.checkpoint import TrainerState
@@ -90,9 +90,13 @@ class Member:
         return with_hyper(self._preset, self.state.hyper)
 
     @property
-    def _lanes(self) -> int:
+    def _league(self) -> LeagueConfig:
         assert self._preset.league is not None
-        return self._preset.league.lanes
+        return self._preset.league
+
+    @property
+    def _lanes(self) -> int:
+        return self._league.lanes
 
     @property
     def version(self) -> int:
@@ -325,7 +329,7 @@ class Member:
         sampler = build_sampler(
             preset,
             anew=self.anew + self.state.pools,
-            seats=member_seats(spec, self._lanes, preset.game.frame_skip, self.name),
+            seats=member_seats(spec, self._league, preset.game.frame_skip, self.name),
         )
         sampler.take({LEARNER: LocalWeights(learner)})
         return Components(sampler, {LEARNER: learner}, FixedMixture({}), thread_count(preset.run))

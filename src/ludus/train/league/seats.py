@@ -12,6 +12,7 @@ import numpy as np
 
 from ludus.flow import Controller, GameSpec, SeatPlan
 from ludus.flow.lineups import lineup_of
+from ludus.league.config import LeagueConfig
 from ludus.league.orders import Order
 from ludus.pool.orders import Controllers, Tags
 from ludus.train.opponents import PolicyIds, Seats
@@ -19,16 +20,16 @@ from ludus.train.opponents import PolicyIds, Seats
 LEARNER = 0
 
 
-def member_seats(spec: GameSpec, lanes: int, frame_skip: int, name: str) -> Seats:
+def member_seats(spec: GameSpec, league: LeagueConfig, frame_skip: int, name: str) -> Seats:
     """Seats of the pool of the member ``name``. Without orders it would meet itself."""
-    ids = PolicyIds(LEARNER, tuple(range(1, 1 + lanes)))
+    ids = PolicyIds(LEARNER, tuple(range(1, 1 + league.lanes)))
     controllers = (
         Controller(policy=LEARNER),
         *(Controller(policy=lane, weight=0.0) for lane in ids.past),
         *(Controller(bot=bot.name, weight=0.0) for bot in spec.bots),
     )
     plan = SeatPlan(controllers=controllers, frame_skip=frame_skip)
-    return Seats(ids, lineup_of(spec, plan, plan), {LEARNER: name})
+    return Seats(ids, lineup_of(spec, plan, plan), {LEARNER: name}, league.cache)
 
 
 def teams_of_plans(spec: GameSpec) -> tuple[int, ...]:

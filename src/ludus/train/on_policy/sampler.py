@@ -152,7 +152,7 @@ def build_sampler(
     def frozen(weights: Weights) -> Network:
         return network_of(weights, spec, f"snapshot {weights.meta.version}", str(acting.device))
 
-    bank = Bank({lane: derive_seed(seed, SEED_PAST, lane) for lane in ids.past}, frozen)
+    bank = Bank({lane: derive_seed(seed, SEED_PAST, lane) for lane in ids.past}, frozen, seats.cache)
     try:
         pool = make_pool(
             preset.game.name,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TypeGuard
 
 import msgspec
 
 from ludus.games import spec
+from ludus.presets import schema
 from ludus.presets.config import ParamValue, Preset
-from ludus.presets.game_checks import effective_params
 
 ALGORITHM, PARAMS = "algorithm.", "game.params."
 
@@ -22,9 +23,10 @@ def tunable_defaults(preset: Preset) -> dict[str, float]:
         if _is_number(value)
     }
     declared = spec(preset.game.name, preset.game.params)
-    for name, value in effective_params(declared, preset).items():
-        if _is_number(value):
-            found[PARAMS + name] = float(value)
+    for param in declared.params:
+        number = preset.game.params.get(param.name, schema.number(param.default_value))
+        if param.kind != "text" and _is_number(number):
+            found[PARAMS + param.name] = float(number)
     return found
 
 
@@ -53,5 +55,5 @@ def _params(preset: Preset, values: Mapping[str, ParamValue]) -> dict[str, Param
     return {n: round(float(v)) if kinds.get(n) == "integer" else v for n, v in values.items()}
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

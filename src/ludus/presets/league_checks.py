@@ -1,0 +1,72 @@
+"""A preset with a league against the game it names: players, rules, settings that a population may change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ludus.algorithms.registry import ON_POLICY, method_of
+from ludus.flow.spec import GameSpec, decode_spec
+from ludus.league.checks import Surroundings, problems
+from ludus.league.config import LeagueConfig
+from ludus.presets.config import Preset
+from ludus.presets.hyper import tunable_defaults
+from ludus.presets.schema import Problem
+from ludus.storage.errors import StorageError
+from ludus.storage.references import load_weights
+
+_PATH = re.compile(r"[^\s=:]+(?::[^\s=:]+)*")
+
+
+def league_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
+    """Every mistake; none where there is no league."""
+    league = preset.league
+    if league is None:
+        return
+    seeds: dict[str, str] = {}
+    for k, player in enumerate(league.players):
+        if player.seed and player.seed not in seeds:
+            try:
+                seeds[player.seed] = decode_spec(load_weights(player.seed).meta.spec).spec_hash
+            except (StorageError, ValueError) as error:
+                path = f"league.players.{k}.seed"
+                yield Problem(path, f'{path} = "{player.seed}": {error}')
+                seeds[player.seed] = declared.spec_hash  # said already
+    around = Surroundings(
+        bots=tuple(bot.name for bot in declared.bots),
+        settings=tunable_defaults(preset) | {"pool.slots": float(preset.pool.slots)},
+        algorithm=str(preset.algorithm.__struct_config__.tag),
+        lag=preset.run.lag,
+        seats=declared.seats,
+        spec_hash=declared.spec_hash,
+        seed_specs=seeds,
+    )
+    found = problems(league, around)
+    for line in found:
+        match = _PATH.match(line)
+        yield Problem(match.group() if match else "league", line)
+    if around.algorithm != "alphazero" and method_of(preset.algorithm).trainer != ON_POLICY:
+        text = f'algorithm.name = "{around.algorithm}": expected a method that learns from fresh matches'
+        yield Problem("algorithm.name", f"{text} where there is a league")
+    yield from _beside(preset, league, declared)
+
+
+def _beside(preset: Preset, league: LeagueConfig, declared: GameSpec) -> Iterator[Problem]:
+    """Settings that a league takes the place of, and lanes that are too few."""
+    if preset.opponents:
+        text = "expected none where there is a league: league.players.*.meet says whom to meet"
+        yield Problem("opponents", f"opponents: {text}")
+    if preset.curriculum.bot:
+        path = f'curriculum.bot = "{preset.curriculum.bot}"'
+        yield Problem("curriculum.bot", f"{path}: expected none where there is a league")
+    teams = len(set(declared.teams)) or declared.seats
+    guests = max(teams - 1, 2 if league.rating_share > 0 else 1)
+    if teams == 1 and league.rating_share > 0:
+        path = "league.rating_share"
+        yield Problem(path, f"{path} = {league.rating_share:g}: expected 0 in a game of one seat")
+    elif teams > 1 and league.lanes < 2 * guests:
+        yield Problem(
+            "league.lanes",
+            f"league.lanes = {league.lanes}: expected at least {2 * guests}, "
+            f"twice the {guests} players that one match of {declared.name} may need",
+        )
