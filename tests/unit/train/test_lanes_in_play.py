@@ -100,7 +100,9 @@ def test_players_that_no_lane_is_free_for_wait_and_are_replaced_by_others(sample
     assert set(slab.version[theirs].tolist()) == {100}
 
 
-def test_a_lane_that_is_bound_anew_remembers_nothing(sampler: Sampler) -> None:
+def test_a_lane_that_is_bound_anew_remembers_nothing(
+    sampler: Sampler, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def memory(lane: int) -> np.ndarray:
         return sampler.collector.state()[f"memory.{lane}"]
 
@@ -113,15 +115,11 @@ def test_a_lane_that_is_bound_anew_remembers_nothing(sampler: Sampler) -> None:
     assert memory(first).any()
     kept = memory(second)
     assert kept.any()
-    bound = {first: player_of(9), second: player_of(2)}
-    sampler.lanes.load(bound)
-    sampler.play_lanes({first})
+    monkeypatch.setattr(Sampler, "_lanes_in_play", lambda self: {second})
+    sampler.seat({player_of(2): 1.0, player_of(5): 1.0})
+    assert sampler.lanes.bound == {first: player_of(5), second: player_of(2)}
     assert not memory(first).any()
     assert np.array_equal(memory(second), kept)
-    sampler.seat({player_of(2): 1.0, player_of(5): 1.0})
-    new = sampler.lanes.lane_of(player_of(5))
-    assert new is not None
-    assert not memory(new).any()
 
 
 def test_players_are_drawn_by_their_weights(sampler: Sampler, monkeypatch: pytest.MonkeyPatch) -> None:
