@@ -43,6 +43,7 @@ _BUILT_IN: Mapping[str, View | str] = {
     **dict.fromkeys(("connect_four", "gomoku", "go"), BOARD),
     "tic_tac_toe": NOUGHTS,
     "pommerman": View("arena", ticks_per_s=6.0),
+    **dict.fromkeys(("matrix", "kuhn_poker", "leduc_poker"), View("document", ticks_per_s=1.0)),
 }
 
 

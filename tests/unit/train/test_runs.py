@@ -210,7 +210,7 @@ def test_evaluate_players(tmp_path: Path) -> None:
     assert bots.wins > 40
     with pytest.raises(ConfigError, match="did you mean random"):
         evaluate("randon", "perfect", game="tic_tac_toe")
-    with pytest.raises(ConfigError, match="which game"):
+    with pytest.raises(ConfigError, match="name one"):
         evaluate("random", "perfect")
 
 
