@@ -83,7 +83,7 @@ class Evaluations:
         score = score_of(results)
         best = self._best.consider(state, version, score)
         self._reached(results)
-        self._report.evaluation(EvaluationMetrics(version, state.budget.steps, score, best, results))
+        self._report.evaluation(self._metrics(version, score, best, results))
 
     def final(self) -> tuple[EvalResult, ...]:
         """The last weights are evaluated as well, then the best of a play-off play their final matches.
@@ -104,7 +104,7 @@ class Evaluations:
         state.best_version = best
         self._best.point(best, score)
         self._reached(results)
-        final = EvaluationMetrics(best, state.budget.steps, score, True, results, final=True)
+        final = self._metrics(best, score, True, results, final=True)
         self._report.evaluation(final)
         for problem in self._steps.run_evaluator.keep_replays(self._context.directory.replays):
             self._report.problem(problem)
@@ -135,9 +135,7 @@ class Evaluations:
         for version, player in players:
             results = self._rate(player, version, PLAYOFF, matches)
             scores.append(score_of(results))
-            self._report.evaluation(
-                EvaluationMetrics(version, state.budget.steps, scores[-1], False, results, playoff=True)
-            )
+            self._report.evaluation(self._metrics(version, scores[-1], False, results, playoff=True))
         return max(zip(scores, players, strict=True), key=lambda pair: (pair[0], pair[1][0]))[1]
 
     def _rate(
@@ -148,6 +146,27 @@ class Evaluations:
         self._stop_if_interrupted()
         assert results is not None
         return results
+
+    def _metrics(
+        self,
+        version: int,
+        score: float,
+        best: bool,
+        results: tuple[EvalResult, ...],
+        *,
+        final: bool = False,
+        playoff: bool = False,
+    ) -> EvaluationMetrics:
+        return EvaluationMetrics(
+            version=version,
+            steps=self._steps.state.budget.steps,
+            score=score,
+            best=best,
+            results=results,
+            final=final,
+            playoff=playoff,
+            player=self._context.evaluated,
+        )
 
     def _reached(self, results: tuple[EvalResult, ...]) -> None:
         """Remembers how near to the target the run has come."""

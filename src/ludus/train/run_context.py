@@ -70,6 +70,7 @@ class RunContext:
         self.interrupt = Interrupt()
         self.clock = Clock()
         self.needed = NeededFiles(self.report)
+        self.evaluated = ""  #: of a league: the member whose weights are evaluated
 
     def interrupted(self) -> bool:
         """Whether the run should end as soon as it can be saved."""

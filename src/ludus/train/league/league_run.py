@@ -76,6 +76,12 @@ class LeagueTrainer:
         self.state: LeagueState = components.state
         self.run_dir = context.directory
         first = components.first
+        context.evaluated = first.name
+        try:
+            self.journal = self._open_journal(checkpoint)
+        except BaseException:
+            components.close()
+            raise
         self.frozen = FrozenWeights(self.run_dir, components.spec, context.needed.write)
         self.learner_threads = LearnerThreads(max(0, first.components.threads - 1))
         for member in self.members.values():
@@ -94,7 +100,6 @@ class LeagueTrainer:
         self._rounds = self._saved_rounds = 0
         self._unsigned = ""
         self._journal_problem = ""
-        self.journal = self._open_journal(checkpoint)
         if checkpoint is None:
             self._begin()
         else:

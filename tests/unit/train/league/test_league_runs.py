@@ -14,9 +14,9 @@ from ludus.league.config import LeagueConfig
 from ludus.league.league import League
 from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset, to_toml
-from ludus.storage import RunDirectory
+from ludus.storage import CorruptFile, RunDirectory
 from ludus.storage.journal import Journal
-from ludus.train.api import start_run
+from ludus.train.api import resume_run, start_run
 from tests.unit.train.runs import Recorder
 
 LEAGUE = """
@@ -137,3 +137,60 @@ def test_a_killed_league_ends_as_one_that_never_was(tmp_path: Path, game: str, l
     killed = killed_run(tmp_path / "league.toml", tmp_path / "killed", 2, seed=len(game))
     assert killed == 2
     assert_equal_runs(tmp_path / "whole", tmp_path / "killed")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("game", "lag", "steps"), [("matrix", "pipelined", 60000), ("tic_tac_toe", "sync", 60000)]
+)
+def test_a_league_killed_ten_times_ends_as_one_that_never_was(
+    tmp_path: Path, game: str, lag: str, steps: int
+) -> None:
+    preset = league_preset(game, lag, steps)
+    (tmp_path / "league.toml").write_text(to_toml(preset))
+    start_run(preset, tmp_path / "whole")
+    assert killed_run(tmp_path / "league.toml", tmp_path / "killed", 10, seed=steps + len(lag)) == 10
+    assert_equal_runs(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_rows_wait_while_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run goes on without checkpoints; once there is room, nothing is missing."""
+    start_run(league_preset(), tmp_path / "whole")
+    sink, flush, refused = Recorder(), Journal.flush, [0]
+
+    def full(journal: Journal) -> bool:
+        if 12 < journal.last < 32:
+            refused[0] += 1
+            journal.problem = "disk full"
+            return False
+        return flush(journal)
+
+    monkeypatch.setattr(Journal, "flush", full)
+    start_run(league_preset(), tmp_path / "run", sinks=[sink])
+    assert refused[0] > 5
+    assert any("disk full" in text for text in sink.messages)
+    assert_equal_runs(tmp_path / "whole", tmp_path / "run")
+
+
+def test_a_damaged_journal_is_said_and_nothing_changes(tmp_path: Path) -> None:
+    start_run(league_preset(steps=500), tmp_path / "run")
+    run = RunDirectory.open(tmp_path / "run")
+    run.league.write_bytes(b"no database")
+    before = {path: path.read_bytes() for path in (run.config, run.metrics, run.league)}
+    with pytest.raises(CorruptFile, match=r"league\.sqlite"):
+        resume_run(tmp_path / "run", more=lambda p: p)
+    assert before == {path: path.read_bytes() for path in before}
+
+
+def test_evaluations_are_of_the_first_main(tmp_path: Path) -> None:
+    settings = {"evaluation.matches": "20", "evaluation.every_steps": "200", "evaluation.final_matches": "20"}
+    text = LEAGUE.format(game="matrix", lag="pipelined", steps=1000)
+    sink = Recorder()
+    start_run(
+        parse_preset(text.encode(), "league", overrides=settings).preset, tmp_path / "run", sinks=[sink]
+    )
+    assert {evaluation.player for evaluation in sink.evaluations} == {"main"}
+    assert {r.against for e in sink.evaluations for r in e.results} == {"random", "first", "last"}
+    assert RunDirectory.open(tmp_path / "run").checkpoints.resolve("best") in [
+        evaluation.version for evaluation in sink.evaluations
+    ]
