@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 import torch
 
 from ludus.evaluation.weights import network_of
@@ -107,6 +108,7 @@ def uniform_mixture(folder: Path, role: str, more: str, steps: int, seed: int = 
     return exploitability(folder / role)
 
 
+@pytest.mark.slow
 def test_a_league_is_exploited_less_than_naive_self_play(tmp_path: Path) -> None:
     naive = uniform_mixture(tmp_path, "self_play", "", 60_000)
     league = uniform_mixture(tmp_path, "pfsp", 'from = {rule = "seed"}\nmeet = [{rule = "pfsp"}]', 60_000)
