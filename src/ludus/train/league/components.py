@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from ludus.flow import GameSpec
 from ludus.league.checks import differences
 from ludus.league.config import LeagueConfig
@@ -50,7 +52,7 @@ def build_league(preset: Preset, checkpoint: Checkpoint | None = None) -> League
     config = preset.league
     assert config is not None
     spec, _ = resolve_spec(preset)
-    if wrong := [problem.text for problem in league_problems(preset, spec)]:
+    if wrong := [p.text for p in league_problems(_without_seeds(preset) if checkpoint else preset, spec)]:
         raise ConfigError("\n".join(wrong))
     defaults = tunable_defaults(preset)
     league = League(config, preset.run.seed, defaults)
@@ -65,9 +67,17 @@ def build_league(preset: Preset, checkpoint: Checkpoint | None = None) -> League
     try:
         for index, player in enumerate(config.players):
             known = state.members.setdefault(player.name, MemberState(hyper=starting.get(player.name, {})))
-            members[player.name] = Member(preset, index, player, known, state.anew)
+            members[player.name] = Member(
+                preset, index, player, known, anew=state.anew, resumed=checkpoint is not None
+            )
     except BaseException:
         for member in members.values():
             member.close()
         raise
     return LeagueComponents(config, league, members, state)
+
+
+def _without_seeds(preset: Preset) -> Preset:
+    assert preset.league is not None
+    players = tuple(msgspec.structs.replace(player, seed="") for player in preset.league.players)
+    return msgspec.structs.replace(preset, league=msgspec.structs.replace(preset.league, players=players))

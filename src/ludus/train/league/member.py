@@ -66,18 +66,28 @@ class LiveLane(NamedTuple):
 class Member:
     """Owned by the run; one thread calls it, between two rounds and for one.
 
-    ``anew``: how often the run's matches began anew.
+    ``anew``: how often the run's matches began anew. ``resumed``: its weights come from a checkpoint, so that
+    the file of its seed need not be there any more.
     """
 
     def __init__(
-        self, preset: Preset, index: int, config: PlayerConfig, state: MemberState, anew: int = 0
+        self,
+        preset: Preset,
+        index: int,
+        config: PlayerConfig,
+        state: MemberState,
+        *,
+        anew: int = 0,
+        resumed: bool = False,
     ) -> None:
         self.config, self.index, self.state, self.anew = config, index, state, anew
         self.name = config.name
         seed = derive_seed(preset.run.seed, SEED_LEAGUE, STREAM_MEMBER, index)
         run = msgspec.structs.replace(preset.run, seed=seed)
         self._preset = msgspec.structs.replace(preset, run=run)
-        self.components = self._components(self._first_learner())
+        self.components = self._components(
+            build_learner(self.preset, LEARNER) if resumed else self._first_learner()
+        )
         self.seating = Seating(self.components.spec, self.name, self._lanes)
         self.book = OrderBook(state.orders)
         self._live: dict[int, LiveLane] = {}

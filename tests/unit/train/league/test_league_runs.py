@@ -207,3 +207,18 @@ def test_evaluations_are_of_the_first_main(tmp_path: Path) -> None:
     assert RunDirectory.open(tmp_path / "run").checkpoints.resolve("best") in [
         evaluation.version for evaluation in sink.evaluations
     ]
+
+
+def test_a_seed_is_needed_at_the_beginning_only(tmp_path: Path) -> None:
+    start_run(league_preset(steps=300), tmp_path / "first")
+    source = RunDirectory.open(tmp_path / "first").frozen.path("main", 0)
+    seed = tmp_path / "seed.safetensors"
+    seed.write_bytes(source.read_bytes())
+    text = LEAGUE.format(game="matrix", lag="sync", steps=600)
+    text = text.replace('role = "pfsp"', f'role = "pfsp"\nseed = "{seed}"')
+    start_run(parse_preset(text.encode(), "league").preset, tmp_path / "run")
+    begun = RunDirectory.open(tmp_path / "run").frozen.load("main", 0).tensors
+    given = RunDirectory.open(tmp_path / "first").frozen.load("main", 0).tensors
+    assert all(np.array_equal(begun[name], given[name]) for name in given)
+    seed.unlink()
+    resume_run(tmp_path / "run")
