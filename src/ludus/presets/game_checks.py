@@ -14,7 +14,6 @@ from ludus.games.names import is_installed_name
 from ludus.presets import schema
 from ludus.presets.config import ParamValue, Preset
 from ludus.presets.file import LoadedPreset, PresetError
-from ludus.presets.league_checks import league_problems
 from ludus.presets.schema import Problem
 from ludus.search.text import SUFFIX, is_search, parse_search
 
@@ -74,7 +73,10 @@ def check_game(loaded: LoadedPreset) -> GameSpec:
             problems = [Problem("game.params", line) for line in str(error).splitlines()]
     problems += [*_bot_problems(preset, declared), *_input_problems(preset, declared)]
     problems += method_problems(preset, declared)
-    problems += league_problems(preset, declared)
+    if preset.league is not None:
+        from ludus.presets.league_checks import league_problems  # numpy: not for presets without a league
+
+        problems += league_problems(preset, declared)
     if problems:
         raise PresetError([f"{loaded.where(p.path)}: {p.text}" for p in problems])
     return declared

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from ludus.league.league import League
 from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset, to_toml
 from ludus.storage import CorruptFile, RunDirectory
+from ludus.storage.errors import StorageError
 from ludus.storage.journal import Journal
 from ludus.train.api import resume_run, start_run
 from tests.unit.train.runs import Recorder
@@ -121,25 +124,33 @@ def in_use(rollout: Mapping[str, Array]) -> dict[str, Array]:
     return kept
 
 
-def killed_run(preset: Path, run: Path, kills: int, seed: int) -> int:
-    """Trains and resumes in processes that are killed at random moments. Gives how many were."""
-    rng, killed = random.Random(seed), 0
-    ludus = [sys.executable, "-m", "ludus"]
-    words = ["train", str(preset), "--run-dir", str(run)]
-    while True:
-        process = subprocess.Popen([*ludus, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        try:
-            limit = 2.5 + 2.5 * rng.random() if killed < kills else None
-            _, errors = process.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
+def written(run: Path) -> int:
+    """Number of the journal's newest row, 0 where there is none yet."""
+    try:
+        with Journal.read(run / "league.sqlite") as journal:
+            return journal.last
+    except (OSError, StorageError):
+        return 0
+
+
+def killed_run(preset: Path, run: Path, kills: int, seed: int, rows: int) -> int:
+    """Trains and resumes in processes killed at random rows of the journal. Returns how many were."""
+    targets = sorted(random.Random(seed).sample(range(1, rows), kills))
+    words, killed = ["train", str(preset), "--run-dir", str(run)], 0
+    for target in [*targets, rows + 1]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "ludus", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        while process.poll() is None and (target > rows or written(run) < target):
+            time.sleep(0.002)
+        if process.poll() is None:
             process.kill()
-            process.communicate()
             killed += 1
-            if (run / "run.json").exists():
-                words = ["resume", str(run)]
-            continue
-        assert process.returncode == 0, errors.decode()
-        return killed
+        _, errors = process.communicate()
+        assert process.returncode in (0, -signal.SIGKILL), errors.decode()
+        words = ["resume", str(run)] if (run / "run.json").exists() else words
+    assert process.returncode == 0
+    return killed
 
 
 @pytest.mark.parametrize(("game", "lag"), [("matrix", "sync"), ("tic_tac_toe", "pipelined")])
@@ -147,7 +158,9 @@ def test_a_killed_league_ends_as_one_that_never_was(tmp_path: Path, game: str, l
     preset = league_preset(game, lag, 6000)
     (tmp_path / "league.toml").write_text(to_toml(preset))
     start_run(preset, tmp_path / "whole")
-    killed = killed_run(tmp_path / "league.toml", tmp_path / "killed", 2, seed=len(game))
+    killed = killed_run(
+        tmp_path / "league.toml", tmp_path / "killed", 2, seed=len(game), rows=written(tmp_path / "whole")
+    )
     assert killed == 2
     assert_equal_runs(tmp_path / "whole", tmp_path / "killed")
 
@@ -162,7 +175,9 @@ def test_a_league_killed_ten_times_ends_as_one_that_never_was(
     preset = league_preset(game, lag, steps)
     (tmp_path / "league.toml").write_text(to_toml(preset))
     start_run(preset, tmp_path / "whole")
-    assert killed_run(tmp_path / "league.toml", tmp_path / "killed", 10, seed=steps + len(lag)) == 10
+    rows = written(tmp_path / "whole")
+    seed = steps + len(lag)
+    assert killed_run(tmp_path / "league.toml", tmp_path / "killed", 10, seed, rows) == 10
     assert_equal_runs(tmp_path / "whole", tmp_path / "killed")
 
 
