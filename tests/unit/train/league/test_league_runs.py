@@ -155,7 +155,7 @@ def killed_run(preset: Path, run: Path, kills: int, seed: int, rows: int) -> int
 
 @pytest.mark.parametrize(("game", "lag"), [("matrix", "sync"), ("tic_tac_toe", "pipelined")])
 def test_a_killed_league_ends_as_one_that_never_was(tmp_path: Path, game: str, lag: str) -> None:
-    preset = league_preset(game, lag, 6000)
+    preset = league_preset(game, lag, 3000)
     (tmp_path / "league.toml").write_text(to_toml(preset))
     start_run(preset, tmp_path / "whole")
     killed = killed_run(
