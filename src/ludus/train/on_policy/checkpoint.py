@@ -92,12 +92,22 @@ def decode_state(data: bytes) -> TrainerState:
     return state
 
 
+def before_lanes(checkpoint: Checkpoint) -> bool:
+    """Whether past weights play in it and have no lanes yet (0.1.0 and earlier): its pool had other policy ids."""
+    return b'"past":{' in checkpoint.state and b'"lanes"' not in checkpoint.state
+
+
+def begins_anew(checkpoint: Checkpoint) -> bool:
+    """Whether a resumed run begins its matches anew and takes back the learner alone."""
+    return not checkpoint.signed or before_lanes(checkpoint)
+
+
 def times_anew(checkpoint: Checkpoint) -> int:
     """How often the run's matches have begun anew, this resume counted. Raises ``CorruptFile``.
 
     Matches that begin anew have a pool with a seed of its own, so that they are not the run's first ones.
     """
-    return max(0, decode_state(checkpoint.state).anew) + (not checkpoint.signed)
+    return max(0, decode_state(checkpoint.state).anew) + begins_anew(checkpoint)
 
 
 def restore_components(
@@ -111,7 +121,7 @@ def restore_components(
     where = f"checkpoint of version {checkpoint.version}"
     try:
         components.learner.load_state(checkpoint.optimizer, state.learner)
-        if not checkpoint.signed:
+        if begins_anew(checkpoint):
             components.sampler.collector.begin_at(_time_step(checkpoint))
             return
         components.sampler.pool.restore(_array(checkpoint, POOL, where).tobytes())

@@ -23,6 +23,8 @@ from ludus.train.evaluations import Seeded
 from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
 from ludus.train.on_policy.checkpoint import (
     TrainerState,
+    before_lanes,
+    begins_anew,
     decode_state,
     make_checkpoint,
     restore_components,
@@ -107,7 +109,7 @@ class Trainer:
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         state = decode_state(checkpoint.state)
-        if not checkpoint.signed:
+        if begins_anew(checkpoint):
             self._begin_matches_anew(checkpoint, state)
         waiting = self.components.sampler.slabs[0] if state.filled is not None else None
         restore_components(self.components, checkpoint, state, waiting)
@@ -123,12 +125,13 @@ class Trainer:
 
     def _begin_matches_anew(self, checkpoint: Checkpoint, state: TrainerState) -> None:
         """Says so, and takes what was in flight out of the counters."""
+        why = "its past opponents have no lanes" if before_lanes(checkpoint) else why_unsigned()
         state.anew = times_anew(checkpoint)
         if state.filled is not None:
             state.dropped += state.filled.steps
             state.filled = None
         self.report.message(
-            f"matches begin anew (checkpoint of version {checkpoint.version}: {why_unsigned()}); weights, "
+            f"matches begin anew (checkpoint of version {checkpoint.version}: {why}); weights, "
             "optimiser and counters go on"
         )
 
