@@ -93,7 +93,7 @@ def decode_state(data: bytes) -> TrainerState:
 
 
 def before_lanes(checkpoint: Checkpoint) -> bool:
-    """Whether past weights play in it and have no lanes yet (0.1.0 and earlier): its pool had other policy ids."""
+    """Whether past weights play in it without lanes (0.1.0 and earlier): its pool had other policy ids."""
     return b'"past":{' in checkpoint.state and b'"lanes"' not in checkpoint.state
 
 
