@@ -76,7 +76,7 @@ TEST_CASE("matrix: rewards are payoffs, and the mean of outcomes is the payoff")
   CHECK(played(r, 1, 1).result == 0);
 }
 
-TEST_CASE("matrix: seats are told apart where the table does") {
+TEST_CASE("matrix: seats observe which seat they are only where the table is not antisymmetric") {
   for (const auto& [text, bits] : {std::pair{"1,0,0;0,1,0", 2}, std::pair{"0,1;-1,0", 0}}) {
     const Matrix::Rules r = Matrix::make_rules(Params{{"table", text}});
     Matrix::State s{};

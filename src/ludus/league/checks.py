@@ -28,12 +28,14 @@ class Surroundings(msgspec.Struct, frozen=True):
     """What the rest of the preset says.
 
     ``settings``: the preset's numbers by path, ``algorithm.learning_rate``. ``algorithm``, ``lag``: names.
+    ``on_policy``: the method learns from slabs of fresh matches.
     ``seats``: players of a match. ``seed_specs``: for each seed that was opened, the hash of its spec.
     """
 
     bots: tuple[str, ...] = ()
     settings: Mapping[str, float] = {}
-    algorithm: str = "appo"
+    algorithm: str = ""
+    on_policy: bool = True
     lag: str = "pipelined"
     seats: int = 2
     spec_hash: str = ""
@@ -46,8 +48,11 @@ def problems(league: cfg.LeagueConfig, around: Surroundings) -> list[str]:
 
 
 def _problems(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[str]:
-    if around.algorithm == "alphazero":
-        yield 'algorithm.name = "alphazero": expected a method without search, appo, where there is a league'
+    if not around.on_policy:
+        text = (
+            "expected a method that learns from slabs of fresh matches, such as appo, where there is a league"
+        )
+        yield f'algorithm.name = "{around.algorithm}": {text}'
     if around.lag == "async":
         yield 'run.lag = "async": expected sync or pipelined where there is a league'
     if not league.players:

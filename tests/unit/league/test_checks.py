@@ -125,7 +125,10 @@ def test_a_mistake_is_one_line(config: cfg.LeagueConfig, line: str) -> None:
     ("change", "line"),
     [
         ({"lag": "async"}, 'run.lag = "async": expected sync or pipelined'),
-        ({"algorithm": "alphazero"}, 'algorithm.name = "alphazero": expected a method without search'),
+        (
+            {"algorithm": "dqn", "on_policy": False},
+            'algorithm.name = "dqn": expected a method that learns from slabs of fresh matches',
+        ),
         ({"seed_specs": {"old@3": "bb"}}, 'players.0.seed = "old@3": expected weights of this game\'s spec'),
     ],
 )

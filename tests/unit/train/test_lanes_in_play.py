@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import numpy as np
 import pytest
@@ -13,10 +11,10 @@ import pytest
 from ludus.flow import RolloutStats, Slab, Weights
 from ludus.policies.weights import load_weights
 from ludus.presets.errors import Interrupted
-from ludus.storage import Checkpoint, RunDirectory, resolve_weights
+from ludus.storage import RunDirectory, resolve_weights
 from ludus.train.api import resume_run, start_run
 from ludus.train.matchmaker import player_of
-from ludus.train.on_policy.checkpoint import before_lanes, begins_anew, decode_state
+from ludus.train.on_policy.checkpoint import decode_state
 from ludus.train.on_policy.components import build_learner
 from ludus.train.on_policy.sampler import Sampler, build_sampler
 
@@ -174,16 +172,3 @@ def test_a_resumed_run_has_the_lanes_of_one_that_was_not_interrupted(tmp_path: P
     assert last[0].meta.version == last[1].meta.version
     for name, array in last[0].tensors.items():
         assert np.array_equal(array, last[1].tensors[name]), name
-
-
-@pytest.mark.parametrize(
-    ("state", "expected"),
-    [
-        (b'{"schema":1,"past":{"versions":[1]}}', True),
-        (b'{"schema":1,"past":null}', False),
-        (b'{"schema":1,"past":{"versions":[1]},"lanes":{}}', False),
-    ],
-)
-def test_matches_of_before_lanes_begin_anew(state: bytes, expected: bool) -> None:
-    checkpoint = cast(Checkpoint, SimpleNamespace(state=state, signed=True))
-    assert before_lanes(checkpoint) is begins_anew(checkpoint) is expected

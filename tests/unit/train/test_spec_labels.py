@@ -1,6 +1,7 @@
 """Labels are part of what a policy depends on; files from before they counted go on being read.
 
-``tests/golden/old_runs`` holds two runs at tic-tac-toe that were written when a spec's hash left labels out.
+``tests/golden/old_runs`` holds runs at tic-tac-toe from before 0.1.0: ``ppo`` and ``alphazero`` have specs
+whose hash left labels out, ``past`` (past weights are the only opponent) has past opponents without lanes.
 """
 
 from __future__ import annotations
@@ -74,14 +75,21 @@ def test_weights_from_before_load_by_the_spec_that_they_carry(run: str) -> None:
             network_of(weights, with_labels(where), "old")
 
 
-@pytest.mark.parametrize(("run", "steps"), [("ppo", 128), ("alphazero", 400)])
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize(("run", "steps"), [("ppo", 128), ("alphazero", 400), ("past", 500)])
 def test_a_run_from_before_goes_on(
-    run: str, steps: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: str, steps: int, own: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """``own``: this user's run, whose match states are taken back; another user's begins its matches anew."""
     shutil.copytree(RUNS / run, tmp_path / "run")
     at = str(tmp_path / "run")
+    if own:
+        store = RunDirectory.open(Path(at)).checkpoints
+        store.save(store.load_last()[0])  # signed with this user's key
     assert cli.main(["eval", f"{at}@last", "--against", "random", "--matches", "10"]) == 0
-    assert cli.main(["resume", at, "--run.max-steps", str(steps), "--quiet"]) == 0, capsys.readouterr()
+    capsys.readouterr()
+    assert cli.main(["resume", at, "--run.max-steps", str(steps)]) == 0, capsys.readouterr()
+    assert ("begin anew" in "".join(capsys.readouterr())) == (run == "past" or (run == "ppo" and not own))
     checkpoint, problems = RunDirectory.open(Path(at)).checkpoints.load_last()
     assert problems == []
     assert checkpoint.version > int(next(p.name for p in (RUNS / run).glob("checkpoints/0*")))

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ludus.algorithms.learner import UpdateStats
-from ludus.evaluation.play import Player
-from ludus.evaluation.weights import network_of
 from ludus.flow.league import JournalRow
 from ludus.league.events import (
     SEED,
@@ -37,7 +35,6 @@ from ludus.league.events import (
 from ludus.pool import MatchError, PoolError
 from ludus.presets.config import Preset
 from ludus.presets.errors import RunFailed
-from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint, why_unsigned
 from ludus.storage.journal import Journal
 from ludus.train.evaluations import Seeded
@@ -45,9 +42,11 @@ from ludus.train.league.checkpoint import LeagueState, league_checkpoint, restor
 from ludus.train.league.components import LeagueComponents, build_league
 from ludus.train.league.frozen import FrozenWeights, PlayerLost
 from ludus.train.league.member import HAND, Member
+from ludus.train.on_policy.acting import player_of_version
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import RolloutSummary
 from ludus.train.on_policy.rounds import Round, RoundTimes
+from ludus.train.on_policy.signatures import Signatures
 from ludus.train.on_policy.update_counts import UpdateCounts
 from ludus.train.on_policy.update_metrics import update_metrics
 from ludus.train.opponents import measured_against
@@ -98,7 +97,7 @@ class LeagueTrainer:
         self._rows: list[JournalRow] = []  # of events that the journal does not have yet
         self._playing = first
         self._rounds = self._saved_rounds = 0
-        self._unsigned = ""
+        self.signatures = Signatures(context)
         self._journal_problem = ""
         if checkpoint is None:
             self._begin()
@@ -143,10 +142,7 @@ class LeagueTrainer:
                 counts.dropped += counts.filled.steps
                 counts.filled = None
             member.matches_begin_anew()
-        self.report.message(
-            f"matches begin anew (checkpoint of version {checkpoint.version}: {why_unsigned()}); weights, "
-            "optimisers and counters go on"
-        )
+        self.signatures.begin_anew(checkpoint.version, why_unsigned())
 
     def _bind(self, member: Member) -> None:
         """The lanes of a restored member; a player that is lost retires, and its matches do not count."""
@@ -294,19 +290,8 @@ class LeagueTrainer:
     # ---- evaluation and files --------------------------------------------------------------------
 
     def player(self, version: int | None) -> tuple[int, Seeded]:
-        actor, store = self.components.first.components.actor, self.run_dir.checkpoints
-        if version is not None and version != actor.version and version in store.versions():
-            weights = store.load(version).weights
-            device = str(actor.network.device)
-            network = network_of(weights, self.components.spec, f"version {version}", device)
-            actor = NetworkActor(network, actor.seed, version)
-        greedy, skip = self.preset.evaluation.greedy, self.preset.game.frame_skip
-
-        def made(seed: int) -> Player:
-            own = NetworkActor(actor.network, seed, actor.version, greedy)
-            return Player(self.run_dir.reference(actor.version), actor=own, frame_skip=skip)
-
-        return actor.version, made
+        actor = self.components.first.components.actor
+        return player_of_version(self.context, self.components.spec, actor, version)
 
     def saved_already(self) -> bool:
         return self._rounds == self._saved_rounds
@@ -327,12 +312,7 @@ class LeagueTrainer:
         return path
 
     def after_checkpoint(self) -> None:
-        unsigned = self.run_dir.checkpoints.unsigned
-        if unsigned and not self._unsigned:
-            self.report.problem(
-                f"checkpoints are not signed: {unsigned}; a resumed run begins its matches anew"
-            )
-        self._unsigned = unsigned
+        self.signatures.after_checkpoint()
 
     def close(self) -> None:
         """Stops threads and closes the journal. Idempotent."""

@@ -92,9 +92,20 @@ def decode_state(data: bytes) -> TrainerState:
     return state
 
 
+class _PastState(msgspec.Struct):
+    """The fields of a state that say who past weights were, then and now."""
+
+    past: PastWindow | None = None
+    lanes: dict[int, str] | msgspec.UnsetType = msgspec.UNSET
+
+
 def before_lanes(checkpoint: Checkpoint) -> bool:
-    """Whether past weights play in it without lanes (0.1.0 and earlier): its pool had other policy ids."""
-    return b'"past":{' in checkpoint.state and b'"lanes"' not in checkpoint.state
+    """Whether past weights play in it without lanes (before 0.1.0): its pool had other policy ids."""
+    try:
+        state = msgspec.json.decode(checkpoint.state, type=_PastState)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False  # decode_state raises
+    return state.past is not None and state.lanes is msgspec.UNSET
 
 
 def begins_anew(checkpoint: Checkpoint) -> bool:

@@ -12,14 +12,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from ludus.algorithms.learner import UpdateStats
-from ludus.evaluation.play import Player
-from ludus.evaluation.weights import network_of
 from ludus.pool import MatchError, PoolError
 from ludus.presets.config import Preset
 from ludus.presets.errors import RunFailed
-from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import Checkpoint, CorruptFile, why_unsigned
 from ludus.train.evaluations import Seeded
+from ludus.train.on_policy.acting import player_of_version
 from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
 from ludus.train.on_policy.checkpoint import (
     TrainerState,
@@ -36,6 +34,7 @@ from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.matchmaking import Matchmaking
 from ludus.train.on_policy.rollout_summary import RolloutSummary
 from ludus.train.on_policy.rounds import Round, Rounds, RoundTimes
+from ludus.train.on_policy.signatures import Signatures
 from ludus.train.on_policy.update_counts import UpdateCounts
 from ludus.train.on_policy.update_metrics import update_metrics
 from ludus.train.opponents import bot_opponents, measured_against, opponents_of
@@ -94,7 +93,7 @@ class Trainer:
         )
         self._counts = UpdateCounts(context.report)
         self._saved_time_step = 0
-        self._unsigned = ""  # why the last checkpoint has no signature
+        self.signatures = Signatures(context)
         with self.rounds.paused():
             if checkpoint is None:
                 self._begin()
@@ -130,10 +129,7 @@ class Trainer:
         if state.filled is not None:
             state.dropped += state.filled.steps
             state.filled = None
-        self.report.message(
-            f"matches begin anew (checkpoint of version {checkpoint.version}: {why}); weights, "
-            "optimiser and counters go on"
-        )
+        self.signatures.begin_anew(checkpoint.version, why)
 
     def referred_to(self) -> set[Path]:
         return self.matchmaking.files()
@@ -188,19 +184,7 @@ class Trainer:
         )
 
     def player(self, version: int | None) -> tuple[int, Seeded]:
-        actor, store = self.components.actor, self.run_dir.checkpoints
-        if version is not None and version != actor.version and version in store.versions():
-            weights = store.load(version).weights
-            device = str(actor.network.device)
-            network = network_of(weights, self.components.spec, f"version {version}", device)
-            actor = NetworkActor(network, actor.seed, version)
-        greedy, skip = self.preset.evaluation.greedy, self.preset.game.frame_skip
-
-        def made(seed: int) -> Player:
-            own = NetworkActor(actor.network, seed, actor.version, greedy)
-            return Player(self.run_dir.reference(actor.version), actor=own, frame_skip=skip)
-
-        return actor.version, made
+        return player_of_version(self.context, self.components.spec, self.components.actor, version)
 
     # ---- files -----------------------------------------------------------------------------------
 
@@ -217,10 +201,5 @@ class Trainer:
         return path
 
     def after_checkpoint(self) -> None:
-        unsigned = self.run_dir.checkpoints.unsigned
-        if unsigned and not self._unsigned:
-            self.report.problem(
-                f"checkpoints are not signed: {unsigned}; a resumed run begins its matches anew"
-            )
-        self._unsigned = unsigned
+        self.signatures.after_checkpoint()
         self.matchmaking.drop_files()

@@ -25,7 +25,7 @@ WRONG = {
     'role = "pfsp"|role = "pfsp"\nseed = "nothing.safetensors"': "no such weights file",
     "rating_share = 0.1|lanes = 2\nrating_share = 0.1": "league.lanes = 2: expected at least 4",
     "[pool]|[[opponents]]\nname = 'random'\n[pool]": "opponents: expected none where there is a league",
-    "[algorithm]|[algorithm]\nname = 'alphazero'": "without search",
+    "[algorithm]|[algorithm]\nname = 'alphazero'": "learns from slabs of fresh matches",
     'role = "pfsp"|role = "pfsp"\ntune = {"run.seed" = {low = 1, high = 2}}': "players.0.tune.run.seed",
 }
 
