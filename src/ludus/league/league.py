@@ -21,7 +21,7 @@ unknown player) is ignored and counted, never an error: a late report must not s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -143,7 +143,11 @@ class League:
 
         Apply ``Ordered(member, count)`` when they are given out. ``KeyError`` for an unknown member.
         """
-        return self._drawer.draw(self.standings.members[member], count, teams)
+        return list(self.draws(member, count, teams))
+
+    def draws(self, member: str, count: int, teams: int = 2) -> Iterator[Order]:
+        """Those of :meth:`draw`, each drawn when it is taken; no event may come in between."""
+        return self._drawer.draws(self.standings.members[member], count, teams)
 
     def state(self) -> tuple[object, ...]:
         """Everything that decisions depend on, to compare two leagues by."""

@@ -9,7 +9,8 @@ of another member; a frozen one is a lane of the bank; a bot is a bot.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -43,15 +44,17 @@ class Drawer:
         self._standings = standings
         self._seed = seed
         self._rating_share = rating_share
-        self._known: dict[tuple[str, int], tuple[Indices, Floats]] = {}
+        self._known: dict[tuple[str, int], tuple[list[int], list[float]]] = {}
+        self._pairs: tuple[Indices, Floats] | None = None  # players that rating matches are between
 
     def forget(self) -> None:
         """The standings have changed."""
         self._known.clear()
+        self._pairs = None
 
-    def draw(self, me: MemberState, count: int, teams: int) -> list[Order]:
-        """The orders that follow those which the member has, as many as ``count``."""
-        return [self._one(me, number, teams) for number in range(me.orders, me.orders + count)]
+    def draws(self, me: MemberState, count: int, teams: int) -> Iterator[Order]:
+        """The orders that follow those which the member has, at most ``count``, each drawn when taken."""
+        return (self._one(me, number, teams) for number in range(me.orders, me.orders + count))
 
     def _one(self, me: MemberState, number: int, teams: int) -> Order:
         stream = Stream(self._seed, STREAM_DRAW, me.order, number)
@@ -80,34 +83,33 @@ class Drawer:
             if rules[which].weight <= 0:
                 continue
             players, sums = self._distribution(me, which)
-            at = int(np.searchsorted(sums, stream.uniform(), "right"))
+            at = bisect_right(sums, stream.uniform())
             if at < len(players):
-                return int(players[at]), tag_of(rules[which])
+                return players[at], tag_of(rules[which])
         return last_resort(me, self._standings), "latest"
 
-    def _distribution(self, me: MemberState, which: int) -> tuple[Indices, Floats]:
+    def _distribution(self, me: MemberState, which: int) -> tuple[list[int], list[float]]:
         key = (me.name, which)
         if key not in self._known:
             players, shares = distribution(me.choices.meet[which], me, self._standings)
             sums = np.cumsum(shares)
             if len(sums) and sums[-1] > 1.0 - 1e-9:
                 sums[-1] = 1.0
-            self._known[key] = (players, sums)
+            self._known[key] = (players.tolist(), sums.tolist())
         return self._known[key]
 
     def _rating(self, stream: Stream) -> tuple[int, int] | None:
         """A pair whose strengths stay, the less likely the more it played: (1 + matches)^-2, first by
         player.
         """
-        key = ("", 0)
         players = self._standings.anchored()
         if len(players) < 2:
             return None
         payoff = self._standings.payoff
-        if key not in self._known:
+        if self._pairs is None:
             played = payoff.frozen_matches[players] / len(players)
-            self._known[key] = (players, np.cumsum((1.0 + played) ** -2.0))
-        sums = self._known[key][1]
+            self._pairs = (players, np.cumsum((1.0 + played) ** -2.0))
+        players, sums = self._pairs
         first = int(players[int(np.searchsorted(sums, stream.uniform() * sums[-1], "right"))])
         others = players[players != first]
         sums = np.cumsum((1.0 + payoff.matches(first, others)) ** -2.0)
@@ -136,28 +138,29 @@ class OrderBook:
     def orders(self) -> tuple[Order, ...]:
         return tuple(self._orders[n] for n in sorted(self._orders))
 
-    def credit(self, number: int, outcome: Sequence[float], team_of_seat: Sequence[int]) -> None:
-        """Counts one match: ``outcome`` a seat (+1, 0, -1), ``team_of_seat`` the team that sat there.
+    def credit(
+        self, number: int, outcome: Sequence[float], team_of_seat: Sequence[int], matches: int = 1
+    ) -> None:
+        """Counts ``matches`` alike: ``outcome`` a seat (+1, 0, -1), ``team_of_seat`` the team that sat there.
 
         The first team's player is compared with that of each other team: the higher outcome won.
         """
         order = self._orders.get(number)
         if order is None or len(outcome) != len(team_of_seat):
-            self.unknown += 1
+            self.unknown += matches
             return
         of_team: dict[int, float] = {}
         for team, value in zip(team_of_seat, outcome, strict=True):
             of_team.setdefault(team, value)
         if 0 not in of_team:
-            self.unknown += 1
+            self.unknown += matches
             return
         seat = list(team_of_seat).index(0)
         for team, (player, tag) in enumerate(zip(order.players[1:], order.tags, strict=True), 1):
             if team in of_team:
                 gap = of_team[0] - of_team[team]
-                self._tallies.append(
-                    Tally(order.players[0], player, seat, tag, int(gap > 0), int(gap == 0), int(gap < 0))
-                )
+                counts = (matches * (gap > 0), matches * (gap == 0), matches * (gap < 0))
+                self._tallies.append(Tally(order.players[0], player, seat, tag, *counts))
 
     def take(self) -> tuple[Tally, ...]:
         """The results since the last call, one tally for each pair, seat and tag."""

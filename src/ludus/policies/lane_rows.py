@@ -11,6 +11,7 @@ import functools
 from collections.abc import Sequence
 from typing import cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -29,8 +30,8 @@ class LaneRows:
     @classmethod
     def of_counts(cls, counts: Sequence[int], device: torch.device) -> LaneRows:
         """``counts[lane]`` rows of each lane."""
-        each = torch.tensor(counts, device=device)
-        return cls(torch.arange(len(counts), device=device).repeat_interleave(each), counts)
+        lane = np.repeat(np.arange(len(counts)), counts)
+        return cls(torch.from_numpy(lane).to(device), counts)
 
     def select(self, index: Tensor) -> LaneRows:
         """Rows that belong to the rows ``index: int64[n]``, which do not fall."""
@@ -38,22 +39,24 @@ class LaneRows:
         return LaneRows(lane, torch.bincount(lane, minlength=len(self.counts)).tolist())
 
     @functools.cached_property
-    def _place(self) -> Tensor:
-        """``int64[N]``: where each row stands among the ``L * M`` padded ones."""
-        starts = torch.tensor((0, *self.counts[:-1]), device=self.lane.device).cumsum(0)
-        within = torch.arange(len(self.lane), device=self.lane.device) - starts.index_select(0, self.lane)
-        return self.lane * self.size + within
+    def _places(self) -> tuple[Tensor, Tensor]:
+        """``int64[L * M]``: the row at each padded place; ``int64[N]``: the padded place of each row."""
+        counts = np.array(self.counts)
+        starts, within = np.cumsum(counts) - counts, np.arange(self.size)
+        row = np.minimum(starts[:, None] + within, counts.sum() - 1)
+        place = np.flatnonzero(within < counts[:, None])
+        device = self.lane.device
+        return torch.from_numpy(row.reshape(-1)).to(device), torch.from_numpy(place).to(device)
 
     def padded(self, x: Tensor) -> Tensor:
-        """``[N, ...]`` -> ``[L, M, ...]``; zeros where a lane has fewer rows."""
-        if not self.even:
-            x = x.new_zeros((len(self.counts) * self.size, *x.shape[1:])).index_copy(0, self._place, x)
+        """``[N, ...]`` -> ``[L, M, ...]``; some row of another lane where a lane has fewer rows."""
+        x = x if self.even else x.index_select(0, self._places[0])
         return x.reshape(len(self.counts), self.size, *x.shape[1:])
 
     def flat(self, x: Tensor) -> Tensor:
         """The inverse of :meth:`padded`."""
         x = x.flatten(0, 1)
-        return x if self.even else x.index_select(0, self._place)
+        return x if self.even else x.index_select(0, self._places[1])
 
 
 class StackedLinear:

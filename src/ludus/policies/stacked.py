@@ -6,7 +6,7 @@ batched matrix products over the networks; convolutions, which gain nothing by t
 Float sums are taken in another order than by a single network: outputs agree to about 1e-5, and a decision
 differs only where a uniform falls between two such sums.
 
-Shapes: ``L`` lanes (networks), ``N`` rows of all lanes, lane by lane.
+Shapes: ``L`` lanes (networks), ``N`` rows of all lanes, lane by lane, ``M`` most rows of a lane.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ class StackedNetworks:
             layers = [_some(n.recurrent) for n in self.networks]
             self._read = StackedLinear([one.read for one in layers])
             self._recur = StackedLinear([one.recur for one in layers])
+        planes = sum(p.numel() for p in first.planes.parameters())
+        self._batched = sum(p.numel() for p in first.parameters()) - planes  # weights of a lane
         self._value = StackedLinear([n.value_head for n in self.networks])
         moments = [n.values.moments() if n.values is not None else (0.0, 1.0) for n in self.networks]
         self._moments = torch.tensor(moments, device=first.device)
@@ -77,6 +79,10 @@ class StackedNetworks:
             ]
         else:
             self._logits = StackedLinear([h for h in heads if isinstance(h, nn.Linear)])
+
+    def wasted(self, counts: Sequence[int]) -> int:
+        """Multiplications for places that no row needs, if ``counts[lane]`` rows are decided in one call."""
+        return (max(counts) * len(counts) - sum(counts)) * self._batched
 
     @torch.no_grad()
     def step(self, obs: Observation, memory: Tensor | None, first: Tensor, counts: Sequence[int]) -> Step:
@@ -94,9 +100,9 @@ class StackedNetworks:
             assert memory is not None
             before = net.recurrent.begun(memory, first.bool())
             recur = self._recur(net.recurrent.output(before), rows)
-            memory = net.recurrent.cell(self._read(features, rows), recur, before)
-            features = net.recurrent.output(memory)
-        value = self._value(features, rows).squeeze(-1)
+            memory = net.recurrent.cell(rows.flat(self._read.padded(features)), recur, before)
+            features = rows.padded(net.recurrent.output(memory))
+        value = rows.flat(self._value.padded(features)).squeeze(-1)
         if net.values is not None:
             mean, deviation = self._moments.index_select(0, rows.lane).unbind(dim=1)
             value = value * deviation + mean
@@ -106,23 +112,24 @@ class StackedNetworks:
         self, features: Tensor, pointed: Mapping[str, Pointed], rows: LaneRows
     ) -> ActionDistribution:
         if self._logits is not None:
-            return Independent(self.first.heads, self._logits(features, rows))
+            return Independent(self.first.heads, rows.flat(self._logits.padded(features)))
         head = self.first.policy_head
         assert isinstance(head, AutoregressiveHeads)
         assert self._start is not None
-        return Pointing(_StackedHeads(head, self._start, self._heads, rows), features, pointed)
+        heads = _StackedHeads(head, self._start, self._heads, rows)
+        return Pointing(heads, rows.flat(features), pointed)
 
     def _encode(
         self, obs: Observation, vector: Tensor | None, recalled: Tensor | None, rows: LaneRows
     ) -> tuple[Tensor, dict[str, Pointed]]:
-        """See :meth:`PolicyNetwork.encode`."""
+        """See :meth:`PolicyNetwork.encode`. Features are padded: ``[L, M, hidden]``."""
         net, parts = self.first, list[Tensor]()
         pointed: dict[str, Pointed] = {}
         for tensor in net.inputs:
             kind = net.layouts[tensor.name].kind
             if kind == "planes":
                 flat, cells = self._planes(tensor, obs[tensor.name], rows)
-                parts.append(flat)
+                parts.append(rows.padded(flat))
                 if cells is not None:
                     pointed[tensor.name] = cells
             elif kind == "rows":
@@ -132,7 +139,7 @@ class StackedNetworks:
                 module = _rows(net.rows[tensor.name])
                 if embedded is None:
                     embedded = some.new_zeros((0, module.each.size))
-                parts.append(module.pool(owner, embedded, packed.shape[0]))
+                parts.append(rows.padded(module.pool(owner, embedded, packed.shape[0])))
                 if tensor.name in net.points_at:
                     pointed[tensor.name] = Entities(owner, slot, embedded, packed.shape[0])
         if vector is not None and self._dense is not None:
@@ -143,8 +150,8 @@ class StackedNetworks:
             if self._normaliser is not None:
                 mean, scale, limit = self._normaliser
                 x = ((x - mean[:, None, None]) * scale[:, None, None]).clamp(-limit, limit)
-            parts.append(rows.flat(self._dense.padded(x.flatten(2))))
-        return self._join(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1), rows), pointed
+            parts.append(self._dense.padded(x.flatten(2)))
+        return self._join.padded(parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)), pointed
 
     def _planes(self, tensor: TensorSpec, packed: Tensor, rows: LaneRows) -> tuple[Tensor, Cells | None]:
         """Network by network: a batched convolution is slower than so many single ones."""

@@ -18,14 +18,14 @@ from ludus.policies.stacked import StackedNetworks, stackable
 from ludus.rollouts.actor import ActInput, Decision
 from ludus.rollouts.network_actor import NetworkActor
 
-PADDING = 2  # rows that a batched product may have for each one that is wanted
+CALL = 10_000_000  # multiplications that take about as long as a call of a network takes beside its own
 
 
 class LaneActor:
     """``lanes``: policy id -> actor on a network of its own, all of one architecture and one game.
 
     Decides as the lanes' own actors do, from the same uniforms. Networks that cannot be stacked, and rows
-    that are spread too unevenly over the lanes, are decided lane by lane.
+    that are spread so unevenly over the lanes that it would take longer, are decided lane by lane.
     """
 
     def __init__(self, lanes: Mapping[int, NetworkActor]) -> None:
@@ -58,7 +58,7 @@ class LaneActor:
         counts = [0] * len(self.lanes)
         for policy, count in batch.policies:
             counts[self._place[policy]] = count
-        if self._stack is None or max(counts) * len(counts) > PADDING * len(batch.rows):
+        if self._stack is None or self._stack.wasted(counts) > CALL * (len(batch.policies) - 1):
             return self._one_by_one(batch)
         device = self._stack.first.device
 

@@ -298,6 +298,11 @@ def test_matches_are_credited_to_those_who_played_them() -> None:
     assert {t.player for t in tallies} == {"ex"}
     assert {t.seat for t in tallies} == {0, 1}
     assert book.take() == ()
+    book.credit(0, (-1.0, 1.0, -1.0), (2, 0, 1), matches=5)
+    tallies = book.take()
+    assert sum(t.wins for t in tallies) == sum(t.wins + t.draws + t.losses for t in tallies) == 10
+    book.credit(7, (1.0, -1.0, -1.0), (0, 1, 2), matches=5)
+    assert book.unknown == 6
     book.keep({1})
     assert [o.number for o in book.orders()] == [1]
 

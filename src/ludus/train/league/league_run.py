@@ -177,7 +177,7 @@ class LeagueTrainer:
     def _deal(self, member: Member, rounds: int) -> None:
         slots = min(member.components.sampler.pool.slots, HAND)
         while True:
-            hand = member.hand_of(self.league.draw(member.name, slots, member.seating.teams))
+            hand = member.hand_of(self.league.draws(member.name, slots, member.seating.teams))
             try:
                 member.deal(hand, rounds, self.frozen, self.members)
             except PlayerLost as error:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -91,6 +92,7 @@ class Member:
         self.seating = Seating(self.components.spec, self.name, self._lanes)
         self.book = OrderBook(state.orders)
         self._live: dict[int, LiveLane] = {}
+        self._networks: list[Network] = []  # for live lanes, used again at each bind
         self.rounds: Rounds | None = None
         self.restored = b""  # what the pool was restored from, if it has not played since
 
@@ -141,7 +143,7 @@ class Member:
         playing = self._in_play()
         return bool(playing) and min(playing) >= self.state.first
 
-    def hand_of(self, orders: Sequence[Order]) -> list[Order]:
+    def hand_of(self, orders: Iterable[Order]) -> list[Order]:
         """The first of ``orders``, as many as the lanes of half a pool can be bound to."""
         half, guests, hand = self._lanes // 2, set[str](), list[Order]()
         for order in orders:
@@ -187,12 +189,13 @@ class Member:
         self._load([p for p in lanes.values() if p not in live], frozen)
         actors: dict[int, Actor] = {**sampler.bank.idle(self.components.actor.network), **sampler.actors}
         actors |= sampler.bank.follow({lane: p for lane, p in lanes.items() if p not in live})
-        before, self._live = self._live, {}
-        for lane in (lane for lane, p in lanes.items() if p in live):
+        self._live = {}
+        for k, lane in enumerate(lane for lane, p in lanes.items() if p in live):
+            if k == len(self._networks):
+                self._networks.append(self._own_network())
             seed = derive_seed(self.preset.run.seed, SEED_PAST, lane)
-            network = before[lane].actor.network if lane in before else self._own_network()
             source = LocalWeights(live[lanes[lane]].components.learner)
-            self._live[lane] = LiveLane(source, NetworkActor(network, seed, NO_WEIGHTS))
+            self._live[lane] = LiveLane(source, NetworkActor(self._networks[k], seed, NO_WEIGHTS))
             actors[lane] = self._live[lane].actor
         sampler.labels = {f"policy:{LEARNER}": self.name}
         sampler.labels |= {f"policy:{lane}": _label(p, live) for lane, p in lanes.items()}
@@ -223,16 +226,18 @@ class Member:
         """Counts ended matches for the players of their orders. Gives the number of matches that the member
         played itself, and the sum of its returns.
         """
-        episodes, returns = 0, 0.0
+        alike = Counter[tuple[int, tuple[float, ...], tuple[int, ...]]]()
+        own, episodes, returns = f"policy:{LEARNER}", 0, 0.0
         for result in results:
             if result.error or result.tag == 0:
                 continue
-            teams = self.seating.teams_of_seats(result.plan_of_seat)
-            self.book.credit(result.tag - 1, result.outcome, teams)
+            alike[result.tag, result.outcome, result.plan_of_seat] += 1
             seat = seat_of_plan(result, 0)
-            if result.players[seat] == f"policy:{LEARNER}":
+            if result.players[seat] == own:
                 episodes += 1
                 returns += result.returns[seat]
+        for (tag, outcome, plans), matches in alike.items():
+            self.book.credit(tag - 1, outcome, self.seating.teams_of_seats(plans), matches)
         return episodes, returns
 
     def _in_play(self) -> set[int]:
