@@ -116,6 +116,33 @@ class AdamW(Adam):
         super().step(gradient, learning_rate)
 
 
+class Partial:
+    """Moves only the parameters whose names begin with ``prefix``: the learning rate of all others is 0.
+
+    What ``optimiser`` keeps of all parameters (Adam's moments) goes on with every step.
+    """
+
+    def __init__(self, optimiser: Optimiser, parameters: FlatParameters, prefix: str) -> None:
+        self.optimiser, self.vector = optimiser, parameters.vector
+        named = zip(parameters.names, parameters.cut(parameters.vector), strict=True)
+        self.moves = torch.cat([torch.full_like(p, n.startswith(prefix), dtype=torch.bool) for n, p in named])
+
+    def step(self, gradient: Tensor, learning_rate: float) -> None:
+        """A step of the optimiser; then all but some parameters are what they were."""
+        before = self.vector.clone()
+        self.optimiser.step(gradient, learning_rate)
+        torch.where(self.moves, self.vector, before, out=self.vector)
+
+    def vectors(self) -> dict[str, Tensor]:
+        return self.optimiser.vectors()
+
+    def counters(self) -> dict[str, int]:
+        return self.optimiser.counters()
+
+    def set_counters(self, counters: dict[str, int]) -> None:
+        self.optimiser.set_counters(counters)
+
+
 def optimiser_state(
     optimiser: Optimiser, parameters: FlatParameters
 ) -> tuple[dict[str, Array], dict[str, int]]:

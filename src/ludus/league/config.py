@@ -328,7 +328,8 @@ class PlayerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     """One member. What is left out comes from its role.
 
     ``share``: of all decisions that are learned from, relative to the other members. ``seed``: a weights file
-    or ``RUN@VERSION`` to begin with, empty = a new network.
+    or ``RUN@VERSION`` to begin with, empty = a new network. ``value_only_updates``: after it went on from
+    other weights, so many updates move the value head alone (TLeague's burn-in).
     """
 
     name: Name
@@ -339,6 +340,7 @@ class PlayerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     origin: AnyOrigin = OriginOfRole()
     tune: dict[str, Tune] = {}
     seed: str = ""
+    value_only_updates: Natural = 0
 
 
 class LeagueConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -123,8 +123,8 @@ class Freeze(Effect, frozen=True, tag="freeze"):
 class GoOn(Effect, frozen=True, tag="go_on"):
     """Load ``source`` (``seed`` or a frozen player) into the member, then apply :class:`Reset`.
 
-    Learner and optimiser begin anew (a frozen player has no optimiser state); the member keeps its version
-    counter and drops the slab that waits.
+    The optimiser goes on from that of ``source``, from the seed anew; the member keeps its version counter
+    and drops the slab that waits.
     """
 
     member: str

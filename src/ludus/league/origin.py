@@ -8,6 +8,7 @@ from ludus.league import config as cfg
 from ludus.league.events import ITSELF, SEED, Reason
 from ludus.league.matchmaking import meta_strategy
 from ludus.league.payoff import Floats, Indices
+from ludus.league.roles import choices_of
 from ludus.league.standings import MemberState, Standings, Stream
 
 
@@ -33,6 +34,20 @@ def source(rule: cfg.AnyOrigin, reason: Reason, me: MemberState, standings: Stan
         return ITSELF
     sums = np.cumsum(shares[known])
     return _name(standings, players[known[int(np.searchsorted(sums, stream.uniform() * sums[-1], "right"))]])
+
+
+def members_gone_on_from(config: cfg.LeagueConfig) -> frozenset[str]:
+    """Members whose frozen players some member may go on from, besides its own first weights."""
+    found: set[str] = set()
+    for player in config.players:
+        rule = choices_of(player).origin
+        if isinstance(rule, (cfg.Best, cfg.Nearest)):
+            found |= {p.name for p in config.players if p.role == player.role}
+        elif isinstance(rule, cfg.Cycle):
+            found.add(player.name)
+        elif isinstance(rule, cfg.Meta):
+            found |= {p.name for p in config.players}
+    return frozenset(found)
 
 
 def _nearest(rule: cfg.Nearest, me: MemberState, standings: Standings) -> str:

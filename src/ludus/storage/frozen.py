@@ -1,5 +1,8 @@
 """Frozen players of a league: ``snapshots/PLAYER/VERSION.safetensors`` in the run directory.
 
+Beside the weights lies ``VERSION.learner.safetensors`` where a member may go on from the player: its
+optimiser and whatever else the learner holds besides the network.
+
 ``RUN@main:1200`` names one of them, ``RUN@main:last`` the newest one of a player. Names come from people and
 from files: everything that is not a plain name is refused before a path is made of it.
 """
@@ -8,18 +11,31 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
 
 from ludus.flow.names import did_you_mean
+from ludus.flow.slab import Array
 from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import DIGITS
-from ludus.storage.errors import RunNotFound
+from ludus.storage.errors import CorruptFile, RunNotFound
 from ludus.storage.files import fsync_directory, write_atomic
-from ludus.storage.tensors import encode_weights, read_weights
+from ludus.storage.tensors import META_KEY, decode_file, encode_tensors, encode_weights, read_weights
 
 SUFFIX = ".safetensors"
+LEARNER_SUFFIX = ".learner.safetensors"
 NEWEST = "last"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")  # of a player; the same as in a league's settings
 _VERSION = re.compile(rf"[0-9]{{{DIGITS},18}}")
+
+
+class LearnerState(NamedTuple):
+    """What a learner holds besides its network's weights: arrays by name, and counters."""
+
+    arrays: dict[str, Array]
+    counters: dict[str, int]
 
 
 def is_player_name(name: str) -> bool:
@@ -44,15 +60,42 @@ class FrozenPlayers:
     def save(self, player: str, weights: Weights) -> Path:
         """Writes the weights of ``player``, durable when it returns. Raises ``OSError``."""
         path = self.path(player, weights.meta.version)
-        if not path.parent.is_dir():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            fsync_directory(self.directory)
+        self._make_folder(path)
         write_atomic(path, encode_weights(weights))
         return path
+
+    def learner_path(self, player: str, version: int) -> Path:
+        """Where the state of the learner of ``player`` at ``version`` lies. Raises as :meth:`path`."""
+        return self.path(player, version).with_suffix(LEARNER_SUFFIX)
+
+    def save_learner(self, player: str, version: int, state: LearnerState) -> Path:
+        """Writes the state of a learner, durable when it returns. Raises ``OSError``."""
+        path = self.learner_path(player, version)
+        self._make_folder(path)
+        counters = msgspec.json.encode(state.counters).decode()
+        write_atomic(path, encode_tensors(state.arrays, {META_KEY: counters}))
+        return path
+
+    def load_learner(self, player: str, version: int) -> LearnerState:
+        """Raises ``RunNotFound`` or ``CorruptFile``."""
+        path = self.learner_path(player, version)
+        arrays, metadata = decode_file(path)
+        try:
+            counters = msgspec.json.decode(metadata.get(META_KEY, ""), type=dict[str, int])
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise CorruptFile(f"{path}: not the state of a learner ({error})") from error
+        if any(a.dtype.kind == "f" and not np.isfinite(a).all() for a in arrays.values()):
+            raise CorruptFile(f"{path}: values that are not finite")
+        return LearnerState(arrays, counters)
 
     def load(self, player: str, version: int) -> Weights:
         """Raises ``RunNotFound`` or ``CorruptFile``."""
         return read_weights(self.find(f"{player}:{version}"))
+
+    def _make_folder(self, path: Path) -> None:
+        if not path.parent.is_dir():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fsync_directory(self.directory)
 
     def players(self) -> list[str]:
         """Names of the players that have frozen weights, sorted."""

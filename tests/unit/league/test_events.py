@@ -194,13 +194,14 @@ class Events(RuleBasedStateMachine):
 
 
 # The seeds are hypothesis' own, so every run tries others; LUDUS_EXAMPLES=10000 tries the full number.
+EXAMPLES = int(os.environ.get("LUDUS_EXAMPLES", "150"))
 Events.TestCase.settings = settings(
-    max_examples=int(os.environ.get("LUDUS_EXAMPLES", "150")),
+    max_examples=EXAMPLES,
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
-TestEvents = Events.TestCase
+TestEvents = pytest.mark.timeout(300 + EXAMPLES)(Events.TestCase)
 
 
 def test_tallies_of_one_pair_are_added_up() -> None:

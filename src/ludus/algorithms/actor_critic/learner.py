@@ -18,12 +18,13 @@ from ludus.algorithms.forward import Floats, forward, part_size, units_of
 from ludus.algorithms.learner import SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.minibatch import MinibatchResult
-from ludus.algorithms.optimiser import rate_factor
+from ludus.algorithms.optimiser import Optimiser, Partial, rate_factor
 from ludus.algorithms.returns import transitions
 from ludus.algorithms.samples import Index, Samples, pieces
 from ludus.algorithms.tasks import Task
 from ludus.policies.network import PolicyNetwork
 
+VALUE_HEAD = "value_head."  # of the names of its parameters
 EPOCHS_A_VERSION = 64  # shuffles of one version are numbered apart from those of the next
 
 
@@ -54,6 +55,8 @@ class ActorCriticLearner(SlabLearner[Config]):
     ) -> None:
         super().__init__(config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip)
         self.objective = objective
+        #: Updates move the value head alone; the optimiser's moments of all parameters go on.
+        self.value_only = False
 
     def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         slab = samples.slab
@@ -101,6 +104,9 @@ class ActorCriticLearner(SlabLearner[Config]):
         def loss(network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
             return self._loss(batch, network, part, entropy)
 
+        optimiser: Optimiser = self.optimiser
+        if self.value_only:
+            optimiser = Partial(optimiser, self.parameters, VALUE_HEAD)
         units = units_of(self.network, batch.valid)
         size = part_size(self.network, config.micro_batch, batch.samples.slab.steps)
         results: list[MinibatchResult] = []
@@ -110,7 +116,7 @@ class ActorCriticLearner(SlabLearner[Config]):
             for minibatch in np.array_split(shuffled, config.minibatches):
                 parts = list(pieces(minibatch, size))
                 if parts:
-                    step = self.minibatches.step(parts, loss, self.optimiser, rate, config.max_grad_norm)
+                    step = self.minibatches.step(parts, loss, optimiser, rate, config.max_grad_norm)
                     results.append((yield from step))
         stats.learned = sum(r.samples for r in results)
         for name in results[0].numbers:

@@ -12,6 +12,7 @@ from ludus.evaluation.weights import check_spec
 from ludus.flow import GameSpec, Weights
 from ludus.presets.errors import ConfigError
 from ludus.storage import RunDirectory, StorageError
+from ludus.storage.frozen import LearnerState
 
 
 class PlayerLost(Exception):
@@ -36,6 +37,7 @@ class FrozenWeights:
     ) -> None:
         self._directory, self._spec, self._write = directory, spec, write
         self._unwritten: dict[str, Weights] = {}  # the disk may have refused them
+        self._unwritten_learners: dict[str, LearnerState] = {}
         self.written: set[Path] = set()  #: files of this process; the state refers to them
 
     def keep(self, player: str, weights: Weights) -> None:
@@ -50,6 +52,29 @@ class FrozenWeights:
             self._unwritten.pop(player, None)
 
         self._write(path, save)
+
+    def keep_learner(self, player: str, state: LearnerState) -> None:
+        """Writes what the learner of a player that was frozen just now holds besides the weights."""
+        member, version = split(player)
+        self._unwritten_learners[player] = state
+        path = self._directory.frozen.learner_path(member, version)
+        self.written.add(path)
+
+        def save() -> None:
+            self._directory.frozen.save_learner(member, version, state)
+            self._unwritten_learners.pop(player, None)
+
+        self._write(path, save)
+
+    def load_learner(self, player: str) -> LearnerState:
+        """What :meth:`keep_learner` wrote. Raises :class:`PlayerLost`."""
+        kept = self._unwritten_learners.get(player)
+        if kept is not None:
+            return kept
+        try:
+            return self._directory.frozen.load_learner(*split(player))
+        except (StorageError, OSError) as error:
+            raise PlayerLost(player, str(error)) from error
 
     def load(self, player: str) -> Weights:
         """Raises :class:`PlayerLost`."""

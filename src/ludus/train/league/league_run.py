@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.flow.league import JournalRow
+from ludus.league import origin
 from ludus.league.events import (
     SEED,
     AnyEvent,
@@ -36,11 +37,12 @@ from ludus.pool import MatchError, PoolError
 from ludus.presets.config import Preset
 from ludus.presets.errors import RunFailed
 from ludus.storage import Checkpoint, why_unsigned
+from ludus.storage.frozen import LearnerState
 from ludus.storage.journal import Journal
 from ludus.train.evaluations import Seeded
 from ludus.train.league.checkpoint import LeagueState, league_checkpoint, restore_member
 from ludus.train.league.components import LeagueComponents, build_league
-from ludus.train.league.frozen import FrozenWeights, PlayerLost
+from ludus.train.league.frozen import FrozenWeights, PlayerLost, split
 from ludus.train.league.member import HAND, Member
 from ludus.train.on_policy.acting import player_of_version
 from ludus.train.on_policy.learner_threads import LearnerThreads
@@ -82,6 +84,7 @@ class LeagueTrainer:
             components.close()
             raise
         self.frozen = FrozenWeights(self.run_dir, components.spec, context.needed.write)
+        self._gone_on_from = origin.members_gone_on_from(components.config)
         self.learner_threads = LearnerThreads(max(0, first.components.threads - 1))
         for member in self.members.values():
             member.start(self.learner_threads)
@@ -254,7 +257,10 @@ class LeagueTrainer:
     def _carry_out(self, request: Request) -> None:
         member = self.members[request.member]
         if isinstance(request, Freeze):
-            self.frozen.keep(player_of(member.name, member.version), member.weights())
+            player = player_of(member.name, member.version)
+            self.frozen.keep(player, member.weights())
+            if member.name in self._gone_on_from and member.version > 0:
+                self.frozen.keep_learner(player, member.learner_state())
             self._apply(Frozen(member.name, member.version, request.reason))
         elif isinstance(request, GoOn):
             self._go_on(member, request.source)
@@ -277,8 +283,22 @@ class LeagueTrainer:
                 source = SEED
             self.report.problem(f"{error}; {member.name} goes on from its first weights, made anew")
             weights = member.first_weights()
-        member.go_on_from(weights)
+        member.go_on_from(weights, None if source == SEED else self._learner_of(source, member))
         self._apply(Reset(member.name, source))
+
+    def _learner_of(self, player: str, member: Member) -> LearnerState | None:
+        """The state of the learner that froze ``player``; None for first weights, and where it is lost."""
+        if split(player)[1] == 0:
+            return None
+        try:
+            state = self.frozen.load_learner(player)
+            if member.takes(state):
+                return state
+            problem = f"{player}: the state of another learner"
+        except PlayerLost as error:
+            problem = str(error)
+        self.report.problem(f"{problem}; {member.name} goes on with a new optimiser")
+        return None
 
     def _write_rows(self) -> None:
         rows, self._rows = self._rows, []

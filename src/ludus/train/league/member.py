@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.learner import Learner, SlabLearner
 from ludus.algorithms.parameters import load_tensors
 from ludus.evaluation.results import seat_of_plan
@@ -26,6 +27,7 @@ from ludus.presets.hyper import with_hyper
 from ludus.rollouts.actor import Actor
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import load_weights
+from ludus.storage.frozen import LearnerState
 from ludus.train.league.frozen import FrozenWeights, PlayerLost, split
 from ludus.train.league.seats import LEARNER, Seating, member_seats
 from ludus.train.matchmaker import FixedMixture
@@ -45,6 +47,7 @@ class MemberState(msgspec.Struct):
     ``hyper``: its settings by path. ``lanes``: lane -> player. ``orders``: those that stand or that matches
     in play began with; from number ``first`` on they are the newest hand, dealt in round ``dealt``.
     ``pools``: how often its pool was made anew; ``played``: whether the present one has played a slab.
+    ``value_only``: updates from now on in which the value head alone learns.
     """
 
     counts: TrainerState = msgspec.field(default_factory=TrainerState)
@@ -55,6 +58,7 @@ class MemberState(msgspec.Struct):
     dealt: int = -1
     pools: int = 0
     played: bool = False
+    value_only: int = 0
 
 
 class LiveLane(NamedTuple):
@@ -86,9 +90,13 @@ class Member:
         seed = derive_seed(preset.run.seed, SEED_LEAGUE, STREAM_MEMBER, index)
         run = msgspec.structs.replace(preset.run, seed=seed)
         self._preset = msgspec.structs.replace(preset, run=run)
-        self.components = self._components(
-            build_learner(self.preset, LEARNER) if resumed else self._first_learner()
-        )
+        learner = build_learner(self.preset, LEARNER) if resumed else self._first_learner()
+        if config.value_only_updates and not isinstance(learner, ActorCriticLearner):
+            path = f"league.players.{index}.value_only_updates = {config.value_only_updates}"
+            raise ConfigError(f"{path}: expected 0, or an actor-critic method such as appo")
+        if config.seed and not resumed:
+            state.value_only = config.value_only_updates
+        self.components = self._components(learner)
         self.seating = Seating(self.components.spec, self.name, self._lanes)
         self.book = OrderBook(state.orders)
         self._live: dict[int, LiveLane] = {}
@@ -218,7 +226,12 @@ class Member:
 
     def play(self, progress: float, evaluate: Callable[[], None] | None) -> Round:
         """One round. Raises ``MatchError`` and ``PoolError``."""
+        learner = self.components.learner
+        if isinstance(learner, ActorCriticLearner):
+            learner.value_only = self.state.value_only > 0
         done = self.driver.run(progress, evaluate)
+        if done.update is not None:
+            self.state.value_only = max(0, self.state.value_only - 1)
         self.state.played, self.restored = True, b""
         return done
 
@@ -250,14 +263,33 @@ class Member:
 
     # ---- weights and settings --------------------------------------------------------------------
 
-    def go_on_from(self, weights: Weights) -> None:
-        """Other weights, with an optimiser at its beginning; the version goes on counting."""
+    def go_on_from(self, weights: Weights, state: LearnerState | None = None) -> None:
+        """Other weights; the version goes on counting.
+
+        ``state``: of the learner that froze them, which :meth:`takes` it; without it the optimiser is at its
+        beginning.
+        """
         fresh = build_learner(self.preset, LEARNER)
         arrays, counters = fresh.state()
-        kinds = ["network", *(fresh.others if isinstance(fresh, SlabLearner) else ())]
+        if state is not None:
+            arrays, counters = arrays | state.arrays, counters | state.counters
+            kinds = ["network"]
+        else:
+            kinds = ["network", *(fresh.others if isinstance(fresh, SlabLearner) else ())]
         for kind in kinds:
             arrays |= {f"{kind}.{n}": a for n, a in weights.tensors.items() if f"{kind}.{n}" in arrays}
         self._jump(arrays, counters)
+
+    def learner_state(self) -> LearnerState:
+        """What the learner holds besides the weights of its network."""
+        arrays, counters = self.components.learner.state()
+        return LearnerState({n: a for n, a in arrays.items() if not n.startswith("network.")}, counters)
+
+    def takes(self, state: LearnerState) -> bool:
+        """Whether ``state`` has the arrays and counters of this member's learner, in their shapes."""
+        own = self.learner_state()
+        shapes = [{n: a.shape for n, a in s.arrays.items()} for s in (state, own)]
+        return shapes[0] == shapes[1] and state.counters.keys() == own.counters.keys()
 
     def first_weights(self) -> Weights:
         """What the member began with, made anew."""
@@ -315,6 +347,7 @@ class Member:
         own = learner.state()[1]
         kept = {"version": own["version"] + 1, "steps": own["steps"], "seed": own["seed"]}
         learner.load_state(arrays, counters | kept)
+        self.state.value_only = self.config.value_only_updates
         self._drop_slab()
         self.driver.resume(None)
 
