@@ -103,10 +103,12 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``target``: the run also ends once the lower bound of the win rate reaches it against every
     opponent of an evaluation; in a game of one seat, that of the mean return (0 = off). Schedules run
     over ``max_steps`` if that is set, else over ``max_minutes``.
+    ``start``: weights that the run begins with, as ``RUN@best`` or a file; "" = random ones.
     ``device``: ``auto`` is the processor. ``cuda`` is experimental.
     """
 
     seed: Natural = 1
+    start: str = ""
     max_steps: Natural = 0
     max_minutes: NonNegative = 0.0
     target: float = 0.0

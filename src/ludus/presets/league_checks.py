@@ -57,6 +57,9 @@ def _beside(preset: Preset, league: LeagueConfig, declared: GameSpec) -> Iterato
     if preset.curriculum.bot:
         path = f'curriculum.bot = "{preset.curriculum.bot}"'
         yield Problem("curriculum.bot", f"{path}: expected none where there is a league")
+    if preset.run.start:
+        path = f'run.start = "{preset.run.start}"'
+        yield Problem("run.start", f"{path}: expected none where there is a league: league.players.*.seed")
     teams = len(set(declared.teams)) or declared.seats
     guests = max(teams - 1, 2 if league.rating_share > 0 else 1)
     if teams == 1 and league.rating_share > 0:

@@ -37,6 +37,7 @@ from ludus.train.reporting.tensorboard import default_sinks
 from ludus.train.run_context import RunContext
 from ludus.train.run_game import remember, resumed_game
 from ludus.train.run_loop import RunLoop, Steps
+from ludus.train.start import resumed_start, start_file
 from ludus.train.stopping import more_budget
 
 __all__ = [
@@ -91,9 +92,12 @@ def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> R
         run_id=secrets.token_hex(16),
         signature=hardware.signature_of(preset.game.name),
     )
+    start = start_file(preset)
     prepared = _prepared(preset)  # a preset that cannot be put together leaves no directory behind
     try:
         run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
+        if start is not None:
+            run.save_start(start.read_bytes())
         lock = run.lock()
     except BaseException:
         prepared.close()
@@ -134,7 +138,7 @@ def resume_run(
         if status.state == "lost" and status.holder is not None:
             report.message(f"the run was lost: {status.holder} ended without a word")
         checkpoint = _newest(run, report)
-        prepared = _prepared(preset, checkpoint)
+        prepared = _prepared(resumed_start(preset, run, begins=checkpoint is None), checkpoint)
         try:
             if checkpoint is not None:
                 check_spec(

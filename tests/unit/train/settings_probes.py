@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -24,6 +25,7 @@ from ludus.policies import residual
 from ludus.policies.action_distribution import Independent
 from ludus.policies.factory import build_network
 from ludus.policies.residual import ResidualNetwork
+from ludus.policies.weights import save_weights
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
 from ludus.presets.config import Preset
@@ -207,6 +209,17 @@ def components(preset: Preset) -> object:
         return str(error)
     made.close()
     return made.threads, len(made.sampler.slabs), made.actor.network.precision, str(made.actor.network.device)
+
+
+def beginning(preset: Preset) -> object:
+    """The weights that a run begins with. ``run.start`` may name those of another seed."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        run = msgspec.structs.replace(preset.run, seed=preset.run.seed + 1, start="")
+        other = wiring.build_learner(msgspec.structs.replace(preset, run=run))
+        save_weights(other.weights(), "other.safetensors")
+        tensors = wiring.build_learner(preset).weights().tensors
+    return digest(b"".join(tensors[n].tobytes() for n in sorted(tensors)))
 
 
 def searched(preset: Preset) -> object:

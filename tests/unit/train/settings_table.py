@@ -275,6 +275,7 @@ EVALUATION = {
 
 RUN = {
     "seed": Seen("2"),
+    "start": Seen("other.safetensors", probes.beginning),
     "max_steps": Seen("200"),
     "max_minutes": Seen("1.5", probes.spent),
     "target": Seen("0.5", probes.spent),

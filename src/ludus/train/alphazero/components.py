@@ -29,6 +29,7 @@ from ludus.search.network import NetworkEvaluator
 from ludus.storage import CorruptFile
 from ludus.storage.games import GamesMeta, MatchFiles
 from ludus.train.alphazero.checks import problems
+from ludus.train.start import begin_with
 
 SESSION_SHIFT = 40  # matches of one process are numbered from session << 40
 SESSIONS = 1 << 12  # numbers stay below 2^52: the core takes them as doubles
@@ -171,6 +172,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroComponents:
     try:
         seed = derive_seed(run.seed, SEED_NETWORK)
         network = ResidualNetwork(preset.policy, spec, seed, precision).to(device)
+        begin_with(network, preset)
         learner = AlphaZeroLearner(config, network, seed=seed, threads=threads)
         components = AlphaZeroComponents(
             spec=spec,

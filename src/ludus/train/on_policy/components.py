@@ -23,6 +23,7 @@ from ludus.rollouts.network_actor import NetworkActor
 from ludus.train.matchmaker import Matchmaker
 from ludus.train.on_policy.sampler import Sampler, build_sampler, first_network
 from ludus.train.opponents import build_matchmaker, opponents_of, policy_ids
+from ludus.train.start import begin_with
 
 
 @dataclass(slots=True)
@@ -140,6 +141,7 @@ def build_learner(preset: Preset, policy: int | None = None) -> Learner:
     spec, _ = resolve_spec(preset)
     run = preset.run
     network = first_network(preset, spec)
+    begin_with(network, preset)
     try:
         make_learner = cast(MakeLearner, resolve(method_of(preset.algorithm).learner))
         return make_learner(

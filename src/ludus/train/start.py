@@ -1,0 +1,79 @@
+"""Fine-tuning: a new run begins with the weights that ``run.start`` names.
+
+Parameters and normalisers are taken; the optimiser and all counters are at their beginning.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ludus.algorithms.parameters import load_tensors
+from ludus.evaluation.weights import check_spec
+from ludus.flow import Weights
+from ludus.policies.config import PolicyConfig, decode_config
+from ludus.policies.network import PolicyNetwork
+from ludus.policies.residual import ResidualNetwork
+from ludus.policies.weights import WeightsError, load_weights
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
+from ludus.storage import StorageError, resolve_weights
+
+if TYPE_CHECKING:
+    from ludus.storage import RunDirectory
+
+
+def start_file(preset: Preset) -> Path | None:
+    """The file that ``run.start`` means now, None without one. Raises ``ConfigError``."""
+    if not preset.run.start:
+        return None
+    try:
+        return resolve_weights(preset.run.start).resolve()
+    except StorageError as error:
+        raise ConfigError(f"{_setting(preset.run.start)}: {error}") from error
+
+
+def resumed_start(preset: Preset, run: RunDirectory, begins: bool) -> Preset:
+    """The preset of a run that goes on: ``run.start`` is its own copy, or nothing after a checkpoint."""
+    if not preset.run.start:
+        return preset
+    start = str(run.start) if begins else ""
+    return msgspec.structs.replace(preset, run=msgspec.structs.replace(preset.run, start=start))
+
+
+def begin_with(network: PolicyNetwork | ResidualNetwork, preset: Preset) -> None:
+    """Gives a new run's network the weights of ``run.start``, if there are any.
+
+    Raises ``ConfigError`` where they cannot be read, or are of another spec or architecture.
+    """
+    text = preset.run.start
+    if not text:
+        return
+    weights = _read(text)
+    name = _setting(text)
+    check_spec(weights.meta, network.spec, name)
+    given, wanted = decode_config(weights.meta.architecture), decode_config(network.architecture)
+    if given != wanted:
+        raise ConfigError(f"{name}: {_difference(given, wanted)}")
+    load_tensors(network, weights.tensors, "", name)
+
+
+def _read(text: str) -> Weights:
+    try:
+        return load_weights(resolve_weights(text))
+    except (WeightsError, StorageError, OSError) as error:
+        raise ConfigError(f"{_setting(text)}: {error}") from error
+
+
+def _setting(text: str) -> str:
+    return f'run.start = "{text}"'
+
+
+def _difference(given: PolicyConfig, wanted: PolicyConfig) -> str:
+    """The first setting of the network in which weights and preset differ."""
+    has, needs = msgspec.to_builtins(given), msgspec.to_builtins(wanted)
+    key = next(k for k in needs if needs[k] != has.get(k))
+    value, expected = (msgspec.json.encode(x.get(key)).decode() for x in (has, needs))
+    return f"weights of a network with policy.{key} = {value}, expected {expected} as in the preset"
