@@ -9,6 +9,7 @@ import msgspec
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Blocks = Annotated[int, msgspec.Meta(ge=1, le=1000)]
+Slope = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Filters = Annotated[int, msgspec.Meta(ge=1, le=4096)]
 
 
@@ -31,12 +32,17 @@ class EncoderConfig(
     convolution: Literal["plain", "residual"] = "plain"
     dense: tuple[Count, ...] = (128,)  # encoder of the tensors that are not planes
     hidden: tuple[Count, ...] = (256,)  # after joining
-    activation: Literal["leaky_relu", "relu", "tanh", "gelu"] = "leaky_relu"
+    activation: Literal["leaky_relu", "relu", "tanh", "gelu", "elu"] = "leaky_relu"
+    leaky_slope: Slope = 0.01  # of leaky_relu below 0
     norm: Literal["none", "layer", "group"] = "layer"
     # recall: what the vector inputs were, without weights; gru, lstm: learned (memory.py)
     memory: Literal["none", "recall", "gru", "lstm"] = "none"
     memory_size: Count = 128  # of gru and lstm
     context: Count = 64  # of heads that are decided one after the other
+    # log-deviation of continuous heads: computed from the state, or one parameter of each head
+    deviation: Literal["state", "free"] = "state"
+    # the value reads the policy's features, or those of an encoder of its own
+    critic: Literal["shared", "own"] = "shared"
     normalise_observations: bool = True
     normalise_values: bool = True
 
@@ -51,6 +57,12 @@ class EncoderConfig(
                     f"has {len(given)} values: expected {len(self.channels)}, "
                     f"one for each of policy.channels{none}",
                 )
+        if self.critic == "own" and self.memory in ("gru", "lstm"):
+            yield (
+                "critic",
+                f'= "own": an own critic has no learned memory; expected policy.memory = "none" or "recall", '
+                f'not "{self.memory}"',
+            )
 
     def widths(self) -> tuple[int, ...]:
         """Every size that tensors are made of, for bounds."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from ludus.policies.distribution import Heads
@@ -141,3 +141,42 @@ class MixedHeads(Heads):
             part = log_probs[:, span]
             chosen.append(to_bits(part[:, 0]) if continuous else self._one(span).greedy(part)[:, 0])
         return torch.stack(chosen, dim=1)
+
+
+class FreeDeviation(nn.Module):
+    """Outputs ``[N, A]`` of heads whose log-deviations are parameters, the same in every state.
+
+    ``linear`` makes the means and the logits of the other heads; ``log_deviation: float32[C]`` is that of
+    each continuous head, in the spec's order, and begins at 0.
+    """
+
+    def __init__(self, features: int, heads: Heads) -> None:
+        super().__init__()
+        if not isinstance(heads, MixedHeads):
+            raise ValueError('policy.deviation = "free": the game has no continuous heads; expected "state"')
+        count = sum(heads.continuous)
+        self.linear = nn.Linear(features, heads.choices - count)
+        self.log_deviation = nn.Parameter(torch.zeros(count))
+        order: list[int] = []  # of the A outputs among linear's and the deviations behind them
+        made, free = 0, heads.choices - count
+        for size, continuous in zip(heads.sizes, heads.continuous, strict=True):
+            order += [made, free] if continuous else range(made, made + size)
+            made, free = made + (1 if continuous else size), free + continuous
+        self.order = order
+
+    def forward(self, features: Tensor) -> Tensor:
+        return self._ordered(self.linear(features), self.log_deviation.expand(features.shape[0], -1), 1)
+
+    def as_linear(self) -> nn.Linear:
+        """A copy as one linear layer, whose weights are 0 at the deviations."""
+        weight, bias = self.linear.weight.detach(), self.linear.bias.detach()
+        free = self.log_deviation.detach()
+        layer = nn.Linear(weight.shape[1], len(self.order), device=weight.device)
+        with torch.no_grad():
+            layer.weight.copy_(self._ordered(weight, weight.new_zeros((len(free), weight.shape[1])), 0))
+            layer.bias.copy_(self._ordered(bias, free, 0))
+        return layer
+
+    def _ordered(self, made: Tensor, free: Tensor, dim: int) -> Tensor:
+        order = torch.tensor(self.order, device=made.device)
+        return torch.cat([made, free], dim=dim).index_select(dim, order)

@@ -22,6 +22,8 @@ from ludus.codecs.forms import entity_rows
 from ludus.flow import TensorSpec
 from ludus.policies.action_distribution import ActionDistribution, Independent
 from ludus.policies.autoregressive import AutoregressiveHeads, Head, HeadsInTurn, Pointing
+from ludus.policies.continuous import FreeDeviation
+from ludus.policies.encoder import Encoder
 from ludus.policies.lane_rows import LaneRows, StackedDense, StackedLinear
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.pointed import Cells, Entities, Pointed
@@ -48,11 +50,10 @@ class StackedNetworks:
         odd = [n for n in self.networks if n.architecture != first.architecture or not stackable(n)]
         if odd:
             raise ValueError("networks to be stacked: expected one architecture in float32")
-        self._rows = {
-            name: StackedDense([_rows(n.rows[name]).each for n in self.networks]) for name in first.rows
-        }
-        self._dense = None if first.dense is None else StackedDense([_some(n.dense) for n in self.networks])
-        self._join = StackedDense([n.join for n in self.networks])
+        self._encoder = _StackedEncoder(self.networks)
+        self._critic: _StackedEncoder | None = None
+        if first.critic is not None:
+            self._critic = _StackedEncoder([_some(n.critic) for n in self.networks])
         self._normaliser: tuple[Tensor, Tensor, float] | None = None
         if first.normaliser is not None:
             every = [_some(n.normaliser) for n in self.networks]
@@ -62,7 +63,8 @@ class StackedNetworks:
             layers = [_some(n.recurrent) for n in self.networks]
             self._read = StackedLinear([one.read for one in layers])
             self._recur = StackedLinear([one.recur for one in layers])
-        planes = sum(p.numel() for p in first.planes.parameters())
+        encoders = [e for e in (first, first.critic) if e is not None]
+        planes = sum(p.numel() for e in encoders for p in e.planes.parameters())
         self._batched = sum(p.numel() for p in first.parameters()) - planes  # weights of a lane
         self._value = StackedLinear([n.value_head for n in self.networks])
         moments = [n.values.moments() if n.values is not None else (0.0, 1.0) for n in self.networks]
@@ -78,7 +80,8 @@ class StackedNetworks:
                 _StackedHead([_head(h.each[k]) for h in in_turn]) for k in range(len(first.policy_head.each))
             ]
         else:
-            self._logits = StackedLinear([h for h in heads if isinstance(h, nn.Linear)])
+            linear = [h.as_linear() if isinstance(h, FreeDeviation) else h for h in heads]
+            self._logits = StackedLinear([h for h in linear if isinstance(h, nn.Linear)])
 
     def wasted(self, counts: Sequence[int]) -> int:
         """Multiplications for places that no row needs, if ``counts[lane]`` rows are decided in one call."""
@@ -95,14 +98,16 @@ class StackedNetworks:
             assert vector is not None
             assert memory is not None
             memory = net.recall.step(vector, memory, first.bool())
-        features, pointed = self._encode(obs, vector, memory if net.recall is not None else None, rows)
+        padded = self._vector(vector, memory if net.recall is not None else None, rows)
+        features, pointed = self._encoder.features(obs, padded, rows)
+        critic = features if self._critic is None else self._critic.features(obs, padded, rows)[0]
         if net.recurrent is not None:
             assert memory is not None
             before = net.recurrent.begun(memory, first.bool())
             recur = self._recur(net.recurrent.output(before), rows)
             memory = net.recurrent.cell(rows.flat(self._read.padded(features)), recur, before)
-            features = rows.padded(net.recurrent.output(memory))
-        value = rows.flat(self._value.padded(features)).squeeze(-1)
+            features = critic = rows.padded(net.recurrent.output(memory))
+        value = rows.flat(self._value.padded(critic)).squeeze(-1)
         if net.values is not None:
             mean, deviation = self._moments.index_select(0, rows.lane).unbind(dim=1)
             value = value * deviation + mean
@@ -119,14 +124,38 @@ class StackedNetworks:
         heads = _StackedHeads(head, self._start, self._heads, rows)
         return Pointing(heads, rows.flat(features), pointed)
 
-    def _encode(
-        self, obs: Observation, vector: Tensor | None, recalled: Tensor | None, rows: LaneRows
+    def _vector(self, vector: Tensor | None, recalled: Tensor | None, rows: LaneRows) -> Tensor | None:
+        """What dense torsos read: ``[L, M, D]``, or ``[L, M, 3 D]`` with recalled inputs, normalised."""
+        if vector is None:
+            return None
+        x = vector.unsqueeze(1)
+        if recalled is not None:  # each in the units of the input that it recalls
+            x = torch.cat([x, recalled], dim=1)
+        x = rows.padded(x)  # [L, M, 1 or 3, D]
+        if self._normaliser is not None:
+            mean, scale, limit = self._normaliser
+            x = ((x - mean[:, None, None]) * scale[:, None, None]).clamp(-limit, limit)
+        return x.flatten(2)
+
+
+class _StackedEncoder:
+    """:class:`Encoder` of each lane."""
+
+    def __init__(self, encoders: Sequence[Encoder]) -> None:
+        self.encoders = tuple(encoders)
+        first = self.first = self.encoders[0]
+        self._rows = {name: StackedDense([_rows(e.rows[name]).each for e in encoders]) for name in first.rows}
+        self._dense = None if first.dense is None else StackedDense([_some(e.dense) for e in encoders])
+        self._join = StackedDense([e.join for e in encoders])
+
+    def features(
+        self, obs: Observation, vector: Tensor | None, rows: LaneRows
     ) -> tuple[Tensor, dict[str, Pointed]]:
-        """See :meth:`PolicyNetwork.encode`. Features are padded: ``[L, M, hidden]``."""
-        net, parts = self.first, list[Tensor]()
+        """See :meth:`Encoder.features`. ``vector: [L, M, D]``; features are padded: ``[L, M, hidden]``."""
+        first, parts = self.first, list[Tensor]()
         pointed: dict[str, Pointed] = {}
-        for tensor in net.inputs:
-            kind = net.layouts[tensor.name].kind
+        for tensor in first.inputs:
+            kind = first.layouts[tensor.name].kind
             if kind == "planes":
                 flat, cells = self._planes(tensor, obs[tensor.name], rows)
                 parts.append(rows.padded(flat))
@@ -136,28 +165,21 @@ class StackedNetworks:
                 packed = obs[tensor.name]
                 owner, slot, some = entity_rows(tensor, packed)
                 embedded = self._rows[tensor.name](some, rows.select(owner)) if len(owner) else None
-                module = _rows(net.rows[tensor.name])
+                module = _rows(first.rows[tensor.name])
                 if embedded is None:
                     embedded = some.new_zeros((0, module.each.size))
                 parts.append(rows.padded(module.pool(owner, embedded, packed.shape[0])))
-                if tensor.name in net.points_at:
+                if tensor.name in first.points_at:
                     pointed[tensor.name] = Entities(owner, slot, embedded, packed.shape[0])
         if vector is not None and self._dense is not None:
-            x = vector.unsqueeze(1)
-            if recalled is not None:  # each in the units of the input that it recalls
-                x = torch.cat([x, recalled], dim=1)
-            x = rows.padded(x)  # [L, M, 1 or 3, D]
-            if self._normaliser is not None:
-                mean, scale, limit = self._normaliser
-                x = ((x - mean[:, None, None]) * scale[:, None, None]).clamp(-limit, limit)
-            parts.append(self._dense.padded(x.flatten(2)))
+            parts.append(self._dense.padded(vector))
         return self._join.padded(parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)), pointed
 
     def _planes(self, tensor: TensorSpec, packed: Tensor, rows: LaneRows) -> tuple[Tensor, Cells | None]:
-        """Network by network: a batched convolution is slower than so many single ones."""
+        """Encoder by encoder: a batched convolution is slower than so many single ones."""
         parts = [
-            network.encode_planes(tensor, part)
-            for network, part in zip(self.networks, torch.split(packed, list(rows.counts)), strict=True)
+            encoder.encode_planes(tensor, part)
+            for encoder, part in zip(self.encoders, torch.split(packed, list(rows.counts)), strict=True)
             if len(part)
         ]
         cells = [c.planes for _, c in parts if c is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 
@@ -15,15 +16,17 @@ from ludus.policies.config import EncoderConfig
 Activation = Callable[[Tensor], Tensor]
 
 _ACTIVATIONS: dict[str, Activation] = {
-    "leaky_relu": lambda x: functional.leaky_relu(x, 0.01),
     "relu": functional.relu,
     "tanh": torch.tanh,
     "gelu": functional.gelu,
+    "elu": functional.elu,
 }
 
 
 def activation_of(config: EncoderConfig) -> Activation:
     """The non-linearity that a configuration names."""
+    if config.activation == "leaky_relu":
+        return functools.partial(functional.leaky_relu, negative_slope=config.leaky_slope)
     return _ACTIVATIONS[config.activation]
 
 

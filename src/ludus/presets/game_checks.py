@@ -165,3 +165,7 @@ def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
             path = f"policy.inputs.{i}"
             near = did_you_mean(name, tensors, "observations")
             yield Problem(path, f"{path}: unknown observation {name} of {declared.name}{near}")
+    free = getattr(preset.policy, "deviation", "state") == "free"
+    if free and not any(head.kind == "continuous" for head in declared.heads):
+        path = "policy.deviation"
+        yield Problem(path, f'{path} = "free": {declared.name} has no continuous heads; expected "state"')

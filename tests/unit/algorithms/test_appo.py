@@ -38,12 +38,19 @@ SPEC = make_spec(
     (4, 1, 3),
 )
 POLICY = EncoderConfig(channels=(8,), strides=(2,), dense=(16,), hidden=(24,), memory_size=12)
-MEMORIES = ["none", "recall", "gru", "lstm"]
+NETWORKS = {
+    memory: msgspec.structs.replace(POLICY, memory=memory) for memory in ("none", "recall", "gru", "lstm")
+}
+NETWORKS |= {
+    "own critic": msgspec.structs.replace(POLICY, critic="own", leaky_slope=0.1),
+    "own critic, recall": msgspec.structs.replace(POLICY, critic="own", memory="recall", activation="elu"),
+}
+MEMORIES = list(NETWORKS)
 
 
 def make_learner(memory: str = "none", workers: int = 1, **changes: object) -> AppoLearner:
     config = msgspec.convert({"micro_batch": 48, "minibatches": 3, "epochs": 2, **changes}, AppoConfig)
-    return appo_learner(config, msgspec.structs.replace(POLICY, memory=memory), SPEC, seed=1, workers=workers)
+    return appo_learner(config, NETWORKS[memory], SPEC, seed=1, workers=workers)
 
 
 def played(learner: AppoLearner, seed: int, idle: float = 0.3, steps: int = 10, rows: int = 24) -> Slab:
@@ -93,7 +100,7 @@ def test_ratio_is_one_at_lag_zero(memory: str) -> None:
 @pytest.mark.parametrize("spec", [pointing_spec(), cells_spec()], ids=["entities", "cells"])
 def test_ratio_is_one_at_lag_zero_with_heads_that_depend_on_each_other(spec: GameSpec, memory: str) -> None:
     config = AppoConfig(micro_batch=48, minibatches=3, epochs=2)
-    policy = msgspec.structs.replace(POLICY, channels=(8, 8), strides=(1, 2), memory=memory, context=16)
+    policy = msgspec.structs.replace(NETWORKS[memory], channels=(8, 8), strides=(1, 2), context=16)
     learner = appo_learner(config, policy, spec, seed=1, workers=2)
     for seed in range(2):
         slab = random_slab(spec, 10, 24, seed, idle=0.3)

@@ -47,10 +47,13 @@ CASES: dict[str, tuple[GameSpec, EncoderConfig]] = {
     "gru": (PLAIN, config(memory="gru")),
     "lstm": (PLAIN, config(memory="lstm", activation="tanh")),
     "gaussian": (GAUSSIAN, config(memory="gru")),
+    "free deviation": (GAUSSIAN, config(deviation="free", critic="own")),
+    "own critic": (PICTURES, config(critic="own", memory="recall", activation="elu")),
     "pointing": (pointing_spec(), config(memory="lstm")),
     "pointing recall": (pointing_spec(), config(memory="recall")),
     "cells": (cells_spec(), config(memory="gru")),
     "cells residual": (cells_spec(), config(convolution="residual")),
+    "cells own critic": (cells_spec(), config(critic="own", leaky_slope=0.2)),
     "pictures": (PICTURES, config(norm="group")),
 }
 

@@ -131,6 +131,7 @@ PAST = {
 }
 TWO = {"opponents.1.name": "perfect"}
 ASYNC = {"run.lag": "async"}
+CONTINUOUS = {"game.name": "gymnasium/Pendulum-v1"}
 PLANES = {"game.name": "minirts", "policy.inputs": "cells", "opponents.0.name": "simple"}
 
 SEARCH = {
@@ -297,11 +298,14 @@ ENCODER = {
     "convolution": Seen("residual", probes.network, PLANES),
     "dense": Seen("16", probes.network, RTS),
     "hidden": Seen("16", probes.network),
-    "activation": Seen("tanh", probes.network),
+    "activation": Seen("elu", probes.network),
+    "leaky_slope": Seen("0.1", probes.network),
     "norm": Seen("none", probes.network),
     "memory": Seen("gru", probes.network),
     "memory_size": Seen("16", probes.network, {"policy.memory": "gru"}),
     "context": Seen("16", probes.network, {"game.name": "minirts", "game.params.commands": "tactical"}),
+    "deviation": Seen("free", probes.network, CONTINUOUS),
+    "critic": Seen("own", probes.network),
     "normalise_observations": Seen("false", probes.network, RTS),
     "normalise_values": Seen("false", probes.network),
 }

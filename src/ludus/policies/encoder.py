@@ -1,0 +1,131 @@
+"""The encoder: packed observations to one feature vector for each row.
+
+A policy network is one (its torsos are its own); a critic of its own has another.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from ludus.codecs.forms import decoded, entity_rows, is_bytes, sparse_planes
+from ludus.codecs.layout import TensorLayout
+from ludus.codecs.registry import layout_of
+from ludus.flow import GameSpec, TensorSpec
+from ludus.policies.config import EncoderConfig
+from ludus.policies.pointed import Cells, Entities, Pointed
+from ludus.policies.protocol import Observation, inputs_of
+from ludus.policies.torso import Dense, Planes, Residual, Rows, make_planes
+
+
+class Encoder(nn.Module):
+    """Torsos for planes, entity rows and vectors, joined: ``obs[name]: [N, *packed]`` -> ``[N, size]``.
+
+    Args:
+        config: shapes of the torsos, and which tensors they read.
+        spec: the game's declaration.
+        points: whether heads point at entities and cells of the inputs, whose features are kept then.
+
+    Raises:
+        ValueError: configuration and spec do not match.
+    """
+
+    def __init__(self, config: EncoderConfig, spec: GameSpec, *, points: bool = True) -> None:
+        super().__init__()
+        self.config = config
+        self.inputs = inputs_of(config, spec)
+        self.layouts: dict[str, TensorLayout] = {t.name: layout_of(t) for t in self.inputs}
+        #: names of the tensors that heads point at
+        self.points_at = {h.points_at for h in spec.heads if h.points_at} if points else set[str]()
+        self.planes = nn.ModuleDict()
+        self.rows = nn.ModuleDict()
+        joined = 0
+        for tensor in self.inputs:
+            layout = self.layouts[tensor.name]
+            if layout.kind == "planes":
+                channels, height, width = layout.shape
+                planes = make_planes(config, (channels, height, width))
+                self.planes[tensor.name] = planes
+                joined += planes.size
+            elif layout.kind == "rows":
+                rows = Rows(config, layout.shape[1])
+                self.rows[tensor.name] = rows
+                joined += rows.size
+        #: numbers of all vector inputs together
+        self.vector_size = sum(x.shape[0] for x in self.layouts.values() if x.kind == "vector")
+        width = self.vector_size * (3 if config.memory == "recall" else 1)
+        self.dense = Dense(config, width, config.dense) if width else None
+        joined += self.dense.size if self.dense is not None else 0
+        self.join = Dense(config, joined, config.hidden)
+
+    def vectors(self, obs: Observation) -> Tensor | None:
+        """All vector inputs decoded and joined, before normalisation: ``float32[N, D]``."""
+        parts = [
+            decoded(t, layout, obs[t.name])
+            for t in self.inputs
+            if (layout := self.layouts[t.name]).kind == "vector"
+        ]
+        if not parts:
+            return None
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
+    def features(self, obs: Observation, vector: Tensor | None) -> tuple[Tensor, dict[str, Pointed]]:
+        """Features ``[N, size]``, and the entities that heads point at.
+
+        ``vector``: what the dense torso reads, ``[N, D]`` or ``[N, 3 D]`` with recalled inputs, normalised.
+        """
+        parts: list[Tensor] = []
+        pointed: dict[str, Pointed] = {}
+        for tensor in self.inputs:
+            layout = self.layouts[tensor.name]
+            if layout.kind == "planes":
+                flat, cells = self.encode_planes(tensor, obs[tensor.name])
+                parts.append(flat)
+                if cells is not None:
+                    pointed[tensor.name] = cells
+            elif layout.kind == "rows":
+                packed = obs[tensor.name]
+                owner, slot, some = entity_rows(tensor, packed)
+                rows = self.rows[tensor.name]
+                assert isinstance(rows, Rows)
+                embedded = rows.embed(some)
+                parts.append(rows.pool(owner, embedded, packed.shape[0]))
+                if tensor.name in self.points_at:
+                    pointed[tensor.name] = Entities(owner, slot, embedded, packed.shape[0])
+        if vector is not None and self.dense is not None:
+            parts.append(self.dense(vector))
+        joined: Tensor = self.join(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1))
+        return joined, pointed
+
+    def encode_planes(self, tensor: TensorSpec, packed: Tensor) -> tuple[Tensor, Cells | None]:
+        """``[N, *packed]`` -> the torso's features ``[N, size]``, and the cells if heads point at them."""
+        layout, torso = self.layouts[tensor.name], self.planes[tensor.name]
+        assert isinstance(torso, Planes | Residual)
+        if tensor.name in self.points_at:
+            flat, cells = torso.with_cells(decoded(tensor, layout, packed))
+            return flat, Cells(cells)
+        planes = sparse_planes(tensor, packed) if self.config.channels and torso.sparse else None
+        if planes is None and is_bytes(tensor):
+            return torso(self._pictures(tensor, packed), tensor.scale), None
+        return torso(decoded(tensor, layout, packed) if planes is None else planes), None
+
+    def _pictures(self, tensor: TensorSpec, packed: Tensor) -> Tensor:
+        """Planes of bytes as numbers 0..255, which bfloat16 represents exactly; the torso scales its weights.
+
+        Images are a network's largest input, so each avoided pass over them is measurable.
+        """
+        dtype = torch.bfloat16 if torch.is_autocast_enabled(packed.device.type) else torch.float32
+        return packed.to(dtype).reshape(packed.shape[0], *self.layouts[tensor.name].shape)
+
+    def store_as_used(self, dtype: torch.dtype) -> None:
+        """Stores weights in ``dtype``, in which they are used. The encoder cannot be trained afterwards."""
+        scaled = {
+            id(planes.convolutions[0])
+            for planes in self.planes.values()
+            if isinstance(planes, Planes | Residual) and len(planes.convolutions)
+        }
+        torsos = (self.planes, self.rows, self.dense, self.join)
+        for module in (m for torso in torsos if torso is not None for m in torso.modules()):
+            # Weights that are scaled before they are rounded must stay float32.
+            if isinstance(module, nn.Linear | nn.Conv2d) and id(module) not in scaled:
+                module.to(dtype)
