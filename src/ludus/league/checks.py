@@ -27,13 +27,15 @@ TUNABLE = ("algorithm.", "game.params.")
 class Surroundings(msgspec.Struct, frozen=True):
     """What the rest of the preset says.
 
-    ``settings``: the preset's numbers by path, ``algorithm.learning_rate``. ``algorithm``, ``lag``: names.
+    ``settings``: the preset's numbers by path, ``algorithm.learning_rate``; ``others``: paths of all
+    settings, also of those that no population can change. ``algorithm``, ``lag``: names.
     ``on_policy``: the method learns from slabs of fresh matches.
     ``seats``: players of a match. ``seed_specs``: for each seed that was opened, the hash of its spec.
     """
 
     bots: tuple[str, ...] = ()
     settings: Mapping[str, float] = {}
+    others: tuple[str, ...] = ()
     algorithm: str = ""
     on_policy: bool = True
     lag: str = "pipelined"
@@ -147,24 +149,50 @@ def _among(path: str, among: tuple[str, ...], valid: list[str]) -> Iterator[str]
 
 
 def _tune(path: str, setting: str, tune: cfg.Tune, choices: Choices, around: Surroundings) -> Iterator[str]:
-    own = [SIGMA] if any(isinstance(rule, cfg.Elo) for rule in choices.meet) else []
-    own += [PERIOD] if isinstance(choices.freeze, cfg.Period) else []
-    if setting in FIXED or (setting in around.settings and not setting.startswith(TUNABLE)):
-        homes = " or ".join(TUNABLE)
-        yield f"{path}: cannot be tuned; expected a setting of {homes} that a running member can change"
+    own = own_settings(choices)
+    defaults = {n: v for n, v in around.settings.items() if n.startswith(TUNABLE) and n not in FIXED} | own
+    if setting not in defaults:
+        if setting in (SIGMA, PERIOD):
+            rule = 'an elo rule in "meet"' if setting == SIGMA else 'the rule period in "freeze"'
+            yield f"{path}: cannot be tuned here; expected {rule} of the player"
+        elif setting in FIXED or setting in around.others:
+            homes = f"a number of {TUNABLE[0]} or {TUNABLE[1]} that a running member can change"
+            yield f"{path}: cannot be tuned; expected {homes}, {SIGMA} or {PERIOD}"
+        else:
+            hint = did_you_mean(setting, defaults)
+            yield f"{path}: unknown setting; expected a number of the preset{hint}"
         return
-    valid = [s for s in around.settings if s.startswith(TUNABLE) and s not in FIXED] + own
-    if setting not in valid:
-        yield f"{path}: unknown setting; expected a number of the preset" + did_you_mean(setting, valid)
     if choices.kind != "population":
         yield f"{path}: expected only in players of the role population"
-    if tune.choices:
-        if any(value not in tune.choices for value in tune.start):
-            yield f"{path}.start = {list(tune.start)}: expected values of choices"
-    elif tune.low >= tune.high:
+    yield from _bounds(path, setting, tune, defaults[setting])
+
+
+def _bounds(path: str, setting: str, tune: cfg.Tune, default: float) -> Iterator[str]:
+    """Bounds in their order, and first values within them: ``start``, or the preset's."""
+    if not tune.choices and tune.low >= tune.high:
         yield f"{path}.high = {tune.high:g}: expected more than low, {tune.low:g}"
-    elif any(not tune.low <= value <= tune.high for value in tune.start):
-        yield f"{path}.start = {list(tune.start)}: expected numbers from {tune.low:g} to {tune.high:g}"
+        return
+    choices = ", ".join(f"{value:g}" for value in tune.choices)
+    within = f"one of {choices}" if tune.choices else f"a number from {tune.low:g} to {tune.high:g}"
+
+    def fits(value: float) -> bool:
+        return value in tune.choices if tune.choices else tune.low <= value <= tune.high
+
+    if not all(map(fits, tune.start)):
+        yield f"{path}.start = {list(tune.start)}: expected each {within}"
+    elif not tune.start and not fits(default):
+        yield f"{path}: members begin with {setting} = {default:g}; expected {within}, or start"
+
+
+def own_settings(choices: Choices) -> dict[str, float]:
+    """Settings of a player's own rules that a population may change, with their values."""
+    own: dict[str, float] = {}
+    for rule in choices.meet:
+        if isinstance(rule, cfg.Elo):
+            own[SIGMA] = rule.sigma
+    if isinstance(choices.freeze, cfg.Period):
+        own[PERIOD] = choices.freeze.steps
+    return own
 
 
 def _unknown(path: str, name: str, expected: str, valid: list[str] | tuple[str, ...]) -> str:

@@ -28,6 +28,7 @@ import msgspec
 from ludus.flow.league import JournalRow, Tally
 from ludus.league import config as cfg
 from ludus.league import freezing, matchmaking, origin, populations
+from ludus.league.checks import own_settings
 from ludus.league.events import (
     ITSELF,
     SEED,
@@ -52,7 +53,7 @@ from ludus.league.events import (
 )
 from ludus.league.orders import Drawer, Order
 from ludus.league.roles import choices_of
-from ludus.league.standings import PERIOD, SIGMA, MemberState, PlayerState, Standings, Stream
+from ludus.league.standings import MemberState, PlayerState, Standings, Stream
 
 STREAM_ORIGIN, STREAM_POPULATION = 2, 3
 RETURN_DECAY = 0.99  # of the mean return, an episode
@@ -315,14 +316,7 @@ class League:
 
     def _defaults_of(self, player: cfg.PlayerConfig) -> dict[str, float]:
         """The preset's values of what the player may tune, those of its own rules among them."""
-        choices = choices_of(player)
-        own: dict[str, float] = {}
-        for rule in choices.meet:
-            if isinstance(rule, cfg.Elo):
-                own[SIGMA] = rule.sigma
-        if isinstance(choices.freeze, cfg.Period):
-            own[PERIOD] = choices.freeze.steps
-        return {**self._defaults, **own}
+        return {**self._defaults, **own_settings(choices_of(player))}
 
     # --- jumps -----------------------------------------------------------------------------------
 

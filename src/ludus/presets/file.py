@@ -272,8 +272,10 @@ def _override(document: Document, key: str, text: str, kind: mi.Type) -> str | P
             kind = fields[name]
             slot: str | int = name
         elif isinstance(kind, mi.DictType) and isinstance(here, dict):
-            kind, name = kind.value_type, given.replace("-", "_")
-            slot = name
+            kind = kind.value_type
+            parts[depth:] = _with_dotted_key(parts[depth:], table=_has_parts(kind))
+            last = depth == len(parts) - 1
+            slot = name = parts[depth].replace("-", "_")
         elif isinstance(kind, mi.VarTupleType) and isinstance(here, list):
             if not given.isdecimal() or int(given) > len(here):
                 return Problem(key, f"{at} has {len(here)} entries; expected an index from 0 to {len(here)}")
@@ -295,14 +297,31 @@ def _override(document: Document, key: str, text: str, kind: mi.Type) -> str | P
     return ".".join(path)
 
 
+def _with_dotted_key(parts: list[str], table: bool) -> list[str]:
+    """Parts below a table whose keys may hold dots (``tune.algorithm.learning_rate.low``): the key is one.
+
+    ``table``: its values are tables, so that the last part is a key of one of them.
+    """
+    end = len(parts) - 1 if table and len(parts) > 1 else len(parts)
+    return [".".join(parts[:end]).replace('"', ""), *parts[end:]]
+
+
 def _names_first(overrides: Mapping[str, str], kind: mi.StructType) -> list[tuple[str, str]]:
     """Overrides in an order in which what chooses a table comes before that table's keys."""
-    names = {
-        f"{field.encode_name}.{struct.tag_field}"
-        for field in kind.fields
-        for struct in schema.variants(field.type).values()
-    }
-    return sorted(overrides.items(), key=lambda entry: entry[0] not in names)
+    tags = _tag_fields(kind)
+    return sorted(overrides.items(), key=lambda entry: entry[0].rpartition(".")[2] not in tags)
+
+
+def _tag_fields(kind: mi.Type) -> set[str]:
+    """Keys that choose which of several tables one is, of the type and all below it."""
+    kind = schema.present(kind)
+    if isinstance(kind, mi.VarTupleType):
+        return _tag_fields(kind.item_type)
+    below = schema.variants(kind).values()
+    if below:
+        return {str(struct.tag_field) for struct in below}
+    fields = kind.fields if isinstance(kind, mi.StructType) else ()
+    return {tag for field in fields for tag in _tag_fields(field.type)}
 
 
 def _method_name(document: Document, overrides: Mapping[str, str]) -> str:

@@ -74,9 +74,10 @@ def check_game(loaded: LoadedPreset) -> GameSpec:
     problems += [*_bot_problems(preset, declared), *_input_problems(preset, declared)]
     problems += method_problems(preset, declared)
     if preset.league is not None:
-        from ludus.presets.league_checks import league_problems  # numpy: not for presets without a league
+        # numpy: not for presets without a league
+        from ludus.presets.league_checks import league_problems, without_effect
 
-        problems += league_problems(preset, declared)
+        problems += [*league_problems(preset, declared), *without_effect(loaded)]
     if problems:
         raise PresetError([f"{loaded.where(p.path)}: {p.text}" for p in problems])
     return declared

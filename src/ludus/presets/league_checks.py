@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from ludus.algorithms.registry import ON_POLICY, method_of
 from ludus.flow.spec import GameSpec, decode_spec
 from ludus.league.checks import Surroundings, problems
-from ludus.league.config import LeagueConfig
+from ludus.league.config import LeagueConfig, Tune
+from ludus.presets import schema
 from ludus.presets.config import Preset
-from ludus.presets.hyper import tunable_defaults
+from ludus.presets.file import LoadedPreset, setting_paths
+from ludus.presets.hyper import ALGORITHM, PARAMS, tunable_defaults
 from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
 from ludus.storage.references import load_weights
 
+NO_TUNE = Tune()
 _PATH = re.compile(r"[^\s=:]+(?::[^\s=:]+)*")
 
 
@@ -34,7 +39,8 @@ def league_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
                 seeds[player.seed] = declared.spec_hash  # said already
     around = Surroundings(
         bots=tuple(bot.name for bot in declared.bots),
-        settings=tunable_defaults(preset) | {"pool.slots": float(preset.pool.slots)},
+        settings=tunable_defaults(preset),
+        others=tuple(setting_paths()) + tuple(PARAMS + p.name for p in declared.params),
         algorithm=str(preset.algorithm.__struct_config__.tag),
         on_policy=method_of(preset.algorithm).trainer == ON_POLICY,
         lag=preset.run.lag,
@@ -47,6 +53,8 @@ def league_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
         match = _PATH.match(line)
         yield Problem(match.group() if match else "league", line)
     yield from _beside(preset, league, declared)
+    if not found:
+        yield from _tuned_values(preset, league, declared)
 
 
 def _beside(preset: Preset, league: LeagueConfig, declared: GameSpec) -> Iterator[Problem]:
@@ -71,3 +79,39 @@ def _beside(preset: Preset, league: LeagueConfig, declared: GameSpec) -> Iterato
             f"league.lanes = {league.lanes}: expected at least {2 * guests}, "
             f"twice the {guests} players that one match of {declared.name} may need",
         )
+
+
+def _tuned_values(preset: Preset, league: LeagueConfig, declared: GameSpec) -> Iterator[Problem]:
+    """Values that a population might give a setting and that the setting cannot have."""
+    for k, player in enumerate(league.players):
+        for setting, tune in player.tune.items():
+            ends = {"choices": tune.choices} if tune.choices else {"low": (tune.low,), "high": (tune.high,)}
+            for key, values in ends.items():
+                for value in values:
+                    if wanted := _unfit(preset, declared, setting, value):
+                        path = f"league.players.{k}.tune.{setting}.{key}"
+                        yield Problem(path, f"{path} = {value:g}: expected {wanted}")
+
+
+def _unfit(preset: Preset, declared: GameSpec, setting: str, value: float) -> str:
+    """What the setting expects in place of ``value``; "" where it is right."""
+    if setting.startswith(PARAMS):
+        param = next(p for p in declared.params if p.name == setting.removeprefix(PARAMS))
+        fits = param.low <= value <= param.high
+        return "" if fits else f"a number from {param.low:g} to {param.high:g}"
+    if not setting.startswith(ALGORITHM):
+        return "" if value > 0 else "a number > 0"  # of the player's own rules
+    fields = {f.name: f.type for f in msgspec.inspect.type_info(type(preset.algorithm)).fields}  # type: ignore[attr-defined]
+    kind = schema.present(fields[setting.removeprefix(ALGORITHM)])
+    given = round(value) if isinstance(kind, msgspec.inspect.IntType) else value
+    return schema.expected(kind) if any(schema.check(given, kind, setting)) else ""
+
+
+def without_effect(loaded: LoadedPreset) -> Iterator[Problem]:
+    """Options of settings that every member of the league begins with other values of."""
+    league = loaded.preset.league
+    players = league.players if league is not None else ()
+    for path, origin in loaded.origins.items():
+        if players and origin == "command line" and all(p.tune.get(path, NO_TUNE).start for p in players):
+            text = f"{path}: members begin with other values"
+            yield Problem(path, f"{text}; expected --league.players.0.tune.{path}.start of each")

@@ -26,6 +26,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from ludus.flow.league import JournalRow, Tally
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
 from ludus.storage.files import TEMPORARY, fsync_directory
@@ -46,6 +48,15 @@ _TABLES = {
     "seat INTEGER NOT NULL, tag TEXT NOT NULL, wins INTEGER NOT NULL, draws INTEGER NOT NULL, "
     "losses INTEGER NOT NULL, PRIMARY KEY (number, player, opponent, seat, tag)) WITHOUT ROWID",
 }
+
+
+class _Frozen(msgspec.Struct):
+    """What the body of an event of kind ``frozen`` says of the player."""
+
+    version: int
+
+
+_DECODER = msgspec.json.Decoder(_Frozen)
 
 
 class JournalBusy(StorageError):
@@ -220,6 +231,19 @@ class Journal:
                     raise CorruptFile(f"{self.path}: {error}") from error
                 yield row
         yield from self._pending_after(after)
+
+    def frozen(self) -> set[tuple[str, int]]:
+        """Member and version of every frozen player of the league. Raises ``CorruptFile``."""
+        with _explained(self.path):
+            found = self._database.execute(
+                "SELECT substr(member, 1, ?), substr(body, 1, ?) FROM events WHERE kind = 'frozen'",
+                (MAX_NAME + 1, MAX_BODY_BYTES + 1),
+            ).fetchall()
+        found += [(row.member, row.body) for row in self._pending if row.kind == "frozen"]
+        try:
+            return {(member, _DECODER.decode(body).version) for member, body in found}
+        except (msgspec.DecodeError, UnicodeDecodeError, TypeError) as error:
+            raise CorruptFile(f"{self.path}: a frozen player without a version ({error})") from error
 
     def _pending_after(self, after: int) -> Iterable[JournalRow]:
         return [row for row in self._pending if row.number > after]

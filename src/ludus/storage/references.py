@@ -79,13 +79,22 @@ def _version(run: RunDirectory, reference: str) -> Path:
 
 
 def all_of(run: RunDirectory) -> list[list[str]]:
-    """What ``RUN@all`` stands for, as names behind the ``@``: a list for each player of a league, oldest
+    """What ``RUN@all`` stands for, as names behind the ``@``: a list for each member of a league, oldest
     first; of any other run one list of its checkpoints.
+
+    Of a league those that its journal has as frozen players: not the first weights of an exploiter, which
+    nobody meets. Raises ``CorruptFile`` for a damaged journal.
     """
-    players = [p for p in run.frozen.players() if run.frozen.versions(p)]
-    if not players:
+    kept = {player: run.frozen.versions(player) for player in run.frozen.players()}
+    if not any(kept.values()):
         return [[str(version) for version in run.checkpoints.versions()]]
-    return [[f"{player}:{version}" for version in run.frozen.versions(player)] for player in players]
+    if run.league.exists():
+        from ludus.storage.journal import Journal  # sqlite3: for leagues alone
+
+        with Journal.read(run.league) as journal:
+            met = journal.frozen()
+        kept = {player: [v for v in versions if (player, v) in met] for player, versions in kept.items()}
+    return [[f"{player}:{v}" for v in versions] for player, versions in kept.items() if versions]
 
 
 def load_weights(text: str) -> Weights:

@@ -17,9 +17,8 @@ AROUND = Surroundings(
     settings={
         "algorithm.learning_rate": 1e-3,
         "algorithm.adam_eps": 1e-5,
-        "policy.width": 64,
-        "pool.slots": 8,
     },
+    others=("algorithm.adam_betas", "algorithm.vtrace", "policy.width", "pool.slots"),
     spec_hash="aa",
 )
 
@@ -38,6 +37,7 @@ def population(**tune: cfg.Tune) -> cfg.LeagueConfig:
 
 
 RANGE = cfg.Tune(low=1e-5, high=1e-1)
+SIGMAS = cfg.Tune(low=0.01, high=1.0)
 
 
 def test_every_role_is_valid() -> None:
@@ -46,7 +46,7 @@ def test_every_role_is_valid() -> None:
         if name == "population":
             players = (*players, cfg.PlayerConfig("third", name))
         assert problems(league(*players), AROUND) == [], name
-    assert problems(population(algorithm__learning_rate=RANGE, meet__elo__sigma=RANGE), AROUND) == []
+    assert problems(population(algorithm__learning_rate=RANGE, meet__elo__sigma=SIGMAS), AROUND) == []
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,39 @@ def test_every_role_is_valid() -> None:
         ),
         (population(algorithm__adam_eps=RANGE), "adam_eps: cannot be tuned"),
         (population(policy__width=RANGE), "policy.width: cannot be tuned"),
-        (population(pool__slots=RANGE), "pool.slots: cannot be tuned"),
+        (
+            population(pool__slots=RANGE),
+            "pool.slots: cannot be tuned; expected a number of algorithm. or game.params. that a running "
+            "member can change, meet.elo.sigma or freeze.steps",
+        ),
+        (population(algorithm__vtrace=RANGE), "algorithm.vtrace: cannot be tuned"),
+        (
+            population(freeze__steps=RANGE),
+            'freeze.steps: cannot be tuned here; expected the rule period in "freeze" of the player',
+        ),
+        (
+            league(
+                *(
+                    cfg.PlayerConfig(name, "population", meet=(cfg.Fsp(),), tune={"meet.elo.sigma": SIGMAS})
+                    for name in ("p0", "p1")
+                ),
+                population=cfg.Ftw(),
+            ),
+            'meet.elo.sigma: cannot be tuned here; expected an elo rule in "meet" of the player',
+        ),
+        (population(meet__pfsp__floor=RANGE), "meet.pfsp.floor: unknown setting"),
+        (
+            population(meet__elo__sigma=RANGE),
+            "members begin with meet.elo.sigma = 0.166667; expected a number from 1e-05 to 0.1, or start",
+        ),
+        (
+            population(algorithm__learning_rate=cfg.Tune(choices=(1e-2, 1e-4))),
+            "members begin with algorithm.learning_rate = 0.001; expected one of 0.01, 0.0001, or start",
+        ),
         (population(algorithm__learning_rate=cfg.Tune()), "learning_rate.high = 0: expected more than low"),
         (
             population(algorithm__learning_rate=cfg.Tune(low=1e-3, high=1e-2, start=(1.0,))),
-            "start = [1.0]: expected numbers from 0.001 to 0.01",
+            "start = [1.0]: expected each a number from 0.001 to 0.01",
         ),
         (
             league(cfg.PlayerConfig("a", tune={"algorithm.learning_rate": RANGE})),

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
 from ludus.evaluation.tournament import expand
 from ludus.flow import Weights, WeightsMeta
-from ludus.storage import RunDirectory, RunInfo, RunNotFound, load_weights, name_of, resolve_weights
+from ludus.flow.league import JournalRow
+from ludus.storage import (
+    CorruptFile,
+    RunDirectory,
+    RunInfo,
+    RunNotFound,
+    load_weights,
+    name_of,
+    resolve_weights,
+)
 from ludus.storage.frozen import FrozenPlayers, is_player_name
+from ludus.storage.journal import Journal
 
 
 def weights(version: int, fill: float = 1.0) -> Weights:
@@ -92,5 +103,16 @@ def test_no_path_is_made_of_other_names(name: str, tmp_path: Path) -> None:
 def test_all_of_a_league_are_its_frozen_players(run: RunDirectory) -> None:
     names = ["main:0", "main:40", "main:120", "main_exploiter:7"]
     assert expand(f"{run.path}@all", 12) == [f"{run.path}@{name}" for name in names]
+    with Journal.create(run.league) as journal:  # what never was a player of the league is left out
+        for number, version in enumerate((40, 120), 1):
+            body = msgspec.json.encode({"event": "frozen", "member": "main", "version": version})
+            journal.append([JournalRow(number, "frozen", "main", body, ())])
+            assert journal.frozen() == {("main", v) for v in (40, 120)[:number]}
+    assert expand(f"{run.path}@all", 12) == [f"{run.path}@main:40", f"{run.path}@main:120"]
+    with Journal.open(run.league) as journal:
+        journal.append([JournalRow(3, "frozen", "main", b"{}", ())])
+    with pytest.raises(CorruptFile, match="a frozen player without a version"):
+        expand(f"{run.path}@all", 12)
+    run.league.unlink()
     fewer = ["main:0", "main:120", "main_exploiter:7"]
     assert expand(f"{run.path}@all+search:4", 2) == [f"{run.path}@{name}+search:4" for name in fewer]

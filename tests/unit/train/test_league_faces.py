@@ -98,4 +98,7 @@ def test_frozen_players_are_met_by_name(trained: tuple[Path, Reader]) -> None:
     versions = RunDirectory.open(run).frozen.versions("main")
     assert (result.player, result.against) == (f"run@main:{versions[-1]}", "run@main:0")
     assert ludus.load_policy(f"{run}@main:{versions[1]}") is not None
-    assert f"{run}@main:{versions[-1]}" in expand(f"{run}@all", 99)
+    everyone = expand(f"{run}@all", 99)
+    assert {f"{run}@main:{version}" for version in versions} <= set(everyone)
+    assert RunDirectory.open(run).frozen.versions("main_exploiter")[0] == 0
+    assert f"{run}@main_exploiter:0" not in everyone  # nobody met it
