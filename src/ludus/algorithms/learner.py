@@ -45,6 +45,7 @@ class UpdateStats:
     learned: int = 0  # decisions differentiated, epochs and reuse counted
     lag: dict[int, int] = field(default_factory=dict)  # versions behind -> decisions
     numbers: dict[str, float] = field(default_factory=dict)
+    refusal: str = ""  # why the method cannot learn under its settings: path, value, expectation
 
 
 class Learner(Protocol):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -45,3 +46,18 @@ def kl_estimate(log_ratio: Tensor) -> Tensor:
         log_ratio: ``float32[N]``, log pi(a|s) - log mu(a|s).
     """
     return (log_ratio.exp() - 1.0 - log_ratio).sum()
+
+
+def weighted_policy_loss(log_ratio: Tensor, log_prob: Tensor, advantage: Tensor, ratio_clip: float) -> Tensor:
+    """Policy gradient with clipped importance weights, negated and summed over samples.
+
+    -min(pi/mu, ratio_clip) A log pi(a|s), with the weight held constant (Espeholt et al. 2018, section 4.2).
+
+    Args:
+        log_ratio: ``float32[N]``, log pi(a|s) - log mu(a|s).
+        log_prob: ``float32[N]``, log pi(a|s); carries gradients.
+        advantage: ``float32[N]``.
+        ratio_clip: largest weight, > 0.
+    """
+    weight = log_ratio.detach().clamp(max=math.log(ratio_clip)).exp()
+    return -(weight * advantage * log_prob).sum()

@@ -15,9 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
+from ludus.algorithms.a2c.config import A2cConfig
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.appo.config import AppoConfig
 from ludus.algorithms.config import MethodConfig
+from ludus.algorithms.impala.config import ImpalaConfig
+from ludus.algorithms.policy_gradient.config import PolicyGradientConfig
 from ludus.flow.extensions import ExtensionError, Extensions
 
 Reference = str | Callable[..., object]
@@ -62,12 +65,17 @@ _METHODS: Extensions[Method] = Extensions(
     "method",
     {
         "appo": Method(AppoConfig, "ludus.algorithms.appo.learner:make_learner"),
+        "a2c": Method(A2cConfig, "ludus.algorithms.a2c.learner:make_learner"),
         "alphazero": Method(
             AlphaZeroConfig,
             "ludus.algorithms.alphazero.learner:AlphaZeroLearner",
             "ludus.train.alphazero.trainer:prepare",
             networks=("resnet",),
             checks="ludus.train.alphazero.checks:problems",
+        ),
+        "impala": Method(ImpalaConfig, "ludus.algorithms.impala.learner:make_learner"),
+        "policy_gradient": Method(
+            PolicyGradientConfig, "ludus.algorithms.policy_gradient.learner:make_learner"
         ),
     },
     _checked,

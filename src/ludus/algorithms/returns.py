@@ -1,4 +1,4 @@
-"""Advantages and value targets from a slab: GAE, n-step returns, V-trace.
+"""Advantages and value targets from a slab: GAE, n-step returns, V-trace, Monte Carlo, UPGO.
 
 Shapes: ``T`` steps, ``R`` rows. A row decides only where it is active, so everything here runs over a
 row's *own decisions*: rewards between two of them belong to the earlier one, and the discount
@@ -26,12 +26,14 @@ class Transitions:
     moment that followed. ``next_index``: time of the next decision inside the slab and the same match, or
     -1. ``valid``: a decision whose successor is known. The last decision of a row that is not active
     at T and whose match goes on has none: it is not trained on, its value bootstraps the decisions before it.
+    ``ended``: the match ended before the row's next decision.
     """
 
     reward: Floats
     bootstrap: Floats
     next_index: Ints
     valid: Bools
+    ended: Bools
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,13 @@ def transitions(
         np.zeros((steps, rows), np.float32),
         np.full((steps, rows), -1, np.int32),
         np.zeros((steps, rows), np.bool_),
+        np.zeros((steps, rows), np.bool_),
     )
     total = np.zeros(rows, np.float32)
     bootstrap = np.where(active[steps], value[steps], np.float32(0.0)).astype(np.float32)
     next_index = np.full(rows, -1, np.int32)
     valid = active[steps].copy()
+    over = np.zeros(rows, np.bool_)
     for t in range(steps - 1, -1, -1):
         end, act = ended[t], active[t]
         np.copyto(total, 0.0, where=end)
@@ -71,12 +75,15 @@ def transitions(
         np.copyto(bootstrap, after_end[t], where=end)
         np.copyto(next_index, -1, where=end)
         valid |= end
+        over |= end
         out.reward[t], out.bootstrap[t], out.next_index[t] = total, bootstrap, next_index
         np.logical_and(act, valid, out=out.valid[t])
+        np.logical_and(act, over, out=out.ended[t])
         np.copyto(total, 0.0, where=act)
         np.copyto(bootstrap, value[t], where=act)
         np.copyto(next_index, t, where=act)
         valid |= act
+        over &= ~act
     return out
 
 
@@ -149,3 +156,23 @@ def n_step(moves: Transitions, value: Floats, *, discount: float, n: int) -> Ret
     target = np.where(moves.valid, target, np.float32(0.0)).astype(np.float32)
     advantage = np.where(moves.valid, target - value[:steps], np.float32(0.0)).astype(np.float32)
     return Returns(advantage, target, moves.valid)
+
+
+def monte_carlo(moves: Transitions, *, discount: float) -> Returns:
+    """Discounted sums of rewards to the end of the match, without a value (Williams 1992).
+
+    Only decisions of matches that end inside the slab have one; the others are not ``valid``. A truncation
+    counts as an end: nothing follows it. ``advantage`` is the return itself, that is baseline 0.
+    """
+    steps, rows = moves.reward.shape
+    total = np.zeros((steps, rows), np.float32)
+    valid = np.zeros((steps, rows), np.bool_)
+    later, has_return = np.zeros(rows, np.float32), np.zeros(rows, np.bool_)  # of the next decision
+    for t in range(steps - 1, -1, -1):
+        inside = moves.next_index[t] >= 0
+        np.copyto(later, 0.0, where=~inside)
+        np.logical_or(moves.ended[t], moves.valid[t] & inside & has_return, out=valid[t])
+        np.add(moves.reward[t], np.float32(discount) * later, out=total[t], where=valid[t])
+        np.copyto(later, total[t], where=moves.valid[t])
+        np.copyto(has_return, valid[t], where=moves.valid[t])
+    return Returns(total, total.copy(), valid)

@@ -76,7 +76,10 @@ PREFIXES = {
     "PoolConfig": "pool.",
     "EncoderConfig": "policy.",
     "ResnetConfig": "policy.",
+    "A2cConfig": "algorithm.",
     "AppoConfig": "algorithm.",
+    "ImpalaConfig": "algorithm.",
+    "PolicyGradientConfig": "algorithm.",
     "AlphaZeroConfig": "algorithm.",
     "SearchConfig": "algorithm.search.",
     "SelfPlayConfig": "algorithm.self_play.",
@@ -207,18 +210,14 @@ ALPHAZERO = {
     "gate_score": Seen("0.05", under=GATE | {"algorithm.gate_score": "1.0"}),
 }
 
-APPO = {
+PIPELINED = {"run.lag": "pipelined"}
+#: Of every actor-critic method.
+ACTOR_CRITIC = {
     "learning_rate": Seen("0.01"),
     "learning_rate_schedule": Seen("linear"),
     "adam_betas": Seen("0.5,0.9"),
     "adam_eps": Seen("0.1"),
     "discount": Seen("0.5"),
-    "gae_lambda": Seen("0.1"),
-    "vtrace": Seen("false", under={"run.lag": "pipelined"}),
-    "rho_clip": Seen("0.3", under={"run.lag": "pipelined"}),
-    "c_clip": Seen("0.3", under={"run.lag": "pipelined"}),
-    "clip_ratio": Seen("0.001", under={"algorithm.epochs": "4"}),
-    "clip_value": Seen("0.001", under={"algorithm.epochs": "4"}),
     "value_coefficient": Seen("3.0"),
     "entropy_coefficient": Seen("0.5"),
     "entropy_coefficient_final": Seen("0.5"),
@@ -230,6 +229,29 @@ APPO = {
     "normalise_returns": Seen("false"),
     "reward_scale": Seen("3.0", under={"algorithm.normalise_returns": "false"}),
     "reward_clip": Seen("0.1", under={"algorithm.normalise_returns": "false"}),
+}
+
+APPO = ACTOR_CRITIC | {
+    "gae_lambda": Seen("0.1"),
+    "vtrace": Seen("false", under=PIPELINED),
+    "rho_clip": Seen("0.3", under=PIPELINED),
+    "c_clip": Seen("0.3", under=PIPELINED),
+    "clip_ratio": Seen("0.001", under={"algorithm.epochs": "4"}),
+    "clip_value": Seen("0.001", under={"algorithm.epochs": "4"}),
+}
+
+A2C = ACTOR_CRITIC | {"n": Seen("2"), "ratio_clip": Seen("0.5")}
+
+IMPALA = ACTOR_CRITIC | {
+    "gae_lambda": Seen("0.1"),
+    "rho_clip": Seen("0.3", under=PIPELINED),
+    "c_clip": Seen("0.3", under=PIPELINED),
+}
+
+POLICY_GRADIENT = ACTOR_CRITIC | {
+    "baseline": Seen("mean"),
+    "ratio_clip": Seen("0.5"),
+    "normalise_advantages": Seen("true"),
 }
 
 GAME = {
@@ -331,7 +353,10 @@ TABLE: dict[str, dict[str, Seen]] = {
     "PoolConfig": POOL,
     "EncoderConfig": ENCODER,
     "ResnetConfig": RESNET,
+    "A2cConfig": A2C,
     "AppoConfig": APPO,
+    "ImpalaConfig": IMPALA,
+    "PolicyGradientConfig": POLICY_GRADIENT,
     "AlphaZeroConfig": ALPHAZERO,
     "SearchConfig": SEARCH,
     "SelfPlayConfig": SELF_PLAY,
@@ -339,5 +364,8 @@ TABLE: dict[str, dict[str, Seen]] = {
     "EvaluationConfig": EVALUATION,
     "RunConfig": RUN,
 }
+
+#: Struct -> the method that reads it, where the base preset names another one.
+METHODS = {"A2cConfig": "a2c", "ImpalaConfig": "impala", "PolicyGradientConfig": "policy_gradient"}
 
 SELF_PLAYED = ("AlphaZeroConfig", "SearchConfig", "SelfPlayConfig")

@@ -43,7 +43,7 @@ def test_the_method_of_the_guide_trains_resumes_and_is_reported(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert len(METHOD.splitlines()) < 70
-    with pytest.raises(PresetError, match=r'algorithm\.name = "reinforce": expected one of appo, alphazero'):
+    with pytest.raises(PresetError, match=r'algorithm\.name = "reinforce": expected one of appo, a2c, '):
         load_preset("reinforce.toml")
     exec(METHOD, {"__name__": "reinforce"})
     result = ludus.train("reinforce.toml", "run", settings=QUICK)

@@ -18,7 +18,7 @@ from ludus.presets.config import Preset, preset_type
 from ludus.presets.file import load_preset, parse_preset
 
 from .settings_probes import Probe, run
-from .settings_table import BOTS, PREFIXES, SELF, SELF_PLAYED, TABLE, TABLES
+from .settings_table import BOTS, METHODS, PREFIXES, SELF, SELF_PLAYED, TABLE, TABLES
 
 
 def structs(kind: mi.Type) -> Iterator[mi.StructType]:
@@ -61,8 +61,9 @@ CASES = [
 def test_a_setting_has_an_effect(struct: str, name: str) -> None:
     seen, path = TABLE[struct][name], PREFIXES[struct] + name
     base = seen.base or (SELF if struct in SELF_PLAYED else BOTS)
-    changed = dict(seen.under) if seen.text else seen.under | {seen.path or path: seen.value}
-    before = looked_at(seen.probe, base, tuple(sorted(seen.under.items())))
+    under = seen.under | ({"algorithm.name": METHODS[struct]} if struct in METHODS else {})
+    changed = dict(under) if seen.text else under | {seen.path or path: seen.value}
+    before = looked_at(seen.probe, base, tuple(sorted(under.items())))
     after = looked_at(seen.probe, base + seen.text, tuple(sorted(changed.items())))
     assert before != after
 

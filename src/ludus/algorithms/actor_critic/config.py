@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from ludus.algorithms.config import Count, NonNegative, Share, SlabLearnerConfig
+from ludus.algorithms.config import Count, NonNegative, SlabLearnerConfig
 
 
 class ActorCriticConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True):
     """What :class:`~ludus.algorithms.actor_critic.learner.ActorCriticLearner` reads."""
 
-    gae_lambda: Share = 0.95
     value_coefficient: NonNegative = 0.5
     entropy_coefficient: NonNegative = 0.01
     entropy_coefficient_final: NonNegative = 0.01  # reached linearly at the end of the budget

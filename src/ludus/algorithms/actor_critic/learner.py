@@ -14,6 +14,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from ludus.algorithms.actor_critic.objective import Config, Decisions, Objective
+from ludus.algorithms.actor_critic.taught import Counted
 from ludus.algorithms.forward import Floats, forward, part_size, units_of
 from ludus.algorithms.learner import SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
@@ -22,6 +23,7 @@ from ludus.algorithms.optimiser import Optimiser, Partial, rate_factor
 from ludus.algorithms.returns import transitions
 from ludus.algorithms.samples import Index, Samples, pieces
 from ludus.algorithms.tasks import Task
+from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
 
 VALUE_HEAD = "value_head."  # of the names of its parameters
@@ -57,6 +59,19 @@ class ActorCriticLearner(SlabLearner[Config]):
         self.objective = objective
         #: Updates move the value head alone; the optimiser's moments of all parameters go on.
         self.value_only = False
+        self._counted = Counted()
+
+    def state(self) -> tuple[dict[str, Array], dict[str, int]]:
+        """See :meth:`Learner.state`."""
+        arrays, counters = super().state()
+        if self.objective.demands(self.config) is not None:
+            counters |= {"decided": self._counted.decided, "taught": self._counted.taught}
+        return arrays, counters
+
+    def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
+        """See :meth:`Learner.load_state`."""
+        super().load_state(arrays, counters)
+        self._counted = Counted(counters.get("decided", 0), counters.get("taught", 0))
 
     def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         slab = samples.slab
@@ -77,6 +92,7 @@ class ActorCriticLearner(SlabLearner[Config]):
         returns = self.objective.returns(self.config, moves, value, ratio)
         trained = np.flatnonzero(returns.valid)
         stats.samples = len(trained)
+        self._count(stats, slab.steps)
         if not stats.samples:
             return
         targets = returns.target.reshape(-1)[trained]
@@ -93,6 +109,14 @@ class ActorCriticLearner(SlabLearner[Config]):
         )
         yield from self._epochs(batch, progress, stats)
         self._absorb_observations(samples, trained)
+
+    def _count(self, stats: UpdateStats, rollout_length: int) -> None:
+        """Refuses settings under which too few decisions of the first updates are taught."""
+        demand = self.objective.demands(self.config)
+        if demand is not None:
+            self._counted.decided += sum(stats.lag.values())
+            self._counted.taught += stats.samples
+            stats.refusal = self._counted.refusal(demand, stats.version, rollout_length)
 
     def _epochs(self, batch: _Batch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         config = self.config

@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 from torch import Tensor
 
 from ludus.algorithms.actor_critic.config import ActorCriticConfig
+from ludus.algorithms.actor_critic.taught import Demand
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.returns import Floats, Returns, Transitions
 
@@ -36,8 +37,11 @@ class Objective(NamedTuple, Generic[Config]):
 
     ``corrects_lag(config)``: whether ``returns`` wants values and ratios of the learner's present weights for
     decisions of older ones. They cost a forward pass over the slab.
+
+    ``demands(config)``: how many decisions of the first updates must be ``valid``; None = any number.
     """
 
     returns: Callable[[Config, Transitions, Floats, Floats | None], Returns]
     loss: Callable[[Config, Decisions, float], Loss]
     corrects_lag: Callable[[Config], bool]
+    demands: Callable[[Config], Demand | None] = lambda _: None

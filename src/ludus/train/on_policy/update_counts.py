@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ludus.algorithms.learner import UpdateStats
-from ludus.presets.errors import RunFailed
+from ludus.presets.errors import ConfigError, RunFailed
 from ludus.train.on_policy.checkpoint import TrainerState
 from ludus.train.on_policy.rollout_summary import RolloutSummary, running_return, running_win_rate
 from ludus.train.reporting.sinks import Sinks
@@ -21,7 +21,9 @@ class UpdateCounts:
         self._failing = 0  # updates in a row whose matches all failed
 
     def take(self, state: TrainerState, update: UpdateStats, summary: RolloutSummary) -> None:
-        """Raises ``RunFailed`` where training cannot go on."""
+        """Raises ``RunFailed`` where training cannot go on, ``ConfigError`` if no setting lets it."""
+        if update.refusal:
+            raise ConfigError(update.refusal)
         broken = {name: value for name, value in update.numbers.items() if not math.isfinite(value)}
         if broken:
             raise RunFailed(

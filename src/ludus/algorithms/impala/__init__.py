@@ -1,0 +1,1 @@
+"""IMPALA: V-trace and a weighted policy gradient."""

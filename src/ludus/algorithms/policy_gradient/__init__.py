@@ -1,0 +1,1 @@
+"""Policy gradient: Monte-Carlo returns with a value, a mean or no baseline."""
