@@ -20,7 +20,7 @@ from torch import Tensor
 from ludus.algorithms.config import SlabLearnerConfig
 from ludus.algorithms.forward import Floats, evaluate, part_size, units_of
 from ludus.algorithms.minibatch import Minibatches
-from ludus.algorithms.optimiser import Adam, Optimiser, load_optimiser_state, optimiser_state
+from ludus.algorithms.optimiser import load_optimiser_state, make_optimiser, optimiser_state
 from ludus.algorithms.parameters import FlatParameters, load_tensors, tensors_of
 from ludus.algorithms.samples import Index, Samples, pieces
 from ludus.algorithms.tasks import Task, UpdatePlan
@@ -121,7 +121,7 @@ class SlabLearner(ABC, Generic[Config]):
         self.policy, self.frame_skip = policy, frame_skip
         self.spec = network.spec
         self.parameters = FlatParameters(network)
-        self.optimiser: Optimiser = Adam(self.parameters, config.adam_betas, config.adam_eps)
+        self.optimiser = make_optimiser(config, self.parameters)
         self.version = 0
         self.steps = 0  # decisions trained on, each counted once
         self.minibatches = Minibatches(network, self.parameters, workers)

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor
 
+from ludus.algorithms.config import SlabLearnerConfig
 from ludus.algorithms.parameters import FlatParameters
 from ludus.flow.slab import Array
 
@@ -68,12 +69,24 @@ class SGD:
 
 
 class Adam:
-    """Adam (Kingma and Ba 2015, algorithm 1); a handful of vector operations a step."""
+    """Adam (Kingma and Ba 2015, algorithm 1); a handful of vector operations a step.
+
+    Args:
+        parameters: what it moves.
+        betas: decay of the moments.
+        eps: added to the root of the second moment.
+        max_rms: each gradient is cut to +- ``max_rms`` roots of its second moment before it enters the first;
+            the second is that of gradients that were not cut (OpenAI Five, section 3.2: 5). 0 = off.
+    """
 
     def __init__(
-        self, parameters: FlatParameters, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8
+        self,
+        parameters: FlatParameters,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        max_rms: float = 0.0,
     ) -> None:
-        self.vector, self.betas, self.eps = parameters.vector, betas, eps
+        self.vector, self.betas, self.eps, self.max_rms = parameters.vector, betas, eps, max_rms
         self.first = torch.zeros_like(parameters.vector)
         self.second = torch.zeros_like(parameters.vector)
         self.steps = 0
@@ -82,9 +95,13 @@ class Adam:
         """``parameters -= learning_rate * m / (sqrt(v) + eps)`` with the bias of m and v removed."""
         self.steps += 1
         a, b = self.betas
-        self.first.lerp_(gradient, 1.0 - a)
         self.second.mul_(b).addcmul_(gradient, gradient, value=1.0 - b)
-        root = self.second.sqrt().div_((1.0 - b**self.steps) ** 0.5).add_(self.eps)
+        root = self.second.sqrt().div_((1.0 - b**self.steps) ** 0.5)
+        if self.max_rms > 0.0:
+            bound = root * self.max_rms
+            gradient.clamp_(-bound, bound)
+        self.first.lerp_(gradient, 1.0 - a)
+        root.add_(self.eps)
         self.vector.addcdiv_(self.first, root, value=-learning_rate / (1.0 - a**self.steps))
 
     def vectors(self) -> dict[str, Tensor]:
@@ -175,6 +192,19 @@ def load_optimiser_state(
 def under(prefix: str, arrays: dict[str, Array]) -> dict[str, Array]:
     """Those whose name begins with ``prefix``, by the rest of it."""
     return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+
+
+def make_optimiser(config: SlabLearnerConfig, parameters: FlatParameters) -> Optimiser:
+    """The optimiser that the settings name, at its beginning."""
+    if config.optimizer == "sgd":
+        return SGD(parameters, config.momentum)
+    return Adam(parameters, config.adam_betas, config.adam_eps, config.max_grad_rms)
+
+
+def learning_rate_at(config: SlabLearnerConfig, progress: float) -> float:
+    """The learning rate when the share ``progress`` in [0, 1] of the budget is spent."""
+    final = config.learning_rate_final / config.learning_rate
+    return config.learning_rate * rate_factor(config.learning_rate_schedule, progress, final)
 
 
 def clip_by_norm(gradient: Tensor, limit: float) -> float:

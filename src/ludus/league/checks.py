@@ -20,7 +20,9 @@ from ludus.league.standings import GROUPS, PERIOD, SIGMA
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 RESERVED = (*GROUPS, "latest", "past", "seed", "itself", "learner")
 #: Settings that are part of a network, a pool or an optimiser as it is built.
-FIXED = ("algorithm.adam_betas", "algorithm.adam_eps", "algorithm.micro_batch")
+FIXED = tuple(
+    f"algorithm.{key}" for key in ("adam_betas", "adam_eps", "max_grad_rms", "micro_batch", "momentum")
+)
 TUNABLE = ("algorithm.", "game.params.")
 
 

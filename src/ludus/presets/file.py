@@ -350,6 +350,8 @@ def _together(preset: Preset) -> Iterator[Problem]:
         )
     for key, text in policy.problems():
         yield Problem(f"policy.{key}", f"policy.{key} {text}")
+    for key, text in preset.algorithm.problems():
+        yield Problem(f"algorithm.{key}", f"algorithm.{key} {text}")
     method = method_of(preset.algorithm)
     network = str(policy.__struct_config__.tag)
     if network not in method.networks:

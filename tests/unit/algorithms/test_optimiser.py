@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
+from ludus.algorithms.config import SlabLearnerConfig
 from ludus.algorithms.optimiser import (
     SGD,
     Adam,
@@ -17,7 +19,9 @@ from ludus.algorithms.optimiser import (
     Optimiser,
     Schedule,
     clip_by_norm,
+    learning_rate_at,
     load_optimiser_state,
+    make_optimiser,
     optimiser_state,
     rate_factor,
 )
@@ -137,3 +141,54 @@ def test_schedules(schedule: Schedule, final: float, drops: int, expected: list[
     """At the beginning, after a quarter and at the end of the budget."""
     found = [rate_factor(schedule, progress, final, drops) for progress in (0.0, 0.25, 1.0)]
     assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("bound", [0.5, 1.0, 5.0])
+def test_gradients_are_cut_to_roots_of_their_second_moment(bound: float) -> None:
+    """Against a float64 loop: v is that of gradients before they are cut."""
+    parameters = FlatParameters(make_network())
+    start = parameters.vector.double().numpy().copy()
+    own = Adam(parameters, (0.8, 0.9), 1e-5, max_rms=bound)
+    given = gradients(parameters.size, 12)
+    for gradient in given:
+        own.step(gradient.clone(), 0.01)
+    cut = 0
+    for i, x in enumerate(start.tolist()):
+        m = v = 0.0
+        for t, gradient in enumerate(given, 1):
+            g = float(gradient[i])
+            v = 0.9 * v + 0.1 * g * g
+            most = bound * math.sqrt(v / (1.0 - 0.9**t))
+            cut += abs(g) > most * 1.0001
+            m = 0.8 * m + 0.2 * min(max(g, -most), most)
+            x -= 0.01 * (m / (1.0 - 0.8**t)) / (math.sqrt(v / (1.0 - 0.9**t)) + 1e-5)
+        assert float(parameters.vector[i]) == pytest.approx(x, abs=2e-6)
+    assert (cut > 0) == (bound < 5.0)
+
+
+def test_settings_choose_the_optimiser() -> None:
+    parameters = FlatParameters(make_network())
+    sgd = make_optimiser(SlabLearnerConfig(optimizer="sgd", momentum=0.7), parameters)
+    assert isinstance(sgd, SGD)
+    assert (sgd.momentum, sgd.weight_decay) == (0.7, 0.0)
+    adam = make_optimiser(
+        SlabLearnerConfig(adam_betas=(0.5, 0.6), adam_eps=0.1, max_grad_rms=5.0), parameters
+    )
+    assert isinstance(adam, Adam)
+    assert (adam.betas, adam.eps, adam.max_rms) == ((0.5, 0.6), 0.1, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        ("constant", [0.1, 0.1]),
+        ("linear", [0.08, 0.02]),
+        ("cosine", [0.06 + 0.04 * math.cos(math.pi / 4), 0.02]),
+    ],
+)
+def test_the_learning_rate_ends_at_its_final_value(schedule: str, expected: list[float]) -> None:
+    config = msgspec.convert(
+        {"learning_rate": 0.1, "learning_rate_schedule": schedule, "learning_rate_final": 0.02},
+        SlabLearnerConfig,
+    )
+    assert [learning_rate_at(config, p) for p in (0.25, 1.0)] == pytest.approx(expected)

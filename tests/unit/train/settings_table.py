@@ -214,7 +214,10 @@ PIPELINED = {"run.lag": "pipelined"}
 #: Of every actor-critic method.
 ACTOR_CRITIC = {
     "learning_rate": Seen("0.01"),
-    "learning_rate_schedule": Seen("linear"),
+    "learning_rate_schedule": Seen("cosine"),
+    "learning_rate_final": Seen("0.01", under={"algorithm.learning_rate_schedule": "linear"}),
+    "optimizer": Seen("sgd"),
+    "momentum": Seen("0.1", under={"algorithm.optimizer": "sgd"}),
     "adam_betas": Seen("0.5,0.9"),
     "adam_eps": Seen("0.1"),
     "discount": Seen("0.5"),
@@ -222,6 +225,7 @@ ACTOR_CRITIC = {
     "entropy_coefficient": Seen("0.5"),
     "entropy_coefficient_final": Seen("0.5"),
     "max_grad_norm": Seen("0.01"),
+    "max_grad_rms": Seen("0.5"),
     "epochs": Seen("2"),
     "minibatches": Seen("1"),
     "micro_batch": Seen("4"),

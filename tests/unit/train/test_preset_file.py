@@ -68,6 +68,10 @@ def mistakes(raw: bytes, overrides: dict[str, str] | None = None) -> list[str]:
         ),
         ('opponents = [{name = "random", weight = 0}]', "opponents: all weights are 0; expected one above 0"),
         (
+            'algorithm = {optimizer = "sgd", max_grad_rms = 5}',
+            'algorithm.max_grad_rms = 5: expected 0, or algorithm.optimizer = "adam"',
+        ),
+        (
             'opponents = [{name = "randm"}]',
             "opponents.0.name: unknown bot randm of tic_tac_toe (did you mean random?)",
         ),

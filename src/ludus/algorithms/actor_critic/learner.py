@@ -19,7 +19,7 @@ from ludus.algorithms.forward import Floats, forward, part_size, units_of
 from ludus.algorithms.learner import SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.minibatch import MinibatchResult
-from ludus.algorithms.optimiser import Optimiser, Partial, rate_factor
+from ludus.algorithms.optimiser import Optimiser, Partial, learning_rate_at
 from ludus.algorithms.returns import transitions
 from ludus.algorithms.samples import Index, Samples, pieces
 from ludus.algorithms.tasks import Task
@@ -120,7 +120,7 @@ class ActorCriticLearner(SlabLearner[Config]):
 
     def _epochs(self, batch: _Batch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         config = self.config
-        rate = config.learning_rate * rate_factor(config.learning_rate_schedule, progress)
+        rate = learning_rate_at(config, progress)
         entropy = config.entropy_coefficient + progress * (
             config.entropy_coefficient_final - config.entropy_coefficient
         )
