@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Literal, Protocol
 
 import torch
@@ -134,15 +135,15 @@ class AdamW(Adam):
 
 
 class Partial:
-    """Moves only the parameters whose names begin with ``prefix``: the learning rate of all others is 0.
+    """Moves only the parameters called ``names``: the learning rate of all others is 0.
 
     What ``optimiser`` keeps of all parameters (Adam's moments) goes on with every step.
     """
 
-    def __init__(self, optimiser: Optimiser, parameters: FlatParameters, prefix: str) -> None:
+    def __init__(self, optimiser: Optimiser, parameters: FlatParameters, names: Collection[str]) -> None:
         self.optimiser, self.vector = optimiser, parameters.vector
         named = zip(parameters.names, parameters.cut(parameters.vector), strict=True)
-        self.moves = torch.cat([torch.full_like(p, n.startswith(prefix), dtype=torch.bool) for n, p in named])
+        self.moves = torch.cat([torch.full_like(p, n in names, dtype=torch.bool) for n, p in named])
 
     def step(self, gradient: Tensor, learning_rate: float) -> None:
         """A step of the optimiser; then all but some parameters are what they were."""

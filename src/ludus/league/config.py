@@ -329,7 +329,7 @@ class PlayerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
 
     ``share``: of all decisions that are learned from, relative to the other members. ``seed``: a weights file
     or ``RUN@VERSION`` to begin with, empty = a new network. ``value_only_updates``: after it went on from
-    other weights, so many updates move the value head alone (TLeague's burn-in).
+    other weights, so many updates move only what the value alone depends on (TLeague's burn-in).
     """
 
     name: Name

@@ -14,6 +14,7 @@ from ludus.cli import __main__ as cli
 from ludus.league import config as cfg
 from ludus.league.checks import Surroundings, problems
 from ludus.league.roles import ROLES
+from ludus.league.standings import PERIOD, SIGMA
 from tests.unit.league.recorded import recorded_run
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "guides" / "league.md").read_text("utf-8")
@@ -80,6 +81,23 @@ def test_every_role_weighting_and_group_is_explained() -> None:
     assert set(re.findall(r"^\| `(\w+)` \|", roles, re.MULTILINE)) == ROLES.keys()
     for name in (*get_args(cfg.Weighting), "all", "mains", "exploiters", "bots"):
         assert f"`{name}`" in section("Whom to meet")
+
+
+def test_what_other_leagues_have_has_its_place() -> None:
+    """Names in the table's right column are rules, roles, settings or commands that there are."""
+    rules = [k for u in (cfg.AnyMeet, cfg.AnyFreeze, cfg.AnyOrigin, cfg.AnyPopulation) for k in get_args(u)]
+    tags = {str(k.__struct_config__.tag): k for k in rules}
+    league, player = cfg.LeagueConfig.__struct_fields__, cfg.PlayerConfig.__struct_fields__
+    known = {*tags, *ROLES, *league, *player, *(f"league.{n}" for n in league), PERIOD, SIGMA}
+    known |= {f"{tag}.{n}" for tag, rule in tags.items() for n in rule.__struct_fields__}
+    rows = re.findall(r"^\| (.+) \| (.+) \|$", section("Where to find what other leagues have"), re.MULTILINE)
+    assert len(rows) > 25
+    for feature, place in rows[1:]:
+        names = re.findall(r"`([^`]+)`", place)
+        assert names or re.search(r"\w{4}", place), feature
+        for name in names:
+            word = name.strip("[]").removeprefix("league.") if name.startswith("[[") else name
+            assert word in known or name.startswith("ludus league ") or name == "PLAYER:VERSION", name
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.appo.config import AppoConfig
 from ludus.games import list_games
+from ludus.league.config import Beats, LeagueConfig, Period
 from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.presets.config import GameConfig, OpponentConfig, Preset, preset_of
 from ludus.presets.file import (
@@ -227,6 +228,35 @@ def test_shipped_presets_fit_their_games_and_survive_the_way_to_toml_and_back(na
     remarks = {e.path: e.origin for e in explain(loaded)}
     for text in (to_toml(loaded.preset), to_toml(loaded.preset, remarks)):
         assert parse_preset(text.encode(), "again").preset == loaded.preset
+
+
+def full_size(name: str) -> tuple[Preset, LeagueConfig]:
+    small, full = (load_preset(n).preset for n in (name, f"{name}-full"))
+    assert small.league is not None
+    assert full.league is not None
+    assert len(full.league.players) >= len(small.league.players)
+    assert full.run.max_minutes > small.run.max_minutes or full.run.max_steps > 1e9
+    return full, full.league
+
+
+def test_shipped_leagues_have_a_second_file_with_the_papers_numbers() -> None:
+    _, league = full_size("alphastar")
+    assert [p.role for p in league.players] == ["main", "main_exploiter", *["league_exploiter"] * 2]
+    for player in league.players:
+        assert isinstance(player.freeze, Beats)
+        assert (player.freeze.rate, player.freeze.min_steps, player.freeze.max_steps) == (0.7, 2e9, 4e9)
+    _, league = full_size("minirts-league")
+    assert [p.role for p in league.players] == ["periodic_main", "specific_exploiter", "league_exploiter"]
+    preset, league = full_size("openai-five-opponents")
+    assert [p.role for p in league.players] == ["openai_five"]
+    assert preset.pool.slots * preset.pool.rollout_length == 983_040
+    preset, league = full_size("pbt")
+    assert [p.role for p in league.players] == ["population"] * 8
+    assert league.population.every * int(preset.game.params["frame_skip"]) == 5_000_000
+    preset, league = full_size("pommerman-league")
+    assert isinstance(league.players[0].freeze, Period)
+    assert preset.run.max_steps == 77 * league.players[0].freeze.steps
+    assert league.players[0].freeze.steps == 200_000_000
 
 
 @settings(max_examples=40, deadline=None)

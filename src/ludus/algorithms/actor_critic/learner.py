@@ -26,7 +26,6 @@ from ludus.algorithms.tasks import Task
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
 
-VALUE_HEAD = "value_head."  # of the names of its parameters
 EPOCHS_A_VERSION = 64  # shuffles of one version are numbered apart from those of the next
 
 
@@ -57,7 +56,7 @@ class ActorCriticLearner(SlabLearner[Config]):
     ) -> None:
         super().__init__(config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip)
         self.objective = objective
-        #: Updates move the value head alone; the optimiser's moments of all parameters go on.
+        #: Updates move what only the value depends on; the optimiser's moments of all parameters go on.
         self.value_only = False
         self._counted = Counted()
 
@@ -130,7 +129,7 @@ class ActorCriticLearner(SlabLearner[Config]):
 
         optimiser: Optimiser = self.optimiser
         if self.value_only:
-            optimiser = Partial(optimiser, self.parameters, VALUE_HEAD)
+            optimiser = Partial(optimiser, self.parameters, self.network.critic_parameters())
         units = units_of(self.network, batch.valid)
         size = part_size(self.network, config.micro_batch, batch.samples.slab.steps)
         results: list[MinibatchResult] = []

@@ -47,7 +47,7 @@ class MemberState(msgspec.Struct):
     ``hyper``: its settings by path. ``lanes``: lane -> player. ``orders``: those that stand or that matches
     in play began with; from number ``first`` on they are the newest hand, dealt in round ``dealt``.
     ``pools``: how often its pool was made anew; ``played``: whether the present one has played a slab.
-    ``value_only``: updates from now on in which the value head alone learns.
+    ``value_only``: updates from now on in which only what the value alone depends on learns.
     """
 
     counts: TrainerState = msgspec.field(default_factory=TrainerState)
