@@ -23,10 +23,12 @@ import numpy as np
 import torch
 
 from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.learner import AppoLearner
+from ludus.algorithms.appo.learner import make_learner
+from ludus.algorithms.learner import SlabLearner
 from ludus.flow import GameSpec, HeadSpec, Slab, TensorSpec
 from ludus.policies.action_distribution import Independent
-from ludus.policies.config import PolicyConfig
+from ludus.policies.config import EncoderConfig
+from ludus.policies.network import PolicyNetwork
 
 UNITS, SIDE, CHOICES = 64, 20, 9
 
@@ -90,7 +92,7 @@ def best_of(action: Callable[[], None], seconds: float) -> Cost:
     return Cost(min(cpu), min(wall))
 
 
-def run_update(learner: AppoLearner, slab: Slab, workers: int) -> None:
+def run_update(learner: SlabLearner[AppoConfig], slab: Slab, workers: int) -> None:
     """One update by ``workers`` threads."""
     slab.version[:] = learner.version - 1
     plan = learner.begin(slab)
@@ -103,7 +105,7 @@ def run_update(learner: AppoLearner, slab: Slab, workers: int) -> None:
     learner.finish()
 
 
-def raw_costs(learner: AppoLearner, slab: Slab, seconds: float) -> tuple[float, float]:
+def raw_costs(learner: SlabLearner[AppoConfig], slab: Slab, seconds: float) -> tuple[float, float]:
     """Processor seconds a sample of (forward alone, forward and backward) by plain torch."""
     network = learner.network
     parameters = list(network.parameters())
@@ -154,10 +156,12 @@ def main() -> None:
 
     torch.set_num_threads(1)
     fields = msgspec.json.decode(options.policy, type=dict[str, object])
-    policy = msgspec.convert({"inputs": options.inputs.split(","), **fields}, PolicyConfig)
-    algorithm = msgspec.json.decode(options.algorithm, type=AppoConfig)
+    policy = msgspec.convert(
+        {"network": "encoder", "inputs": options.inputs.split(","), **fields}, EncoderConfig
+    )
+    algorithm = msgspec.convert({"name": "appo"} | msgspec.json.decode(options.algorithm), AppoConfig)
     spec = minirts_like()
-    learner = AppoLearner(algorithm, policy, spec, seed=1, workers=options.workers)
+    learner = make_learner(algorithm, PolicyNetwork(policy, spec, 1), seed=1, workers=options.workers)
     slab = random_slab(spec, options.steps, options.rows)
     samples = options.steps * options.rows
 

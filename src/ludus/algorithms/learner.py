@@ -206,9 +206,32 @@ class SlabLearner(ABC, Generic[Config]):
         stats = self._stats = UpdateStats(self.version + 1, 0)
         lags = self.version - slab.version[samples.learner_mask[:-1]]
         stats.lag = {int(v): int(n) for v, n in zip(*np.unique(lags, return_counts=True), strict=True)}
+        self.minibatches.norm_sums.clear()
         yield from self._stages(samples, progress, stats)
+        yield from self._refresh_norms(samples)
         self.version += 1
         self.steps += stats.samples
+
+    def _refresh_norms(self, samples: Samples) -> Iterator[Sequence[Task]]:
+        """Statistics of batch norms, after the gradients: what the gradient passes saw of the slab.
+
+        A method whose gradients did not pass through every norm pays for one forward pass.
+        """
+        sums = self.minibatches.norm_sums
+        if not sums.complete:
+            sums.clear()
+            decided = samples.learner_mask[:-1]
+            size = part_size(self.network, self.config.micro_batch, samples.slab.steps)
+            parts = list(pieces(units_of(self.network, decided), size))
+            seen: list[list[list[Tensor]]] = [[] for _ in parts]
+
+            def observe(i: int, worker: int) -> None:
+                seen[i] = self.minibatches.observe(samples, parts[i], decided, worker)
+
+            yield [functools.partial(observe, i) for i in range(len(parts))]
+            for some in seen:
+                sums.add(some)
+        sums.absorb()
 
     def _evaluations(self, samples: Samples, value: Floats, log_prob: Floats) -> list[Task]:
         """Tasks that overwrite ``value[T+1, R]`` and ``log_prob[T, R]`` where ``learner_mask`` is set."""

@@ -14,11 +14,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ludus.algorithms.forward import Bools, forward
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.optimiser import Optimiser, clip_by_norm
 from ludus.algorithms.parameters import FlatParameters, replica_of, summed
-from ludus.algorithms.samples import Index
+from ludus.algorithms.samples import Index, Samples
 from ludus.algorithms.tasks import Task
+from ludus.policies.batch_norm import NormSums, batch_norms, observing
 from ludus.policies.network import PolicyNetwork
 
 #: A replica and a part of the minibatch -> the loss summed over the part's samples, and their number.
@@ -46,6 +48,15 @@ class Minibatches:
         self.parameters = parameters
         self.replicas = [replica_of(network) for _ in range(max(workers, 1))]
         self._gradients: list[Tensor] = []
+        #: what the network's batch norms saw in all steps since it was cleared
+        self.norm_sums = NormSums(network)
+        self._norms = [batch_norms(replica) for replica in self.replicas]
+
+    def observe(self, samples: Samples, part: Index, wanted: Bools, worker: int) -> list[list[Tensor]]:
+        """What the batch norms see of one part of a slab (``forward.py``)."""
+        with observing(self._norms[worker]) as seen, torch.no_grad():
+            forward(self.replicas[worker], samples, part, wanted)
+        return seen
 
     def step(
         self,
@@ -62,15 +73,19 @@ class Minibatches:
         while len(self._gradients) < len(parts):
             self._gradients.append(torch.empty_like(self.parameters.vector))
         done: list[tuple[dict[str, float], int]] = [({}, 0)] * len(parts)
+        seen: list[list[list[Tensor]]] = [[] for _ in parts]
 
         def differentiate(i: int, worker: int) -> None:
             network = self.replicas[worker]
-            (total, numbers), count = loss(network, parts[i])
+            with observing(self._norms[worker]) as seen[i]:
+                (total, numbers), count = loss(network, parts[i])
             self.parameters.gradient(total, network, self._gradients[i])
             sums = torch.stack([x.detach().double() for x in numbers.values()]).tolist()
             done[i] = (dict(zip(numbers, sums, strict=True)), count)
 
         yield [functools.partial(differentiate, i) for i in range(len(parts))]
+        for sums in seen:
+            self.norm_sums.add(sums)
         samples = sum(count for _, count in done)
         gradient = summed(self._gradients[: len(parts)]).div_(float(samples))
         norm = clip_by_norm(gradient, max_grad_norm)

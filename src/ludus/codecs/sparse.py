@@ -11,7 +11,7 @@ import functools
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class SparsePlanes:
 
 
 class SparseConvolution:
-    """Runs an ``nn.Conv2d`` (3x3, padding 1) on :class:`SparsePlanes`; holds tables, no parameters."""
+    """A 3x3 convolution with padding 1 of :class:`SparsePlanes`; holds tables, no parameters."""
 
     def __init__(self, height: int, width: int, stride: int) -> None:
         self.height, self.width = (height - 1) // stride + 1, (width - 1) // stride + 1  # of the output
@@ -54,16 +54,14 @@ class SparseConvolution:
                 self._taps[cell, k], self._outs[cell, k] = tap, out
         self._covered = covered  # float32[9, outputs]: which taps lie on the map
 
-    def __call__(self, convolution: nn.Conv2d, planes: SparsePlanes) -> Tensor:
-        """``float32[B, O, H', W']`` in channels-last memory."""
+    def __call__(self, weight: Tensor, bias: Tensor, planes: SparsePlanes) -> Tensor:
+        """``float32[B, O, H', W']`` in channels-last memory. ``weight: [O, C, 3, 3]``, ``bias: [O]``."""
         with torch.autocast("cpu", enabled=False):  # sums of many entries want float32
-            return self._run(convolution, planes)
+            return self._run(weight, bias, planes)
 
-    def _run(self, convolution: nn.Conv2d, planes: SparsePlanes) -> Tensor:
-        bias = convolution.bias
-        assert bias is not None
+    def _run(self, weight: Tensor, bias: Tensor, planes: SparsePlanes) -> Tensor:
         channels, batch, area = bias.shape[0], planes.constants.shape[0], self.height * self.width
-        kernel = convolution.weight.permute(1, 2, 3, 0).reshape(-1, 9, channels)  # by plane, tap
+        kernel = weight.permute(1, 2, 3, 0).reshape(-1, 9, channels)  # by plane, tap
 
         flat = kernel[list(planes.everywhere)].transpose(1, 2) @ self._covered  # [E, O, outputs]
         flat = flat.transpose(1, 2).reshape(len(planes.everywhere), area * channels)

@@ -34,7 +34,8 @@ class EncoderConfig(
     hidden: tuple[Count, ...] = (256,)  # after joining
     activation: Literal["leaky_relu", "relu", "tanh", "gelu", "elu"] = "leaky_relu"
     leaky_slope: Slope = 0.01  # of leaky_relu below 0
-    norm: Literal["none", "layer", "group"] = "layer"
+    # of dense layers and convolutions; batch: by stored statistics (batch_norm.py)
+    norm: Literal["none", "layer", "group", "batch"] = "layer"
     # recall: what the vector inputs were, without weights; gru, lstm: learned (memory.py)
     memory: Literal["none", "recall", "gru", "lstm"] = "none"
     memory_size: Count = 128  # of gru and lstm

@@ -120,9 +120,10 @@ class Encoder(nn.Module):
     def store_as_used(self, dtype: torch.dtype) -> None:
         """Stores weights in ``dtype``, in which they are used. The encoder cannot be trained afterwards."""
         scaled = {
-            id(planes.convolutions[0])
+            id(convolution)
             for planes in self.planes.values()
-            if isinstance(planes, Planes | Residual) and len(planes.convolutions)
+            if isinstance(planes, Planes | Residual)
+            for convolution in planes.scaled_convolutions()
         }
         torsos = (self.planes, self.rows, self.dense, self.join)
         for module in (m for torso in torsos if torso is not None for m in torso.modules()):

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ludus.policies.batch_norm import BatchNorm
 from ludus.policies.torso import Dense
 
 
@@ -78,6 +79,28 @@ class StackedLinear:
         return rows.flat(self.padded(rows.padded(x)))
 
 
+class StackedNorm:
+    """A layer's norm of each lane: ``[L, M, D]`` -> the same shape."""
+
+    def __init__(self, norms: Sequence[nn.Module]) -> None:
+        pairs: list[tuple[Tensor, Tensor]] = []
+        self._eps: float | None = None  # of layer norms
+        for norm in norms:
+            if isinstance(norm, BatchNorm):
+                pairs.append(norm.affine())
+            else:
+                assert isinstance(norm, nn.LayerNorm)
+                self._eps = float(norm.eps)
+                pairs.append((norm.weight, norm.bias))
+        self._scale = torch.stack([scale.detach() for scale, _ in pairs]).unsqueeze(1)
+        self._shift = torch.stack([shift.detach() for _, shift in pairs]).unsqueeze(1)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if self._eps is not None:
+            x = functional.layer_norm(x, x.shape[-1:], eps=self._eps)
+        return torch.addcmul(self._shift, x, self._scale)
+
+
 class StackedDense:
     """:class:`Dense` of each lane."""
 
@@ -87,13 +110,10 @@ class StackedDense:
             StackedLinear([d.layers[i] for d in dense])  # type: ignore[misc]
             for i in range(len(first.layers))
         ]
-        self.norms: list[tuple[Tensor, Tensor, float]] = []
-        for i in range(len(first.norms or ())):
-            norms = [d.norms[i] for d in dense if d.norms is not None]
-            assert all(isinstance(norm, nn.LayerNorm) for norm in norms)
-            weight = torch.stack([norm.weight.detach() for norm in norms]).unsqueeze(1)  # type: ignore[operator]
-            bias = torch.stack([norm.bias.detach() for norm in norms]).unsqueeze(1)  # type: ignore[operator]
-            self.norms.append((weight, bias, float(norms[0].eps)))  # type: ignore[arg-type]
+        self.norms = [
+            StackedNorm([d.norms[i] for d in dense if d.norms is not None])
+            for i in range(len(first.norms or ()))
+        ]
         self.activation = first.activation
 
     def padded(self, x: Tensor) -> Tensor:
@@ -101,8 +121,7 @@ class StackedDense:
         for i, layer in enumerate(self.layers):
             x = layer.padded(x)
             if self.norms:
-                weight, bias, eps = self.norms[i]
-                x = torch.addcmul(bias, functional.layer_norm(x, x.shape[-1:], eps=eps), weight)
+                x = self.norms[i](x)
             x = self.activation(x)
         return x
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ludus.codecs.sparse import SparsePlanes, sparse_convolution
+from ludus.policies.batch_norm import BatchNorm
 from ludus.policies.config import EncoderConfig
 
 Activation = Callable[[Tensor], Tensor]
@@ -31,7 +32,7 @@ def activation_of(config: EncoderConfig) -> Activation:
 
 
 class Dense(nn.Module):
-    """Linear layers, each followed by an optional layer norm and the activation. ``[N, D] -> [N, size]``."""
+    """Linear layers, each followed by an optional norm and the activation: ``[N, D] -> [N, size]``."""
 
     def __init__(
         self, config: EncoderConfig, inputs: int, widths: tuple[int, ...], norm: bool = True
@@ -41,7 +42,8 @@ class Dense(nn.Module):
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
         self.norms: nn.ModuleList | None = None
         if norm and config.norm != "none":
-            self.norms = nn.ModuleList(nn.LayerNorm(b) for b in widths)
+            kind = BatchNorm if config.norm == "batch" else nn.LayerNorm
+            self.norms = nn.ModuleList(kind(b) for b in widths)
         self.activation = activation_of(config)
         self.size = sizes[-1]
 
@@ -59,18 +61,34 @@ def after_convolution(size: int, kernel: int, stride: int, padding: int) -> int:
     return (size + 2 * padding - kernel) // stride + 1
 
 
-def scaled(convolution: nn.Module, x: Tensor, scale: float) -> Tensor:
-    """``convolution(x * scale)``; scales the weights instead of ``x``, which is much larger."""
+def _norm_of(config: EncoderConfig, channels: int) -> nn.Module:
+    """Of a convolution's outputs."""
+    if config.norm == "batch":
+        return BatchNorm(channels)
+    return nn.GroupNorm(channels // 8 if config.norm == "group" and channels % 8 == 0 else 1, channels)
+
+
+def scaled(
+    convolution: nn.Module, scale: float = 1.0, norm: nn.Module | None = None
+) -> tuple[Tensor, Tensor]:
+    """Weights and biases of ``convolution(x * scale)``, with a :class:`BatchNorm` behind it.
+
+    Scaling them is much cheaper than scaling inputs or outputs.
+    """
     assert isinstance(convolution, nn.Conv2d)
-    weight = convolution.weight if scale == 1.0 else convolution.weight * scale
-    return functional.conv2d(x, weight, convolution.bias, convolution.stride, convolution.padding)
+    assert convolution.bias is not None
+    weight, bias = convolution.weight, convolution.bias
+    if scale != 1.0:
+        weight = weight * scale
+    return norm.folded(weight, bias) if isinstance(norm, BatchNorm) else (weight, bias)
 
 
 class Planes(nn.Module):
     """Convolutions, ``[N, C, H, W] -> [N, size]``: 3x3 with padding 1, or of given kernels without padding.
 
     ``norm="layer"`` normalises each sample over all channels and positions, ``"group"`` over groups
-    of 8 channels. Both compute the same in training and in acting, unlike batch normalisation.
+    of 8 channels, ``"batch"`` each channel by stored statistics (``batch_norm.py``). All compute the same in
+    training and in acting.
     """
 
     def __init__(self, config: EncoderConfig, shape: tuple[int, int, int]) -> None:
@@ -81,6 +99,7 @@ class Planes(nn.Module):
         self.cell_size = channels
         self.convolutions = nn.ModuleList()
         self.norms = nn.ModuleList() if config.norm != "none" else None
+        self._folds = config.norm == "batch"
         #: whether :class:`SparsePlanes` can be read
         self.sparse = not config.kernels
         kernels = config.kernels or (3,) * len(config.channels)
@@ -88,8 +107,7 @@ class Planes(nn.Module):
         for out, stride, kernel in zip(config.channels, config.strides, kernels, strict=True):
             self.convolutions.append(nn.Conv2d(channels, out, kernel, stride, padding=padding))
             if self.norms is not None:
-                groups = out // 8 if config.norm == "group" and out % 8 == 0 else 1
-                self.norms.append(nn.GroupNorm(groups, out))
+                self.norms.append(_norm_of(config, out))
             channels = out
             height = after_convolution(height, kernel, stride, padding)
             width = after_convolution(width, kernel, stride, padding)
@@ -111,6 +129,10 @@ class Planes(nn.Module):
             return (planes if scale == 1.0 else planes.float() * scale).flatten(1)
         return list(self._stages(planes, scale))[-1].flatten(1)
 
+    def scaled_convolutions(self) -> Sequence[nn.Module]:
+        """Those whose weights are multiplied by something before they are used."""
+        return list(self.convolutions) if self._folds else list(self.convolutions)[:1]
+
     def with_cells(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Also ``float32[N, cell_size, H, W]``, see :func:`_with_cells`."""
         x, cells = _with_cells(planes, self._stages(planes))
@@ -119,16 +141,17 @@ class Planes(nn.Module):
     def _stages(self, planes: Tensor | SparsePlanes, scale: float = 1.0) -> Iterator[Tensor]:
         x = planes
         for i, convolution in enumerate(self.convolutions):
-            if i == 0 and scale != 1.0:
-                assert isinstance(x, Tensor)
-                x = scaled(convolution, x, scale)
-            elif isinstance(x, SparsePlanes):
-                assert isinstance(convolution, nn.Conv2d)
-                x = sparse_convolution(self.shape[1], self.shape[2], convolution.stride[0])(convolution, x)
+            assert isinstance(convolution, nn.Conv2d)
+            norm = self.norms[i] if self.norms is not None else None
+            weight, bias = scaled(convolution, scale if i == 0 else 1.0, norm)
+            if isinstance(x, SparsePlanes):
+                x = sparse_convolution(self.shape[1], self.shape[2], convolution.stride[0])(weight, bias, x)
             else:
-                x = convolution(x)
-            if self.norms is not None:
-                x = self.norms[i](x)
+                x = functional.conv2d(x, weight, bias, convolution.stride, convolution.padding)
+            if isinstance(norm, BatchNorm):  # folded into the weights
+                norm.observed(x)
+            elif norm is not None:
+                x = norm(x)
             x = self.activation(x)
             yield x
 
@@ -171,8 +194,7 @@ class Residual(nn.Module):
             self.convolutions.append(nn.Conv2d(channels, out, 3, padding=1))
             self.convolutions.extend(nn.Conv2d(out, out, 3, padding=1) for _ in range(4))
             if self.norms is not None:
-                groups = out // 8 if config.norm == "group" and out % 8 == 0 else 1
-                self.norms.append(nn.GroupNorm(groups, out))
+                self.norms.append(_norm_of(config, out))
             channels = out
             height, width = after_convolution(height, 3, stride, 1), after_convolution(width, 3, stride, 1)
             if (height, width) == shape[1:]:
@@ -185,6 +207,10 @@ class Residual(nn.Module):
         """Dense planes, to be multiplied by ``scale``."""
         return self.activation([planes, *self._stages(planes, scale)][-1]).flatten(1)
 
+    def scaled_convolutions(self) -> Sequence[nn.Module]:
+        """Those whose weights are multiplied by something before they are used."""
+        return list(self.convolutions)[:1]
+
     def with_cells(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Also ``float32[N, cell_size, H, W]``, see :func:`_with_cells`."""
         x, cells = _with_cells(planes, self._stages(planes))
@@ -194,7 +220,7 @@ class Residual(nn.Module):
         x = planes
         for stage, stride in enumerate(self.strides):
             first, *blocks = list(self.convolutions)[5 * stage : 5 * stage + 5]
-            x = scaled(first, x, scale) if stage == 0 else first(x)
+            x = functional.conv2d(x, *scaled(first, scale if stage == 0 else 1.0), padding=1)
             x = functional.max_pool2d(x, 3, stride, padding=1)
             for a, b in (blocks[:2], blocks[2:]):
                 x = x + b(self.activation(a(self.activation(x))))

@@ -45,6 +45,12 @@ NETWORKS |= {
     "own critic": msgspec.structs.replace(POLICY, critic="own", leaky_slope=0.1),
     "own critic, recall": msgspec.structs.replace(POLICY, critic="own", memory="recall", activation="elu"),
 }
+NETWORKS |= {
+    "batch norm": msgspec.structs.replace(POLICY, norm="batch", hidden=(24, 16)),
+    "batch norm, residual, lstm": msgspec.structs.replace(
+        POLICY, norm="batch", convolution="residual", memory="lstm"
+    ),
+}
 MEMORIES = list(NETWORKS)
 
 

@@ -197,12 +197,13 @@ def test_sparse_convolution_equals_the_dense_one(side: int, stride: int) -> None
     with torch.random.fork_rng():
         torch.manual_seed(1)
         convolution.reset_parameters()
-    sparse = sparse_planes(spec, packed)
+    sparse, bias = sparse_planes(spec, packed), convolution.bias
     assert sparse is not None
+    assert bias is not None
     results = []
     for out in (
         convolution(codec_of(spec).decode(spec, packed)),
-        sparse_convolution(side, side, stride)(convolution, sparse),
+        sparse_convolution(side, side, stride)(convolution.weight, bias, sparse),
     ):
         grads = torch.autograd.grad(out.square().sum(), list(convolution.parameters()))
         results.append((out.detach(), *grads))

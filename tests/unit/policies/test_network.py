@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ludus.policies.action_distribution import Independent
+from ludus.policies.batch_norm import batch_norms
 from ludus.policies.config import EncoderConfig, PolicyConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
@@ -31,8 +32,8 @@ def observations(steps: int, rows: int, seed: int = 0) -> dict[str, Tensor]:
     return {n: torch.from_numpy(x[:steps]) for n, x in slab.obs.items()}
 
 
-@pytest.mark.parametrize("norm", ["none", "layer", "group"])
-@pytest.mark.parametrize("activation", ["leaky_relu", "relu", "tanh", "gelu"])
+@pytest.mark.parametrize("norm", ["none", "layer", "group", "batch"])
+@pytest.mark.parametrize("activation", ["leaky_relu", "relu", "tanh", "gelu", "elu"])
 def test_shapes(norm: str, activation: str) -> None:
     config = msgspec.convert(
         {**msgspec.to_builtins(SMALL), "norm": norm, "activation": activation}, PolicyConfig
@@ -125,11 +126,16 @@ def test_entity_rows_give_the_same_numbers_in_acting_and_in_learning() -> None:
     assert float(acting[[1, 3, 4, 6]].abs().max()) == 0.0
 
 
+@pytest.mark.parametrize("norm", ["layer", "batch"])
 @pytest.mark.parametrize("convolution", ["plain", "residual"])
-def test_an_acting_network_says_bit_for_bit_what_the_learning_one_says(convolution: str) -> None:
+def test_an_acting_network_says_bit_for_bit_what_the_learning_one_says(convolution: str, norm: str) -> None:
     """At lag 0 the ratio of their probabilities is 1: what acts must round as what learns does."""
-    config = msgspec.convert({**msgspec.to_builtins(SMALL), "convolution": convolution}, PolicyConfig)
+    changes = {"convolution": convolution, "norm": norm}
+    config = msgspec.convert({**msgspec.to_builtins(SMALL), **changes}, PolicyConfig)
     learning = PolicyNetwork(config, SPEC, seed=1, precision="bfloat16")
+    for each in batch_norms(learning):
+        each.mean.add_(0.3)
+        each.variance.mul_(0.4)
     acting = PolicyNetwork(config, SPEC, seed=2, precision="bfloat16").for_acting()
     assert any(p.dtype == torch.bfloat16 for p in acting.parameters())
     for name, value in acting.state_dict().items():

@@ -10,6 +10,7 @@ from ludus.flow import GameSpec, HeadSpec
 from ludus.games.python_game import declare
 from ludus.games.python_game import tensor as declared
 from ludus.policies import lane_rows
+from ludus.policies.batch_norm import batch_norms
 from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.policies.factory import build_network
 from ludus.policies.network import PolicyNetwork
@@ -54,6 +55,7 @@ CASES: dict[str, tuple[GameSpec, EncoderConfig]] = {
     "cells": (cells_spec(), config(memory="gru")),
     "cells residual": (cells_spec(), config(convolution="residual")),
     "cells own critic": (cells_spec(), config(critic="own", leaky_slope=0.2)),
+    "batch norm": (PICTURES, config(norm="batch", critic="own")),
     "pictures": (PICTURES, config(norm="group")),
 }
 
@@ -71,6 +73,9 @@ def networks(spec: GameSpec, policy: EncoderConfig | ResnetConfig, count: int) -
                 for k, normaliser in enumerate((network.normaliser, network.values)):
                     if normaliser is not None:
                         normaliser.mean.add_(0.5 * (seed + k + 1))
+                for norm in batch_norms(network):
+                    norm.mean.add_(0.2 * torch.randn(norm.mean.shape, generator=generator))
+                    norm.variance.mul_(seed + 0.5)
                 if network.normaliser is not None:
                     network.normaliser.variance.mul_(seed + 2.0)
                 if network.values is not None:

@@ -1,0 +1,138 @@
+"""Batch normalisation by stored statistics (Ioffe, Szegedy 2015), the same in acting and in learning.
+
+    z = (x - mean) / sqrt(variance + eps)        y = z + bias
+
+A learner refreshes ``mean`` and ``variance`` after an update, from what its gradient passes saw; until then
+they are frozen, so that the probability ratio is 1 at lag 0. Two things differ from the paper:
+
+- The gradient does not pass through the statistics.
+- There is no scale behind the norm: the weights of the next layer are one (as in KataGo).
+
+Shapes: ``C`` channels; inputs ``[N, C]`` or ``[N, C, H, W]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+EPS = 1e-5
+DECAY = 0.9  # of stored statistics an update
+
+
+class BatchNorm(nn.Module):
+    """One layer's norm. Statistics begin as those of a layer that changes nothing."""
+
+    mean: Tensor
+    variance: Tensor
+    weight: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(size))
+        self.register_buffer("mean", torch.zeros(size))
+        self.register_buffer("variance", torch.ones(size))
+        self.register_buffer("weight", torch.zeros((), dtype=torch.float64))  # of past updates
+        #: sums of z, of its squares and their number, of each pass; None where nobody wants them
+        self.seen: list[Tensor] | None = None
+
+    def affine(self) -> tuple[Tensor, Tensor]:
+        """``y = x * scale + shift``: ``[C]`` each."""
+        scale = torch.rsqrt(self.variance + EPS)
+        return scale, self.bias - self.mean * scale
+
+    def forward(self, x: Tensor) -> Tensor:
+        scale, shift = self.affine()
+        if x.dim() == 4:
+            scale, shift = scale[:, None, None], shift[:, None, None]
+        return self.observed(torch.addcmul(shift, x, scale))
+
+    def folded(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+        """Weights of a convolution that gives ``y`` where ``weight: [C, ...], bias: [C]`` give ``x``.
+
+        Weights are fewer than outputs, so this is much cheaper. Pass the outputs to :meth:`observed`.
+        """
+        scale, shift = self.affine()
+        return weight * scale.reshape(-1, *([1] * (weight.dim() - 1))), torch.addcmul(shift, bias, scale)
+
+    def observed(self, y: Tensor) -> Tensor:
+        """``y`` itself; its moments are noted where a learner wants them (:func:`observing`)."""
+        if self.seen is not None and y.numel():
+            with torch.no_grad():
+                flat = y.detach().float()
+                dims = (0, 2, 3) if y.dim() == 4 else (0,)
+                mean, square = flat.mean(dims), flat.square().mean(dims)
+                bias = self.bias.detach()
+                count = y.numel() // y.shape[1]
+                first = mean - bias
+                second = square - 2.0 * bias * mean + bias.square()
+                number = torch.full_like(mean, float(count))
+                self.seen.append(torch.stack([first * count, second * count, number]).double())
+        return y
+
+    @torch.no_grad()
+    def absorb(self, sums: Tensor) -> None:
+        """Refreshes the statistics by ``float64[3, C]``, see ``seen``.
+
+        A decaying average over updates without the bias of its start; the first call replaces everything.
+        """
+        mean_z, square_z = sums[0] / sums[2], sums[1] / sums[2]
+        deviation = torch.sqrt(self.variance.double() + EPS)
+        mean = self.mean.double() + deviation * mean_z
+        variance = deviation.square() * (square_z - mean_z.square()).clamp(min=0.0)
+        old = float(self.weight) * DECAY
+        total = old + 1.0
+        self.mean.copy_((self.mean.double() * old + mean) / total)
+        self.variance.copy_((self.variance.double() * old + variance) / total)
+        self.weight.fill_(total)
+
+
+def batch_norms(network: nn.Module) -> list[BatchNorm]:
+    """All of a network, in the order of its modules."""
+    return [module for module in network.modules() if isinstance(module, BatchNorm)]
+
+
+@contextmanager
+def observing(norms: Sequence[BatchNorm]) -> Iterator[list[list[Tensor]]]:
+    """Notes what passes through ``norms`` meanwhile: for each of them, sums ``float64[3, C]``."""
+    seen: list[list[Tensor]] = [[] for _ in norms]
+    for norm, sums in zip(norms, seen, strict=True):
+        norm.seen = sums
+    try:
+        yield seen
+    finally:
+        for norm in norms:
+            norm.seen = None
+
+
+class NormSums:
+    """What the norms of a network saw during an update, added in the order of the calls."""
+
+    def __init__(self, network: nn.Module) -> None:
+        self.norms = batch_norms(network)
+        self._sums: list[Tensor | None] = [None] * len(self.norms)
+
+    def clear(self) -> None:
+        """Before an update."""
+        self._sums = [None] * len(self.norms)
+
+    def add(self, seen: Sequence[Sequence[Tensor]]) -> None:
+        """Adds what :func:`observing` gave."""
+        for k, some in enumerate(seen):
+            for sums in some:
+                before = self._sums[k]
+                self._sums[k] = sums if before is None else before + sums
+
+    @property
+    def complete(self) -> bool:
+        """Whether every norm has seen something."""
+        return all(sums is not None for sums in self._sums)
+
+    def absorb(self) -> None:
+        """Refreshes the statistics of the norms that have seen something."""
+        for norm, sums in zip(self.norms, self._sums, strict=True):
+            if sums is not None:
+                norm.absorb(sums)
