@@ -11,6 +11,7 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
+Reuse = Annotated[float, msgspec.Meta(ge=0, le=64)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -36,6 +37,8 @@ class SlabLearnerConfig(MethodConfig, frozen=True, forbid_unknown_fields=True):
     max_grad_rms: NonNegative = 0.0  # bound of each parameter's gradient, in roots of Adam's v; 0 = off
     micro_batch: Count = 1024  # decisions differentiated at once; conv torsos prefer 256
     discount: Share = 0.99
+    horizon: NonNegative = 0.0  # ticks; above 0 the discount is 1 - ticks of a decision / horizon
+    horizon_final: NonNegative = 0.0  # reached linearly at the end of the budget; 0 = horizon
     normalise_returns: bool = True
     reward_scale: float = 1.0
     reward_clip: NonNegative = 0.0  # 0 = off

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from ludus.algorithms.config import SlabLearnerConfig
 from ludus.algorithms.forward import Floats, evaluate, part_size, units_of
+from ludus.algorithms.horizon import with_horizon
 from ludus.algorithms.minibatch import Minibatches
 from ludus.algorithms.optimiser import load_optimiser_state, make_optimiser, optimiser_state
 from ludus.algorithms.parameters import FlatParameters, load_tensors, tensors_of
@@ -45,6 +46,7 @@ class UpdateStats:
     learned: int = 0  # decisions differentiated, epochs and reuse counted
     lag: dict[int, int] = field(default_factory=dict)  # versions behind -> decisions
     numbers: dict[str, float] = field(default_factory=dict)
+    gradient_steps: int = 0  # of the optimiser
     refusal: str = ""  # why the method cannot learn under its settings: path, value, expectation
 
 
@@ -203,12 +205,15 @@ class SlabLearner(ABC, Generic[Config]):
 
     def _update(self, slab: Slab, progress: float) -> Iterator[Sequence[Task]]:
         samples = Samples(slab, self.network, self.policy)
+        self.config = with_horizon(self.config, self.frame_skip, progress)
         stats = self._stats = UpdateStats(self.version + 1, 0)
         lags = self.version - slab.version[samples.learner_mask[:-1]]
         stats.lag = {int(v): int(n) for v, n in zip(*np.unique(lags, return_counts=True), strict=True)}
         self.minibatches.norm_sums.clear()
         yield from self._stages(samples, progress, stats)
         yield from self._refresh_norms(samples)
+        if self.config.horizon > 0.0:
+            stats.numbers["learner/discount"] = self.config.discount
         self.version += 1
         self.steps += stats.samples
 

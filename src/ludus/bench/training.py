@@ -106,7 +106,7 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
     if seconds <= 0:
         raise ConfigError(f"seconds = {seconds}: expected more than 0")
     beside = preset.run.lag == "async"
-    components = build(preset, slabs_needed(preset.run) if beside else 2)
+    components = build(preset, slabs_needed(preset.run) if beside else preset.run.queue + 2)
     sampler = components.sampler
     orders = components.matchmaker.next_orders(sampler.pool.slots)
     for version in orders.kept:
@@ -118,7 +118,8 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
     if beside:
         rounds = AsyncRounds(components, learner_threads, preset.run)
     else:
-        rounds = Rounds(components, learner_threads, pipelined=preset.run.lag == "pipelined")
+        pipelined = preset.run.lag == "pipelined"
+        rounds = Rounds(components, learner_threads, pipelined, preset.run.queue)
     alone = _PoolAlone(preset, components)
     training, simulation, inference, learning = _Tally(), _Tally(), _Tally(), _Tally()
     try:
@@ -132,7 +133,7 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
                 training.seconds += time.perf_counter() - begin
                 alone.record()
                 _repeat(turn * 0.2, lambda: alone.play(simulation))
-                slab = rounds.filled or sampler.slabs[0]
+                slab = rounds.waiting[0].slab if rounds.waiting else sampler.slabs[0]
                 _repeat(turn * 0.1, functools.partial(_infer, components, slab, inference))
                 _repeat(
                     turn * 0.2, functools.partial(_learn, components, learner_threads, slab, learning, own)

@@ -19,6 +19,7 @@ ParamValue = str | int | float | bool
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
+Queue = Annotated[int, msgspec.Meta(ge=0, le=256)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -113,6 +114,7 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_minutes: NonNegative = 0.0
     target: float = 0.0
     lag: Literal["sync", "pipelined", "async"] = "pipelined"
+    queue: Queue = 0  # slabs between sampler and learner: the lag of sync and pipelined is longer by it
     max_lag: Natural = 4  # versions, in async
     over_lag: Literal["wait", "drop"] = "wait"  # what async does rather than exceed max_lag
     threads: Natural = 0  # learner and sampler together; 0 = all processors this process may use

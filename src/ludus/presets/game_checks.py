@@ -15,6 +15,7 @@ from ludus.presets import schema
 from ludus.presets.config import ParamValue, Preset
 from ludus.presets.file import LoadedPreset, PresetError
 from ludus.presets.schema import Problem
+from ludus.presets.training_checks import training_problems
 from ludus.search.text import SUFFIX, is_search, parse_search
 
 #: Opponents that are not bots: the learner's own weights, now and earlier.
@@ -72,7 +73,7 @@ def check_game(loaded: LoadedPreset) -> GameSpec:
         except ValueError as error:
             problems = [Problem("game.params", line) for line in str(error).splitlines()]
     problems += [*_bot_problems(preset, declared), *_input_problems(preset, declared)]
-    problems += method_problems(preset, declared)
+    problems += [*method_problems(preset, declared), *training_problems(preset, declared)]
     if preset.league is not None:
         # numpy: not for presets without a league
         from ludus.presets.league_checks import league_problems, without_effect

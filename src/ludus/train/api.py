@@ -22,6 +22,7 @@ from ludus.presets.config import GameConfig, Preset
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import to_toml
 from ludus.presets.game_checks import resolve_spec
+from ludus.presets.training_checks import training_problems
 from ludus.storage import (
     Checkpoint,
     RunDirectory,
@@ -193,6 +194,8 @@ def _remember(run_dir: Path, configured: GameConfig, preset: Preset, report: Sin
 
 def _prepared(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
     """The run's parts, as its method puts them together."""
+    if wrong := [p.text for p in training_problems(preset, resolve_spec(preset)[0])]:
+        raise ConfigError("\n".join(wrong))
     if preset.league is not None:
         return prepare_league(preset, checkpoint)
     try:

@@ -14,6 +14,7 @@ from ludus.presets.errors import Interrupted
 from ludus.storage import RunDirectory, RunLog
 from ludus.train.reporting.sinks import Reporter, Sink
 from ludus.train.saving import NeededFiles
+from ludus.train.stopping import Budget
 
 
 class Interrupt:
@@ -43,21 +44,22 @@ class Interrupt:
 
 
 class Clock:
-    """Minutes of training."""
+    """Minutes of training, of wall and processor time."""
 
     def __init__(self) -> None:
-        self._mark = time.perf_counter()
+        self._mark, self._cpu_mark = time.perf_counter(), time.process_time()
 
     def minutes(self) -> float:
-        """Since the last lap."""
+        """Of wall time since the last lap."""
         return (time.perf_counter() - self._mark) / 60.0
 
-    def lap(self) -> float:
-        """Minutes since the last lap; the next one begins."""
-        now = time.perf_counter()
-        minutes = (now - self._mark) / 60.0
-        self._mark = now
-        return minutes
+    def lap(self, budget: Budget | None = None) -> None:
+        """The next lap begins; ``budget`` has used what the last one took."""
+        now, cpu = time.perf_counter(), time.process_time()
+        if budget is not None:
+            budget.minutes += (now - self._mark) / 60.0
+            budget.cpu_minutes += (cpu - self._cpu_mark) / 60.0
+        self._mark, self._cpu_mark = now, cpu
 
 
 class RunContext:

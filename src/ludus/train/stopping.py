@@ -17,6 +17,7 @@ class Budget(msgspec.Struct):
     steps: int = 0  # trained decisions of the learner's rows
     ticks: int = 0
     minutes: float = 0.0
+    cpu_minutes: float = 0.0  # of this process: all of its threads together
     # Of the worst opponent, at the evaluation where it was highest; None before the first.
     best_lower_bound: float | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludus.algorithms.config import Count, NonNegative, SlabLearnerConfig
+from ludus.algorithms.config import Count, NonNegative, Reuse, SlabLearnerConfig
 
 
 class ActorCriticConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True):
@@ -12,5 +12,6 @@ class ActorCriticConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=Tr
     entropy_coefficient: NonNegative = 0.01
     entropy_coefficient_final: NonNegative = 0.01  # reached linearly at the end of the budget
     epochs: Count = 1
+    sample_reuse: Reuse = 0.0  # how often a decision is differentiated, on average; 0 = epochs
     minibatches: Count = 4
     normalise_advantages: bool = True

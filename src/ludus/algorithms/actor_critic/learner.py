@@ -14,6 +14,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from ludus.algorithms.actor_critic.objective import Config, Decisions, Objective
+from ludus.algorithms.actor_critic.reuse import minibatches_of, passes
 from ludus.algorithms.actor_critic.taught import Counted
 from ludus.algorithms.forward import Floats, forward, part_size, units_of
 from ludus.algorithms.learner import SlabLearner, UpdateStats
@@ -133,15 +134,17 @@ class ActorCriticLearner(SlabLearner[Config]):
         units = units_of(self.network, batch.valid)
         size = part_size(self.network, config.micro_batch, batch.samples.slab.steps)
         results: list[MinibatchResult] = []
-        for epoch in range(config.epochs):
+        for epoch, share in enumerate(passes(config)):
             key = [self.seed, self.version * EPOCHS_A_VERSION + epoch]
             shuffled = np.random.Generator(np.random.Philox(key=key)).permutation(units)
-            for minibatch in np.array_split(shuffled, config.minibatches):
+            for minibatch in minibatches_of(shuffled, share, config.minibatches):
                 parts = list(pieces(minibatch, size))
                 if parts:
                     step = self.minibatches.step(parts, loss, optimiser, rate, config.max_grad_norm)
                     results.append((yield from step))
         stats.learned = sum(r.samples for r in results)
+        stats.samples = min(stats.samples, stats.learned)
+        stats.gradient_steps = len(results)
         for name in results[0].numbers:
             stats.numbers[name] = sum(r.numbers[name] for r in results) / stats.learned
         stats.numbers["learner/learning_rate"] = rate

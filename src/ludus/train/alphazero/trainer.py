@@ -156,7 +156,7 @@ class AlphaZeroTrainer:
             if learned.minibatches:
                 self._publish()
         end = time.perf_counter()
-        self.state.budget.minutes += self.context.clock.lap()
+        self.context.clock.lap(self.state.budget)
         if len(matches):
             done = Round(matches, self.store.lag, learned, times, collected - begin, end - collected)
             self.report.update(update_metrics(self.preset, self.components, self.state, done))

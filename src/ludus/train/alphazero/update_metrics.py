@@ -79,6 +79,7 @@ def _time_numbers(preset: Preset, state: AlphaZeroState, done: Round) -> dict[st
     steps_per_s = int(matches.full.sum()) / total
     numbers = {
         "time/minutes": state.budget.minutes,
+        "time/cpu_minutes": state.budget.cpu_minutes,
         "time/update_s": total,
         "time/collect_s": done.collect_s,
         "time/infer_s": times.evaluate_s,

@@ -42,7 +42,8 @@ def league_checkpoint(members: Mapping[str, Member], first: Member, state: Leagu
 def _arrays(member: Member) -> tuple[dict[str, Array], dict[str, Array]]:
     """Those of the learner, and those of matches and data in flight."""
     if member.state.played:
-        part = make_checkpoint(member.components, member.state.counts, member.driver.filled, member.restored)
+        waiting = [w.slab for w in member.driver.waiting]
+        part = make_checkpoint(member.components, member.state.counts, waiting, member.restored)
         return part.optimizer, part.rollout
     arrays, counters = member.components.learner.state()  # its pool has no matches yet
     member.state.counts.learner = counters
@@ -72,9 +73,8 @@ def restore_member(member: Member, checkpoint: Checkpoint) -> None:
     )
     part.signed = checkpoint.signed and member.state.played
     counts = member.state.counts
-    waiting = member.components.sampler.slabs[0] if counts.filled is not None else None
-    restore_components(member.components, part, counts, waiting)
-    member.driver.resume(counts.filled)
+    restore_components(member.components, part, counts)
+    member.driver.resume(counts.waiting)
     if part.signed:
         member.restored = part.rollout[POOL].tobytes()
     if member.state.first >= 0:

@@ -141,9 +141,8 @@ class LeagueTrainer:
     def _begin_matches_anew(self, checkpoint: Checkpoint) -> None:
         for member in self.members.values():
             counts = member.state.counts
-            if counts.filled is not None:
-                counts.dropped += counts.filled.steps
-                counts.filled = None
+            counts.dropped += sum(summary.steps for summary in counts.waiting)
+            counts.set_waiting(())
             member.matches_begin_anew()
         self.signatures.begin_anew(checkpoint.version, why_unsigned())
 
@@ -200,7 +199,7 @@ class LeagueTrainer:
         except (MatchError, PoolError) as error:
             raise RunFailed(f"{error}; the newest checkpoint stands") from error
         self._rounds += 1
-        self.state.budget.minutes += self.context.clock.lap()
+        self.context.clock.lap(self.state.budget)
         self._finished(member, done)
         self._write_rows()
 
@@ -234,6 +233,7 @@ class LeagueTrainer:
         total.budget.steps += summary.steps
         total.budget.ticks += summary.ticks
         total.learned += update.learned
+        total.gradient_steps += update.gradient_steps
         total.matches += summary.matches
         total.errors += summary.errors
         self.report.update(

@@ -339,8 +339,7 @@ class Member:
         known = self._in_play() | {o.number for o in self.book.orders() if o.number >= self.state.first}
         self.book.keep(known)
         self.state.orders = self.book.orders()
-        rounds = self.driver
-        self.state.counts.filled = rounds.summary if rounds.filled is not None else None
+        self.state.counts.set_waiting([w.summary for w in self.driver.waiting])
 
     def _jump(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
         learner = self.components.learner
@@ -349,14 +348,11 @@ class Member:
         learner.load_state(arrays, counters | kept)
         self.state.value_only = self.config.value_only_updates
         self._drop_slab()
-        self.driver.resume(None)
+        self.driver.resume(())
 
     def _drop_slab(self) -> None:
         """The slab that waits was collected by other weights."""
-        rounds = self.driver
-        if rounds.filled is not None and rounds.summary is not None:
-            self.state.counts.dropped += rounds.summary.steps
-        rounds.filled = rounds.summary = None
+        self.state.counts.dropped += self.driver.drop()
 
     def _first_learner(self) -> Learner:
         """As it begins: with new weights, or with those of the preset's seed. Raises ``ConfigError``."""

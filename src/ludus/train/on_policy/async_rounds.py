@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ludus.algorithms.learner import UpdateStats
@@ -25,7 +25,7 @@ from ludus.presets.config import RunConfig
 from ludus.train.on_policy.components import Components, StagedWeights
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import RolloutSummary, summarise_rollout
-from ludus.train.on_policy.rounds import Round, RoundTimes
+from ludus.train.on_policy.rounds import Round, RoundTimes, Waiting
 
 SAMPLER, CALLER = 0, 1  # worker numbers; the learner threads follow
 SLABS_AHEAD = 3  # unlearned slabs that are worth their memory, whatever lag is allowed
@@ -42,8 +42,7 @@ class AsyncRounds:
 
     def __init__(self, components: Components, learner_threads: LearnerThreads, config: RunConfig) -> None:
         self.components, self.learner_threads, self.config = components, learner_threads, config
-        self.filled: Slab | None = None  # nothing in flight is kept by a checkpoint
-        self.summary: RolloutSummary | None = None
+        self.waiting: tuple[Waiting, ...] = ()  # nothing in flight is kept by a checkpoint
         self._staged = {policy: StagedWeights(learner) for policy, learner in components.learners.items()}
         self._changed = threading.Condition()
         self._free: deque[Slab] = deque(components.sampler.slabs)
@@ -60,7 +59,7 @@ class AsyncRounds:
 
     # ---- the driving thread ----------------------------------------------------------------------
 
-    def resume(self, summary: RolloutSummary | None) -> None:
+    def resume(self, summaries: Sequence[RolloutSummary]) -> None:
         """Takes the weights that a checkpoint put into the learner; slabs in flight were not kept."""
         self._publish()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
@@ -34,7 +34,8 @@ class TrainerState(msgspec.Struct):
     schema: int = SCHEMA
     budget: Budget = msgspec.field(default_factory=Budget)
     received: int = 0  # decisions collected
-    learned: int = 0  # decisions trained on, epochs counted
+    learned: int = 0  # decisions differentiated, epochs counted
+    gradient_steps: int = 0  # of the optimiser
     dropped: int = 0
     matches: int = 0
     errors: int = 0
@@ -47,7 +48,8 @@ class TrainerState(msgspec.Struct):
     best_version: int = -1
     candidates: list[Candidate] = []  # best first
     acting_version: int = 0
-    filled: RolloutSummary | None = None  # of the slab that waits for the learner
+    filled: RolloutSummary | None = None  # of the slab that waits for the learner; of several the oldest
+    queued: list[RolloutSummary] = []  # of the others, oldest first
     matchmaker: msgspec.Raw = msgspec.Raw(b"{}")  # JSON, the matchmaker's own
     snapshots: list[int] = []  # versions of frozen weights that this checkpoint refers to
     lanes: dict[int, str] = {}  # policy id -> the frozen player that it stands for
@@ -56,25 +58,34 @@ class TrainerState(msgspec.Struct):
     log_sizes: dict[str, int] = {}
     learner: dict[str, int] = {}
 
+    @property
+    def waiting(self) -> list[RolloutSummary]:
+        """Of the slabs that wait for the learner, oldest first."""
+        return [] if self.filled is None else [self.filled, *self.queued]
+
+    def set_waiting(self, summaries: Sequence[RolloutSummary]) -> None:
+        """Of the slabs that a checkpoint holds, oldest first."""
+        self.filled, self.queued = (summaries[0] if summaries else None), list(summaries[1:])
+
     def set_matchmaker(self, state: bytes, snapshots: Iterable[int]) -> None:
         """What a matchmaker needs to go on, and the versions that it keeps."""
         self.matchmaker, self.snapshots = msgspec.Raw(state), sorted(snapshots)
 
 
 def make_checkpoint(
-    components: Components, state: TrainerState, filled: Slab | None, matches: bytes = b""
+    components: Components, state: TrainerState, waiting: Sequence[Slab], matches: bytes = b""
 ) -> Checkpoint:
     """The run between two rounds: no update and no rollout is under way.
 
-    ``filled``: the slab that has been collected and not yet learned from (pipelined runs). ``matches``: what
+    ``waiting``: slabs that have been collected and not yet learned from, oldest first. ``matches``: what
     the pool was restored from, if it has not played since.
     """
     arrays, counters = components.learner.state()
     state.learner = counters
     rollout: dict[str, Array] = {POOL: np.frombuffer(matches or components.sampler.pool.snapshot(), np.uint8)}
     rollout |= {f"collector.{name}": a for name, a in components.sampler.collector.state().items()}
-    if filled is not None:
-        rollout |= {f"slab.{name}": a for name, a in _learned_fields(components, filled).items()}
+    for i, slab in enumerate(waiting):
+        rollout |= {_slab_name(i, name): a for name, a in _learned_fields(components, slab).items()}
     return Checkpoint(components.learner.weights(), arrays, rollout, msgspec.json.encode(state))
 
 
@@ -121,10 +132,10 @@ def times_anew(checkpoint: Checkpoint) -> int:
     return max(0, decode_state(checkpoint.state).anew) + begins_anew(checkpoint)
 
 
-def restore_components(
-    components: Components, checkpoint: Checkpoint, state: TrainerState, filled: Slab | None
-) -> None:
+def restore_components(components: Components, checkpoint: Checkpoint, state: TrainerState) -> None:
     """Puts back what :func:`make_checkpoint` took. Raises ``CorruptFile`` where it does not fit.
+
+    Slabs that waited are then the sampler's first ones.
 
     Of a checkpoint that is not signed the learner alone is put back: bytes of unknown origin must not become
     memory of the core. Matches, rows' memory and the slab in flight begin anew.
@@ -142,18 +153,31 @@ def restore_components(
         components.sampler.collector.restore({n.removeprefix(prefix): a for n, a in renamed_arrays.items()})
     except ValueError as error:
         raise CorruptFile(f"{where}: {error}") from error
-    if filled is None:
-        return
+    slabs = components.sampler.slabs
+    if len(state.waiting) > len(slabs):
+        raise CorruptFile(f"{where}: {len(state.waiting)} slabs wait, expected at most {len(slabs)}")
+    for i in range(len(state.waiting)):
+        _restore_slab(components, checkpoint, i, where)
+
+
+def _restore_slab(components: Components, checkpoint: Checkpoint, number: int, where: str) -> None:
+    slab = components.sampler.slabs[number]
     shape = components.learner.network.memory_shape
     if shape is not None:
-        filled.memory = {components.policy: np.zeros((filled.rows, *shape), np.float32)}
-    for name, target in _learned_fields(components, filled).items():
-        stored = _array(checkpoint, f"slab.{name}", where)
+        slab.memory = {components.policy: np.zeros((slab.rows, *shape), np.float32)}
+    for field, target in _learned_fields(components, slab).items():
+        name = _slab_name(number, field)
+        stored = _array(checkpoint, name, where)
         if stored.shape != target.shape or stored.dtype != target.dtype:
             raise CorruptFile(
-                f"{where}: slab.{name} is {stored.dtype}{stored.shape}, expected {target.dtype}{target.shape}"
+                f"{where}: {name} is {stored.dtype}{stored.shape}, expected {target.dtype}{target.shape}"
             )
         target[...] = stored
+
+
+def _slab_name(number: int, field: str) -> str:
+    """Of an array of a waiting slab; the oldest has number 0."""
+    return f"slab{number or ''}.{field}"
 
 
 def _learned_fields(components: Components, slab: Slab) -> dict[str, Array]:

@@ -4,6 +4,9 @@
 ``pipelined``  collect slab n + 1 with version v while learning from slab n, which version v - 1 (v in the
                first round) collected. The slab is learned from at lag 1, always.
 
+With a queue of q slabs between sampler and learner (``run.queue``) each slab waits behind q others, so that
+both lags are larger by exactly q (OpenAI Five, section 4.4: staleness).
+
 In both, everything that decides is fixed before the threads start, so that equal seeds give equal
 bits whatever the threads' timing. A :class:`~ludus.algorithms.learner.Learner` makes a plan: tasks that the
 learner threads begin and the sampler joins when its slab is full.
@@ -12,9 +15,11 @@ learner threads begin and the sampler joins when its slab is full.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
@@ -56,13 +61,25 @@ class Round:
         return next(iter(self.updates.values()), None)
 
 
-class Rounds:
-    """Owns which slab is full, as the sampler's sink. Called by the one thread that drives the run."""
+class Waiting(NamedTuple):
+    """A full slab that the learner has not read."""
 
-    def __init__(self, components: Components, learner_threads: LearnerThreads, pipelined: bool) -> None:
+    slab: Slab
+    summary: RolloutSummary
+
+
+class Rounds:
+    """Owns which slabs are full, as the sampler's sink. Called by the one thread that drives the run.
+
+    ``queue``: how many slabs stand between sampler and learner. The sampler has ``queue + 2`` slabs.
+    """
+
+    def __init__(
+        self, components: Components, learner_threads: LearnerThreads, pipelined: bool, queue: int = 0
+    ) -> None:
         self.components, self.learner_threads, self.pipelined = components, learner_threads, pipelined
-        self.filled: Slab | None = None
-        self.summary: RolloutSummary | None = None
+        self.queue = queue
+        self.waiting: deque[Waiting] = deque()  # oldest first
         self._sources = {policy: LocalWeights(learner) for policy, learner in components.learners.items()}
         self._handover: int | None = None
 
@@ -78,11 +95,17 @@ class Rounds:
     def close(self) -> None:
         """Nothing to stop."""
 
-    def resume(self, summary: RolloutSummary | None) -> None:
-        """The first slab was restored from a checkpoint and waits for the learner."""
-        self.summary = summary
-        self.filled = self.components.sampler.slabs[0] if summary is not None else None
+    def resume(self, summaries: Sequence[RolloutSummary]) -> None:
+        """The sampler's first slabs were restored from a checkpoint and wait for the learner."""
+        slabs = self.components.sampler.slabs
+        self.waiting = deque(map(Waiting, slabs[: len(summaries)], summaries))
         self._publish()
+
+    def drop(self) -> int:
+        """Nothing waits any more. Returns how many decisions waited."""
+        steps = sum(waiting.summary.steps for waiting in self.waiting)
+        self.waiting.clear()
+        return steps
 
     def run(self, progress: float, meanwhile: Callable[[], None] | None = None) -> Round:
         """One round. ``meanwhile`` runs in the sampler's turn, with the weights that act in this round."""
@@ -91,32 +114,31 @@ class Rounds:
     def put(self, slab: Slab, stats: RolloutStats) -> None:
         """See :class:`ludus.rollouts.exchange.SlabSink`."""
         sampler = self.components.sampler
-        self.filled = slab
-        self.summary = summarise_rollout(
+        summary = summarise_rollout(
             stats.results, stats.steps, stats.ticks, sampler.labels, sampler.spec.teams
         )
+        self.waiting.append(Waiting(slab, summary))
 
     def _sync(self, progress: float, meanwhile: Callable[[], None] | None) -> Round:
         begin = time.perf_counter()
         if meanwhile is not None:
             meanwhile()
-        slab = self.components.sampler.slabs[0]
-        stats = self._collect(slab)
-        summary, self.filled, self.summary = self.summary, None, None
+        stats = self._collect(self._free())
         times = _collect_times(stats)
-        busy = sum(self.learner_threads.busy_s)
-        updates = self._finish(self._begin(slab, progress), times, busy)
-        self._publish()
-        times.total_s = time.perf_counter() - begin
-        return Round(updates, summary, stats.steps, times, stats.results)
+        learning = self._next()
+        updates: dict[int, UpdateStats] = {}
+        if learning is not None:
+            busy = sum(self.learner_threads.busy_s)
+            updates = self._finish(self._begin(learning.slab, progress), times, busy)
+            self._publish()
+        return self._round(updates, learning, stats, times, begin)
 
     def _pipelined(self, progress: float, meanwhile: Callable[[], None] | None) -> Round:
         begin = time.perf_counter()
-        slabs = self.components.sampler.slabs
-        learning, summary = self.filled, self.summary
-        target = slabs[1] if learning is slabs[0] else slabs[0]
+        learning = self._next()
+        target = self._free(learning)
         busy = sum(self.learner_threads.busy_s)
-        plans = self._begin(learning, progress) if learning is not None else ()
+        plans = self._begin(learning.slab, progress) if learning is not None else ()
         try:
             stats = self._collect(target)
             if meanwhile is not None:
@@ -130,8 +152,28 @@ class Rounds:
         if plans:
             updates = self._finish(plans, times, busy)
             self._publish()
+        return self._round(updates, learning, stats, times, begin)
+
+    def _round(
+        self,
+        updates: dict[int, UpdateStats],
+        learned: Waiting | None,
+        stats: RolloutStats,
+        times: RoundTimes,
+        begin: float,
+    ) -> Round:
         times.total_s = time.perf_counter() - begin
+        summary = learned.summary if learned is not None else None
         return Round(updates, summary, stats.steps, times, stats.results)
+
+    def _next(self) -> Waiting | None:
+        """The slab that is to be learned from, if enough others wait behind it."""
+        return self.waiting.popleft() if len(self.waiting) > self.queue else None
+
+    def _free(self, learning: Waiting | None = None) -> Slab:
+        """A slab that neither waits nor is learned from."""
+        used = [*self.waiting, *([learning] if learning is not None else [])]
+        return next(s for s in self.components.sampler.slabs if all(s is not w.slab for w in used))
 
     def _collect(self, slab: Slab) -> RolloutStats:
         if self._handover is not None:

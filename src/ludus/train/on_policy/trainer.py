@@ -57,7 +57,7 @@ def build_components(preset: Preset, checkpoint: Checkpoint | None = None) -> Co
 
     Raises ``ConfigError`` and ``CorruptFile``.
     """
-    slabs = slabs_needed(preset.run) if preset.run.lag == "async" else 2
+    slabs = slabs_needed(preset.run) if preset.run.lag == "async" else preset.run.queue + 2
     return build(preset, slabs, times_anew(checkpoint) if checkpoint is not None else 0)
 
 
@@ -79,7 +79,10 @@ class Trainer:
             self.rounds = AsyncRounds(self.components, self.learner_threads, preset.run)
         else:
             self.rounds = Rounds(
-                self.components, self.learner_threads, pipelined=preset.run.lag == "pipelined"
+                self.components,
+                self.learner_threads,
+                pipelined=preset.run.lag == "pipelined",
+                queue=preset.run.queue,
             )
         self.state: TrainerState = TrainerState()
         self.matchmaking = Matchmaking(components, self.run_dir, context.needed.write, context.report.problem)
@@ -110,10 +113,9 @@ class Trainer:
         state = decode_state(checkpoint.state)
         if begins_anew(checkpoint):
             self._begin_matches_anew(checkpoint, state)
-        waiting = self.components.sampler.slabs[0] if state.filled is not None else None
-        restore_components(self.components, checkpoint, state, waiting)
+        restore_components(self.components, checkpoint, state)
         self.state = state
-        self.rounds.resume(state.filled)
+        self.rounds.resume(state.waiting)
         self._saved_time_step = self.components.sampler.collector.time_step
         try:
             self.matchmaking.resume(state)
@@ -126,9 +128,8 @@ class Trainer:
         """Says so, and takes what was in flight out of the counters."""
         why = "its past opponents have no lanes" if before_lanes(checkpoint) else why_unsigned()
         state.anew = times_anew(checkpoint)
-        if state.filled is not None:
-            state.dropped += state.filled.steps
-            state.filled = None
+        state.dropped += sum(summary.steps for summary in state.waiting)
+        state.set_waiting(())
         self.signatures.begin_anew(checkpoint.version, why)
 
     def referred_to(self) -> set[Path]:
@@ -172,7 +173,7 @@ class Trainer:
         state.received += done.received
         state.dropped += done.dropped
         self.matchmaking.on_results(done.results)
-        state.budget.minutes += self.context.clock.lap()
+        self.context.clock.lap(state.budget)
         if done.update is not None and done.learned is not None:
             self._learned(done.update, done.learned, done.times)
 
@@ -193,10 +194,12 @@ class Trainer:
 
     def write_checkpoint(self) -> Path:
         state = self.state
-        state.filled = self.rounds.summary if self.rounds.filled is not None else None
+        waiting = self.rounds.waiting
+        slabs = [w.slab for w in waiting]
+        state.set_waiting([w.summary for w in waiting])
         state.log_sizes = self.context.log.sync()
         self.matchmaking.store(state)
-        path = self.run_dir.checkpoints.save(make_checkpoint(self.components, state, self.rounds.filled))
+        path = self.run_dir.checkpoints.save(make_checkpoint(self.components, state, slabs))
         self._saved_time_step = self.components.sampler.collector.time_step
         return path
 

@@ -34,6 +34,7 @@ class UpdateCounts:
         state.budget.steps += summary.steps
         state.budget.ticks += summary.ticks
         state.learned += update.learned
+        state.gradient_steps += update.gradient_steps
         state.matches += summary.matches
         state.errors += summary.errors
         state.win_rate = running_win_rate(state.win_rate, summary.outcomes)

@@ -29,6 +29,8 @@ def update_metrics(
     used = used or state.budget
     numbers = dict(update.numbers)
     numbers["learner/samples"] = float(update.samples)
+    numbers["learner/learned"] = float(state.learned)
+    numbers["learner/gradient_steps"] = float(state.gradient_steps)
     numbers["learner/sample_reuse"] = state.learned / max(1, state.received)
     numbers |= _rollout_numbers(state, summary)
     if handover_ticks is not None:
@@ -69,6 +71,7 @@ def _time_numbers(
         learner_wait = 1.0 - (times.learn_s - times.learn_wait_s) / (total * times.threads)
     numbers = {
         "time/minutes": used.minutes,
+        "time/cpu_minutes": used.cpu_minutes,
         "time/update_s": times.total_s,
         "time/collect_s": times.collect_s,
         "time/infer_s": times.infer_s,

@@ -1,0 +1,49 @@
+"""Settings of training that do not fit each other, or the game."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ludus.algorithms.config import SlabLearnerConfig
+from ludus.algorithms.registry import ON_POLICY, method_of
+from ludus.flow.spec import GameSpec
+from ludus.presets.config import Preset
+from ludus.presets.schema import Problem
+
+
+def training_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
+    """Every mistake: path, value, expectation."""
+    yield from _horizon_problems(preset, declared)
+    yield from _queue_problems(preset)
+
+
+def _horizon_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
+    config = preset.algorithm
+    if not isinstance(config, SlabLearnerConfig):
+        return
+    ticks = preset.game.frame_skip or declared.default_frame_skip
+    for name in ("horizon", "horizon_final"):
+        value = getattr(config, name)
+        if 0 < value < ticks:
+            path = f"algorithm.{name}"
+            yield Problem(
+                path, f"{path} = {value:g}: expected 0 or at least {ticks}, the ticks of one decision"
+            )
+    if config.horizon_final > 0 and config.horizon == 0:
+        path = "algorithm.horizon_final"
+        yield Problem(path, f"{path} = {config.horizon_final:g}: expected 0 where algorithm.horizon = 0")
+
+
+def _queue_problems(preset: Preset) -> Iterator[Problem]:
+    run = preset.run
+    if run.queue == 0:
+        return
+    reason = ""
+    if preset.league is not None:
+        reason = "there is a league"
+    elif method_of(preset.algorithm).trainer != ON_POLICY:
+        reason = f'algorithm.name = "{method_of(preset.algorithm).name}"'
+    elif run.lag == "async":
+        reason = 'run.lag = "async": run.max_lag bounds its lag'
+    if reason:
+        yield Problem("run.queue", f"run.queue = {run.queue}: expected 0 where {reason}")
