@@ -63,6 +63,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """Keys by file, of two runs and of the commands that rate their weights."""
     folder = tmp_path_factory.mktemp("runs")
     small = {"run__max_steps": 700, "evaluation__matches": 4, "evaluation__final_matches": 4}
+    small |= {"algorithm__horizon": 50}
     ludus.train(small_preset(**small), folder / "appo")
     settings: dict[str, str | int | float | bool] = {
         "algorithm.search.visits": 8,
