@@ -78,6 +78,26 @@ def test_the_optimiser_of_the_frozen_player_goes_on(league: LeagueComponents) ->
     assert not other.takes(LearnerState(state.arrays, {}))
 
 
+def test_the_data_that_waits_is_dropped() -> None:
+    """It was collected by other weights; TLeague clears its replay memory."""
+    built = build_league(preset("pipelined"))
+    threads = LearnerThreads(0)
+    try:
+        member = built.members["exploiter"]
+        member.start(threads)
+        (done,) = play(member, 1)
+        assert done.update is None
+        member.go_on_from(member.weights())
+        assert member.state.counts.dropped == done.received > 0
+        first, second = play(member, 2)
+        assert first.update is None  # nothing was left to learn from
+        assert second.update is not None
+        assert second.update.lag == {0: second.update.samples}
+    finally:
+        threads.close()
+        built.close()
+
+
 def test_it_is_stored_where_a_member_may_go_on_from_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
