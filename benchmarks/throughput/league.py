@@ -1,33 +1,79 @@
 """What a league costs beside a run of one policy; ratios, all sides in turn in each round.
 
     python benchmarks/throughput/league.py acting [--rounds 100] [--lanes 8] [--rows 32]
+    python benchmarks/throughput/league.py draw [--rounds 100] [--players 2000]
+    python benchmarks/throughput/league.py run [--rounds 12] [--turns 5]
 
 ``acting``: frozen networks on lanes decide for ``--rows`` rows each. ``joined`` is one call for all lanes,
 ``one_by_one`` a call for each lane, both over the time of one network that decides for all the rows. The
 observations come from matches of random decisions. Least times of the rounds.
+
+``draw``: an order of a league of ``--players`` players and three members. ``hand``: microseconds an order of
+a hand of 64 that is drawn after an event; ``again``: of the next hand, before any event.
+
+``run``: a league whose member meets its frozen players, each as often, and a run of the same settings against
+its first weights alone, in turns of ``--rounds`` rounds on one thread. All play alike, so that matches cost
+the same. ``ratio``: decisions that were learned from per second of processor time, the league over the other;
+median, least and greatest of the turns.
+``orders``, ``results``, ``journal``: shares of the league's wall time: who meets whom until it stands in the
+pool, crediting results and taking them in, and writing the journal.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import statistics
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import msgspec
 import numpy as np
 import torch
 
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
+from ludus.league.config import Fsp, LeagueConfig, Never, Period, PlayerConfig
+from ludus.league.events import Frozen, GoOn, Ordered, Reset
+from ludus.league.league import League
 from ludus.policies.factory import build_network
 from ludus.pool.factory import make_pool
-from ludus.presets.file import load_preset
+from ludus.presets.config import OpponentConfig, Preset
+from ludus.presets.file import load_preset, parse_preset, to_toml
 from ludus.presets.game_checks import resolve_spec
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.lane_actor import LaneActor
 from ludus.rollouts.network_actor import NetworkActor
+from ludus.storage import RunDirectory, RunInfo
+from ludus.train.league.league_run import LeagueTrainer
+from ludus.train.league.league_run import prepare as prepare_league
+from ludus.train.league.member import HAND
+from ludus.train.on_policy.trainer import prepare as prepare_run
+from ludus.train.prepared import ClosableSteps
+from ludus.train.run_context import RunContext
 
 PRESETS = ("presets/minirts.toml", "presets/pommerman-ffa.toml")
 WARM = 40  # random decisions until the matches differ
+ROLES = ("main", "main_exploiter", "league_exploiter")
+FROZEN = 12  # players that a league has before it is timed
+NEVER = 10**9
+SMALL = 1e-12  # a learning rate with which all players play alike, so that matches cost the same
+
+TINY = """
+[game]
+name = "{game}"
+[pool]
+slots = 64
+rollout_length = 16
+[policy]
+dense = []
+hidden = [16]
+[algorithm]
+minibatches = 1
+"""
+TINY_GAMES = ("matrix", "kuhn_poker", "tic_tac_toe")
 
 
 def observed(path: str, rows: int) -> tuple[Slab, int]:
@@ -108,17 +154,151 @@ def acting(path: str, lanes: int, rows: int, rounds: int) -> dict[str, object]:
     }
 
 
+def draw(players: int, rounds: int) -> dict[str, object]:
+    """One line of results."""
+    members = tuple(PlayerConfig(name=role, role=role) for role in ROLES)
+    league = League(LeagueConfig(players=members, rating_share=0.05), seed=1)
+    for event in league.founding(["random"]):
+        league.apply(event)
+    version = 0
+    while len(league.standings.players) < players:
+        version += 1
+        for role in ROLES:
+            for effect in league.apply(Frozen(role, version, "period")):
+                if isinstance(effect, GoOn):
+                    league.apply(Reset(role, effect.source))
+    hand, again = dict.fromkeys(ROLES, float("inf")), dict.fromkeys(ROLES, float("inf"))
+    for _ in range(rounds):
+        for role in ROLES:
+            league.apply(Ordered(role, HAND))
+            for least_of in (hand, again):
+                begin = time.perf_counter()
+                league.draw(role, HAND)
+                least_of[role] = min(least_of[role], (time.perf_counter() - begin) / HAND)
+    return {
+        "players": len(league.standings.players),
+        "hand_us": {role: round(1e6 * s, 1) for role, s in hand.items()},
+        "again_us": {role: round(1e6 * s, 1) for role, s in again.items()},
+    }
+
+
+class Spent:
+    """Seconds inside functions of objects, by what they do."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def watch(self, what: str, owner: object, name: str) -> None:
+        """Counts the time of ``owner.name`` from now on."""
+        function = getattr(owner, name)
+
+        def watched(*given: object) -> object:
+            begin = time.perf_counter()
+            result = function(*given)
+            self.seconds[what] = self.seconds.get(what, 0.0) + time.perf_counter() - begin
+            return result
+
+        setattr(owner, name, watched)
+
+
+@contextlib.contextmanager
+def started(preset: Preset, folder: Path) -> Iterator[ClosableSteps]:
+    """The steps of a new run in ``folder``."""
+    spec, _ = resolve_spec(preset)
+    info = RunInfo(1, "", spec.name, spec.spec_hash, preset.run.seed, "", ())
+    context = RunContext(preset, RunDirectory.create(folder, to_toml(preset), info))
+    prepared = (prepare_league if preset.league else prepare_run)(preset, None)
+    with contextlib.closing(context.report), contextlib.closing(prepared.begin(context)) as steps:
+        yield steps
+
+
+def rounds_of(steps: ClosableSteps, rounds: int) -> float:
+    """Plays ``rounds``. Gives decisions that were learned from per second of processor time."""
+    learned, begin = steps.state.budget.steps, time.process_time()
+    for _ in range(rounds):
+        steps.prepare_round()
+        steps.round(None)
+    return (steps.state.budget.steps - learned) / (time.process_time() - begin)
+
+
+def league_and_one(preset: Preset) -> tuple[Preset, Preset]:
+    """A league of one member whose opponents are all frozen, and a run against its first weights."""
+    run = msgspec.structs.replace(preset.run, lag="sync", threads=1)
+    pool = msgspec.structs.replace(preset.pool, threads=1)
+    freeze = Period(2 * pool.slots * pool.rollout_length)  # after every second round, or third
+    lanes = preset.league.lanes if preset.league else LeagueConfig().lanes
+    member = PlayerConfig(name="main", role="fsp", meet=(Fsp(),), freeze=freeze)
+    league = LeagueConfig(players=(member,), lanes=lanes)
+    one = (OpponentConfig("past", past_every=NEVER, past_slots=1),)
+    algorithm = msgspec.structs.replace(preset.algorithm, learning_rate=SMALL)
+    same = msgspec.structs.replace(preset, run=run, pool=pool, opponents=(), algorithm=algorithm)
+    return (
+        msgspec.structs.replace(same, league=league),
+        msgspec.structs.replace(same, league=None, opponents=one),
+    )
+
+
+def run(name: str, preset: Preset, rounds: int, turns: int) -> dict[str, object]:
+    """One line of results."""
+    many, one = league_and_one(preset)
+    spent, wall = Spent(), 0.0
+    rates: list[tuple[float, float]] = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        started(many, Path(folder) / "league") as league,
+        started(one, Path(folder) / "one") as alone,
+    ):
+        assert isinstance(league, LeagueTrainer)
+        while len(league.league.standings.players) < FROZEN:
+            for steps in (league, alone):  # matches of both are as far on
+                rounds_of(steps, 1)
+        member = league.members["main"]
+        known = league.league.standings.members["main"]
+        known.choices = msgspec.structs.replace(known.choices, freeze=Never())  # real periods are far longer
+        spent.watch("orders", league, "prepare_round")
+        spent.watch("journal", league.journal, "append")
+        spent.watch("results", member, "credit")
+        spent.watch("results", league.league, "apply")
+        for turn in range(turns):
+            pair = [0.0, 0.0]
+            for side in (0, 1) if turn % 2 else (1, 0):
+                begin = time.perf_counter()
+                pair[side] = rounds_of((league, alone)[side], rounds)
+                wall += time.perf_counter() - begin if side == 0 else 0.0
+            rates.append((pair[0], pair[1]))
+    ratios = [many / one for many, one in rates]
+    return {
+        "preset": name,
+        "ratio": round(statistics.median(ratios), 3),
+        "least": round(min(ratios), 3),
+        "greatest": round(max(ratios), 3),
+        "one_per_s": round(statistics.median(one for _, one in rates)),
+        **{what: round(seconds / wall, 4) for what, seconds in sorted(spent.seconds.items())},
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=["acting"])
-    parser.add_argument("--preset", action="append", help=f"instead of {' and '.join(PRESETS)}")
+    parser.add_argument("what", choices=["acting", "draw", "run"])
+    parser.add_argument("--preset", action="append", help="a preset's file instead of the usual ones")
     parser.add_argument("--lanes", type=int, default=8)
     parser.add_argument("--rows", type=int, default=32)
-    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--players", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=0, help="100, of run 12")
+    parser.add_argument("--turns", type=int, default=5)
     given = parser.parse_args()
     torch.set_num_threads(1)
-    for path in given.preset or PRESETS:
-        print(json.dumps(acting(path, given.lanes, given.rows, given.rounds)))
+    if given.what == "draw":
+        print(json.dumps(draw(given.players, given.rounds or 100)))
+    elif given.what == "acting":
+        for path in given.preset or PRESETS:
+            print(json.dumps(acting(path, given.lanes, given.rows, given.rounds or 100)))
+    else:
+        chosen = {path: load_preset(path).preset for path in given.preset or ("presets/minirts-league.toml",)}
+        if not given.preset:
+            chosen |= {f"tiny {g}": parse_preset(TINY.format(game=g).encode(), g).preset for g in TINY_GAMES}
+        for name, preset in chosen.items():
+            print(json.dumps(run(name, preset, given.rounds or 12, given.turns)), flush=True)
 
 
 if __name__ == "__main__":

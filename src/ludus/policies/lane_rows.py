@@ -29,7 +29,8 @@ class LaneRows:
         self.even = min(self.counts) == self.size
 
     @classmethod
-    def of_counts(cls, counts: Sequence[int], device: torch.device) -> LaneRows:
+    @functools.lru_cache(maxsize=64)  # short matches have the same counts for many time steps
+    def of_counts(cls, counts: tuple[int, ...], device: torch.device) -> LaneRows:
         """``counts[lane]`` rows of each lane."""
         lane = np.repeat(np.arange(len(counts)), counts)
         return cls(torch.from_numpy(lane).to(device), counts)

@@ -90,7 +90,7 @@ class StackedNetworks:
     @torch.no_grad()
     def step(self, obs: Observation, memory: Tensor | None, first: Tensor, counts: Sequence[int]) -> Step:
         """See :meth:`PolicyNetwork.step`. Of the ``N`` rows ``counts[lane]`` are each lane's."""
-        net, rows = self.first, LaneRows.of_counts(counts, self.first.device)
+        net, rows = self.first, LaneRows.of_counts(tuple(counts), self.first.device)
         if net.memory_shape is not None and memory is None:
             raise ValueError("a policy with memory needs memory at every step")
         vector = net.vectors(obs)
