@@ -74,11 +74,18 @@ class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class CurriculumConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """ELF's curriculum: ``bot`` plays the learner's first k ticks, k ~ U{0..n}; n falls linearly
-    from ``ticks`` to zero over the first ``share`` of the budget."""
+    from ``ticks`` to zero over the first ``share`` of the budget.
+
+    ``advance``: n falls by ``step`` instead each time the win rate reaches it, over about ``matches`` matches
+    that ended under the present n; 0 = by the budget.
+    """
 
     bot: str = ""
     ticks: Natural = 1000
     share: Share = 0.3
+    advance: Share = 0.0
+    step: Count = 100
+    matches: Count = 200
 
 
 class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -15,6 +15,10 @@ def training_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     """Every mistake: path, value, expectation."""
     yield from _horizon_problems(preset, declared)
     yield from _queue_problems(preset)
+    curriculum = preset.curriculum
+    if curriculum.advance > 0 and not curriculum.bot:
+        path = "curriculum.advance"
+        yield Problem(path, f"{path} = {curriculum.advance:g}: expected 0 where curriculum.bot is empty")
 
 
 def _horizon_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:

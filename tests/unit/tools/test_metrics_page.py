@@ -26,6 +26,7 @@ RARE = {
     "loss/score",
     "learner/counted",
     "rollout/handover_ticks",
+    "rollout/handover_win_rate",
     "player",
     "playoff/OPPONENT/KEY",
 }

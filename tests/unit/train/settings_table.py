@@ -287,10 +287,20 @@ POOL = {
 }
 
 CURRICULUM_ON = RTS | {"curriculum.bot": "simple"}
+ADVANCING = {
+    "curriculum.bot": "perfect",
+    "curriculum.ticks": "3",
+    "curriculum.advance": "0.01",
+    "curriculum.step": "3",
+    "curriculum.matches": "8",
+}
 CURRICULUM = {
     "bot": Seen("simple", under=RTS),
     "ticks": Seen("10", under=CURRICULUM_ON),
     "share": Seen("1.0", under=CURRICULUM_ON),
+    "advance": Seen("0.99", under=ADVANCING),
+    "step": Seen("1", under=ADVANCING),
+    "matches": Seen("400", under=ADVANCING),
 }
 
 EVALUATION = {

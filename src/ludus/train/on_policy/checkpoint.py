@@ -13,6 +13,7 @@ from ludus.storage import Checkpoint, CorruptFile
 from ludus.train.candidates import Candidate
 from ludus.train.matchmaker import PAST, PastWindow
 from ludus.train.on_policy.components import Components
+from ludus.train.on_policy.curriculum import Handover
 from ludus.train.on_policy.rollout_summary import RolloutSummary
 from ludus.train.stopping import Budget
 
@@ -54,6 +55,7 @@ class TrainerState(msgspec.Struct):
     snapshots: list[int] = []  # versions of frozen weights that this checkpoint refers to
     lanes: dict[int, str] = {}  # policy id -> the frozen player that it stands for
     past: PastWindow | None = None  # in checkpoints written before 0.1.0, instead of the two above
+    handover: Handover = Handover()
     anew: int = 0  # how often the run's matches began anew
     log_sizes: dict[str, int] = {}
     learner: dict[str, int] = {}

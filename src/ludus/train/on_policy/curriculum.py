@@ -1,16 +1,61 @@
 """ELF's curriculum: a bot plays the first ticks of the learner's matches, ever fewer of them.
 
 The bot plays k ticks, k ~ U{0..n}; n falls linearly to zero (ELF, section 4: "the built-in AI
-played the first k ticks ... k ~ U(0, 1000) and was decayed").
+played the first k ticks ... k ~ U(0, 1000) and was decayed"), or by steps as the learner wins.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import msgspec
+
 from ludus.presets.config import CurriculumConfig
 
 
-def handover_ticks(config: CurriculumConfig, done: float) -> int:
-    """``n`` when the share ``done`` (0..1) of the budget is used."""
-    if not config.bot or config.ticks <= 0 or config.share <= 0.0:
+class Handover(msgspec.Struct, frozen=True):
+    """How far a curriculum is that advances by win rate.
+
+    ``ticks``: n, -1 before the first match. ``matches``: that ended under it; ``win_rate``: of them.
+    """
+
+    ticks: int = -1
+    matches: int = 0
+    win_rate: float = 0.0
+
+
+def handover_ticks(config: CurriculumConfig, done: float, handover: Handover | None = None) -> int:
+    """``n`` when the share ``done`` (0..1) of the budget is used, or as far as ``handover`` is."""
+    if not config.bot:
+        return 0
+    if config.advance > 0.0:
+        return config.ticks if handover is None or handover.ticks < 0 else handover.ticks
+    if config.share <= 0.0:
         return 0
     return round(config.ticks * max(0.0, 1.0 - done / config.share))
+
+
+def advanced(
+    config: CurriculumConfig, handover: Handover, outcomes: Mapping[str, tuple[int, int, int]]
+) -> Handover:
+    """The curriculum after the matches of one slab.
+
+    The win rate runs over about ``config.matches`` matches. Once so many have ended under the present n and
+    it is at least ``config.advance``, n falls by ``config.step`` and the win rate is measured anew.
+
+    Args:
+        config: with ``advance`` above 0.
+        handover: before these matches.
+        outcomes: opponent -> won, drawn, lost.
+    """
+    ticks = handover_ticks(config, 0.0, handover)
+    won = sum(w for w, _, _ in outcomes.values())
+    played = sum(map(sum, outcomes.values()))
+    if played == 0:
+        return Handover(ticks, handover.matches, handover.win_rate)
+    matches = handover.matches + played
+    weight = min(1.0, played / min(matches, config.matches))
+    win_rate = handover.win_rate + weight * (won / played - handover.win_rate)
+    if ticks > 0 and matches >= config.matches and win_rate >= config.advance:
+        return Handover(max(0, ticks - config.step))
+    return Handover(ticks, matches, win_rate)

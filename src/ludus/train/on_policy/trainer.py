@@ -29,7 +29,7 @@ from ludus.train.on_policy.checkpoint import (
     times_anew,
 )
 from ludus.train.on_policy.components import Components, build
-from ludus.train.on_policy.curriculum import handover_ticks
+from ludus.train.on_policy.curriculum import advanced, handover_ticks
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.matchmaking import Matchmaking
 from ludus.train.on_policy.rollout_summary import RolloutSummary
@@ -166,7 +166,7 @@ class Trainer:
         return progress(self.preset.run, self.state.budget)
 
     def _handover(self) -> int:
-        return handover_ticks(self.preset.curriculum, self._progress())
+        return handover_ticks(self.preset.curriculum, self._progress(), self.state.handover)
 
     def _finished_round(self, done: Round) -> None:
         state = self.state
@@ -179,7 +179,11 @@ class Trainer:
 
     def _learned(self, update: UpdateStats, summary: RolloutSummary, times: RoundTimes) -> None:
         self._counts.take(self.state, update, summary)
-        handover = self._handover() if self.preset.curriculum.bot else None
+        curriculum, handover = self.preset.curriculum, None
+        if curriculum.bot:
+            if curriculum.advance > 0.0:
+                self.state.handover = advanced(curriculum, self.state.handover, summary.outcomes)
+            handover = self._handover()
         self.report.update(
             update_metrics(self.preset.run, self.state, update, summary, times, handover_ticks=handover)
         )

@@ -35,6 +35,8 @@ def update_metrics(
     numbers |= _rollout_numbers(state, summary)
     if handover_ticks is not None:
         numbers["rollout/handover_ticks"] = float(handover_ticks)
+        if state.handover.ticks >= 0:
+            numbers["rollout/handover_win_rate"] = state.handover.win_rate
     numbers |= lag_numbers(update.lag)
     numbers |= _time_numbers(run, used, summary, times)
     return UpdateMetrics(
