@@ -63,6 +63,11 @@ def _values(field: Field) -> Iterable[str]:
         return list_games()
     if field.name == "preset":
         return [*shipped_presets(), *map(str, Path().glob("presets/*.toml"))]
+    if field.name == "sweep":
+        return [*map(str, Path().glob("*.toml")), *map(str, Path().glob("sweeps/*.toml"))]
+    if field.name == "runs":
+        found = [*Path().glob("runs/*/run.json"), *Path().glob("runs/*/sweep.json")]
+        return [str(p.parent) for p in found]
     if field.name == "directory":
         return [str(p.parent) for p in Path().glob("runs/*/run.json")]
     if field.name in ("player", "against"):

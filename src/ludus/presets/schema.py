@@ -183,6 +183,8 @@ def _mismatch(value: object, kind: mi.Type, path: str, more: str = "") -> Proble
 
 
 def _fits(value: object, kind: mi.Type) -> bool:
+    if isinstance(kind, mi.AnyType):
+        return True
     if isinstance(kind, mi.UnionType):
         return any(_fits(value, t) for t in kind.types)
     if isinstance(kind, mi.BoolType):

@@ -14,7 +14,7 @@ from ludus.league.record import Record
 from ludus.league.strengths import strengths
 from ludus.league.summary import payoff
 from ludus.storage import RunLog
-from ludus.train.reporting import league_plots
+from ludus.train.reporting import league_plots, svg
 from ludus.train.reporting.league_record import read_record
 from ludus.train.reporting.league_report import write_league
 from ludus.train.reporting.metrics import UpdateMetrics, metrics_row
@@ -54,8 +54,8 @@ def test_ratings_stand_at_their_steps_with_their_intervals() -> None:
     circles = {c.find(SVG + "title").text.split(":")[0]: c for c in shapes(text, "circle")}  # type: ignore[union-attr]
     frozen = [c for c in shapes(text, "circle") if c.get("fill") != "#ffffff"]
     assert [float(c.get("cx", "")) for c in frozen] == [
-        league_plots.LEFT,
-        league_plots.WIDTH - league_plots.RIGHT,
+        svg.LEFT,
+        svg.WIDTH - svg.RIGHT,
     ]
     assert circles["p1"].get("fill") == "#ffffff"  # as it is now
     assert len([p for p in shapes(text, "path") if p.get("stroke-dasharray")]) == 1  # random
@@ -77,12 +77,12 @@ def test_settings_are_steps_on_a_scale_that_fits(values: tuple[float, float], lo
     text = league_plots.settings_plot(record_of(events))
     (line,) = shapes(text, "polyline")
     points = [tuple(map(float, point.split(","))) for point in line.get("points", "").split()]
-    middle = (league_plots.LEFT + league_plots.WIDTH - league_plots.RIGHT) / 2
+    middle = (svg.LEFT + svg.WIDTH - svg.RIGHT) / 2
     assert [x for x, _ in points] == [
-        league_plots.LEFT,
+        svg.LEFT,
         middle,
         middle,
-        league_plots.WIDTH - league_plots.RIGHT,
+        svg.WIDTH - svg.RIGHT,
     ]
     assert points[0][1] == points[1][1] >= points[2][1] == points[3][1]
     assert ("logarithmic" in text) is logarithmic

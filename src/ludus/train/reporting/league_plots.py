@@ -1,37 +1,32 @@
-"""Plots of a league as SVG files: payoff, ratings over steps, settings over steps. No library draws them.
+"""Plots of a league as SVG files: payoff, ratings over steps, settings over steps.
 
-Every name is escaped, and nothing in a file points elsewhere. Colours are those of Okabe and Ito, which
-colour-blind people can tell apart; the payoff goes from orange (lost) over white (even) to blue (won).
+The payoff goes from orange (lost) over white (even) to blue (won).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from html import escape
 
 from ludus.league.record import Record
 from ludus.league.strengths import Z95, Strength, Strengths
 from ludus.league.summary import PayoffTable
+from ludus.train.reporting.svg import COLOURS, LEFT, PANEL, TOP, WIDTH, Panel, head, legend, short, whole
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 LOST, EVEN, WON, UNMET = (213, 94, 0), (255, 255, 255), (0, 114, 178), "#eeeeee"
-WIDTH, PANEL = 720, 260
-LEFT, RIGHT, TOP, BOTTOM = 64, 150, 24, 28
 NAMED = 20  # what a panel with a name of its own is higher
 CELL, LETTER = 30, 6.6
 SMALL_CELL, NUMBERED = 16, 24  # cells of a table of more players, which has no numbers in it
-NAME = 28  # characters of a name that are shown
 
 
 def heat_map(table: PayoffTable) -> str:
     """``rate[i][j]`` of the row's player against the column's, in percent; grey: they have not met."""
-    names = [_short(name) for name in table.players]
+    names = [short(name) for name in table.players]
     count = len(names)
     cell = CELL if count <= NUMBERED else SMALL_CELL
     margin = 28 + LETTER * max(map(len, names), default=0)
     width, height = margin + cell * count + 16, margin + cell * count + 44
-    out = _head(max(width, 320), height, "Payoff: how often the row's player beats the column's")
+    out = head(max(width, 320), height, "Payoff: how often the row's player beats the column's")
     for i, name in enumerate(names):
         middle = margin + cell * (i + 0.5)
         out.append(f'<text x="{margin - 6:.1f}" y="{middle + 4:.1f}" text-anchor="end">{escape(name)}</text>')
@@ -42,7 +37,7 @@ def heat_map(table: PayoffTable) -> str:
                 _cell(table, i, j, margin + cell * j, margin + cell * i, cell, f"{name} against {other}")
             )
     out += _key(margin, margin + cell * count + 14)
-    return _whole(out)
+    return whole(out)
 
 
 def _cell(table: PayoffTable, i: int, j: int, x: float, y: float, size: int, title: str) -> str:
@@ -95,9 +90,9 @@ def ratings_plot(rated: Strengths, members: Sequence[str]) -> str:
     levels = [s.rating or 0.0 for s in known] or [0.0]
     lowest = max(min((_low(s) for s in known), default=0.0), min(levels) - 400.0)
     highest = min(max((_high(s) for s in known), default=0.0), max(levels) + 400.0)
-    plot = _Panel(0.0, lowest, highest, max((_steps(s) for s in players), default=1))
+    plot = Panel(0.0, lowest, highest, max((_steps(s) for s in players), default=1))
     title = "Elo over steps, with 95% intervals" + ("" if rated.anchors else "; the mean of all is 0")
-    out = _head(WIDTH, PANEL, title)
+    out = head(WIDTH, PANEL, title)
     out += plot.axes()
     for bot in (s for s in known if s.kind == "bot"):
         out += plot.level(bot.rating or 0.0, bot.player)
@@ -109,11 +104,11 @@ def ratings_plot(rated: Strengths, members: Sequence[str]) -> str:
         out += [
             f'<circle cx="{plot.x(_steps(s))}" cy="{plot.y(s.rating or 0.0)}" r="3" stroke="{colour}" '
             f'stroke-width="2" fill="{colour if s.kind == "frozen" else "#ffffff"}">'
-            f"<title>{escape(_short(s.player))}: {s.rating:+.0f}</title></circle>"
+            f"<title>{escape(short(s.player))}: {s.rating:+.0f}</title></circle>"
             for s in line
         ]
-        out.append(_legend(index, member, colour, 0.0))
-    return _whole(out)
+        out.append(legend(index, member, colour, 0.0))
+    return whole(out)
 
 
 def settings_plot(record: Record) -> str:
@@ -122,18 +117,18 @@ def settings_plot(record: Record) -> str:
     lives = {name: milestones for name, milestones in lives.items() if milestones}
     ends = {m.name: m.steps for m in record.members}
     paths = sorted({path for milestones in lives.values() for e in milestones for path in e.hyper})
-    out = _head(WIDTH, NAMED + max(1, len(paths)) * (PANEL + NAMED), "Settings of the members over steps")
+    out = head(WIDTH, NAMED + max(1, len(paths)) * (PANEL + NAMED), "Settings of the members over steps")
     most = max((ends[name] for name in lives), default=1)
     for row, path in enumerate(paths):
         values = [e.hyper[path] for milestones in lives.values() for e in milestones if path in e.hyper]
         log = min(values) > 0 and max(values) / min(values) >= 10
         top = NAMED + row * (PANEL + NAMED)
-        plot = _Panel(top, min(values), max(values), most, log=log)
+        plot = Panel(top, min(values), max(values), most, log=log)
         out += plot.axes()
         scale = ", logarithmic" if log else ""
         out.append(
             f'<text x="{LEFT}" y="{top + TOP - 10}" font-weight="bold">'
-            f"{escape(_short(path, 60))}{scale}</text>"
+            f"{escape(short(path, 60))}{scale}</text>"
         )
         for index, (name, milestones) in enumerate(lives.items()):
             colour = COLOURS[index % len(COLOURS)]
@@ -144,79 +139,8 @@ def settings_plot(record: Record) -> str:
                 steps.append((milestone.steps, milestone.hyper[path]))
             if steps:
                 out += plot.line([*steps, (ends[name], steps[-1][1])], colour)
-            out.append(_legend(index, name, colour, top))
-    return _whole(out)
-
-
-class _Panel:
-    """Axes of one plot: steps to the right, values upwards."""
-
-    def __init__(self, top: float, low: float, high: float, steps: int, *, log: bool = False) -> None:
-        self.log = log
-        self.low, self.high = self._scaled(low), self._scaled(high)
-        if self.high - self.low < 1e-12:
-            spread = abs(self.high) * 0.1 or 1.0
-            self.low, self.high = self.low - spread, self.high + spread
-        self.steps = max(1, steps)
-        self.top, self.bottom = top + TOP, top + PANEL - BOTTOM
-
-    def _scaled(self, value: float) -> float:
-        return math.log10(value) if self.log else value
-
-    def x(self, steps: float) -> str:
-        return f"{LEFT + (WIDTH - LEFT - RIGHT) * steps / self.steps:.1f}"
-
-    def y(self, value: float) -> str:
-        share = (self._scaled(value) - self.low) / (self.high - self.low)
-        return f"{self.bottom - (self.bottom - self.top) * min(max(share, 0.0), 1.0):.1f}"
-
-    def axes(self) -> list[str]:
-        out = []
-        right = WIDTH - RIGHT
-        for value, label in self._ticks():
-            out.append(f'<path d="M{LEFT} {self.y(value)}H{right}" stroke="#ddd"/>')
-            out.append(
-                f'<text x="{LEFT - 6}" y="{float(self.y(value)) + 4:.1f}" text-anchor="end">{label}</text>'
-            )
-        base = self.bottom + 16
-        out.append(f'<text x="{LEFT}" y="{base:.1f}">0</text>')
-        out.append(f'<text x="{right}" y="{base:.1f}" text-anchor="end">{self.steps:,} steps</text>')
-        return out
-
-    def _ticks(self) -> list[tuple[float, str]]:
-        if self.log:
-            decades = range(math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9) + 1)
-            exact = [10.0**d for d in decades]
-            values = exact if len(exact) > 1 else [10.0**self.low, *exact, 10.0**self.high]
-            return [(v, f"{v:.2g}") for v in dict.fromkeys(values)]
-        raw = (self.high - self.low) / 5
-        size = 10.0 ** math.floor(math.log10(raw))
-        step = next(size * k for k in (1, 2, 5, 10) if size * k >= raw * 0.999)
-        first = math.ceil(self.low / step - 1e-9)
-        return [(k * step, f"{k * step:.4g}") for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
-
-    def line(self, points: Sequence[tuple[int, float]], colour: str) -> list[str]:
-        path = " ".join(f"{self.x(s)},{self.y(v)}" for s, v in points)
-        return [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>']
-
-    def level(self, value: float, name: str) -> list[str]:
-        """A dashed line for a player whose strength stays."""
-        y, right = self.y(value), WIDTH - RIGHT
-        return [
-            f'<path d="M{LEFT} {y}H{right}" stroke="#555" stroke-dasharray="5 4"/>',
-            f'<text x="{right - 4}" y="{float(y) - 4:.1f}" text-anchor="end" fill="#555">'
-            f"{escape(_short(name))}</text>",
-        ]
-
-
-def _legend(index: int, name: str, colour: str, top: float) -> str:
-    y = top + TOP + 12 + 16 * index
-    if y > top + PANEL - 4:
-        return ""
-    return (
-        f'<rect x="{WIDTH - RIGHT + 10}" y="{y - 9:.1f}" width="10" height="10" fill="{colour}"/>'
-        f'<text x="{WIDTH - RIGHT + 25}" y="{y:.1f}">{escape(_short(name, 18))}</text>'
-    )
+            out.append(legend(index, name, colour, top))
+    return whole(out)
 
 
 def _steps(player: Strength) -> int:
@@ -229,21 +153,3 @@ def _low(player: Strength) -> float:
 
 def _high(player: Strength) -> float:
     return (player.rating or 0.0) + Z95 * (player.error or 0.0)
-
-
-def _short(name: str, most: int = NAME) -> str:
-    return name if len(name) <= most else name[: most - 3] + "..."
-
-
-def _head(width: float, height: float, title: str) -> list[str]:
-    return [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}" font-family="sans-serif" font-size="11">'
-        f"<title>{escape(title)}</title>"
-        f'<rect width="100%" height="100%" fill="#ffffff"/>'
-        f'<text x="8" y="14" font-size="12">{escape(title)}</text>'
-    ]
-
-
-def _whole(parts: Sequence[str]) -> str:
-    return "\n".join(p for p in parts if p) + "\n</svg>\n"

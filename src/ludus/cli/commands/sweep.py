@@ -1,0 +1,186 @@
+"""``ludus sweep`` and ``ludus report``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import msgspec
+
+from ludus.cli import console
+from ludus.cli.arguments import option, positional
+from ludus.cli.errors import DONE, FAILED, INTERRUPTED, UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ludus.train.sweep.config import SweepConfig
+    from ludus.train.sweep.loop import Outcome
+    from ludus.train.sweep.plan import PlannedRun
+    from ludus.train.sweep.report import SweepReport
+
+Natural = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Sweep(msgspec.Struct, frozen=True):
+    """Train many runs of one preset: a grid, named cells or random points, each with several seeds.
+
+    Runs are processes, as many at a time as there are processors. The directory is the only memory: a sweep
+    that was interrupted or killed goes on with the same command, and a failed run is tried again then. More
+    seeds may be added to the file, other changes need another directory. A setting of all runs can be given
+    as for ludus train. At the end a report is written into the directory.
+
+    Exit code 1: some run failed, the others are finished."""
+
+    EXAMPLES: ClassVar = (
+        "ludus sweep sweeps/lag.toml",
+        "ludus sweep sweeps/lag.toml --explain",
+        "ludus sweep sweeps/lag.toml --run-dir runs/short --run.max-steps 50000",
+    )
+
+    sweep: Annotated[str, positional("a sweep file (TOML)", "FILE")]
+    run_dir: Annotated[str, option("directory of the sweep (default: runs/NAME of the file)", "DIR")] = ""
+    workers: Annotated[
+        Natural, option("runs at a time (default: the file's, else as many as processors)", "N")
+    ] = 0
+    explain: Annotated[bool, option("print the runs with their settings, and exit")] = False
+    quiet: Annotated[bool, option("show no progress")] = False
+    json: Annotated[bool, option("print one JSON document when the sweep has ended")] = False
+    overrides: dict[str, str] = {}
+
+    def run(self) -> int:
+        from ludus.train.sweep.config import preset_hashes, read_sweep
+        from ludus.train.sweep.plan import check_sweep
+        from ludus.train.sweep.search import check_search
+
+        config = read_sweep(self.sweep, self.overrides)
+        hashes = preset_hashes(config)
+        cells = check_sweep(config)
+        if config.search == "tpe":
+            check_search(config.source)
+        if self.explain:
+            from ludus.train.sweep.plan import known_points, planned_cells, runs_of
+
+            cells = cells if config.search == "tpe" else planned_cells(config, known_points(config))
+            show_runs(runs_of(cells, config.seeds), self.json)
+            return DONE
+        from ludus.train.sweep.directory import SweepDirectory
+
+        path = Path(self.run_dir) if self.run_dir else Path("runs") / Path(self.sweep).stem
+        directory = SweepDirectory.open(path, config, hashes)
+        with directory.lock():
+            return self._train(config, directory.path)
+
+    def _train(self, config: SweepConfig, path: Path) -> int:
+        from ludus.cli.sweep_view import make_sweep_view
+        from ludus.train.sweep.directory import SweepDirectory
+        from ludus.train.sweep.loop import SweepLoop
+        from ludus.train.sweep.report import read_report, write_sweep_report
+
+        workers = self.workers or config.workers or usable_processors(config)
+        with make_sweep_view(self.quiet) as view:
+            loop = SweepLoop(config, SweepDirectory(path), workers, view)
+            outcomes = loop.run()
+        report = read_report([path])
+        write_sweep_report(report, path)
+        failed = [o for o in outcomes if o.state == "failed"]
+        if self.json:
+            console.document({"run_dir": str(path), "failed": _failures(failed), **_document(report)})
+        else:
+            show_report(report)
+            console.result(f"report  {path / 'report.md'}")
+        for outcome in failed:
+            console.note(
+                f"{outcome.run.name}: failed: {outcome.message}; see: {loop.directory.log(outcome.run.name)}"
+            )
+        if loop.stopping:
+            console.note(f"interrupted; go on with the same command, or: ludus report {path}")
+            return INTERRUPTED
+        return FAILED if failed else DONE
+
+
+class Report(msgspec.Struct, frozen=True):
+    """Compare runs, or the cells of sweeps: tables as Markdown, learning curves as SVG.
+
+    Runs that differ in nothing but the seed are one cell. Intervals are Student's under five seeds, else
+    those of a stratified bootstrap of the interquartile mean. Of one sweep the report is written into its
+    directory, of anything else into --out; without it, it is only printed."""
+
+    EXAMPLES: ClassVar = (
+        "ludus report runs/lag",
+        "ludus report runs/lag --baseline lag=sync --out report",
+        "ludus report runs/a runs/b runs/c --json",
+    )
+
+    runs: Annotated[tuple[str, ...], positional("directories of sweeps or runs", "RUN")] = ()
+    baseline: Annotated[str, option("the cell that others are compared with", "CELL")] = ""
+    out: Annotated[str, option("write report.md, curves.svg and results.json into this folder", "DIR")] = ""
+    json: Annotated[bool, option("print one JSON document")] = False
+
+    def run(self) -> int:
+        if not self.runs:
+            raise UserError(
+                "ludus report: missing RUN (directories of sweeps or runs); see: ludus report --help"
+            )
+        from ludus.train.sweep.directory import is_sweep
+        from ludus.train.sweep.report import read_report, report_text, write_sweep_report
+
+        paths = [Path(text) for text in self.runs]
+        report = read_report(paths, self.baseline)
+        out = Path(self.out) if self.out else paths[0] if len(paths) == 1 and is_sweep(paths[0]) else None
+        written = write_sweep_report(report, out) if out else []
+        if self.json:
+            console.document({**_document(report), "written": [str(p) for p in written]})
+        else:
+            console.result(report_text(report).rstrip())
+        if written:
+            console.note(f"written: {', '.join(map(str, written))}")
+        return DONE
+
+
+def usable_processors(config: SweepConfig) -> int:
+    """Runs at a time: one for each processor, fewer where a run has more threads."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = config.settings["run.threads"]
+    each = int(threads) if isinstance(threads, (int, str)) and str(threads).isdecimal() else 1
+    return max(1, count // max(1, each))
+
+
+def show_runs(runs: Sequence[PlannedRun], as_json: bool) -> None:
+    """The runs of a sweep that is not started."""
+    if as_json:
+        console.document(runs)
+        return
+    common = {k: v for k, v in runs[0].settings.items() if all(r.settings.get(k) == v for r in runs)}
+    rows = [
+        (r.name, r.preset, " ".join(f"{k}={v}" for k, v in r.settings.items() if k not in common) or "-")
+        for r in runs
+    ]
+    console.result(console.table(rows, ("run", "preset", "settings")))
+    console.result("\nall runs: " + " ".join(f"{k}={v}" for k, v in common.items()))
+
+
+def show_report(report: SweepReport) -> None:
+    """The results of a sweep as aligned columns."""
+    from ludus.train.sweep.tables import interval_text
+
+    for play, against in dict.fromkeys((r.play, r.against) for r in report.results):
+        of = [r for r in report.results if (r.play, r.against) == (play, against)]
+        what = "mean return" if of[0].alone else f"win rate against {against}"
+        console.result(f"{what}, {'actions drawn' if play == 'drawn' else 'likeliest actions'}")
+        rows = []
+        for r in of:
+            s = r.summary
+            centre = f"{s.centre:,.1f}" if r.alone else console.percent(s.centre)
+            rows.append((r.cell, str(len(s.values)), s.kind, centre, interval_text(r)))
+        console.result(console.table(rows, ("cell", "seeds", "", "centre", "95% interval"), indent="  "))
+
+
+def _document(report: SweepReport) -> dict[str, object]:
+    document: dict[str, object] = msgspec.to_builtins(report)
+    return document
+
+
+def _failures(failed: Sequence[Outcome]) -> list[dict[str, str]]:
+    return [{"run": o.run.name, "message": o.message} for o in failed]

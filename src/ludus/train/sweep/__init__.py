@@ -1,0 +1,1 @@
+"""Sweeps: many runs of one preset under different settings and seeds."""

@@ -1,0 +1,126 @@
+"""Processes of a sweep: each trains, resumes or evaluates one run.
+
+A process keeps a file of the sweep's directory locked while it lives, also after the sweep was killed. A
+sweep that is started again waits for such a process instead of training its run twice.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+What = Literal["train", "resume", "greedy"]
+MAX_MESSAGE = 400  # characters of a process's last line that are shown
+MAX_READ = 1 << 16
+INTERNAL = "internal error"  # begins the line under a traceback
+
+
+class Command(msgspec.Struct, frozen=True):
+    """A command line of ``ludus``. ``result``: the file that gets its stdout once it has succeeded."""
+
+    what: What
+    words: tuple[str, ...]
+    result: str = ""
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """``code``: exit code, negative for a signal; ``cpu_s``: processor time; ``message``: its last line."""
+
+    code: int
+    cpu_s: float
+    seconds: float
+    message: str
+
+
+class Process:
+    """A process of one run. Made by :func:`launch`."""
+
+    def __init__(self, process: subprocess.Popen[bytes], command: Command, log: Path, begin: int) -> None:
+        self.command = command
+        self._process, self._log, self._begin = process, log, begin
+        self._started = time.monotonic()
+
+    def poll(self) -> Ended | None:
+        """How it ended; None while it runs. A result that it has written is put in its place."""
+        pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
+        if pid == 0:
+            return None
+        code = self._process.returncode = os.waitstatus_to_exitcode(status)
+        if self.command.result and code == 0:
+            os.replace(_aside(Path(self.command.result)), self.command.result)
+        seconds = time.monotonic() - self._started
+        return Ended(code, usage.ru_utime + usage.ru_stime, seconds, self._message(code))
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """Sends a signal: after SIGTERM a run saves and ends."""
+        self._process.send_signal(number)
+
+    def _message(self, code: int) -> str:
+        if code == 0:
+            return ""
+        with self._log.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(self._begin, size - MAX_READ))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+        lines = [line.strip() for line in lines if line.strip() and not line.startswith(INTERNAL)]
+        if lines:
+            return lines[-1][:MAX_MESSAGE]
+        return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def launch(command: Command, lock: Path, log: Path) -> Process | None:
+    """Starts a command; None while another process holds ``lock``. Its stderr goes to the end of ``log``.
+
+    The process has a session of its own, so that Ctrl-C reaches the sweep alone. Raises ``OSError``.
+    """
+    held = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        if not _try_lock(held):
+            return None
+        with log.open("ab") as errors:
+            begin = errors.seek(0, os.SEEK_END)
+            if command.result:
+                aside = _aside(Path(command.result))
+                aside.parent.mkdir(parents=True, exist_ok=True)
+                with aside.open("wb") as out:
+                    process = _start(command.words, held, out.fileno(), errors.fileno())
+            else:
+                process = _start(command.words, held, subprocess.DEVNULL, errors.fileno())
+        return Process(process, command, log, begin)
+    finally:
+        os.close(held)
+
+
+def _start(words: Sequence[str], held: int, out: int, errors: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "ludus.cli", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=errors,
+        start_new_session=True,
+        pass_fds=(held,),
+    )
+
+
+def _aside(result: Path) -> Path:
+    return result.with_name(result.name + ".tmp")
+
+
+def _try_lock(file: int) -> bool:
+    """False while another process holds it. A file system without locks locks nothing."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True

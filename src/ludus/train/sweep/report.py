@@ -1,0 +1,167 @@
+"""The report of a sweep, or of several runs: tables as Markdown, curves as SVG, all numbers as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from ludus import __version__
+from ludus.flow.names import did_you_mean
+from ludus.presets.errors import ConfigError
+from ludus.presets.schema import quoted
+from ludus.storage.files import write_atomic
+from ludus.storage.rundir import RunDirectory
+from ludus.train.reporting.metrics import read_metrics
+from ludus.train.sweep.comparison import CellBudget, CellResult, budgets, compare, differing_settings
+from ludus.train.sweep.curves import Curve, cell_curve, curves_plot
+from ludus.train.sweep.directory import SweepDirectory, is_sweep, open_sweep
+from ludus.train.sweep.plan import known_points, planned_cells, runs_of
+from ludus.train.sweep.results import RunRecord, greedy_results, read_run
+from ludus.train.sweep.tables import budget_table, cell_settings_table, result_table, unfinished_table
+
+REPORT, CURVES, RESULTS = "report.md", "curves.svg", "results.json"
+NOTE = (
+    "Each seed's result is that of its final matches. *centre* is the mean with Student's 95% interval; from "
+    "five seeds on the interquartile mean (IQM) with the percentile interval of a stratified bootstrap. "
+    "*± one run* is the standard deviation of single runs."
+)
+BASELINE_NOTE = (
+    "*P(better)* is the probability that a run of the cell beats one of the baseline; *difference* is the "
+    "mean over shared seeds with its 95% interval."
+)
+
+
+class SweepReport(msgspec.Struct, frozen=True):
+    """All numbers of a report."""
+
+    title: str
+    package_version: str
+    baseline: str
+    results: tuple[CellResult, ...]
+    budgets: tuple[CellBudget, ...]
+    curves: dict[str, Curve]
+    runs: tuple[RunRecord, ...]
+    settings: dict[str, dict[str, object]]  # cell -> the settings in which it differs
+    missing: tuple[str, ...]  # runs of the sweep that never began
+
+
+class _Read(msgspec.Struct, frozen=True):
+    title: str
+    runs: list[RunRecord]
+    missing: list[str]
+    baseline: str = ""
+
+
+def read_report(paths: Sequence[Path], baseline: str = "") -> SweepReport:
+    """What the sweeps and runs at ``paths`` have reached. ``baseline``: a cell, default: the sweep's.
+
+    Raises ``StorageError`` (no run, damaged) and ``ConfigError`` (no such cell).
+    """
+    sweeps = [_read_sweep(open_sweep(p)) for p in paths if is_sweep(p)]
+    single = [RunDirectory.open(p) for p in paths if not is_sweep(p)]
+    read = [*sweeps, *([_read_runs(single)] if single else [])]
+    names = [{r.cell for r in part.runs} for part in read]
+    runs: list[RunRecord] = []
+    for i, part in enumerate(read):
+        others = set().union(*(n for j, n in enumerate(names) if j != i))
+        for run in part.runs:
+            cell = f"{part.title}: {run.cell}" if run.cell in others else run.cell
+            runs.append(msgspec.structs.replace(run, cell=cell))
+    baseline = baseline or next((part.baseline for part in read if part.baseline), "")
+    cells = list(dict.fromkeys(r.cell for r in runs))
+    if baseline and runs and baseline not in cells:
+        near = did_you_mean(baseline, cells, "cells")
+        raise ConfigError(f"baseline = {quoted(baseline)}: expected the name of a cell{near}")
+    return SweepReport(
+        title=read[0].title if len(read) == 1 else "Comparison of runs",
+        package_version=__version__,
+        baseline=baseline,
+        results=tuple(compare(runs, baseline)),
+        budgets=tuple(budgets(runs)),
+        curves=_curves(runs),
+        runs=tuple(runs),
+        settings=_settings(runs),
+        missing=tuple(name for part in read for name in part.missing),
+    )
+
+
+def _read_sweep(sweep: SweepDirectory) -> _Read:
+    config = sweep.info().config
+    points = sweep.asked_points(config.random) if config.search == "tpe" else known_points(config)
+    cpu = sweep.processor_seconds()
+    runs, missing = [], []
+    cells = planned_cells(config, points)
+    for run in (run for cell in cells for run in runs_of([cell], config.seeds)):
+        if sweep.run(run.name).info_path.is_file():
+            greedy = greedy_results(sweep, run.name)
+            runs.append(read_run(sweep.run(run.name), run.cell, greedy, cpu.get(run.name, 0.0)))
+        else:
+            missing.append(run.name)
+    return _Read(config.title or sweep.path.resolve().name, runs, missing, config.baseline)
+
+
+def _read_runs(directories: Sequence[RunDirectory]) -> _Read:
+    """Runs without a sweep: those that differ in the seed alone are a cell."""
+    runs = [read_run(d, "") for d in directories]
+    differing = differing_settings(runs)
+    named = []
+    for run in runs:
+        labels = [f"{p.rpartition('.')[2]}={run.settings.get(p, '-')}" for p in differing]
+        named.append(msgspec.structs.replace(run, cell=", ".join(labels) or "all"))
+    return _Read("Comparison of runs", named, [])
+
+
+def _curves(runs: Sequence[RunRecord]) -> dict[str, Curve]:
+    """A curve for each cell, of its finished runs."""
+    curves = {}
+    for cell in dict.fromkeys(r.cell for r in runs):
+        of = [r for r in runs if r.cell == cell and r.finished]
+        records = [read_metrics(RunDirectory(Path(r.path))) for r in of]
+        curve = cell_curve(records, max((r.steps for r in of), default=0))
+        if curve is not None:
+            curves[cell] = curve
+    return curves
+
+
+def _settings(runs: Sequence[RunRecord]) -> dict[str, dict[str, object]]:
+    paths = differing_settings(runs)
+    first = {r.cell: r for r in reversed(runs)}
+    return {
+        cell: {p: first[cell].settings.get(p) for p in paths} for cell in dict.fromkeys(r.cell for r in runs)
+    }
+
+
+def report_text(report: SweepReport) -> str:
+    """The report as Markdown."""
+    finished = sum(r.finished for r in report.runs)
+    total = len(report.runs) + len(report.missing)
+    lines = [f"# {report.title}", "", f"{finished} of {total} runs are finished.", ""]
+    if report.results:
+        lines += [NOTE + (" " + BASELINE_NOTE if report.baseline else ""), ""]
+    for play, against in dict.fromkeys((r.play, r.against) for r in report.results):
+        of = [r for r in report.results if (r.play, r.against) == (play, against)]
+        lines += [*result_table(of, report.baseline), ""]
+    if report.curves:
+        lines += ["## Learning curves", "", f"![Mean over seeds with its band]({CURVES})", ""]
+    if report.budgets:
+        lines += ["## Budget", "", *budget_table(report.budgets), ""]
+    lines += cell_settings_table(report.settings)
+    lines += unfinished_table([r for r in report.runs if not r.finished], report.missing)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def write_sweep_report(report: SweepReport, folder: Path) -> list[Path]:
+    """Writes ``report.md``, ``curves.svg`` and ``results.json``. Raises ``OSError``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {RESULTS: msgspec.json.format(msgspec.json.encode(report)) + b"\n"}
+    if report.curves:
+        rates = not any(r.alone for r in report.results)
+        what = "Win rate" if rates else "Mean return"
+        title = f"{what} over decisions: mean over seeds, 95% interval"
+        files[CURVES] = curves_plot(report.curves, title, rates=rates).encode()
+    files[REPORT] = report_text(report).encode()
+    for name, data in files.items():
+        write_atomic(folder / name, data)
+    return [folder / name for name in files]

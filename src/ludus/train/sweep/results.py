@@ -1,0 +1,130 @@
+"""What runs have reached, from their own records."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import msgspec
+
+from ludus.evaluation.results import EvalResult
+from ludus.presets.file import leaves
+from ludus.storage.errors import CorruptFile
+from ludus.storage.files import read_bounded
+from ludus.storage.rundir import RunDirectory
+from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics, read_metrics
+from ludus.train.sweep.directory import SweepDirectory
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MAX_RESULT_BYTES = 1 << 20
+
+
+class RunRecord(msgspec.Struct, frozen=True):
+    """What is compared of one run. ``greedy``: results of its likeliest actions, if there are any."""
+
+    name: str
+    cell: str
+    seed: int
+    path: str
+    finished: bool
+    final: tuple[EvalResult, ...]
+    greedy: tuple[EvalResult, ...]
+    steps: int
+    ticks: int
+    updates: int
+    gradient_steps: int
+    minutes: float
+    cpu_s: float  # 0 where it was not measured
+    settings: dict[str, Any]
+
+
+def final_results(run: RunDirectory) -> tuple[EvalResult, ...]:
+    """The final matches of a run; none of one that has not ended. Raises ``CorruptFile``."""
+    return _final(read_metrics(run)[1])
+
+
+def score_of_run(run: RunDirectory) -> float:
+    """The mean over the opponents of a finished run's result."""
+    results = final_results(run)
+    if not results:
+        raise CorruptFile(f"{run.metrics}: no final matches of a finished run")
+    return sum(r.measure for r in results) / len(results)
+
+
+def read_run(
+    run: RunDirectory, cell: str, greedy: tuple[EvalResult, ...] = (), cpu_s: float = 0.0
+) -> RunRecord:
+    """The record of a run. Raises ``StorageError`` and ``CorruptFile``."""
+    updates, evaluations = read_metrics(run)
+    settings = run_leaves(run)
+    last = updates[-1] if updates else None
+    return RunRecord(
+        name=run.path.name,
+        cell=cell,
+        seed=run.info().seed,
+        path=str(run.path),
+        finished=run.status().state == "finished",
+        final=_final(evaluations),
+        greedy=greedy,
+        steps=last.steps if last else 0,
+        ticks=last.ticks if last else 0,
+        updates=last.version if last else 0,
+        gradient_steps=_gradient_steps(updates, settings),
+        minutes=last.numbers.get("time/minutes", 0.0) if last else 0.0,
+        cpu_s=cpu_s,
+        settings=settings,
+    )
+
+
+def greedy_results(sweep: SweepDirectory, name: str) -> tuple[EvalResult, ...]:
+    """Results of greedy matches in the order of their files. Raises ``CorruptFile``."""
+    found = []
+    for path in sorted((sweep.greedy / name).glob("*.json")):
+        try:
+            document = msgspec.json.decode(read_bounded(path, MAX_RESULT_BYTES))
+            if document.get("alone"):  # without winners it has no win rate
+                document = _NOTHING_WON | document
+            found.append(msgspec.convert(document, EvalResult))
+        except (msgspec.MsgspecError, UnicodeDecodeError, AttributeError) as error:
+            raise CorruptFile(f"{path}: {error}") from error
+    return tuple(found)
+
+
+_NOTHING_WON = {
+    "win_rate": 0.0,
+    "ci_low": 0.0,
+    "ci_high": 0.0,
+    "wins": 0,
+    "draws": 0,
+    "losses": 0,
+    "score": 0.0,
+}
+
+
+def run_leaves(run: RunDirectory) -> dict[str, Any]:
+    """The settings of a run as it was started, by path. Raises ``CorruptFile``."""
+    try:
+        return dict(leaves(tomllib.loads(run.config_bytes().decode())))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise CorruptFile(f"{run.config}: {error}") from error
+
+
+def _final(evaluations: list[EvaluationMetrics]) -> tuple[EvalResult, ...]:
+    final = [e for e in evaluations if e.final]
+    return final[-1].results if final else ()
+
+
+def _gradient_steps(updates: list[UpdateMetrics], settings: dict[str, Any]) -> int:
+    """Steps of the optimiser: as the updates count them, else by the settings of an epoch."""
+    counted = [u.numbers["learner/minibatches"] for u in updates if "learner/minibatches" in u.numbers]
+    if counted:
+        return round(sum(counted))
+    each = 1
+    for key in ("algorithm.epochs", "algorithm.minibatches"):
+        value = settings.get(key, 1)
+        each *= value if isinstance(value, int) else 1
+    return len(updates) * each

@@ -1,0 +1,94 @@
+"""Comparison of runs: against rliable's numbers, and properties that define the statistics."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludus.ratings.compare import (
+    bootstrap_interval,
+    improvement,
+    improvement_interval,
+    iqm,
+    paired_difference,
+    summarise_runs,
+)
+from ludus.ratings.interval import mean_interval
+
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "rliable.json").read_text())
+NOISE = 0.003  # of percentiles of 50,000 draws and of 20,000
+
+
+@pytest.mark.parametrize("name", GOLDEN["scores"])
+def test_interquartile_mean_and_interval_are_those_of_rliable(name: str) -> None:
+    scores = np.array(GOLDEN["scores"][name])
+    assert float(iqm(scores)) == pytest.approx(GOLDEN["iqm"][name], abs=1e-12)
+    assert bootstrap_interval(scores) == pytest.approx(GOLDEN["interval"][name], abs=NOISE)
+
+
+def test_probability_of_improvement_is_that_of_rliable() -> None:
+    first, second = GOLDEN["scores"]["first"], GOLDEN["scores"]["second"]
+    assert improvement(first, second) == pytest.approx(GOLDEN["improvement"], abs=1e-12)
+    bounds = improvement_interval(first, second)
+    assert bounds == pytest.approx(GOLDEN["improvement_interval"], abs=NOISE)
+
+
+def test_the_middle_half_alone_counts() -> None:
+    assert float(iqm(np.array([[-99.0], [1.0], [2.0], [99.0]]))) == 1.5
+    assert float(iqm(np.array([[1.0], [2.0], [6.0]]))) == 3.0  # a quarter of three runs is none
+    stack = np.array([[[0.0], [1.0], [2.0], [9.0]], [[4.0], [5.0], [6.0], [7.0]]])
+    assert iqm(stack).tolist() == [1.5, 5.5]
+
+
+def test_every_task_draws_its_runs_by_itself() -> None:
+    # The rows of two tasks that cancel out: drawn together, every mean would be 1/2.
+    scores = np.array([[0.0, 1.0], [1.0, 0.0]])
+    low, high = bootstrap_interval(scores, lambda x: x.mean(axis=(-2, -1)))
+    assert (low, high) == (0.0, 1.0)
+
+
+def test_under_five_seeds_student_from_five_on_the_bootstrap() -> None:
+    four, five = [0.2, 0.4, 0.5, 0.9], [0.2, 0.4, 0.5, 0.6, 0.9]
+    few = summarise_runs(four)
+    t = mean_interval(four)
+    assert (few.kind, few.centre, few.low, few.high) == ("mean", t.mean, t.low, t.high)
+    many = summarise_runs(five)
+    assert many.kind == "iqm"
+    assert many.centre == pytest.approx(0.5)
+    assert (many.low, many.high) == bootstrap_interval(np.array(five)[:, None])
+    assert many.median == 0.5
+    assert many.deviation == pytest.approx(np.std(five, ddof=1))
+    assert many.values == tuple(five)
+    assert summarise_runs([0.3]).low == 0.3
+
+
+def test_equal_seeds_give_equal_intervals_and_others_do_not() -> None:
+    scores = np.array(GOLDEN["scores"]["one_task"])
+    intervals = [bootstrap_interval(scores, seed=seed, draws=500) for seed in (3, 3, 4)]
+    assert intervals[0] == intervals[1] != intervals[2]
+    narrow = bootstrap_interval(scores, confidence=0.5)
+    assert intervals[0][0] < narrow[0] < narrow[1] < intervals[0][1]
+
+
+def test_draws_count_as_half() -> None:
+    assert improvement([[1.0], [2.0]], [[1.0], [0.0]]) == (0.5 + 1 + 1 + 1) / 4
+
+
+def test_differences_are_paired_by_seed() -> None:
+    shared = paired_difference({1: 0.5, 2: 0.7, 3: 0.9}, {2: 0.6, 3: 0.9, 4: 0.0})
+    assert shared == mean_interval([0.7 - 0.6, 0.0])
+    assert paired_difference({1: 0.5, 2: 0.5}, {2: 0.5, 3: 0.5}) is None
+
+
+def test_wrong_shapes_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"shape \(3,\): expected \[runs, tasks\]"):
+        bootstrap_interval([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="2 tasks and 1"):
+        improvement([[1.0, 2.0]], [[1.0]])
+    with pytest.raises(ValueError, match="no values"):
+        summarise_runs([])
+    with pytest.raises(ValueError, match="confidence"):
+        bootstrap_interval([[1.0]], confidence=1.0)
