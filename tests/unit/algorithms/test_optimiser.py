@@ -17,6 +17,7 @@ from ludus.algorithms.optimiser import (
     Adam,
     AdamW,
     Optimiser,
+    Partial,
     Schedule,
     clip_by_norm,
     learning_rate_at,
@@ -192,3 +193,24 @@ def test_the_learning_rate_ends_at_its_final_value(schedule: str, expected: list
         SlabLearnerConfig,
     )
     assert [learning_rate_at(config, p) for p in (0.25, 1.0)] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", [Adam, SGD])
+def test_a_part_moves_and_what_is_kept_of_all_goes_on(kind: Callable[[FlatParameters], Optimiser]) -> None:
+    both = [FlatParameters(make_network()) for _ in range(2)]
+    whole, inner = kind(both[0]), kind(both[1])
+    part = Partial(inner, both[1], {"2.weight", "2.bias"})
+    before = both[1].named(both[1].vector)
+    for number in range(3):
+        gradient = torch.randn(both[0].size, generator=torch.Generator().manual_seed(number))
+        whole.step(gradient.clone(), 0.1)
+        part.step(gradient.clone(), 0.1)
+    moved, after = (p.named(p.vector) for p in both)
+    for name, array in after.items():
+        expected = moved if name.startswith("2.") else before
+        assert np.array_equal(array, expected[name]), name
+    assert part.counters() == whole.counters()
+    for name, vector in whole.vectors().items():
+        assert torch.equal(part.vectors()[name], vector), name
+    part.set_counters({"adam_steps": 9})
+    assert inner.counters() in ({"adam_steps": 9}, {})
