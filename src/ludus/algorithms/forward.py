@@ -57,7 +57,9 @@ def forward(network: PolicyNetwork, samples: Samples, part: Index, wanted: Bools
 
 def forward_steps(network: PolicyNetwork, samples: Samples, index: Index) -> Outputs:
     """Outputs for the single time steps ``index: [N]``."""
-    distribution, value = network.flat(samples.observations(index), samples.recalled(index))
+    distribution, value = network.flat(
+        samples.observations(index), samples.recalled(index), samples.others(index)
+    )
     return Outputs(index, distribution, value)
 
 

@@ -46,16 +46,27 @@ class Returns:
 
 
 def transitions(
-    reward: Floats, terminated: Bools, truncated: Bools, final_value: Floats, value: Floats, active: Bools
+    reward: Floats,
+    terminated: Bools,
+    truncated: Bools,
+    final_value: Floats | None,
+    value: Floats,
+    active: Bools,
 ) -> Transitions:
     """Sums rewards and finds successors.
 
     ``reward, terminated, truncated, final_value: [T, R]``; ``value, active: [T+1, R]``. Rewards after the
     end of a match and before the row's next decision (a bot plays) belong to no decision.
+
+    Without ``final_value`` the last observation of a truncated match has no value: the decision before it has
+    no known successor. It is not trained on, and its own value bootstraps the decisions before it.
     """
     steps, rows = reward.shape
     ended = terminated | truncated
-    after_end = np.where(terminated, np.float32(0.0), final_value).astype(np.float32)
+    after_end = np.zeros((steps, rows), np.float32)
+    if final_value is not None:
+        np.copyto(after_end, final_value, where=~terminated)
+    succeeded = ended if final_value is not None else terminated
     out = Transitions(
         np.zeros((steps, rows), np.float32),
         np.zeros((steps, rows), np.float32),
@@ -74,8 +85,8 @@ def transitions(
         total += reward[t]
         np.copyto(bootstrap, after_end[t], where=end)
         np.copyto(next_index, -1, where=end)
-        valid |= end
-        over |= end
+        np.copyto(valid, succeeded[t], where=end)
+        np.copyto(over, succeeded[t], where=end)
         out.reward[t], out.bootstrap[t], out.next_index[t] = total, bootstrap, next_index
         np.logical_and(act, valid, out=out.valid[t])
         np.logical_and(act, over, out=out.ended[t])

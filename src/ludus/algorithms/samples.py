@@ -9,8 +9,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from ludus.algorithms.seats import other_seats
 from ludus.flow import Slab
 from ludus.flow.slab import Array
+from ludus.policies.critic import Others
 from ludus.policies.network import PolicyNetwork
 
 Index = npt.NDArray[np.int64]
@@ -41,6 +43,8 @@ class Samples:
             rows = np.arange(slab.rows)
             self._recalled = network.recalled(*self.sequences(rows, slab.steps + 1), self.memory(rows))
 
+        self._others = other_seats(slab, network) if network.centralised else None
+
     def tensor(self, array: Array) -> Tensor:
         """To the learner's device."""
         tensor = torch.from_numpy(array)
@@ -70,6 +74,15 @@ class Samples:
         if self._recalled is None:
             return None
         return self._recalled.flatten(0, 1).index_select(0, torch.from_numpy(index).to(self.device))
+
+    def others(self, index: Index) -> Others | None:
+        """What other seats observed at time steps ``index: [N]``, for a centralised critic."""
+        if self._others is None:
+            return None
+        steps, rows = np.divmod(index, self.slab.rows)
+        where = self._others[steps, rows].reshape(-1)  # [N * K]
+        place = np.flatnonzero(where >= 0)
+        return Others(self.observations(where[place]), self.tensor(place))
 
     def memory(self, rows: Index) -> Tensor | None:
         """Memory of ``rows`` at t = 0."""

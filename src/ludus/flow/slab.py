@@ -65,6 +65,9 @@ class Slab:
         self.value = make((steps + 1, rows), np.float32)
         self.final_value = make((steps, rows), np.float32)  # V(last observation) where truncated
         self.version = make((steps, rows), np.int32)  # weights that decided
+        #: int32[R]: match slot and seat of each row; without a pool each row is a match of its own
+        self.row_slot: Array = np.arange(rows, dtype=np.int32)
+        self.row_seat: Array = np.zeros(rows, np.int32)
         #: policy id -> [R, ...] at t = 0, of every learned policy that has memory
         self.memory: dict[int, npt.NDArray[np.float32]] = {}
 

@@ -44,6 +44,8 @@ class EncoderConfig(
     deviation: Literal["state", "free"] = "state"
     # the value reads the policy's features, or those of an encoder of its own
     critic: Literal["shared", "own"] = "shared"
+    # of an own critic: whose observations the value sees; more than its own seat's is for the learner alone
+    critic_sees: Literal["own", "team", "all"] = "own"
     normalise_observations: bool = True
     normalise_values: bool = True
 
@@ -63,6 +65,17 @@ class EncoderConfig(
                 "critic",
                 f'= "own": an own critic has no learned memory; expected policy.memory = "none" or "recall", '
                 f'not "{self.memory}"',
+            )
+        if self.critic_sees != "own" and self.critic != "own":
+            yield (
+                "critic_sees",
+                f'= "{self.critic_sees}": the policy sees its own seat; expected policy.critic = "own"',
+            )
+        elif self.critic_sees != "own" and self.memory == "recall":
+            yield (
+                "critic_sees",
+                f'= "{self.critic_sees}": nothing is recalled for other seats; '
+                'expected policy.memory = "none"',
             )
 
     def widths(self) -> tuple[int, ...]:

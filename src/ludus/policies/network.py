@@ -16,6 +16,7 @@ from ludus.policies.action_distribution import ActionDistribution, Independent
 from ludus.policies.autoregressive import AutoregressiveHeads, Pointing
 from ludus.policies.config import EncoderConfig, encode_config
 from ludus.policies.continuous import FreeDeviation
+from ludus.policies.critic import Critic, Others
 from ludus.policies.encoder import Encoder
 from ludus.policies.heads import heads_of
 from ludus.policies.memory import Recall, Recurrent
@@ -42,7 +43,8 @@ class Encoded(NamedTuple):
     """What the heads read of ``N`` rows."""
 
     features: Tensor  # [N, hidden], of the policy's heads
-    critic: Tensor  # [N, hidden], of the value head; ``features`` themselves with a shared critic
+    #: [N, hidden], of the value head; ``features`` themselves with a shared critic, None if it is not asked
+    critic: Tensor | None
     pointed: dict[str, Pointed]  # entities and cells that heads point at
 
 
@@ -50,7 +52,8 @@ class PolicyNetwork(Encoder):
     """An encoder; optional memory; masked heads and a value.
 
     The value head reads the same features as the policy's heads, or those of ``critic``, an encoder of its
-    own (``config.critic = "own"``). The value then depends on no parameter of the policy.
+    own (``config.critic = "own"``). The value then depends on no parameter of the policy. It may see other
+    seats' observations (``critic.py``); then it is evaluated by :meth:`flat` alone.
     Frozen statistics: observation columns of vectors and of value targets (``normaliser.py``).
     ``seed`` fixes the initial weights without touching torch's global generator; with None the caller
     loads them. Raises ``ValueError`` if configuration and spec do not match.
@@ -61,7 +64,7 @@ class PolicyNetwork(Encoder):
     ) -> None:
         super().__init__(config, spec)
         for key, text in config.problems():
-            if key == "critic":
+            if key.startswith("critic"):
                 raise ValueError(f"policy.{key} {text}")
         self.spec = spec
         self.precision = precision
@@ -83,7 +86,7 @@ class PolicyNetwork(Encoder):
         self.value_head = nn.Linear(features, 1)
         self.values = ValueNormaliser() if config.normalise_values else None
         #: of the value alone; None where it shares the policy's encoder
-        self.critic = Encoder(config, spec, points=False) if config.critic == "own" else None
+        self.critic = Critic(config, spec) if config.critic == "own" else None
         if seed is not None:
             self._initialise(seed)
 
@@ -168,26 +171,50 @@ class PolicyNetwork(Encoder):
             assert vector is not None
             return self.recall.sequence(vector.reshape(steps, rows, -1), memory, first.bool(), active)
 
-    def encode(self, obs: Observation, recalled: Tensor | None = None) -> Encoded:
+    @property
+    def centralised(self) -> bool:
+        """Whether the value depends on other seats' observations, so that the learner alone knows it."""
+        return self.critic is not None and self.critic.seats > 0
+
+    def encode(
+        self, obs: Observation, recalled: Tensor | None = None, others: Others | None = None
+    ) -> Encoded:
         """``obs[name]: [N, *packed]`` -> what the heads read.
 
-        ``recalled: [N, 2, D]`` is the state of :class:`Recall` after these observations.
+        Args:
+            obs: of the seats that decide.
+            recalled: ``[N, 2, D]``, the state of :class:`Recall` after these observations.
+            others: of the seats that a centralised critic sees; without them it is not asked.
         """
-        vector = self.vectors(obs)
-        if vector is not None:
-            if recalled is not None:  # each in the units of the input that it recalls
-                vector = torch.cat([vector.unsqueeze(1), recalled], dim=1)
-            if self.normaliser is not None:
-                vector = self.normaliser(vector)
-            vector = vector.flatten(1)
+        vector = self._vector(obs, recalled)
         features, pointed = self.features(obs, vector)
-        critic = features if self.critic is None else self.critic.features(obs, vector)[0]
+        critic: Tensor | None = features
+        if self.critic is not None:
+            critic = None
+            if not self.centralised or others is not None:
+                critic = self.critic.features(obs, vector)[0]
+            if critic is not None and others is not None:
+                seen = self.critic.features(others.obs, self._vector(others.obs))[0]
+                critic = self.critic.joined(critic, seen, others.place)
         return Encoded(features, critic, pointed)
 
-    def _heads(self, encoded: Encoded) -> tuple[ActionDistribution, Tensor]:
+    def _vector(self, obs: Observation, recalled: Tensor | None = None) -> Tensor | None:
+        """What dense torsos read."""
+        vector = self.vectors(obs)
+        if vector is None:
+            return None
+        if recalled is not None:  # each in the units of the input that it recalls
+            vector = torch.cat([vector.unsqueeze(1), recalled], dim=1)
+        if self.normaliser is not None:
+            vector = self.normaliser(vector)
+        return vector.flatten(1)
+
+    def _heads(self, encoded: Encoded) -> tuple[ActionDistribution, Tensor | None]:
         features = encoded.features.float()
-        critic = features if encoded.critic is encoded.features else encoded.critic.float()
-        value = self.value_head(critic).squeeze(-1)
+        value: Tensor | None = None
+        if encoded.critic is not None:
+            critic = features if encoded.critic is encoded.features else encoded.critic.float()
+            value = self.value_head(critic).squeeze(-1)
         if isinstance(self.policy_head, AutoregressiveHeads):
             return Pointing(self.policy_head, features, encoded.pointed), value
         return Independent(self.heads, self.policy_head(features)), value
@@ -213,7 +240,10 @@ class PolicyNetwork(Encoder):
 
     @torch.no_grad()
     def step(self, obs: Observation, memory: Tensor | None = None, first: Tensor | None = None) -> Step:
-        """One decision of ``N`` rows. ``memory[N, ...]`` and ``first: bool[N]`` only with memory."""
+        """One decision of ``N`` rows. ``memory[N, ...]`` and ``first: bool[N]`` only with memory.
+
+        Values of a centralised critic are 0: it is not asked.
+        """
         if self.memory_shape is not None and (memory is None or first is None):
             raise ValueError("a policy with memory needs memory and first at every step")
         if self.recall is not None:
@@ -231,16 +261,29 @@ class PolicyNetwork(Encoder):
             output = self.recurrent.output(memory)
             encoded = Encoded(output, output, encoded.pointed)
         distribution, value = self._heads(encoded)
+        if value is None:
+            return Step(distribution, encoded.features.new_zeros(len(encoded.features)).float(), memory)
         return Step(distribution, self.denormalise(value), memory)
 
-    def flat(self, obs: Observation, recalled: Tensor | None = None) -> tuple[ActionDistribution, Tensor]:
+    def flat(
+        self, obs: Observation, recalled: Tensor | None = None, others: Others | None = None
+    ) -> tuple[ActionDistribution, Tensor]:
         """Action distributions and normalised values ``[N]`` of any time steps, without learned memory.
 
-        ``recalled: [N, 2, D]`` of these time steps (:meth:`recalled`), for policies with ``Recall``.
+        Args:
+            obs: ``obs[name]: [N, *packed]``.
+            recalled: ``[N, 2, D]`` of these time steps (:meth:`recalled`), for policies with ``Recall``.
+            others: of these time steps, for a centralised critic.
+
+        Raises:
+            ValueError: a centralised critic without ``others``.
         """
         with autocast(self.device, self.precision):
-            encoded = self.encode(obs, recalled)
-        return self._heads(encoded)
+            encoded = self.encode(obs, recalled, others)
+        distribution, value = self._heads(encoded)
+        if value is None:
+            raise ValueError("a centralised critic needs the observations of other seats")
+        return distribution, value
 
     def sequence(
         self, obs: Observation, memory: Tensor | None, first: Tensor, active: Tensor | None = None
@@ -253,6 +296,8 @@ class PolicyNetwork(Encoder):
             first: ``bool[T, B]``, the row's match begins here.
             active: ``bool[T, B]``. Inactive time steps are not encoded and do not change memory; their
                 outputs are undefined.
+
+        Values of a centralised critic are 0: it is not asked.
         """
         steps, rows = first.shape
         if active is None:
@@ -281,6 +326,8 @@ class PolicyNetwork(Encoder):
             output = outputs.flatten(0, 1)
             encoded = Encoded(output, output, encoded.pointed)
         distribution, value = self._heads(encoded)
+        if value is None:
+            value = encoded.features.new_zeros(steps * rows).float()
         return Sequence(distribution, value.reshape(steps, rows), memory)
 
 
@@ -291,5 +338,7 @@ def _spread(encoded: Encoded, index: Tensor, rows: int) -> Encoded:
         return x.new_zeros((rows, x.shape[1])).index_copy(0, index, x)
 
     features = placed(encoded.features)
-    critic = features if encoded.critic is encoded.features else placed(encoded.critic)
+    critic: Tensor | None = features
+    if encoded.critic is not encoded.features:
+        critic = None if encoded.critic is None else placed(encoded.critic)
     return Encoded(features, critic, {name: p.spread(index, rows) for name, p in encoded.pointed.items()})

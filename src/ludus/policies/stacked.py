@@ -52,7 +52,7 @@ class StackedNetworks:
             raise ValueError("networks to be stacked: expected one architecture in float32")
         self._encoder = _StackedEncoder(self.networks)
         self._critic: _StackedEncoder | None = None
-        if first.critic is not None:
+        if first.critic is not None and not first.centralised:
             self._critic = _StackedEncoder([_some(n.critic) for n in self.networks])
         self._normaliser: tuple[Tensor, Tensor, float] | None = None
         if first.normaliser is not None:
@@ -108,7 +108,9 @@ class StackedNetworks:
             memory = net.recurrent.cell(rows.flat(self._read.padded(features)), recur, before)
             features = critic = rows.padded(net.recurrent.output(memory))
         value = rows.flat(self._value.padded(critic)).squeeze(-1)
-        if net.values is not None:
+        if net.centralised:  # is not asked
+            value = torch.zeros_like(value)
+        elif net.values is not None:
             mean, deviation = self._moments.index_select(0, rows.lane).unbind(dim=1)
             value = value * deviation + mean
         return Step(self._distribution(features, pointed, rows), value, memory)

@@ -177,7 +177,10 @@ class NativePool:
 
     def slab(self, steps: int) -> Slab:
         """A slab of ``steps`` steps; the core writes into any memory of this process."""
-        return Slab(self._spec, steps, max(1, self._rows))
+        slab = Slab(self._spec, steps, max(1, self._rows))
+        if self._rows:
+            slab.row_slot, slab.row_seat = self.row_slot, self.row_seat
+        return slab
 
     def attach(self, group: int, slab: Slab) -> None:
         """The group writes into ``slab`` from t = 0 on; the first attach starts its matches."""

@@ -253,7 +253,9 @@ class ProcessPool:
         """Memory of ``steps`` steps that every worker can write into."""
         made = shared_slab(self._spec, steps, self.rows)
         self._workers.slabs.append(made)
-        return made[0]
+        slab = made[0]
+        slab.row_slot, slab.row_seat = self.row_slot, self.row_seat
+        return slab
 
     # ---- play ------------------------------------------------------------------------------------
 

@@ -167,7 +167,21 @@ def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
             path = f"policy.inputs.{i}"
             near = did_you_mean(name, tensors, "observations")
             yield Problem(path, f"{path}: unknown observation {name} of {declared.name}{near}")
+    sees = getattr(preset.policy, "critic_sees", "own")
+    if sees == "all" and declared.seats == 1:
+        path = "policy.critic_sees"
+        yield Problem(path, f'{path} = "all": {declared.name} has one seat; expected "own"')
+    elif sees == "team" and not has_teammates(declared):
+        path = "policy.critic_sees"
+        wanted = '"own" or "all"' if declared.seats > 1 else '"own"'
+        yield Problem(path, f'{path} = "team": {declared.name} has no teams; expected {wanted}')
     free = getattr(preset.policy, "deviation", "state") == "free"
     if free and not any(head.kind == "continuous" for head in declared.heads):
         path = "policy.deviation"
         yield Problem(path, f'{path} = "free": {declared.name} has no continuous heads; expected "state"')
+
+
+def has_teammates(declared: GameSpec) -> bool:
+    """Whether some seat wins and loses together with another."""
+    seats = range(declared.seats)
+    return any(declared.together(a, b) for a in seats for b in seats if a != b)

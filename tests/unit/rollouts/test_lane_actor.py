@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -55,6 +56,10 @@ CASES: dict[str, tuple[GameSpec, EncoderConfig]] = {
     "cells": (cells_spec(), config(memory="gru")),
     "cells residual": (cells_spec(), config(convolution="residual")),
     "cells own critic": (cells_spec(), config(critic="own", leaky_slope=0.2)),
+    "centralised critic": (
+        msgspec.structs.replace(PLAIN, seats=2),
+        config(critic="own", critic_sees="all"),
+    ),
     "batch norm": (PICTURES, config(norm="batch", critic="own")),
     "pictures": (PICTURES, config(norm="group")),
 }

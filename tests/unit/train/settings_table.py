@@ -346,6 +346,7 @@ ENCODER = {
     "context": Seen("16", probes.network, {"game.name": "minirts", "game.params.commands": "tactical"}),
     "deviation": Seen("free", probes.network, CONTINUOUS),
     "critic": Seen("own", probes.network),
+    "critic_sees": Seen("all", probes.run, {"policy.critic": "own", "opponents.0.name": "latest"}),
     "normalise_observations": Seen("false", probes.network, RTS),
     "normalise_values": Seen("false", probes.network),
 }

@@ -77,15 +77,19 @@ class ActorCriticLearner(SlabLearner[Config]):
         slab = samples.slab
         value, log_prob = slab.value, slab.log_prob
         ratio: Floats | None = None
-        if max(stats.lag, default=0) > 0 and self.objective.corrects_lag(self.config):
+        corrects = max(stats.lag, default=0) > 0 and self.objective.corrects_lag(self.config)
+        centralised = self.network.centralised
+        if corrects or centralised:
             value, log_prob = slab.value.copy(), slab.log_prob.copy()
             yield self._evaluations(samples, value, log_prob)
+        if corrects:
             ratio = np.exp(log_prob - slab.log_prob)
+        predicted = value if centralised else slab.value  # where acting had no values, those of today
         moves = transitions(
             self._rewards(slab),
             slab.terminated != 0,
             slab.truncated != 0,
-            slab.final_value,
+            None if centralised else slab.final_value,
             value,
             samples.learner_mask,
         )
@@ -97,14 +101,14 @@ class ActorCriticLearner(SlabLearner[Config]):
             return
         targets = returns.target.reshape(-1)[trained]
         self._absorb_returns(targets)
-        stats.numbers["value/explained_variance"] = _explained(targets, slab.value[:-1].reshape(-1)[trained])
+        stats.numbers["value/explained_variance"] = _explained(targets, predicted[:-1].reshape(-1)[trained])
         stats.numbers["value/target_mean"] = float(targets.mean())
         stats.numbers["rollout/reward_mean"] = float(moves.reward.reshape(-1)[trained].mean())
         batch = _Batch(
             samples,
             self._standardised(returns.advantage, trained),
             self._normalised(returns.target),
-            self._normalised(slab.value[:-1]),
+            self._normalised(predicted[:-1]),
             returns.valid,
         )
         yield from self._epochs(batch, progress, stats)

@@ -1,0 +1,68 @@
+"""A critic of its own, which may see more of a match than the seat that decides.
+
+``policy.critic_sees = "team"`` or ``"all"`` makes it a centralised one (Lowe et al. 2017, MADDPG; Vinyals
+et al. 2019, AlphaStar): the features of the other seats' observations join those of the seat's own. Other
+seats stand in the order of play after the seat; one that has not observed anything in the match is zero. Only
+the learner evaluates it, so that acting needs no observation but the seat's own.
+
+Shapes: ``N`` decisions, ``K`` other seats that are seen, ``M`` of the ``N * K`` that are present.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ludus.flow import GameSpec
+from ludus.policies.config import EncoderConfig
+from ludus.policies.encoder import Encoder
+from ludus.policies.protocol import Observation
+from ludus.policies.torso import Dense
+
+
+class Others(NamedTuple):
+    """What other seats observed at ``N`` decisions."""
+
+    obs: Observation  # name -> [M, *packed]
+    place: Tensor  # int64[M], ascending: decision * K + number of the other seat
+
+
+def seen_seats(config: EncoderConfig, spec: GameSpec, seat: int) -> list[int]:
+    """The other seats whose observations the value of ``seat`` sees, in the order of play."""
+    if config.critic_sees == "own":
+        return []
+    others = [(seat + k) % spec.seats for k in range(1, spec.seats)]
+    return [s for s in others if config.critic_sees == "all" or spec.together(s, seat)]
+
+
+def seats_seen(config: EncoderConfig, spec: GameSpec) -> int:
+    """``K``: the most other seats that are seen from any."""
+    return max(len(seen_seats(config, spec, seat)) for seat in range(spec.seats))
+
+
+class Critic(Encoder):
+    """Features of the value head, ``[N, size]``. Its parameters are nobody else's.
+
+    Raises:
+        ValueError: ``config.critic_sees`` names seats that the game does not have.
+    """
+
+    def __init__(self, config: EncoderConfig, spec: GameSpec) -> None:
+        super().__init__(config, spec, points=False)
+        self.seats = seats_seen(config, spec)
+        if config.critic_sees != "own" and not self.seats:
+            raise ValueError(
+                f'policy.critic_sees = "{config.critic_sees}": {spec.name} has no such other seats'
+            )
+        size = self.join.size
+        self.together = Dense(config, (1 + self.seats) * size, (size,)) if self.seats else None
+
+    def joined(self, own: Tensor, others: Tensor, place: Tensor) -> Tensor:
+        """Features of a seat ``[N, size]`` and of the present others ``[M, size]`` as one: ``[N, size]``."""
+        assert self.together is not None
+        rows, size = own.shape
+        seen = others.new_zeros((rows * self.seats, size)).index_copy(0, place, others)
+        out: Tensor = self.together(torch.cat([own, seen.reshape(rows, -1).to(own.dtype)], dim=1))
+        return out
