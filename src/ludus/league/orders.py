@@ -19,7 +19,7 @@ from ludus.flow.league import Tally
 from ludus.league.events import merge
 from ludus.league.matchmaking import RATING, distribution, last_resort, tag_of
 from ludus.league.payoff import Floats, Indices
-from ludus.league.standings import MemberState, Standings, Stream
+from ludus.league.standings import BOTS, MemberState, Standings, Stream
 
 STREAM_DRAW = 1
 
@@ -101,17 +101,24 @@ class Drawer:
     def _rating(self, stream: Stream) -> tuple[int, int] | None:
         """A pair whose strengths stay, the less likely the more it played: (1 + matches)^-2, first by
         player.
+
+        Never two bots: a match that waits for no decision runs at the speed of the game and takes a thread
+        of the pool for itself.
         """
-        players = self._standings.anchored()
-        if len(players) < 2:
+        standings = self._standings
+        bots = standings.frozen((BOTS,))
+        players = standings.anchored()
+        if len(players) < 2 or len(players) == len(bots):
             return None
-        payoff = self._standings.payoff
+        payoff = standings.payoff
         if self._pairs is None:
             played = payoff.frozen_matches[players] / len(players)
             self._pairs = (players, np.cumsum((1.0 + played) ** -2.0))
         players, sums = self._pairs
         first = int(players[int(np.searchsorted(sums, stream.uniform() * sums[-1], "right"))])
         others = players[players != first]
+        if first in bots:
+            others = np.setdiff1d(others, bots)
         sums = np.cumsum((1.0 + payoff.matches(first, others)) ** -2.0)
         return first, int(others[int(np.searchsorted(sums, stream.uniform() * sums[-1], "right"))])
 

@@ -46,6 +46,20 @@ class ActionDistribution(ABC):
         """Evaluates ``actions: int[N, K]`` that were legal under ``mask: uint8[N, A]``."""
 
     @abstractmethod
+    def divergence(self, other: ActionDistribution, mask: Tensor, actions: Tensor) -> Tensor:
+        """KL(self || other) in nats, summed over heads: ``float32[N]``; carries both gradients.
+
+        Exact for independent heads. Heads that depend on others are compared given the choices before them in
+        ``actions: int[N, K]`` (chain rule). The mean over actions that ``self`` sampled is then the
+        divergence of whole decisions.
+
+        Args:
+            other: distributions over the same decisions, of the same kind; else ``TypeError``.
+            mask: ``uint8[N, A]``, 1 = legal.
+            actions: read by heads that depend on others alone.
+        """
+
+    @abstractmethod
     def select(self, index: Tensor) -> ActionDistribution:
         """The distributions of some time steps: ``index: int64[M]`` in ascending order, or ``bool[N]``."""
 
@@ -65,6 +79,13 @@ class Independent(ActionDistribution):
     def evaluate(self, mask: Tensor, actions: Tensor) -> Evaluated:
         log_probs = self.heads.log_probs(self.logits, mask)
         return Evaluated(self.heads.log_prob_of(log_probs, actions), self.heads.entropy(log_probs))
+
+    def divergence(self, other: ActionDistribution, mask: Tensor, actions: Tensor) -> Tensor:
+        if not isinstance(other, Independent):
+            raise TypeError(f"expected independent heads, got {type(other).__name__}")
+        return self.heads.kl(
+            self.heads.log_probs(self.logits, mask), self.heads.log_probs(other.logits, mask)
+        )
 
     def select(self, index: Tensor) -> Independent:
         return Independent(self.heads, self.logits[index])

@@ -12,7 +12,7 @@ Shapes: ``N`` samples, ``E`` features of an entity or cell, ``C`` context width.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -117,25 +117,12 @@ class HeadsInTurn(ABC):
         Given ``actions: int[N, K]`` are judged; otherwise they are drawn by ``uniform: float32[N, K]``, or
         the likeliest are taken without it. Without gradients the entropy is left at zero.
         """
-        context = self.begin(features)
         chosen = mask.new_zeros((mask.shape[0], len(self.specs)), dtype=torch.int64)
         if actions is not None:
             chosen.copy_(actions)
-        log_prob = torch.zeros_like(context[:, 0])
+        log_prob = features.new_zeros(mask.shape[0], dtype=torch.float32)
         entropy = torch.zeros_like(log_prob)
-        for k, head in enumerate(self.specs):
-            legal = self.heads.legal(mask, k, chosen)
-            # A head without a legal choice is irrelevant: choice 0, no cost, no embedding.
-            rows = legal.any(dim=1).nonzero().squeeze(1)
-            if rows.numel() == 0:
-                continue
-            here: HeadsInTurn = self
-            some, near = context, pointed[head.points_at] if head.rows else None
-            if rows.numel() < legal.shape[0]:
-                some, legal = context.index_select(0, rows), legal.index_select(0, rows)
-                near = near.select(rows) if near is not None else None
-                here = self.among(rows)
-            log_probs = log_probs_of(here.logits(k, some, near), legal)
+        for k, rows, log_probs in self.given(features, pointed, mask, chosen):
             if actions is not None:
                 choice = chosen[:, k].index_select(0, rows)
             else:
@@ -145,9 +132,33 @@ class HeadsInTurn(ABC):
             log_prob = log_prob.index_add(0, rows, log_probs.gather(1, choice.unsqueeze(1)).squeeze(1))
             if torch.is_grad_enabled():
                 entropy = entropy.index_add(0, rows, entropy_of(log_probs))
-            if k + 1 < len(self.specs):
-                context = context.index_add(0, rows, here.tell(k, choice, near))
         return chosen, log_prob, entropy
+
+    def given(
+        self, features: Tensor, pointed: Mapping[str, Pointed], mask: Tensor, chosen: Tensor
+    ) -> Iterator[tuple[int, Tensor, Tensor]]:
+        """The heads in order: k, the samples ``int64[n]`` where head k has a legal choice, and its
+        log-probabilities ``float32[n, size]`` given the choices before it.
+
+        Head k's choices are read from ``chosen: int64[N, K]`` when the next head is asked for. A head without
+        a legal choice is irrelevant: choice 0, no cost, no embedding.
+        """
+        context = self.begin(features)
+        for k, head in enumerate(self.specs):
+            legal = self.heads.legal(mask, k, chosen)
+            rows = legal.any(dim=1).nonzero().squeeze(1)
+            if rows.numel() == 0:
+                continue
+            here: HeadsInTurn = self
+            some, near = context, pointed[head.points_at] if head.rows else None
+            if rows.numel() < legal.shape[0]:
+                some, legal = context.index_select(0, rows), legal.index_select(0, rows)
+                near = near.select(rows) if near is not None else None
+                here = self.among(rows)
+            yield k, rows, log_probs_of(here.logits(k, some, near), legal)
+            if k + 1 < len(self.specs):
+                choice = chosen[:, k].index_select(0, rows)
+                context = context.index_add(0, rows, here.tell(k, choice, near))
 
 
 class AutoregressiveHeads(nn.Module, HeadsInTurn):
@@ -216,6 +227,17 @@ class Pointing(ActionDistribution):
     def evaluate(self, mask: Tensor, actions: Tensor) -> Evaluated:
         _, log_prob, entropy = self.heads.run(self.features, self.pointed, mask, actions=actions)
         return Evaluated(log_prob, entropy)
+
+    def divergence(self, other: ActionDistribution, mask: Tensor, actions: Tensor) -> Tensor:
+        if not isinstance(other, Pointing):
+            raise TypeError(f"expected heads in turn, got {type(other).__name__}")
+        chosen = actions.long()
+        total = self.features.new_zeros(mask.shape[0], dtype=torch.float32)
+        ours = self.heads.given(self.features, self.pointed, mask, chosen)
+        theirs = other.heads.given(other.features, other.pointed, mask, chosen)
+        for (_, rows, log_p), (_, _, log_q) in zip(ours, theirs, strict=True):
+            total = total.index_add(0, rows, Heads((log_p.shape[1],)).kl(log_p, log_q))
+        return total
 
     def select(self, index: Tensor) -> Pointing:
         index = index.nonzero().squeeze(1) if index.dtype == torch.bool else index

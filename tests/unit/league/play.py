@@ -15,12 +15,14 @@ from ludus.league.league import League
 class Play:
     """A league in a state that a test sets up."""
 
-    def __init__(self, *players: cfg.PlayerConfig, **league: object) -> None:
+    def __init__(
+        self, *players: cfg.PlayerConfig, bots: tuple[str, ...] = ("simple",), **league: object
+    ) -> None:
         config = cfg.LeagueConfig(players, freeze_first=False, decay=1.0, **league)  # type: ignore[arg-type]
         self.league = League(config, 7, {"algorithm.x": 1.0})
         self.round = dict.fromkeys((p.name for p in players), 0)
         self.effects: list[object] = []
-        for event in self.league.founding(("simple",)):
+        for event in self.league.founding(bots):
             self.league.apply(event)
 
     def freeze(self, member: str, *versions: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -11,12 +10,12 @@ import pytest
 from ludus.league import config as cfg
 from ludus.league import matchmaking
 from ludus.league.events import (
-    Frozen,
     Ordered,
     Retired,
 )
 from ludus.league.orders import OrderBook
-from ludus.league.payoff import Payoff
+from ludus.league.payoff import Floats, Indices, Payoff
+from ludus.league.standings import MemberState, Standings
 from tests.unit.league.play import EXPLOITER, MAIN, Play
 
 X = np.array([0.0, 0.2, 0.5, 0.9, 1.0])
@@ -284,6 +283,15 @@ def test_a_share_of_matches_goes_to_the_least_played_frozen_pairs() -> None:
     assert frozenset(("main:3", "simple")) in pairs  # bots are anchors
 
 
+def test_two_bots_do_not_rate_each_other() -> None:
+    """Their matches wait for nobody: one slot would play hundreds of them a round."""
+    play = Play(MAIN, rating_share=1.0, bots=("simple", "noop", "random"))
+    assert {o.players for o in play.league.draw("main", 50)} == {("main", "main")}  # nobody is frozen
+    play.freeze("main", 1)
+    pairs = {frozenset(o.players) for o in play.league.draw("main", 300)}
+    assert pairs == {frozenset(("main:1", bot)) for bot in ("simple", "noop", "random")}
+
+
 def test_matches_are_credited_to_those_who_played_them() -> None:
     play = league_of_three()
     orders = play.league.draw("ex", 50, teams=3)
@@ -316,16 +324,22 @@ def test_results_of_others_are_not_the_members() -> None:
     assert play.league.ignored == {"not the member's match": 1, "not a pair of frozen players": 1}
 
 
-def test_a_draw_among_2000_takes_no_time() -> None:
-    """TLeague: 33 ms. Bound loose: this machine may be busy."""
+def test_a_distribution_is_worked_out_once_between_two_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What makes a draw among thousands of players cheap (benchmarks/throughput/league.py measures it)."""
     play = Play(cfg.PlayerConfig("main", "pfsp", freeze=cfg.Never()))
-    for version in range(1, 2001):
-        play.league.apply(Frozen("main", version))
-    play.league.draw("main", 1)
-    best = math.inf
-    for _ in range(5):
-        play.league.apply(Ordered("main", 500))
-        start = time.perf_counter()
+    play.freeze("main", 1, 2, 3)
+    made: list[cfg.MeetRule] = []
+    original = matchmaking.distribution
+
+    def counted(rule: cfg.MeetRule, me: MemberState, standings: Standings) -> tuple[Indices, Floats]:
+        made.append(rule)
+        return original(rule, me, standings)
+
+    monkeypatch.setattr("ludus.league.orders.distribution", counted)
+    for _ in range(3):
         play.league.draw("main", 500)
-        best = min(best, time.perf_counter() - start)
-    assert best / 500 < 100e-6
+    rules = len(play.league.standings.members["main"].choices.meet)
+    assert len(made) == rules
+    play.freeze("main", 4)
+    play.league.draw("main", 500)
+    assert len(made) == 2 * rules

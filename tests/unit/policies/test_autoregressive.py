@@ -10,8 +10,10 @@ import pytest
 import torch
 
 from ludus.flow import GameSpec
+from ludus.policies.action_distribution import Independent
 from ludus.policies.autoregressive import Pointing
 from ludus.policies.config import EncoderConfig
+from ludus.policies.distribution import Heads
 from ludus.policies.network import PolicyNetwork
 from tests.unit.synthetic import pointing_spec, random_slab
 
@@ -184,3 +186,35 @@ def test_seed_fixes_the_numbers() -> None:
     a, b, c = (PolicyNetwork(CONFIG, pointing_spec(), seed=s).state_dict() for s in (1, 1, 2))
     assert all(torch.equal(a[n], b[n]) for n in a)
     assert not torch.equal(a["policy_head.each.0.told"], c["policy_head.each.0.told"])
+
+
+def test_divergence_follows_the_chain_rule() -> None:
+    """Its mean over decisions of the first policy is the divergence of whole decisions, by enumeration."""
+    spec, p, q = pointing_spec(), make(1, 20.0), make(7, 20.0)
+    obs, mask = moments(6)
+    for row in range(6):
+        decisions = torch.tensor(legal_decisions(spec, mask[row].numpy()))
+        n = len(decisions)
+        many = {k: x[row : row + 1].expand(n, *x.shape[1:]).contiguous() for k, x in obs.items()}
+        masks = mask[row : row + 1].expand(n, -1)
+        with torch.no_grad():
+            ours, theirs = p.step(many).distribution, q.step(many).distribution
+            log_p = ours.evaluate(masks, decisions).log_prob.double()
+            log_q = theirs.evaluate(masks, decisions).log_prob.double()
+            chain = ours.divergence(theirs, masks, decisions).double()
+            itself = ours.divergence(ours, masks, decisions)
+        exact = float((log_p.exp() * (log_p - log_q)).sum())
+        assert exact > 1e-3
+        assert float((log_p.exp() * chain).sum()) == pytest.approx(exact, rel=1e-3)
+        assert float(itself.abs().max()) == 0.0
+
+
+def test_divergence_needs_heads_of_the_same_kind() -> None:
+    obs, mask = moments(2)
+    pointing = make().step(obs).distribution
+    plain = Independent(Heads((2,)), torch.zeros(2, 2))
+    actions = torch.zeros(2, len(pointing_spec().heads), dtype=torch.int64)
+    with pytest.raises(TypeError, match="expected heads in turn"):
+        pointing.divergence(plain, mask, actions)
+    with pytest.raises(TypeError, match="expected independent heads"):
+        plain.divergence(pointing, torch.ones(2, 2), actions)

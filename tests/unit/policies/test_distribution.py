@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ludus.flow.masks import legal_choices, possible_choices
+from ludus.policies.action_distribution import Independent
 from ludus.policies.distribution import Heads, uniforms
 from ludus.policies.heads import heads_of
 from tests.unit.synthetic import pointing_spec
@@ -152,3 +153,26 @@ def test_masks_are_read_alike_by_numpy_and_torch() -> None:
         )
         for row in range(50):
             assert not (found[row] & ~possible_choices(spec, mask[row], k)).any()
+
+
+def test_divergence_has_the_gradients_of_both_and_ignores_illegal_choices() -> None:
+    heads = Heads((3, 2))
+    generator = torch.Generator().manual_seed(5)
+    ours = torch.randn(4, 5, generator=generator, dtype=torch.float64, requires_grad=True)
+    theirs = torch.randn(4, 5, generator=generator, dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([[1, 1, 0, 1, 1], [1, 1, 1, 1, 0], [0, 0, 0, 1, 1], [1, 0, 1, 1, 1]])
+
+    def total() -> torch.Tensor:
+        p, q = Independent(heads, ours), Independent(heads, theirs)
+        return p.divergence(q, mask, torch.zeros(4, 2, dtype=torch.int64)).sum()
+
+    for logits, gradient in zip((ours, theirs), torch.autograd.grad(total(), (ours, theirs)), strict=True):
+        assert float(gradient.abs().max()) > 0.01
+        for row, column in ((0, 0), (0, 2), (1, 3), (2, 4), (3, 2)):
+            with torch.no_grad():
+                logits[row, column] += 0.01
+                above = float(total())
+                logits[row, column] -= 0.02
+                below = float(total())
+                logits[row, column] += 0.01
+            assert float(gradient[row, column]) == pytest.approx((above - below) / 0.02, abs=1e-3)
