@@ -1,116 +1,64 @@
-"""The league against naive self-play on a game without a best action, from a player of one action.
+"""Leagues on games with known answers: how far what they froze can be exploited, exactly.
 
-In the disc each action beats those clockwise of it: who goes on from itself and meets itself alone runs in a
-circle. A league that meets its whole past has a mixture of frozen players that hardly anybody beats.
+In the disc each action beats those clockwise of it, in Blotto each division of soldiers loses to another: who
+goes on from itself and meets itself alone runs in a circle. A league that meets its whole past has a mixture
+of frozen players that hardly anybody beats. Full sizes: ``benchmarks/strength/equilibria.py``.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pytest
-import torch
 
-from ludus.evaluation.weights import network_of
-from ludus.games.match import Match
-from ludus.policies.protocol import Network
-from ludus.presets.config import Preset
-from ludus.presets.file import parse_preset
-from ludus.storage import RunDirectory
-from ludus.storage.tensors import encode_weights
-from ludus.train.api import start_run
-from ludus.train.on_policy.components import build_learner
-
-Floats = npt.NDArray[np.float64]
-
-DISC = """
-[game]
-name = "matrix"
-[game.params]
-table = "disc"
-[pool]
-slots = 64
-rollout_length = 16
-threads = 1
-[policy]
-dense = []
-hidden = [16]
-[algorithm]
-learning_rate = 5e-2
-epochs = 4
-minibatches = 1
-entropy_coefficient = 0.0
-entropy_coefficient_final = 0.0
-[evaluation]
-every_steps = 0
-matches = 0
-final_matches = 0
-[run]
-max_steps = {steps}
-lag = "sync"
-threads = 1
-seed = {seed}
-precision = "float32"
-checkpoint_every_minutes = 0
-[league]
-lanes = 8
-[[league.players]]
-name = "main"
-role = "{role}"
-freeze = {{rule = "period", steps = 4000}}
-seed = "{start}"
-{more}
-"""
+from benchmarks.strength.equilibria import measured
+from benchmarks.strength.population import play
 
 
-def player_of_one_action(preset: Preset, path: Path) -> None:
-    """Weights that play action 0 nearly always."""
-    learner = build_learner(preset)
-    with torch.no_grad():
-        dict(learner.network.named_parameters())["policy_head.bias"][0] += 6.0
-    path.write_bytes(encode_weights(learner.weights()))
-
-
-def policy_of(network: Network, match: Match) -> Floats:
-    """What a player does: it sees the same in every match."""
-    seen = {name: torch.from_numpy(np.array(a)[None]) for name, a in match.observe(0).items()}
-    with torch.no_grad():
-        logits = network.step(seen, None, torch.ones(1, dtype=torch.uint8)).logits
-    probabilities: Floats = torch.softmax(logits[0].double(), 0).numpy()
-    return probabilities
-
-
-def exploitability(run: Path) -> float:
-    """What the best action earns against the frozen players of ``main``, each met as often."""
-    directory = RunDirectory.open(run)
-    match = Match("matrix", {"table": "disc"})
-    actions = match.spec.heads[0].size
-    payoff = np.array(match.view()["payoff"], np.float64).reshape(actions, actions)
-    mixture = np.mean(
-        [
-            policy_of(network_of(directory.frozen.load("main", version), match.spec), match)
-            for version in directory.frozen.versions("main")
-        ],
-        axis=0,
+def test_a_league_is_exploited_less_than_naive_self_play() -> None:
+    """Small enough for every run of the tests: ten periods of 12 updates."""
+    small = {"algorithm.learning_rate": "0.1"}
+    naive, league = (
+        measured("disc", m, overrides=small, steps=60_000, period=6_000) for m in ("naive", "fsp")
     )
-    return float((payoff @ mixture).max())
-
-
-def uniform_mixture(folder: Path, role: str, more: str, steps: int, seed: int = 1) -> float:
-    """Exploitability of the frozen players of a run."""
-    start = folder / "one.safetensors"
-    text = DISC.format(steps=steps, seed=seed, role=role, start=start, more=more)
-    preset = parse_preset(text.encode(), "disc").preset
-    player_of_one_action(preset, start)
-    start_run(preset, folder / role)
-    return exploitability(folder / role)
+    assert naive.frozen == league.frozen == 10
+    assert naive.last > 0.5
+    assert league.uniform < min(0.2, naive.uniform)
+    assert league.last < naive.last
 
 
 @pytest.mark.slow
-def test_a_league_is_exploited_less_than_naive_self_play(tmp_path: Path) -> None:
-    naive = uniform_mixture(tmp_path, "self_play", "", 60_000)
-    league = uniform_mixture(tmp_path, "pfsp", 'from = {rule = "seed"}\nmeet = [{rule = "pfsp"}]', 60_000)
-    assert naive > 0.45
-    assert league < 0.75 * naive
+@pytest.mark.parametrize("game", ["disc", "blotto"])
+@pytest.mark.parametrize("method", ["fsp", "pfsp", "psro"])
+def test_leagues_find_the_middle_of_a_game_without_a_best_action(game: str, method: str) -> None:
+    assert measured(game, method, steps=250_000).uniform < 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("game", "bound"), [("disc", 0.45), ("blotto", 0.6)])
+def test_naive_self_play_does_not(game: str, bound: float) -> None:
+    assert measured(game, "naive", steps=250_000).uniform > bound
+
+
+@pytest.mark.slow
+def test_a_league_learns_to_bluff() -> None:
+    """Kuhn poker: 35% of the matches against itself, 65% by PFSP."""
+    naive, league = (
+        measured("kuhn", method, steps=1_000_000, period=50_000) for method in ("naive", "self_pfsp")
+    )
+    assert league.uniform < 0.18
+    assert league.uniform < 0.75 * naive.uniform
+
+
+@pytest.mark.slow
+def test_a_population_rescues_bad_learning_rates(tmp_path: Path) -> None:
+    """Three of four members begin with rates 30 times and more off the best one."""
+    pytest.importorskip("gymnasium")
+    changes, stays = (play(1, 1_000_000, 0.0, on, tmp_path) for on in (True, False))
+    best = max(stays.returns)
+    assert best > 400
+    assert max(changes.returns) > 0.9 * best
+    assert changes.final > 0.9 * best > stays.final
+    assert changes.copies > 0
+    assert stays.copies == 0
+    assert stays.first == stays.last

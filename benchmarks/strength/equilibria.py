@@ -1,0 +1,314 @@
+"""How near leagues come to the equilibria of small games: exact exploitability of what a run has frozen.
+
+    python -m benchmarks.strength.equilibria disc --methods naive fsp pfsp psro --seeds 1 2 3 4 5
+    python -m benchmarks.strength.equilibria kuhn --methods naive self_pfsp --seeds 1 2 3 --out kuhn.jsonl
+
+Each run is trained in this process with one thread, from a preset that ``--show`` prints. Of its frozen
+players: the ``uniform`` mixture, in which one is drawn before each match; the ``last``; and the ``nash``
+mixture that none of them beats. 0 is an equilibrium. Disc and Blotto begin with a player of one action: who
+begins at the middle need not find it. With ``--out FILE`` runs that are there already are not made again;
+``--record FILE`` writes the rows as a record of ``benchmarks/results``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import torch
+
+from benchmarks.strength.exact import (
+    Plans,
+    SequenceForm,
+    exploitability,
+    mixture,
+    nash_mixture,
+    plans_of,
+    played_by,
+    sequence_form,
+)
+from ludus.evaluation.weights import network_of
+from ludus.games import spec as game_spec
+from ludus.presets.config import Preset
+from ludus.presets.file import parse_preset
+from ludus.storage import RunDirectory, utc_now
+from ludus.storage.tensors import encode_weights
+from ludus.train.api import start_run
+from ludus.train.on_policy.components import build_learner
+from tools.results import Figure, Record
+
+ONE_ACTION = 4.0  # logit of the one action, above the others
+FIRST = "main"  # the member that is measured
+
+COMMON = """
+[evaluation]
+every_steps = 0
+matches = 0
+final_matches = 0
+[run]
+max_steps = {steps}
+seed = {seed}
+lag = "sync"
+threads = 1
+precision = "float32"
+checkpoint_every_minutes = 0
+"""
+
+# A table has one position: the network is the bias of its policy head.
+MATRIX = """
+[pool]
+slots = 64
+rollout_length = 8
+[policy]
+dense = []
+hidden = []
+[algorithm]
+learning_rate = {rate}
+epochs = 2
+minibatches = 1
+entropy_coefficient = {entropy}
+entropy_coefficient_final = {entropy}
+"""
+
+POKER = """
+[pool]
+slots = 512
+rollout_length = 8
+[policy]
+dense = []
+hidden = [64, 64]
+activation = "tanh"
+norm = "none"
+normalise_observations = false
+[algorithm]
+learning_rate = 2e-3
+epochs = 2
+minibatches = 4
+gae_lambda = 1.0
+discount = 1.0
+entropy_coefficient = 0.05
+entropy_coefficient_final = 0.05
+"""
+
+
+class Game(msgspec.Struct, frozen=True):
+    """``period``: decisions between two freezes. ``one_action``: what the first weights play."""
+
+    name: str
+    table: str
+    settings: str
+    steps: int
+    period: int
+    one_action: bool = False
+
+
+GAMES = {
+    "disc": Game("matrix", "disc", MATRIX.format(rate=5e-2, entropy=0.15), 500_000, 12_800, one_action=True),
+    "blotto": Game(
+        "matrix", "blotto", MATRIX.format(rate=1e-1, entropy=0.1), 500_000, 15_360, one_action=True
+    ),
+    "kuhn": Game("kuhn_poker", "", POKER, 5_000_000, 50_000),
+    "leduc": Game("leduc_poker", "", POKER, 10_000_000, 100_000),
+}
+
+ANEW = 'from = {rule = "seed"}'
+METHODS: dict[str, str] = {
+    "naive": 'meet = [{rule = "latest"}]',
+    "fsp": f'meet = [{{rule = "fsp"}}]\n{ANEW}',
+    "pfsp": f'meet = [{{rule = "pfsp", weighting = "squared"}}]\n{ANEW}',
+    "psro": f'meet = [{{rule = "psro"}}]\n{ANEW}',
+    "fsp_going_on": 'meet = [{rule = "fsp"}]',
+    "self_pfsp": 'meet = [{rule = "latest", weight = 0.35}, {rule = "pfsp", weight = 0.65}]',
+    "roles": "",
+}
+RATING = {"psro": 0.2}  # share of matches between frozen players: what a meta-strategy is made of
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One run. ``curve``: frozen players and the exploitability of their uniform mixture."""
+
+    game: str
+    method: str
+    seed: int
+    steps: int
+    frozen: int
+    uniform: float
+    last: float
+    nash: float
+    minutes: float
+    settings: dict[str, str]
+    curve: list[tuple[int, float]]
+
+
+def preset_text(game: Game, method: str, steps: int, seed: int, start: str = "") -> str:
+    """The preset of a run. ``start``: a file with the weights that every member begins with."""
+    params = f'[game.params]\ntable = "{game.table}"\n' if game.table else ""
+    begin = f'seed = "{start}"\n' if start else ""
+    text = f'[game]\nname = "{game.name}"\n{params}{game.settings}{COMMON.format(steps=steps, seed=seed)}'
+    text += f"[league]\nlanes = 16\nrating_share = {RATING.get(method, 0.0)}\n"
+    if method != "roles":
+        freeze = f'freeze = {{rule = "period", steps = {game.period}}}\n'
+        return (
+            f'{text}[[league.players]]\nname = "{FIRST}"\nrole = "pfsp"\n{freeze}{begin}{METHODS[method]}\n'
+        )
+    for role, share in (("main", 2.0), ("main_exploiter", 1.0), ("league_exploiter", 1.0)):
+        against = ', against = ["mains"]' if role == "main_exploiter" else ""
+        bounds = f"min_steps = {game.period // 2}, max_steps = {2 * game.period}"
+        text += f'[[league.players]]\nname = "{role}"\nrole = "{role}"\nshare = {share}\n'
+        text += f'freeze = {{rule = "beats", {bounds}{against}}}\n{begin}'
+    return text
+
+
+def write_one_action(preset: Preset, path: Path) -> None:
+    """Weights that prefer the first action."""
+    learner = build_learner(preset)
+    with torch.no_grad():
+        dict(learner.network.named_parameters())["policy_head.bias"][0] += ONE_ACTION
+    path.write_bytes(encode_weights(learner.weights()))
+
+
+def train(game: Game, method: str, seed: int, folder: Path, overrides: Mapping[str, str], steps: int) -> Path:
+    """Trains one run. Gives its directory, in ``folder``."""
+    start = folder / "one-action.safetensors" if game.one_action else None
+    if start is not None and not start.is_file():
+        plain = preset_text(game, method, steps, seed)
+        write_one_action(parse_preset(plain.encode(), method, overrides=overrides).preset, start)
+    text = preset_text(game, method, steps, seed, str(start or ""))
+    run = folder / f"{method}-{seed}"
+    start_run(parse_preset(text.encode(), method, overrides=overrides).preset, run)
+    return run
+
+
+def frozen_plans(run: Path, game: Game, form: SequenceForm) -> list[Plans]:
+    """Plans of the frozen players of the first member, oldest first."""
+    frozen = RunDirectory.open(run).frozen
+    spec = game_spec(game.name, {"table": game.table} if game.table else {})
+    networks = (network_of(frozen.load(FIRST, version), spec) for version in frozen.versions(FIRST))
+    return [plans_of(form, played_by(network)) for network in networks]
+
+
+def form_of(game: Game) -> SequenceForm:
+    return sequence_form(game.name, {"table": game.table} if game.table else {})
+
+
+def measured(
+    name: str,
+    method: str,
+    seed: int = 1,
+    overrides: Mapping[str, str] | None = None,
+    *,
+    steps: int = 0,
+    period: int = 0,
+    folder: Path | None = None,
+) -> Row:
+    """Trains a run in ``folder`` (default: one that is thrown away) and measures what it froze.
+
+    ``overrides``: settings by path. ``steps``, ``period``: 0 = the game's.
+    """
+    game, overrides = GAMES[name], overrides or {}
+    game = msgspec.structs.replace(game, period=period or game.period)
+    form, begin, steps = form_of(game), time.monotonic(), steps or game.steps
+    with tempfile.TemporaryDirectory() as thrown_away:
+        run = train(game, method, seed, folder or Path(thrown_away), overrides, steps)
+        minutes = (time.monotonic() - begin) / 60.0
+        plans = frozen_plans(run, game, form)
+    counts = sorted({max(1, round(len(plans) * k / 10)) for k in range(1, 11)})
+    curve = [(n, exploitability(form, mixture(plans[:n]))) for n in counts]
+    last = exploitability(form, plans[-1])
+    nash = exploitability(form, nash_mixture(form, plans))
+    return Row(
+        name, method, seed, steps, len(plans), curve[-1][1], last, nash, minutes, dict(overrides), curve
+    )
+
+
+def table(rows: Sequence[Row]) -> str:
+    """A line a run, then one a method: the mean and the worst of its seeds."""
+    lines = [
+        "| game | method | seed | frozen | uniform | last | nash | minutes | curve: frozen, uniform |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for r in rows:
+        curve = ", ".join(f"{n} {value:.3f}" for n, value in r.curve)
+        lines.append(
+            f"| {r.game} | {r.method} | {r.seed} | {r.frozen} | {r.uniform:.3f} | {r.last:.3f} "
+            f"| {r.nash:.3f} | {r.minutes:.1f} | {curve} |"
+        )
+    for game, method in dict.fromkeys((r.game, r.method) for r in rows):
+        mine = [r for r in rows if (r.game, r.method) == (game, method)]
+        values = [np.array([getattr(r, key) for r in mine]) for key in ("uniform", "last", "nash")]
+        cells = " | ".join(f"{v.mean():.3f} [{v.min():.3f}, {v.max():.3f}]" for v in values)
+        lines.append(f"| {game} | {method} | mean [least, greatest] of {len(mine)} | | {cells} | | |")
+    return "\n".join(lines)
+
+
+def figures(rows: Sequence[Row]) -> tuple[Figure, ...]:
+    """A mean over the seeds of each method; the interval is the range of the seeds."""
+    found = []
+    for game, method in dict.fromkeys((r.game, r.method) for r in rows):
+        mine = [r for r in rows if (r.game, r.method) == (game, method)]
+        for key in ("uniform", "last"):
+            values = [round(getattr(r, key), 3) for r in mine]
+            label = f"{game}, {method}, {key}"
+            mean = round(float(np.mean(values)), 3)
+            found.append(Figure(mean, "", label, None, min(values), max(values), len(mine)))
+    return tuple(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("game", choices=GAMES)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=["naive", "fsp", "pfsp", "psro"])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
+    parser.add_argument("--steps", type=int, default=0, help="decisions of a run; 0 = the game's target")
+    parser.add_argument("--set", nargs=2, action="append", default=[], metavar=("PATH", "VALUE"))
+    parser.add_argument("--out", type=Path, help="JSON lines, one a run; read first where it exists")
+    parser.add_argument("--show", action="store_true", help="print the presets and train nothing")
+    parser.add_argument("--record", type=Path, help="write the rows as a record of benchmarks/results")
+    parser.add_argument("--commit", default="", help="of the record")
+    parser.add_argument("--machine", default="", help="of the record")
+    args = parser.parse_args()
+    overrides = {str(path): str(value) for path, value in args.set}
+    if args.show:
+        for method in args.methods:
+            print(preset_text(GAMES[args.game], method, args.steps or GAMES[args.game].steps, args.seeds[0]))
+        return
+    text = args.out.read_text(encoding="utf-8") if args.out and args.out.is_file() else ""
+    known = [msgspec.json.decode(line, type=Row) for line in text.splitlines() if line.strip()]
+    steps = args.steps or GAMES[args.game].steps
+    rows = []
+    for method in args.methods:
+        for seed in args.seeds:
+            key = (args.game, method, seed, steps, overrides)
+            row = next((r for r in known if (r.game, r.method, r.seed, r.steps, r.settings) == key), None)
+            if row is None:
+                row = measured(args.game, method, seed, overrides, steps=steps)
+                if args.out:
+                    with args.out.open("ab") as file:
+                        file.write(msgspec.json.encode(row) + b"\n")
+            rows.append(row)
+            print(table([row]).splitlines()[2], file=sys.stderr, flush=True)
+    print(table(rows))
+    if args.record:
+        made = Record(
+            schema=1,
+            section="learning",
+            title=f"Exploitability at {args.game}, exact, of the frozen players",
+            figures=figures(rows),
+            commands=(shlex.join(["python", "-m", "benchmarks.strength.equilibria", *sys.argv[1:]]),),
+            commit=args.commit,
+            date=utc_now()[:10],
+            machine=args.machine,
+            budget=f"{steps:,} decisions a run",
+        )
+        args.record.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""A population whose settings change against the same members whose settings stay: preset ``pbt``.
+
+    python -m benchmarks.strength.population --seeds 1 2 3 --minutes 3
+    python -m benchmarks.strength.population --seeds 1 --steps 800000 --record benchmarks/results/pbt.json
+
+Both runs begin with the same four learning rates, of which three are 30 times and more off, and have the same
+budget. ``return``: mean of a member's last 100 episodes or so, while it learns. ``final``: the first member,
+which begins with a bad rate, in evaluation matches of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from ludus.league.summary import status
+from ludus.presets.config import Preset
+from ludus.presets.file import load_preset
+from ludus.storage import RunDirectory, utc_now
+from ludus.train.api import start_run
+from ludus.train.reporting.league_record import read_record
+from tools.results import Figure, Record, preset_hash
+
+PRESET = "pbt"
+RATE = "algorithm.learning_rate"
+NEVER = 10**15  # decisions
+
+
+class Result(msgspec.Struct, frozen=True):
+    """``first``, ``last``: a member's learning rates, by member; ``returns``: how it plays in the end."""
+
+    seed: int
+    changes: bool
+    steps: int
+    minutes: float
+    first: tuple[float, ...]
+    last: tuple[float, ...]
+    returns: tuple[float, ...]
+    copies: int
+    final: float
+
+
+def preset_of_run(seed: int, steps: int, minutes: float, changes: bool) -> Preset:
+    """The shipped preset with a budget; without ``changes`` its rule never looks at anybody."""
+    budget = {"run.seed": str(seed), "run.max_steps": str(steps), "run.max_minutes": str(minutes)}
+    preset = load_preset(PRESET, {**budget, "run.threads": "1", "evaluation.every_steps": "0"}).preset
+    assert preset.league is not None
+    if changes:
+        return preset
+    never = msgspec.structs.replace(preset.league.population, every=NEVER)
+    return msgspec.structs.replace(preset, league=msgspec.structs.replace(preset.league, population=never))
+
+
+def play(seed: int, steps: int, minutes: float, changes: bool, folder: Path) -> Result:
+    """Trains one population in ``folder``."""
+    preset = preset_of_run(seed, steps, minutes, changes)
+    done = start_run(preset, folder / f"{'pbt' if changes else 'fixed'}-{seed}")
+    record = read_record(RunDirectory.open(Path(done.run)))
+    assert preset.league is not None
+    members = status(record, "").members
+    return Result(
+        seed=seed,
+        changes=changes,
+        steps=done.steps,
+        minutes=done.minutes,
+        first=tuple(p.tune[RATE].start[i] for i, p in enumerate(preset.league.players)),
+        last=tuple(m.hyper[RATE] for m in members),
+        returns=tuple(m.mean_return or 0.0 for m in members),
+        copies=sum(m.what == "copied" for m in record.milestones),
+        final=done.final[0].mean_return,
+    )
+
+
+def table(results: Sequence[Result]) -> str:
+    """A line a run."""
+    lines = [
+        "| seed | settings | decisions | minutes | rates: first > last: return | copies | final |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for r in results:
+        members = ", ".join(
+            f"{first:.2g} > {last:.2g}: {got:.0f}"
+            for first, last, got in zip(r.first, r.last, r.returns, strict=True)
+        )
+        settings = "change" if r.changes else "stay"
+        lines.append(
+            f"| {r.seed} | {settings} | {r.steps:,} | {r.minutes:.1f} | {members} | {r.copies} "
+            f"| {r.final:.1f} |"
+        )
+    return "\n".join(lines)
+
+
+def figures(results: Sequence[Result]) -> tuple[Figure, ...]:
+    """The best and the worst member of each run, and the first one's evaluation."""
+    found = []
+    for r in results:
+        kind = "settings change" if r.changes else "settings stay"
+        for label, value in (("best", max(r.returns)), ("worst", min(r.returns)), ("first, final", r.final)):
+            found.append(Figure(round(value, 1), "return", f"{kind}, {label}", r.seed))
+    return tuple(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
+    parser.add_argument("--steps", type=int, default=2_000_000, help="decisions of all members together")
+    parser.add_argument("--minutes", type=float, default=3.0)
+    parser.add_argument("--record", type=Path, help="write the figures as a record of benchmarks/results")
+    parser.add_argument("--commit", default="", help="of the record")
+    parser.add_argument("--machine", default="", help="of the record")
+    args = parser.parse_args()
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in args.seeds:
+            for changes in (True, False):
+                results.append(play(seed, args.steps, args.minutes, changes, Path(folder)))
+                print(table(results).splitlines()[-1], file=sys.stderr, flush=True)
+    print(table(results))
+    if args.record:
+        made = Record(
+            schema=1,
+            section="learning",
+            title="A population on CartPole: four members, three of the learning rates 30 times off",
+            figures=figures(results),
+            commands=(shlex.join(["python", "-m", "benchmarks.strength.population", *sys.argv[1:]]),),
+            commit=args.commit,
+            date=utc_now()[:10],
+            machine=args.machine,
+            preset=PRESET,
+            preset_sha256=preset_hash(PRESET),
+            budget=f"{args.steps:,} decisions, at most {args.minutes:g} minutes a run",
+        )
+        args.record.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
+
+
+if __name__ == "__main__":
+    main()
