@@ -135,6 +135,22 @@ def test_explain_prints_a_preset_with_the_origin_of_each_value(folder: Path) -> 
     assert settings["run.seed"] == {"path": "run.seed", "value": 7, "origin": "preset"}
 
 
+def test_explain_shows_the_network(folder: Path) -> None:
+    wide = ("--policy.hidden", "24", "--policy.critic", "own", "--policy.norm", "batch")
+    done = ludus("train", "small.toml", "--explain", *wide, cwd=folder)
+    comments = [line[2:] for line in done.stdout.splitlines() if line.startswith("# ")]
+    parts = {line.split()[0]: line.split()[1:] for line in comments if line.startswith("  ")}
+    assert parts["policy_head"] == ["Linear", "9x24", "225"]
+    assert parts["value_head"] == ["Linear", "1x24", "25"]
+    assert parts["critic.join.norms.0"] == ["BatchNorm", "24", "24"]
+    document = json.loads(ludus("train", "small.toml", "--explain", "--json", *wide, cwd=folder).stdout)
+    network = document["network"]
+    assert network["parameters"] == sum(p["parameters"] for p in network["parts"])
+    assert f"network: {network['parameters']:,} parameters" in done.stdout
+    refused = ludus("train", "small.toml", "--explain", "--policy.memory", "gru", *wide, cwd=folder)
+    assert refused.returncode == 2
+
+
 # ---- runs --------------------------------------------------------------------------------------------
 
 
@@ -454,7 +470,7 @@ def test_commands_start_quickly() -> None:
 def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
     code = (
         "import sys; from ludus.cli.__main__ import main\n"
-        "assert main(['games', 'list']) == 0 and main(['train', 'minirts', '--explain']) == 0\n"
+        "assert main(['games', 'list']) == 0 and main(['presets', 'show', 'minirts']) == 0\n"
         "print(sorted({'numpy', 'torch', 'rich', 'tensorboard'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

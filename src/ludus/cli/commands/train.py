@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shlex
 import time
@@ -21,6 +22,8 @@ from ludus.train.changes import RESUMABLE, options, run_settings
 from ludus.train.run_game import resumed_game
 
 if TYPE_CHECKING:
+    from ludus.flow import GameSpec
+    from ludus.policies.summary import NetworkSummary
     from ludus.train.api import RunResult
 
 JSON = option("print one JSON document when the run has ended")
@@ -45,7 +48,9 @@ class Train(msgspec.Struct, frozen=True):
     run_dir: Annotated[
         str, option("new run directory (default: runs/<preset>-<date>-<time>-<4 hex>)", "DIR")
     ] = ""
-    explain: Annotated[bool, option("print all effective settings with their origin, and exit")] = False
+    explain: Annotated[
+        bool, option("print all effective settings with their origin and the network, and exit")
+    ] = False
     quiet: Annotated[bool, QUIET] = False
     json: Annotated[bool, JSON] = False
     overrides: dict[str, str] = {}
@@ -55,7 +60,7 @@ class Train(msgspec.Struct, frozen=True):
         spec = check_game(loaded)
         if self.explain:
             params = effective_params(spec, loaded.preset)
-            print_explained(loaded, params=params, as_json=self.json)
+            print_explained(loaded, spec, params=params, as_json=self.json)
             return DONE
         run_dir = Path(self.run_dir) if self.run_dir else Path("runs") / run_name(loaded.name)
         from ludus.storage.rundir import RunDirectory
@@ -127,16 +132,40 @@ def run_name(preset: str) -> str:
     return f"{preset}-{time.strftime('%Y%m%d-%H%M')}-{os.urandom(2).hex()}"
 
 
-def print_explained(loaded: LoadedPreset, params: dict[str, str | int | float | bool], as_json: bool) -> None:
-    """The effective settings with the origin of each: a TOML preset with comments, or JSON."""
+def print_explained(
+    loaded: LoadedPreset, spec: GameSpec, params: dict[str, str | int | float | bool], as_json: bool
+) -> None:
+    """The effective settings with their origins, and the network: a TOML preset with comments, or JSON."""
     game = msgspec.structs.replace(loaded.preset.game, params=params)
     whole = msgspec.structs.replace(loaded, preset=msgspec.structs.replace(loaded.preset, game=game))
     settings: list[Explained] = explain(whole)
+    network = explained_network(loaded, spec)
     if as_json:
-        console.document({"preset": loaded.source, "settings": settings})
-    else:
-        console.result(f"# {loaded.source}")
-        console.result(to_toml(whole.preset, {s.path: s.origin for s in settings}).rstrip())
+        console.document({"preset": loaded.source, "settings": settings, "network": network})
+        return
+    console.result(f"# {loaded.source}")
+    console.result(to_toml(whole.preset, {s.path: s.origin for s in settings}).rstrip())
+    if network is None:
+        console.result("\n# network: shown where torch is installed: pip install 'ludus-rl[train]'")
+        return
+    from ludus.policies.summary import summary_lines
+
+    console.result("\n" + "\n".join(f"# {line}" for line in summary_lines(network)))
+
+
+def explained_network(loaded: LoadedPreset, spec: GameSpec) -> NetworkSummary | None:
+    """What the preset's network is made of; None where torch is not installed.
+
+    Raises :class:`UserError` where settings and game do not fit.
+    """
+    if importlib.util.find_spec("torch") is None:
+        return None
+    from ludus.policies.summary import summary_of
+
+    try:
+        return summary_of(loaded.preset.policy, spec)
+    except ValueError as error:
+        raise UserError(f"{loaded.where('policy')}: {error}") from None
 
 
 def tell(result: RunResult, game: str, as_json: bool) -> None:
