@@ -120,7 +120,7 @@ def budgets(runs: Sequence[RunRecord]) -> list[CellBudget]:
     for cell in dict.fromkeys(r.cell for r in runs):
         of = [r for r in runs if r.cell == cell and r.finished]
         if of:
-            cpu = [r.cpu_s / 60.0 for r in of]
+            cpu = [r.cpu_minutes for r in of]
             found.append(
                 CellBudget(
                     cell=cell,

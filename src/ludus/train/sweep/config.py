@@ -110,13 +110,14 @@ def parse_sweep(document: Table, source: str, overrides: Mapping[str, str] | Non
     file = msgspec.convert(document, _File)
     folder = Path(source).parent
     settings = dict(DEFAULTS) | _flat(file.settings)
-    settings |= {k.replace("-", "_"): v for k, v in (overrides or {}).items()}
+    given = {k.replace("-", "_"): v for k, v in (overrides or {}).items()}
+    settings |= given
     config = SweepConfig(
         source=source,
         title=file.title,
         preset=_placed(file.preset, folder),
         seeds=_seeds(file.seeds),
-        cells=_cells(file, folder),
+        cells=_cells(file, folder, given),
         settings=settings,
         grid={k: tuple(v) if isinstance(v, list) else (v,) for k, v in _flat(file.grid).items()},
         random=_ranges(file.random),
@@ -152,14 +153,16 @@ def _placed(preset: str, folder: Path) -> str:
     return str(near) if preset.endswith(".toml") and near.is_file() else preset
 
 
-def _cells(file: _File, folder: Path) -> dict[str, CellConfig]:
+def _cells(file: _File, folder: Path, given: Mapping[str, str]) -> dict[str, CellConfig]:
+    """The cells without the settings that the command line gives to all runs."""
     if not file.cells:
         return {"": CellConfig(_placed(file.preset, folder))}
     cells = {}
     for name, table in file.cells.items():
         preset = table.get("preset", file.preset)
-        settings = {k: v for k, v in table.items() if k != "preset"}
-        cells[name] = CellConfig(_placed(str(preset), folder), _flat(settings))
+        settings = _flat({k: v for k, v in table.items() if k != "preset"})
+        own = {path: value for path, value in settings.items() if path not in given}
+        cells[name] = CellConfig(_placed(str(preset), folder), own)
     return cells
 
 

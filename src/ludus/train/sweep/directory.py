@@ -150,16 +150,6 @@ class SweepDirectory:
         """Notes a process that has ended. Raises ``OSError``."""
         self._append(self.processes, {"time": utc_now(), **row})
 
-    def processor_seconds(self) -> dict[str, float]:
-        """Processor time of each run's training, of processes whose end was seen."""
-        found: dict[str, float] = {}
-        for row in read_jsonl(self.processes):
-            seconds = row.get("cpu_s")
-            if row.get("what") != "greedy" and isinstance(seconds, (int, float)):
-                name = str(row.get("run"))
-                found[name] = found.get(name, 0.0) + seconds
-        return found
-
     def _append(self, path: Path, row: Row) -> None:
         writer = JsonlWriter(path)
         try:

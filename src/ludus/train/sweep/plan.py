@@ -99,9 +99,7 @@ def runs_of(cells: Sequence[PlannedCell], seeds: Sequence[int]) -> list[PlannedR
 def folder_name(cell: str) -> str:
     """A cell's name with the characters that a path may have."""
     safe = re.sub(r"[^A-Za-z0-9_.=,+-]+", "-", cell.replace(", ", ",")).lstrip(".-") or "cell"
-    if len(safe) > MAX_NAME or safe != cell.replace(", ", ","):
-        safe = f"{safe[:MAX_NAME]}-{sha256(cell.encode()).hexdigest()[:6]}"
-    return safe
+    return safe if len(safe) <= MAX_NAME else f"{safe[:MAX_NAME]}-{sha256(cell.encode()).hexdigest()[:6]}"
 
 
 def check_sweep(config: SweepConfig) -> list[PlannedCell]:
@@ -119,9 +117,10 @@ def check_sweep(config: SweepConfig) -> list[PlannedCell]:
     lines = [line for line in (cell_problem(config, names),) if line]
     for cell in cells:
         lines += _cell_lines(config, cell)
-    if len(set(names)) < len(names):
-        twice = next(n for n in names if names.count(n) > 1)
-        lines.append(f"{config.source}: two cells are called {twice}; expected different names under [cells]")
+    folders = [folder_name(n) for n in names]
+    if len(set(folders)) < len(folders):
+        twice = next(f for f in folders if folders.count(f) > 1)
+        lines.append(f"{config.source}: cells: two have the folder {twice}; expected other names")
     if lines:
         raise PresetError(list(dict.fromkeys(lines)))
     return cells

@@ -69,7 +69,8 @@ def read_report(paths: Sequence[Path], baseline: str = "") -> SweepReport:
         for run in part.runs:
             cell = f"{part.title}: {run.cell}" if run.cell in others else run.cell
             runs.append(msgspec.structs.replace(run, cell=cell))
-    baseline = baseline or next((part.baseline for part in read if part.baseline), "")
+    if not baseline and len(read) == 1:
+        baseline = read[0].baseline
     cells = list(dict.fromkeys(r.cell for r in runs))
     if baseline and runs and baseline not in cells:
         near = did_you_mean(baseline, cells, "cells")
@@ -90,13 +91,12 @@ def read_report(paths: Sequence[Path], baseline: str = "") -> SweepReport:
 def _read_sweep(sweep: SweepDirectory) -> _Read:
     config = sweep.info().config
     points = sweep.asked_points(config.random) if config.search == "tpe" else known_points(config)
-    cpu = sweep.processor_seconds()
     runs, missing = [], []
     cells = planned_cells(config, points)
     for run in (run for cell in cells for run in runs_of([cell], config.seeds)):
         if sweep.run(run.name).info_path.is_file():
             greedy = greedy_results(sweep, run.name)
-            runs.append(read_run(sweep.run(run.name), run.cell, greedy, cpu.get(run.name, 0.0)))
+            runs.append(read_run(sweep.run(run.name), run.cell, greedy))
         else:
             missing.append(run.name)
     return _Read(config.title or sweep.path.resolve().name, runs, missing, config.baseline)

@@ -38,7 +38,7 @@ class RunRecord(msgspec.Struct, frozen=True):
     updates: int
     gradient_steps: int
     minutes: float
-    cpu_s: float  # 0 where it was not measured
+    cpu_minutes: float  # 0 where it was not measured
     settings: dict[str, Any]
 
 
@@ -55,33 +55,33 @@ def score_of_run(run: RunDirectory) -> float:
     return sum(r.measure for r in results) / len(results)
 
 
-def read_run(
-    run: RunDirectory, cell: str, greedy: tuple[EvalResult, ...] = (), cpu_s: float = 0.0
-) -> RunRecord:
+def read_run(run: RunDirectory, cell: str, greedy: tuple[EvalResult, ...] = ()) -> RunRecord:
     """The record of a run. Raises ``StorageError`` and ``CorruptFile``."""
     updates, evaluations = read_metrics(run)
     settings = run_leaves(run)
     last = updates[-1] if updates else None
+    final = _final(evaluations)
+    order = [r.against for r in final]
     return RunRecord(
         name=run.path.name,
         cell=cell,
         seed=run.info().seed,
         path=str(run.path),
         finished=run.status().state == "finished",
-        final=_final(evaluations),
-        greedy=greedy,
+        final=final,
+        greedy=tuple(sorted((r for r in greedy if r.against in order), key=lambda r: order.index(r.against))),
         steps=last.steps if last else 0,
         ticks=last.ticks if last else 0,
         updates=last.version if last else 0,
-        gradient_steps=_gradient_steps(updates, settings),
+        gradient_steps=_gradient_steps(updates),
         minutes=last.numbers.get("time/minutes", 0.0) if last else 0.0,
-        cpu_s=cpu_s,
+        cpu_minutes=last.numbers.get("time/cpu_minutes", 0.0) if last else 0.0,
         settings=settings,
     )
 
 
 def greedy_results(sweep: SweepDirectory, name: str) -> tuple[EvalResult, ...]:
-    """Results of greedy matches in the order of their files. Raises ``CorruptFile``."""
+    """Results of greedy matches. Raises ``CorruptFile``."""
     found = []
     for path in sorted((sweep.greedy / name).glob("*.json")):
         try:
@@ -118,13 +118,8 @@ def _final(evaluations: list[EvaluationMetrics]) -> tuple[EvalResult, ...]:
     return final[-1].results if final else ()
 
 
-def _gradient_steps(updates: list[UpdateMetrics], settings: dict[str, Any]) -> int:
-    """Steps of the optimiser: as the updates count them, else by the settings of an epoch."""
-    counted = [u.numbers["learner/minibatches"] for u in updates if "learner/minibatches" in u.numbers]
-    if counted:
-        return round(sum(counted))
-    each = 1
-    for key in ("algorithm.epochs", "algorithm.minibatches"):
-        value = settings.get(key, 1)
-        each *= value if isinstance(value, int) else 1
-    return len(updates) * each
+def _gradient_steps(updates: list[UpdateMetrics]) -> int:
+    """Steps of the optimiser: a count so far, or that of each update (AlphaZero); 0 where it is unknown."""
+    so_far = [u.numbers["learner/gradient_steps"] for u in updates if "learner/gradient_steps" in u.numbers]
+    each = [u.numbers["learner/minibatches"] for u in updates if "learner/minibatches" in u.numbers]
+    return round(so_far[-1] if so_far else sum(each))

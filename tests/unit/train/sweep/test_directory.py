@@ -190,13 +190,6 @@ def test_points_are_kept_and_checked(tmp_path: Path) -> None:
         sweep.asked_points(space)
 
 
-def test_processor_time_adds_up_without_evaluation(tmp_path: Path) -> None:
-    sweep = opened(tmp_path)
-    for what, seconds in (("train", 2.0), ("resume", 3.0), ("greedy", 50.0)):
-        sweep.add_process({"run": "r", "what": what, "cpu_s": seconds})
-    assert sweep.processor_seconds() == {"r": 5.0}
-
-
 def wait(process: Process) -> Ended:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:

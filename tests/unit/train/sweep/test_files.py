@@ -20,6 +20,7 @@ from ludus.train.sweep.plan import (
 )
 from ludus.train.sweep.ranges import Range, draw
 
+SHIPPED = Path(__file__).parents[4] / "sweeps"
 HEAD = 'preset = "tic_tac_toe"\nseeds = 2\n'
 
 
@@ -181,6 +182,8 @@ MISTAKES = {
     HEAD + 'search = "tpe"\ncount = 2\n[random]\nalgorithm.epochs = { integer = [1, 2] }\n[cells.a]': (
         'search = "tpe": expected no [grid] and no [cells]'
     ),
+    HEAD + "[cells.'a b']\n[cells.'a:b']": "cells: two have the folder a-b; expected other names",
+    HEAD + "[cells.'a/b']": "cells.'a/b': expected a name without slashes",
     "preset = [": "not valid TOML",
 }
 
@@ -209,10 +212,26 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_options_set_settings_of_all_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "s.toml"
-    path.write_text(HEAD + "[grid]\nrun.lag = ['sync', 'async']")
+    path.write_text(HEAD + "[grid]\nrun.lag = ['sync', 'async']\n[cells.a]\nrun.max_steps = 9\n[cells.b]")
     assert cli.main(["sweep", str(path), "--run.max-steps", "123", "--explain"]) == 0
     shown = capsys.readouterr().out
     assert "run.max_steps=123" in shown.splitlines()[-1]
-    assert "lag=async,seed=2" in shown
+    assert "b,lag=async,seed=2" in shown
+    assert "run.max_steps=9" not in shown
     assert cli.main(["sweep", str(path), "--run.max-stepz", "123"]) == 2
     assert "settings: unknown key run.max_stepz (did you mean max_steps?)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.toml")), ids=lambda p: p.stem)
+def test_shipped_sweeps_are_valid_and_their_cells_differ(path: Path) -> None:
+    config = read_sweep(str(path))
+    check_sweep(config)
+    cells = planned_cells(config, known_points(config))
+    presets = [loaded_run(run).preset for run in runs_of(cells, config.seeds[:1])]
+    assert all(a != b for i, a in enumerate(presets) for b in presets[:i])
+    assert config.title
+    assert config.seeds
+
+
+def test_every_shipped_sweep_is_tested() -> None:
+    assert len(list(SHIPPED.glob("*.toml"))) >= 9

@@ -72,7 +72,7 @@ def test_results_come_from_the_records_of_the_runs(swept: Path) -> None:
     (record,) = report.runs
     assert record.greedy[0].matches == 20
     assert (record.steps, record.updates, record.gradient_steps) == (448, 7, 28)
-    assert record.cpu_s > 0
+    assert record.cpu_minutes > 0
     assert report.missing == ("bad,seed=1",)
 
 
