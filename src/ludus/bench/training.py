@@ -33,10 +33,11 @@ from ludus.presets.hardware import pool_thread_count
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.collector import as_index
 from ludus.train.matchmaker import player_of
-from ludus.train.on_policy.async_rounds import AsyncRounds, slabs_needed
+from ludus.train.on_policy.async_rounds import AsyncRounds
 from ludus.train.on_policy.components import Components, build
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rounds import Round, Rounds
+from ludus.train.on_policy.trainer import make_rounds, slabs_of
 
 TURNS = 4
 WARM_ROUNDS = 3
@@ -106,20 +107,14 @@ def bench_train(preset: Preset, seconds: float = 20.0, *, name: str = "") -> Ben
     if seconds <= 0:
         raise ConfigError(f"seconds = {seconds}: expected more than 0")
     beside = preset.run.lag == "async"
-    components = build(preset, slabs_needed(preset.run) if beside else preset.run.queue + 2)
+    components = build(preset, slabs_of(preset.run))
     sampler = components.sampler
     orders = components.matchmaker.next_orders(sampler.pool.slots)
     for version in orders.kept:
         sampler.bank.put(player_of(version), components.learner.weights())
     sampler.seat({player_of(version): weight for version, weight in orders.playing.items()})
     own = 2 if beside else 1
-    learner_threads = LearnerThreads(max(0, components.threads - own), first=own)
-    rounds: Rounds | AsyncRounds
-    if beside:
-        rounds = AsyncRounds(components, learner_threads, preset.run)
-    else:
-        pipelined = preset.run.lag == "pipelined"
-        rounds = Rounds(components, learner_threads, pipelined, preset.run.queue)
+    learner_threads, rounds = make_rounds(components, preset)
     alone = _PoolAlone(preset, components)
     training, simulation, inference, learning = _Tally(), _Tally(), _Tally(), _Tally()
     try:

@@ -99,8 +99,13 @@ class ValueNormaliser(nn.Module):
         self.mean.mul_(old).add_(data.mean()).div_(total)
         self.square.mul_(old).add_(data.square().mean()).div_(total)
         self.weight.fill_(total)
-        mean, deviation = self.moments()
         if old == 0.0:
             return
+        self.rescale(head, old_mean, old_deviation)
+
+    @torch.no_grad()
+    def rescale(self, head: nn.Linear, old_mean: float, old_deviation: float) -> None:
+        """``head`` keeps the predictions that it made under the moments ``old_mean, old_deviation``."""
+        mean, deviation = self.moments()
         head.weight.mul_(old_deviation / deviation)
         head.bias.mul_(old_deviation).add_(old_mean - mean).div_(deviation)

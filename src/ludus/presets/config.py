@@ -20,6 +20,7 @@ Name = Annotated[str, msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 Queue = Annotated[int, msgspec.Meta(ge=0, le=256)]
+Pools = Annotated[int, msgspec.Meta(ge=2, le=64)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -112,6 +113,8 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     opponent of an evaluation; in a game of one seat, that of the mean return (0 = off). Schedules run
     over ``max_steps`` if that is set, else over ``max_minutes``.
     ``start``: weights that the run begins with, as ``RUN@best`` or a file; "" = random ones.
+    ``topology``: one pool and one network for all matches, or ``one_to_one`` as in A3C: ``pools`` pools
+    share ``pool.slots``, each has a copy of the weights, and their gradients are applied in turn.
     ``device``: ``auto`` is the processor. ``cuda`` is experimental.
     """
 
@@ -121,6 +124,8 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_minutes: NonNegative = 0.0
     target: float = 0.0
     lag: Literal["sync", "pipelined", "async"] = "pipelined"
+    topology: Literal["many_to_one", "one_to_one"] = "many_to_one"
+    pools: Pools = 4  # in one_to_one
     queue: Queue = 0  # slabs between sampler and learner: the lag of sync and pipelined is longer by it
     max_lag: Natural = 4  # versions, in async
     over_lag: Literal["wait", "drop"] = "wait"  # what async does rather than exceed max_lag

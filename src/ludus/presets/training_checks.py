@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ludus.algorithms.actor_critic.config import ActorCriticConfig
 from ludus.algorithms.config import SlabLearnerConfig
 from ludus.algorithms.registry import ON_POLICY, method_of
 from ludus.flow.spec import GameSpec
@@ -15,6 +16,7 @@ def training_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     """Every mistake: path, value, expectation."""
     yield from _horizon_problems(preset, declared)
     yield from _queue_problems(preset)
+    yield from _topology_problems(preset)
     curriculum = preset.curriculum
     if curriculum.advance > 0 and not curriculum.bot:
         path = "curriculum.advance"
@@ -49,5 +51,28 @@ def _queue_problems(preset: Preset) -> Iterator[Problem]:
         reason = f'algorithm.name = "{method_of(preset.algorithm).name}"'
     elif run.lag == "async":
         reason = 'run.lag = "async": run.max_lag bounds its lag'
+    elif run.topology == "one_to_one":
+        reason = 'run.topology = "one_to_one": its lag is run.pools - 1'
     if reason:
         yield Problem("run.queue", f"run.queue = {run.queue}: expected 0 where {reason}")
+
+
+def _topology_problems(preset: Preset) -> Iterator[Problem]:
+    run, pool = preset.run, preset.pool
+    if run.topology == "many_to_one":
+        return
+    reason = ""
+    if preset.league is not None:
+        reason = "there is a league"
+    elif not isinstance(preset.algorithm, ActorCriticConfig):
+        reason = f'algorithm.name = "{method_of(preset.algorithm).name}"'
+    elif run.lag == "async":
+        reason = 'run.lag = "async"'
+    elif any(opponent.name == "past" for opponent in preset.opponents):
+        reason = 'an opponent is "past"'
+    if reason:
+        text = f'run.topology = "{run.topology}": expected "many_to_one" where {reason}'
+        yield Problem("run.topology", text)
+    if pool.slots % (run.pools * pool.groups):
+        text = f"expected a multiple of run.pools = {run.pools} times pool.groups = {pool.groups}"
+        yield Problem("pool.slots", f"pool.slots = {pool.slots}: {text}")

@@ -320,6 +320,8 @@ RUN = {
     "max_minutes": Seen("1.5", probes.spent),
     "target": Seen("0.5", probes.spent),
     "lag": Seen("pipelined"),
+    "topology": Seen("one_to_one", under={"run.pools": "2"}),
+    "pools": Seen("4", under={"run.topology": "one_to_one", "run.pools": "2"}),
     "queue": Seen("2"),
     "max_lag": Seen("0", probes.components, ASYNC),
     "over_lag": Seen("drop", probes.components, ASYNC),

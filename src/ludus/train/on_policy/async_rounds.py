@@ -15,16 +15,19 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
 from ludus.flow import RolloutStats, Slab
 from ludus.presets.config import RunConfig
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.storage import Checkpoint
+from ludus.train.on_policy.checkpoint import TrainerState, make_checkpoint, restore_components
 from ludus.train.on_policy.components import Components, StagedWeights
 from ludus.train.on_policy.learner_threads import LearnerThreads
-from ludus.train.on_policy.rollout_summary import RolloutSummary, summarise_rollout
+from ludus.train.on_policy.rollout_summary import summarise_rollout
 from ludus.train.on_policy.rounds import Round, RoundTimes, Waiting
 
 SAMPLER, CALLER = 0, 1  # worker numbers; the learner threads follow
@@ -42,7 +45,7 @@ class AsyncRounds:
 
     def __init__(self, components: Components, learner_threads: LearnerThreads, config: RunConfig) -> None:
         self.components, self.learner_threads, self.config = components, learner_threads, config
-        self.waiting: tuple[Waiting, ...] = ()  # nothing in flight is kept by a checkpoint
+        self.waiting: tuple[Waiting, ...] = ()
         self._staged = {policy: StagedWeights(learner) for policy, learner in components.learners.items()}
         self._changed = threading.Condition()
         self._free: deque[Slab] = deque(components.sampler.slabs)
@@ -59,8 +62,24 @@ class AsyncRounds:
 
     # ---- the driving thread ----------------------------------------------------------------------
 
-    def resume(self, summaries: Sequence[RolloutSummary]) -> None:
-        """Takes the weights that a checkpoint put into the learner; slabs in flight were not kept."""
+    @property
+    def actor(self) -> NetworkActor:
+        """See :attr:`Rounds.actor`."""
+        return self.components.actor
+
+    @property
+    def moment(self) -> int:
+        """See :attr:`Rounds.moment`."""
+        return self.components.sampler.collector.time_step
+
+    def checkpoint(self, state: TrainerState) -> Checkpoint:
+        """See :meth:`Rounds.checkpoint`. Nothing in flight is kept."""
+        state.set_waiting(())
+        return make_checkpoint(self.components, state, ())
+
+    def restore(self, checkpoint: Checkpoint, state: TrainerState) -> None:
+        """See :meth:`Rounds.restore`."""
+        restore_components(self.components, checkpoint, state)
         self._publish()
 
     def set_handover(self, ticks: int) -> None:

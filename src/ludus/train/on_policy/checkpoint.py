@@ -29,6 +29,14 @@ OLD_NAMES = {
 }
 
 
+class Turns(msgspec.Struct, frozen=True):
+    """Of pools that take turns: how many they have had, and of each pool its full slab and its version."""
+
+    turn: int
+    full: list[RolloutSummary | None]
+    versions: list[int]
+
+
 class TrainerState(msgspec.Struct):
     """Counters of a run. Everything that decides what happens next, apart from tensors and matches."""
 
@@ -55,6 +63,7 @@ class TrainerState(msgspec.Struct):
     snapshots: list[int] = []  # versions of frozen weights that this checkpoint refers to
     lanes: dict[int, str] = {}  # policy id -> the frozen player that it stands for
     past: PastWindow | None = None  # in checkpoints written before 0.1.0, instead of the two above
+    turns: Turns | None = None  # with run.topology = "one_to_one"
     handover: Handover = Handover()
     anew: int = 0  # how often the run's matches began anew
     log_sizes: dict[str, int] = {}
@@ -64,6 +73,14 @@ class TrainerState(msgspec.Struct):
     def waiting(self) -> list[RolloutSummary]:
         """Of the slabs that wait for the learner, oldest first."""
         return [] if self.filled is None else [self.filled, *self.queued]
+
+    def drop_waiting(self) -> None:
+        """Nothing is in flight any more: what was counts as dropped."""
+        turns = self.turns.full if self.turns is not None else []
+        self.dropped += sum(s.steps for s in (*self.waiting, *turns) if s is not None)
+        self.set_waiting(())
+        if self.turns is not None:
+            self.turns = msgspec.structs.replace(self.turns, full=[None] * len(turns))
 
     def set_waiting(self, summaries: Sequence[RolloutSummary]) -> None:
         """Of the slabs that a checkpoint holds, oldest first."""

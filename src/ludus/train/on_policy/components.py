@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Protocol, cast
 
+import msgspec
 import torch
 
+from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.config import MethodConfig
 from ludus.algorithms.learner import Learner
 from ludus.algorithms.registry import method_of, resolve
@@ -30,13 +32,15 @@ from ludus.train.start import begin_with
 class Components:
     """Everything that a run is made of. The networks that act are never those that learn.
 
-    ``learners``: policy id -> the learner that trains it.
+    ``learners``: policy id -> the learner that trains it. ``siblings``: the samplers of the other pools,
+    where each has a copy of the weights.
     """
 
     sampler: Sampler
     learners: dict[int, Learner]
     matchmaker: Matchmaker
     threads: int
+    siblings: list[Sampler] = field(default_factory=list)
 
     @property
     def spec(self) -> GameSpec:
@@ -63,8 +67,9 @@ class Components:
         return self.sampler.actors[self.policy]
 
     def close(self) -> None:
-        """Stops the pool."""
-        self.sampler.close()
+        """Stops the pools."""
+        for sampler in (self.sampler, *self.siblings):
+            sampler.close()
 
 
 class LocalWeights:
@@ -162,7 +167,9 @@ def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Components:
     ``anew``: how often the run's matches began anew (:func:`ludus.train.on_policy.checkpoint.times_anew`).
     """
     learner = build_learner(preset)
-    sampler = build_sampler(preset, slabs=slabs, anew=anew)
+    if preset.run.topology == "one_to_one" and not isinstance(learner, ActorCriticLearner):
+        raise ConfigError('run.topology = "one_to_one": expected an actor-critic method')
+    sampler, *siblings = _samplers(preset, slabs, anew)
     learners = {policy_ids(opponents_of(sampler.spec, preset)).learner: learner}
     sampler.take({policy: LocalWeights(learner) for policy, learner in learners.items()})
     return Components(
@@ -170,4 +177,21 @@ def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Components:
         learners=learners,
         matchmaker=build_matchmaker(sampler.spec, preset),
         threads=thread_count(preset.run),
+        siblings=siblings,
     )
+
+
+def _samplers(preset: Preset, slabs: int, anew: int) -> list[Sampler]:
+    """One; in the topology ``one_to_one`` as many as there are pools, each with its part of the slots."""
+    pools = preset.run.pools if preset.run.topology == "one_to_one" else 1
+    pool = msgspec.structs.replace(preset.pool, slots=preset.pool.slots // pools)
+    part = msgspec.structs.replace(preset, pool=pool)
+    made: list[Sampler] = []
+    try:
+        while len(made) < pools:
+            made.append(build_sampler(part, len(made), slabs=slabs, anew=anew))
+    except BaseException:
+        for sampler in made:
+            sampler.close()
+        raise
+    return made

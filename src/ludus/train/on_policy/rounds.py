@@ -24,6 +24,9 @@ from typing import NamedTuple
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.tasks import UpdatePlan
 from ludus.flow import MatchResult, RolloutStats, Slab
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.storage import Checkpoint
+from ludus.train.on_policy.checkpoint import TrainerState, make_checkpoint, restore_components
 from ludus.train.on_policy.components import Components, LocalWeights
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import RolloutSummary, summarise_rollout
@@ -101,6 +104,26 @@ class Rounds:
         self.waiting = deque(map(Waiting, slabs[: len(summaries)], summaries))
         self._publish()
 
+    @property
+    def actor(self) -> NetworkActor:
+        """With the newest weights that act."""
+        return self.components.actor
+
+    @property
+    def moment(self) -> int:
+        """A number that has changed once a new checkpoint is worth while."""
+        return self.components.sampler.collector.time_step
+
+    def checkpoint(self, state: TrainerState) -> Checkpoint:
+        """The run between two rounds. Slabs that wait are written into ``state`` too."""
+        state.set_waiting([w.summary for w in self.waiting])
+        return make_checkpoint(self.components, state, [w.slab for w in self.waiting])
+
+    def restore(self, checkpoint: Checkpoint, state: TrainerState) -> None:
+        """Puts back what :meth:`checkpoint` took. Raises ``CorruptFile``."""
+        restore_components(self.components, checkpoint, state)
+        self.resume(state.waiting)
+
     def drop(self) -> int:
         """Nothing waits any more. Returns how many decisions waited."""
         steps = sum(waiting.summary.steps for waiting in self.waiting)
@@ -113,11 +136,11 @@ class Rounds:
 
     def put(self, slab: Slab, stats: RolloutStats) -> None:
         """See :class:`ludus.rollouts.exchange.SlabSink`."""
+        self.waiting.append(Waiting(slab, self._summary(stats)))
+
+    def _summary(self, stats: RolloutStats) -> RolloutSummary:
         sampler = self.components.sampler
-        summary = summarise_rollout(
-            stats.results, stats.steps, stats.ticks, sampler.labels, sampler.spec.teams
-        )
-        self.waiting.append(Waiting(slab, summary))
+        return summarise_rollout(stats.results, stats.steps, stats.ticks, sampler.labels, sampler.spec.teams)
 
     def _sync(self, progress: float, meanwhile: Callable[[], None] | None) -> Round:
         begin = time.perf_counter()
@@ -130,7 +153,7 @@ class Rounds:
         if learning is not None:
             busy = sum(self.learner_threads.busy_s)
             updates = self._finish(self._begin(learning.slab, progress), times, busy)
-            self._publish()
+        self._publish()
         return self._round(updates, learning, stats, times, begin)
 
     def _pipelined(self, progress: float, meanwhile: Callable[[], None] | None) -> Round:
@@ -151,7 +174,7 @@ class Rounds:
         updates: dict[int, UpdateStats] = {}
         if plans:
             updates = self._finish(plans, times, busy)
-            self._publish()
+        self._publish()
         return self._round(updates, learning, stats, times, begin)
 
     def _round(

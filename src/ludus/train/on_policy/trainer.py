@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ludus.algorithms.learner import UpdateStats
 from ludus.pool import MatchError, PoolError
-from ludus.presets.config import Preset
+from ludus.presets.config import Preset, RunConfig
 from ludus.presets.errors import RunFailed
 from ludus.storage import Checkpoint, CorruptFile, why_unsigned
 from ludus.train.evaluations import Seeded
@@ -24,14 +24,13 @@ from ludus.train.on_policy.checkpoint import (
     before_lanes,
     begins_anew,
     decode_state,
-    make_checkpoint,
-    restore_components,
     times_anew,
 )
 from ludus.train.on_policy.components import Components, build
 from ludus.train.on_policy.curriculum import advanced, handover_ticks
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.matchmaking import Matchmaking
+from ludus.train.on_policy.one_to_one import TurnRounds
 from ludus.train.on_policy.rollout_summary import RolloutSummary
 from ludus.train.on_policy.rounds import Round, Rounds, RoundTimes
 from ludus.train.on_policy.signatures import Signatures
@@ -57,8 +56,27 @@ def build_components(preset: Preset, checkpoint: Checkpoint | None = None) -> Co
 
     Raises ``ConfigError`` and ``CorruptFile``.
     """
-    slabs = slabs_needed(preset.run) if preset.run.lag == "async" else preset.run.queue + 2
-    return build(preset, slabs, times_anew(checkpoint) if checkpoint is not None else 0)
+    return build(preset, slabs_of(preset.run), times_anew(checkpoint) if checkpoint is not None else 0)
+
+
+def slabs_of(run: RunConfig) -> int:
+    """How many slabs a pool fills in turn."""
+    if run.topology == "one_to_one":
+        return 1
+    return slabs_needed(run) if run.lag == "async" else run.queue + 2
+
+
+def make_rounds(components: Components, preset: Preset) -> tuple[LearnerThreads, Rounds | AsyncRounds]:
+    """How the preset collects and learns, and the threads that learn meanwhile."""
+    run = preset.run
+    own = 2 if run.lag == "async" else 1  # threads that are not the learner's alone
+    threads = LearnerThreads(max(0, components.threads - own), first=own)
+    if run.lag == "async":
+        return threads, AsyncRounds(components, threads, run)
+    pipelined = run.lag == "pipelined"
+    if run.topology == "one_to_one":
+        return threads, TurnRounds(components, threads, pipelined)
+    return threads, Rounds(components, threads, pipelined, run.queue)
 
 
 class Trainer:
@@ -71,19 +89,7 @@ class Trainer:
         self.preset, self.context, self.report = preset, context, context.report
         self.run_dir = context.directory
         self.components = components
-        side_by_side = preset.run.lag == "async"
-        own = 2 if side_by_side else 1  # threads that are not the learner_threads's
-        self.learner_threads = LearnerThreads(max(0, self.components.threads - own), first=own)
-        self.rounds: Rounds | AsyncRounds
-        if side_by_side:
-            self.rounds = AsyncRounds(self.components, self.learner_threads, preset.run)
-        else:
-            self.rounds = Rounds(
-                self.components,
-                self.learner_threads,
-                pipelined=preset.run.lag == "pipelined",
-                queue=preset.run.queue,
-            )
+        self.learner_threads, self.rounds = make_rounds(components, preset)
         self.state: TrainerState = TrainerState()
         self.matchmaking = Matchmaking(components, self.run_dir, context.needed.write, context.report.problem)
         self.run_evaluator = RunEvaluator(
@@ -95,7 +101,7 @@ class Trainer:
             should_stop=context.interrupted,
         )
         self._counts = UpdateCounts(context.report)
-        self._saved_time_step = 0
+        self._saved = 0
         self.signatures = Signatures(context)
         with self.rounds.paused():
             if checkpoint is None:
@@ -113,10 +119,9 @@ class Trainer:
         state = decode_state(checkpoint.state)
         if begins_anew(checkpoint):
             self._begin_matches_anew(checkpoint, state)
-        restore_components(self.components, checkpoint, state)
+        self.rounds.restore(checkpoint, state)
         self.state = state
-        self.rounds.resume(state.waiting)
-        self._saved_time_step = self.components.sampler.collector.time_step
+        self._saved = self.rounds.moment
         try:
             self.matchmaking.resume(state)
         except ValueError as error:
@@ -128,8 +133,7 @@ class Trainer:
         """Says so, and takes what was in flight out of the counters."""
         why = "its past opponents have no lanes" if before_lanes(checkpoint) else why_unsigned()
         state.anew = times_anew(checkpoint)
-        state.dropped += sum(summary.steps for summary in state.waiting)
-        state.set_waiting(())
+        state.drop_waiting()
         self.signatures.begin_anew(checkpoint.version, why)
 
     def referred_to(self) -> set[Path]:
@@ -189,22 +193,19 @@ class Trainer:
         )
 
     def player(self, version: int | None) -> tuple[int, Seeded]:
-        return player_of_version(self.context, self.components.spec, self.components.actor, version)
+        return player_of_version(self.context, self.components.spec, self.rounds.actor, version)
 
     # ---- files -----------------------------------------------------------------------------------
 
     def saved_already(self) -> bool:
-        return self.components.sampler.collector.time_step == self._saved_time_step
+        return self.rounds.moment == self._saved
 
     def write_checkpoint(self) -> Path:
         state = self.state
-        waiting = self.rounds.waiting
-        slabs = [w.slab for w in waiting]
-        state.set_waiting([w.summary for w in waiting])
         state.log_sizes = self.context.log.sync()
         self.matchmaking.store(state)
-        path = self.run_dir.checkpoints.save(make_checkpoint(self.components, state, slabs))
-        self._saved_time_step = self.components.sampler.collector.time_step
+        path = self.run_dir.checkpoints.save(self.rounds.checkpoint(state))
+        self._saved = self.rounds.moment
         return path
 
     def after_checkpoint(self) -> None:
