@@ -38,7 +38,11 @@ class Panel:
         share = (self._scaled(value) - self.low) / (self.high - self.low)
         return f"{self.bottom - (self.bottom - self.top) * min(max(share, 0.0), 1.0):.1f}"
 
-    def axes(self) -> list[str]:
+    def axes(self, marks: Sequence[str] = ()) -> list[str]:
+        """Lines of the values with their numbers, and the ends of the steps.
+
+        ``marks``: names at steps 0, 1, ... instead, for a panel whose steps are positions.
+        """
         out = []
         right = WIDTH - RIGHT
         for value, label in self._ticks():
@@ -47,6 +51,11 @@ class Panel:
                 f'<text x="{LEFT - 6}" y="{float(self.y(value)) + 4:.1f}" text-anchor="end">{label}</text>'
             )
         base = self.bottom + 16
+        if marks:
+            return out + [
+                f'<text x="{self.x(i)}" y="{base:.1f}" text-anchor="middle">{escape(mark)}</text>'
+                for i, mark in enumerate(marks)
+            ]
         out.append(f'<text x="{LEFT}" y="{base:.1f}">0</text>')
         out.append(f'<text x="{right}" y="{base:.1f}" text-anchor="end">{self.steps:,} steps</text>')
         return out

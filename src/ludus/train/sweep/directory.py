@@ -7,7 +7,7 @@ greedy/NAME/       results of greedy matches, a file for each opponent
 logs/NAME.txt      what the processes of a run wrote to stderr
 points.jsonl       points that a search asked for
 processes.jsonl    a line for each process that ended: exit code, processor time
-report.md  curves.svg  results.json
+report.md  curves.svg  values.svg  results.json
 """
 
 from __future__ import annotations
@@ -56,8 +56,6 @@ class SweepDirectory:
         self.locks = path / "locks"
         self.points = path / "points.jsonl"
         self.processes = path / "processes.jsonl"
-        self.report = path / "report.md"
-        self.results = path / "results.json"
 
     @classmethod
     def open(cls, path: Path, config: SweepConfig, presets: Mapping[str, str]) -> SweepDirectory:

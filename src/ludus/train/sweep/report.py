@@ -14,6 +14,7 @@ from ludus.presets.schema import quoted
 from ludus.storage.files import write_atomic
 from ludus.storage.rundir import RunDirectory
 from ludus.train.reporting.metrics import read_metrics
+from ludus.train.sweep.by_value import by_value, value_plot
 from ludus.train.sweep.comparison import CellBudget, CellResult, budgets, compare, differing_settings
 from ludus.train.sweep.curves import Curve, cell_curve, curves_plot
 from ludus.train.sweep.directory import SweepDirectory, is_sweep, open_sweep
@@ -21,7 +22,7 @@ from ludus.train.sweep.plan import known_points, planned_cells, runs_of
 from ludus.train.sweep.results import RunRecord, greedy_results, read_run
 from ludus.train.sweep.tables import budget_table, cell_settings_table, result_table, unfinished_table
 
-REPORT, CURVES, RESULTS = "report.md", "curves.svg", "results.json"
+REPORT, CURVES, VALUES, RESULTS = "report.md", "curves.svg", "values.svg", "results.json"
 NOTE = (
     "Each seed's result is that of its final matches. *centre* is the mean with Student's 95% interval; from "
     "five seeds on the interquartile mean (IQM) with the percentile interval of a stratified bootstrap. "
@@ -143,6 +144,8 @@ def report_text(report: SweepReport) -> str:
     for play, against in dict.fromkeys((r.play, r.against) for r in report.results):
         of = [r for r in report.results if (r.play, r.against) == (play, against)]
         lines += [*result_table(of, report.baseline), ""]
+    if value_figure(report):
+        lines += ["## Results over a setting", "", f"![Results over the values of a setting]({VALUES})", ""]
     if report.curves:
         lines += ["## Learning curves", "", f"![Mean over seeds with its band]({CURVES})", ""]
     if report.budgets:
@@ -152,8 +155,20 @@ def report_text(report: SweepReport) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def value_figure(report: SweepReport) -> str:
+    """Results over the values of one setting as SVG, actions drawn; "" where no setting has three numbers.
+
+    With several opponents it shows the mean over them.
+    """
+    over = by_value(report.settings)
+    drawn = [r for r in report.results if r.play == "drawn"]
+    if over is None or not drawn:
+        return ""
+    return value_plot(over, [r for r in drawn if r.against == drawn[-1].against])
+
+
 def write_sweep_report(report: SweepReport, folder: Path) -> list[Path]:
-    """Writes ``report.md``, ``curves.svg`` and ``results.json``. Raises ``OSError``."""
+    """Writes ``report.md``, its plots, and ``results.json``. Raises ``OSError``."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {RESULTS: msgspec.json.format(msgspec.json.encode(report)) + b"\n"}
     if report.curves:
@@ -161,6 +176,8 @@ def write_sweep_report(report: SweepReport, folder: Path) -> list[Path]:
         what = "Win rate" if rates else "Mean return"
         title = f"{what} over decisions: mean over seeds, 95% interval"
         files[CURVES] = curves_plot(report.curves, title, rates=rates).encode()
+    if figure := value_figure(report):
+        files[VALUES] = figure.encode()
     files[REPORT] = report_text(report).encode()
     for name, data in files.items():
         write_atomic(folder / name, data)
