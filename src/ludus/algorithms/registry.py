@@ -19,6 +19,7 @@ from ludus.algorithms.a2c.config import A2cConfig
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.appo.config import AppoConfig
 from ludus.algorithms.config import MethodConfig
+from ludus.algorithms.dqn.config import DqnConfig
 from ludus.algorithms.impala.config import ImpalaConfig
 from ludus.algorithms.policy_gradient.config import PolicyGradientConfig
 from ludus.flow.extensions import ExtensionError, Extensions
@@ -38,6 +39,7 @@ class Method:
             the settings, a network, and the keywords ``seed, policy, workers, frame_skip``.
         trainer: What prepares a run (:class:`ludus.train.prepared.Prepare`), or ``module:attribute``.
         networks: Which ``policy.network`` it can train.
+        outputs: Which ``policy.output`` it can train; networks without that key have ``logits``.
         checks: Finds what is wrong with a preset for a game (:class:`ludus.presets.game_checks.Check`), or
             ``module:attribute``; "" = nothing.
     """
@@ -46,6 +48,7 @@ class Method:
     learner: Reference
     trainer: Reference = ON_POLICY
     networks: tuple[str, ...] = ("encoder",)
+    outputs: tuple[str, ...] = ("logits",)
     checks: Reference = ""
 
     @property
@@ -72,6 +75,12 @@ _METHODS: Extensions[Method] = Extensions(
             "ludus.train.alphazero.trainer:prepare",
             networks=("resnet",),
             checks="ludus.train.alphazero.checks:problems",
+        ),
+        "dqn": Method(
+            DqnConfig,
+            "ludus.algorithms.dqn.learner:make_learner",
+            outputs=("q",),
+            checks="ludus.train.on_policy.dqn_checks:problems",
         ),
         "impala": Method(ImpalaConfig, "ludus.algorithms.impala.learner:make_learner"),
         "policy_gradient": Method(

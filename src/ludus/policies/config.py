@@ -46,6 +46,9 @@ class EncoderConfig(
     critic: Literal["shared", "own"] = "shared"
     # of an own critic: whose observations the value sees; more than its own seat's is for the learner alone
     critic_sees: Literal["own", "team", "all"] = "own"
+    # what the heads say of a choice: its log-odds, or its value under epsilon-greedy play (q_values.py)
+    output: Literal["logits", "q"] = "logits"
+    duelling: bool = False  # Q = V + advantage - mean advantage; with output = "q"
     normalise_observations: bool = True
     normalise_values: bool = True
 
@@ -77,6 +80,22 @@ class EncoderConfig(
                 f'= "{self.critic_sees}": nothing is recalled for other seats; '
                 'expected policy.memory = "none"',
             )
+        yield from self._output_problems()
+
+    def _output_problems(self) -> Iterator[tuple[str, str]]:
+        if self.duelling and self.output != "q":
+            yield "duelling", f'= true with policy.output = "{self.output}": expected policy.output = "q"'
+        if self.output != "q":
+            return
+        if self.memory != "none":
+            yield "output", f'= "q" with policy.memory = "{self.memory}": expected policy.memory = "none"'
+        if self.critic_sees != "own":
+            yield (
+                "critic_sees",
+                f'= "{self.critic_sees}" with policy.output = "q": expected policy.critic_sees = "own"',
+            )
+        elif self.critic == "own" and not self.duelling:
+            yield "critic", '= "own" with policy.output = "q": expected policy.duelling = true'
 
     def widths(self) -> tuple[int, ...]:
         """Every size that tensors are made of, for bounds."""

@@ -21,8 +21,10 @@ from ludus.policies.encoder import Encoder
 from ludus.policies.heads import heads_of
 from ludus.policies.memory import Recall, Recurrent
 from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
+from ludus.policies.outputs import check_output
 from ludus.policies.pointed import Pointed, check_pointer
 from ludus.policies.protocol import BoardNetwork, Observation, Step, autocast, logits_of
+from ludus.policies.q_values import QValues
 from ludus.policies.torso import Planes, Residual, Rows
 
 
@@ -54,10 +56,14 @@ class PolicyNetwork(Encoder):
     The value head reads the same features as the policy's heads, or those of ``critic``, an encoder of its
     own (``config.critic = "own"``). The value then depends on no parameter of the policy. It may see other
     seats' observations (``critic.py``); then it is evaluated by :meth:`flat` alone.
+    With ``config.output = "q"`` the policy's heads give Q-values, and the value is that of the best decision
+    if every choice were legal: the mask is not known here.
     Frozen statistics: observation columns of vectors and of value targets (``normaliser.py``).
     ``seed`` fixes the initial weights without touching torch's global generator; with None the caller
     loads them. Raises ``ValueError`` if configuration and spec do not match.
     """
+
+    epsilon: Tensor | None
 
     def __init__(
         self, config: EncoderConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
@@ -66,6 +72,7 @@ class PolicyNetwork(Encoder):
         for key, text in config.problems():
             if key.startswith("critic"):
                 raise ValueError(f"policy.{key} {text}")
+        check_output(config, spec)
         self.spec = spec
         self.precision = precision
         self.heads = heads_of(spec)
@@ -87,6 +94,8 @@ class PolicyNetwork(Encoder):
         self.values = ValueNormaliser() if config.normalise_values else None
         #: of the value alone; None where it shares the policy's encoder
         self.critic = Critic(config, spec) if config.critic == "own" else None
+        #: share of choices that are drawn evenly while Q-values act; set by the learner, 0 in weights files
+        self.register_buffer("epsilon", torch.zeros(()) if config.output == "q" else None)
         if seed is not None:
             self._initialise(seed)
 
@@ -217,7 +226,11 @@ class PolicyNetwork(Encoder):
             value = self.value_head(critic).squeeze(-1)
         if isinstance(self.policy_head, AutoregressiveHeads):
             return Pointing(self.policy_head, features, encoded.pointed), value
-        return Independent(self.heads, self.policy_head(features)), value
+        scores = self.policy_head(features)
+        if self.epsilon is not None:
+            q = QValues(self.heads, scores, value if self.config.duelling else None, self.epsilon)
+            return q, q.best_unmasked()
+        return Independent(self.heads, scores), value
 
     def for_acting(self) -> PolicyNetwork:
         """This network with the weights of its torsos stored in the precision of their use.

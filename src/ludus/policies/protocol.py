@@ -24,7 +24,7 @@ Observation = Mapping[str, Tensor]
 def logits_of(distribution: ActionDistribution) -> Tensor:
     """``float32[N, A]`` of independent heads; ``TypeError`` for others."""
     if not isinstance(distribution, Independent):
-        raise TypeError("heads that depend on each other have no logits before they are decided")
+        raise TypeError("expected logits; heads that depend on each other, and Q-values, have none")
     return distribution.logits
 
 

@@ -28,6 +28,7 @@ from ludus.policies.lane_rows import LaneRows, StackedDense, StackedLinear
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.pointed import Cells, Entities, Pointed
 from ludus.policies.protocol import Network, Observation, Step
+from ludus.policies.q_values import QValues
 from ludus.policies.torso import Rows
 
 T = TypeVar("T")
@@ -69,6 +70,9 @@ class StackedNetworks:
         self._value = StackedLinear([n.value_head for n in self.networks])
         moments = [n.values.moments() if n.values is not None else (0.0, 1.0) for n in self.networks]
         self._moments = torch.tensor(moments, device=first.device)
+        self._epsilon: Tensor | None = None
+        if first.epsilon is not None:
+            self._epsilon = torch.stack([_some(n.epsilon) for n in self.networks])
         self._logits: StackedLinear | None = None
         self._heads: list[_StackedHead] = []
         self._start: StackedLinear | None = None
@@ -108,18 +112,25 @@ class StackedNetworks:
             memory = net.recurrent.cell(rows.flat(self._read.padded(features)), recur, before)
             features = critic = rows.padded(net.recurrent.output(memory))
         value = rows.flat(self._value.padded(critic)).squeeze(-1)
+        distribution = self._distribution(features, pointed, rows, value)
+        if isinstance(distribution, QValues):
+            value = distribution.best_unmasked()
         if net.centralised:  # is not asked
             value = torch.zeros_like(value)
         elif net.values is not None:
             mean, deviation = self._moments.index_select(0, rows.lane).unbind(dim=1)
             value = value * deviation + mean
-        return Step(self._distribution(features, pointed, rows), value, memory)
+        return Step(distribution, value, memory)
 
     def _distribution(
-        self, features: Tensor, pointed: Mapping[str, Pointed], rows: LaneRows
+        self, features: Tensor, pointed: Mapping[str, Pointed], rows: LaneRows, value: Tensor
     ) -> ActionDistribution:
         if self._logits is not None:
-            return Independent(self.first.heads, rows.flat(self._logits.padded(features)))
+            scores = rows.flat(self._logits.padded(features))
+            if self._epsilon is None:
+                return Independent(self.first.heads, scores)
+            epsilon = self._epsilon.index_select(0, rows.lane)
+            return QValues(self.first.heads, scores, value if self.first.config.duelling else None, epsilon)
         head = self.first.policy_head
         assert isinstance(head, AutoregressiveHeads)
         assert self._start is not None

@@ -358,6 +358,11 @@ def _together(preset: Preset) -> Iterator[Problem]:
         wanted = " or ".join(f'"{name}"' for name in method.networks)
         text = f'policy.network = "{network}": algorithm.name = "{method.name}" trains {wanted}'
         yield Problem("policy.network", text)
+    output = getattr(policy, "output", "logits")
+    if output not in method.outputs:
+        wanted = " or ".join(f'"{name}"' for name in method.outputs)
+        text = f'policy.output = "{output}": algorithm.name = "{method.name}" trains {wanted}'
+        yield Problem("policy.output", text)
     if preset.opponents and not any(o.weight > 0 for o in preset.opponents):
         yield Problem("opponents.0.weight", "opponents: all weights are 0; expected one above 0")
 

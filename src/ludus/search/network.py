@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ludus.policies.outputs import gives_q_values
 from ludus.policies.protocol import Network
 from ludus.policies.symmetry import Symmetries
 from ludus.search.evaluator import Batch, Floats
@@ -37,6 +38,8 @@ class NetworkEvaluator:
     ) -> None:
         if network.memory_shape is not None:
             raise ValueError("search does not support policies with memory, because leaves have no history")
+        if gives_q_values(network.config):
+            raise ValueError('search needs probabilities: expected weights with policy.output = "logits"')
         self.network = network
         self._board = network.board
         self._inference = self._board.inference(precision, rows) if self._board is not None else None

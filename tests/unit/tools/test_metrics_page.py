@@ -12,6 +12,7 @@ import ludus
 from ludus.cli.__main__ import main
 from ludus.storage import read_jsonl
 from tests.unit.train.runs import small_preset
+from tests.unit.train.test_dqn_runs import preset_of as dqn_preset
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
 FILES = ("metrics", "events", "matches", "results")
@@ -66,6 +67,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     small = {"run__max_steps": 700, "evaluation__matches": 4, "evaluation__final_matches": 4}
     small |= {"algorithm__horizon": 50}
     ludus.train(small_preset(**small), folder / "appo")
+    ludus.train(dqn_preset(run__max_steps=700, evaluation__every_steps=0), folder / "dqn")
     settings: dict[str, str | int | float | bool] = {
         "algorithm.search.visits": 8,
         "algorithm.round_positions": 150,

@@ -24,13 +24,14 @@ from ludus.games import spec as game_spec
 from ludus.policies import residual
 from ludus.policies.action_distribution import Independent
 from ludus.policies.factory import build_network
+from ludus.policies.q_values import QValues
 from ludus.policies.residual import ResidualNetwork
 from ludus.policies.weights import save_weights
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, EndlessMatch
-from ludus.presets.game_checks import params_text, resolve_spec
+from ludus.presets.game_checks import method_problems, params_text, resolve_spec
 from ludus.search import Batch, Trees
 from ludus.search.evaluator import Floats
 from ludus.storage import RunDirectory, read_jsonl
@@ -192,6 +193,9 @@ def network(preset: Preset) -> object:
         answer = ""
         if step is not None and isinstance(step.distribution, Independent):
             answer = digest(step.logits.numpy().tobytes() + step.value.numpy().tobytes())
+        elif step is not None and isinstance(step.distribution, QValues):
+            every = torch.ones((4, spec.mask_size), dtype=torch.uint8)
+            answer = digest(step.distribution.values(every).numpy().tobytes() + step.value.numpy().tobytes())
     return shapes, answer
 
 
@@ -220,6 +224,11 @@ def beginning(preset: Preset) -> object:
         save_weights(other.weights(), "other.safetensors")
         tensors = wiring.build_learner(preset).weights().tensors
     return digest(b"".join(tensors[n].tobytes() for n in sorted(tensors)))
+
+
+def refused(preset: Preset) -> object:
+    """What a method finds wrong with a preset."""
+    return [p.text for p in method_problems(preset, resolve_spec(preset)[0])]
 
 
 def searched(preset: Preset) -> object:

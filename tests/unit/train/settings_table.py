@@ -69,6 +69,21 @@ precision = "float32"
 checkpoint_every_minutes = 0
 """
 
+Q = BOTS.replace(
+    "[algorithm]\nminibatches = 2",
+    """output = "q"
+[algorithm]
+name = "dqn"
+ring = 4
+batch = 16
+updates = 4
+learning_starts = 16
+target_every = 5
+epsilon_share = 1.0
+learning_rate = 0.01
+discount = 0.9""",
+)
+
 PREFIXES = {
     "Preset": "",
     "GameConfig": "game.",
@@ -81,6 +96,7 @@ PREFIXES = {
     "ImpalaConfig": "algorithm.",
     "PolicyGradientConfig": "algorithm.",
     "AlphaZeroConfig": "algorithm.",
+    "DqnConfig": "algorithm.",
     "SearchConfig": "algorithm.search.",
     "SelfPlayConfig": "algorithm.self_play.",
     "CurriculumConfig": "curriculum.",
@@ -261,6 +277,43 @@ POLICY_GRADIENT = ACTOR_CRITIC | {
     "normalise_advantages": Seen("true"),
 }
 
+PRIORITY = {"algorithm.priority_alpha": "0.6"}
+DQN = {
+    "learning_rate": Seen("0.1", base=Q),
+    "learning_rate_schedule": Seen("cosine", base=Q),
+    "learning_rate_final": Seen("0.01", under={"algorithm.learning_rate_schedule": "linear"}, base=Q),
+    "optimizer": Seen("sgd", base=Q),
+    "momentum": Seen("0.1", under={"algorithm.optimizer": "sgd"}, base=Q),
+    "adam_betas": Seen("0.5,0.9", base=Q),
+    "adam_eps": Seen("0.1", base=Q),
+    "max_grad_norm": Seen("0.01", base=Q),
+    "max_grad_rms": Seen("0.5", base=Q),
+    "micro_batch": Seen("4", base=Q),
+    "discount": Seen("0.5", base=Q),
+    "horizon": Seen("5", base=Q),
+    "horizon_final": Seen("50", under={"algorithm.horizon": "5"}, base=Q),
+    "normalise_returns": Seen("true", base=Q),
+    "reward_scale": Seen("3.0", base=Q),
+    "reward_clip": Seen("0.1", base=Q),
+    "ring": Seen("1", base=Q),
+    "buffer_mib": Seen("0.001", probes.refused, base=Q),
+    "learning_starts": Seen("70", base=Q),
+    "batch": Seen("8", base=Q),
+    "updates": Seen("2", base=Q),
+    "n_steps": Seen("1", base=Q),
+    "double": Seen("false", base=Q),
+    "target": Seen("none", base=Q),
+    "target_every": Seen("2", base=Q),
+    "target_tau": Seen("0.5", under={"algorithm.target": "polyak"}, base=Q),
+    "huber_delta": Seen("0.01", base=Q),
+    "epsilon": Seen("0.5", base=Q),
+    "epsilon_final": Seen("0.9", base=Q),
+    "epsilon_share": Seen("0.1", base=Q),
+    "priority_alpha": Seen("0.6", base=Q),
+    "priority_beta": Seen("0.9", under=PRIORITY, base=Q),
+    "priority_beta_final": Seen("0.5", under=PRIORITY, base=Q),
+}
+
 GAME = {
     "name": Seen("connect_four"),
     "params": Seen("seat1", under={"game.name": "connect_four"}, path="game.params.opens"),
@@ -351,6 +404,8 @@ ENCODER = {
     "critic_sees": Seen("all", probes.run, {"policy.critic": "own", "opponents.0.name": "latest"}),
     "normalise_observations": Seen("false", probes.network, RTS),
     "normalise_values": Seen("false", probes.network),
+    "output": Seen("", probes.network, base=Q.split("output =")[0], text=Q[Q.index("output =") :]),
+    "duelling": Seen("true", probes.network, base=Q),
 }
 
 RESNET = {
@@ -379,6 +434,7 @@ TABLE: dict[str, dict[str, Seen]] = {
     "ImpalaConfig": IMPALA,
     "PolicyGradientConfig": POLICY_GRADIENT,
     "AlphaZeroConfig": ALPHAZERO,
+    "DqnConfig": DQN,
     "SearchConfig": SEARCH,
     "SelfPlayConfig": SELF_PLAY,
     "CurriculumConfig": CURRICULUM,

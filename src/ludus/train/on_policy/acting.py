@@ -5,6 +5,7 @@ from __future__ import annotations
 from ludus.evaluation.play import Player
 from ludus.evaluation.weights import network_of
 from ludus.flow import GameSpec
+from ludus.policies.outputs import gives_q_values
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.train.evaluations import Seeded
 from ludus.train.run_context import RunContext
@@ -24,8 +25,11 @@ def player_of_version(
         device = str(actor.network.device)
         actor = NetworkActor(network_of(weights, spec, f"version {version}", device), actor.seed, version)
 
+    # weights in training explore, weights of a checkpoint do not
+    greedy = evaluation.greedy or gives_q_values(actor.network.config)
+
     def made(seed: int) -> Player:
-        own = NetworkActor(actor.network, seed, actor.version, evaluation.greedy)
+        own = NetworkActor(actor.network, seed, actor.version, greedy)
         name = context.directory.reference(actor.version)
         return Player(name, actor=own, frame_skip=context.preset.game.frame_skip)
 

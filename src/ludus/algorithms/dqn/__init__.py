@@ -1,0 +1,1 @@
+"""DQN: Q-learning from a ring of slabs."""

@@ -1,0 +1,244 @@
+"""DQN on slabs: each slab joins the ring, then gradient steps learn from decisions drawn out of it.
+
+A gradient step is two lists of tasks: targets, then gradients. Draws depend on the seed and on the number of
+the step alone, so the bits do not depend on how many threads work.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Generator, Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ludus.algorithms.dqn.config import DqnConfig
+from ludus.algorithms.dqn.loss import dqn_loss, td_target
+from ludus.algorithms.dqn.ring import Batch, Ring, followed, slab_transitions
+from ludus.algorithms.dqn.sampling import draw_by_priority, draw_evenly, priority_of
+from ludus.algorithms.learner import SlabLearner, UpdateStats
+from ludus.algorithms.loss import Loss
+from ludus.algorithms.minibatch import MinibatchResult
+from ludus.algorithms.optimiser import learning_rate_at, under
+from ludus.algorithms.parameters import FlatParameters, replica_of
+from ludus.algorithms.returns import Floats
+from ludus.algorithms.samples import Index, Samples, pieces
+from ludus.algorithms.tasks import Task
+from ludus.flow import Weights
+from ludus.flow.slab import Array
+from ludus.policies.network import PolicyNetwork
+from ludus.policies.q_values import QValues, absorb_targets
+
+TARGET = "target"  # name of the second network in checkpoints
+RING = "ring."  # before the names of the ring's arrays
+
+
+def epsilon_at(config: DqnConfig, progress: float) -> float:
+    """Linear from ``epsilon`` to ``epsilon_final`` over ``epsilon_share`` of the budget, then constant."""
+    done = min(progress / config.epsilon_share, 1.0) if config.epsilon_share > 0.0 else 1.0
+    return config.epsilon + done * (config.epsilon_final - config.epsilon)
+
+
+def beta_at(config: DqnConfig, progress: float) -> float:
+    """Linear from ``priority_beta`` to ``priority_beta_final`` over the budget."""
+    return config.priority_beta + progress * (config.priority_beta_final - config.priority_beta)
+
+
+class DqnLearner(SlabLearner[DqnConfig]):
+    """For the arguments see :class:`SlabLearner`. ``ValueError`` for a network without Q-values."""
+
+    def __init__(
+        self,
+        config: DqnConfig,
+        network: PolicyNetwork,
+        *,
+        seed: int,
+        policy: int = 0,
+        workers: int = 1,
+        frame_skip: int = 1,
+    ) -> None:
+        if network.epsilon is None:
+            raise ValueError(f'policy.output = "{network.config.output}": expected "q", which dqn trains')
+        super().__init__(config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip)
+        self.ring = Ring(network.spec, network.inputs, config.ring, config.buffer_mib)
+        self.gradient_steps = 0
+        self._bootstraps = self.minibatches.replicas  # the networks that value successors, one a worker
+        self._target_parameters: FlatParameters | None = None
+        if config.target != "none":
+            target = PolicyNetwork(network.config, network.spec, None, network.precision).to(network.device)
+            self.others[TARGET] = target
+            self._target_parameters = FlatParameters(target)
+            self._bootstraps = [replica_of(target) for _ in self.minibatches.replicas]
+            self.copy_to(target)
+        self._explore(0.0)
+
+    def weights(self) -> Weights:
+        """See :meth:`Learner.weights`. They do not explore: epsilon is 0."""
+        weights = super().weights()
+        weights.tensors["epsilon"] = np.zeros((), np.float32)
+        return weights
+
+    def state(self) -> tuple[dict[str, Array], dict[str, int]]:
+        """See :meth:`Learner.state`. The ring is part of it."""
+        arrays, counters = super().state()
+        arrays |= {f"{RING}{name}": array for name, array in self.ring.state().items()}
+        return arrays, counters | {"gradient_steps": self.gradient_steps}
+
+    def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
+        """See :meth:`Learner.load_state`."""
+        super().load_state(arrays, counters)
+        if "gradient_steps" not in counters:
+            raise ValueError("learner state: no counter 'gradient_steps'")
+        self.ring.load_state(under(RING, arrays), f"learner state: {RING}")
+        self.gradient_steps = counters["gradient_steps"]
+
+    def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
+        config, added = self.config, self._remember(samples)
+        decisions = self.ring.decisions()
+        rate = learning_rate_at(config, progress)
+        results: list[MinibatchResult] = []
+        if len(decisions) >= max(config.learning_starts, 1):
+            for _ in range(config.updates):
+                drawn = self._draw(decisions, beta_at(config, progress))
+                results.append((yield from self._gradient_step(*drawn, rate)))
+        stats.samples = len(added)
+        stats.learned = sum(r.samples for r in results)
+        stats.gradient_steps = len(results)
+        if results:
+            for name in results[0].numbers:
+                stats.numbers[name] = sum(r.numbers[name] for r in results) / stats.learned
+            stats.numbers["learner/learning_rate"] = rate
+            stats.numbers["learner/grad_norm"] = float(np.mean([r.grad_norm for r in results]))
+        self._explore(progress)
+        stats.numbers["dqn/epsilon"] = epsilon_at(config, progress)
+        stats.numbers["dqn/transitions"] = float(len(decisions))
+        if len(added):
+            self._absorb_observations(samples, added)
+
+    def _remember(self, samples: Samples) -> Index:
+        """Adds the slab to the ring; numbers ``t * R + row`` of its decisions that can be learned from."""
+        slab, config = samples.slab, self.config
+        moves, successor = slab_transitions(slab, self._rewards(slab), samples.learner_mask)
+        after = followed(moves, successor, discount=config.discount, n=config.n_steps)
+        self.ring.add(slab, after)
+        return np.flatnonzero(after.valid)
+
+    def _draw(self, decisions: Index, beta: float) -> tuple[Index, Floats]:
+        """Decisions of the next gradient step, and their importance weights."""
+        random = np.random.Generator(np.random.Philox(key=[self.seed, self.gradient_steps]))
+        if self.config.priority_alpha == 0.0:
+            return draw_evenly(decisions, self.config.batch, random)
+        return draw_by_priority(self.ring.priorities(), self.config.batch, beta, random)
+
+    def _gradient_step(
+        self, decisions: Index, weight: Floats, rate: float
+    ) -> Generator[Sequence[Task], None, MinibatchResult]:
+        config, batch = self.config, self.ring.batch(decisions)
+        parts = list(pieces(np.arange(len(decisions)), config.micro_batch))
+        if self.gradient_steps == 0:
+            self._copy_to_target()  # with the statistics of the observations so far
+        target = np.zeros(len(decisions), np.float32)
+        yield [functools.partial(self._targets, batch, part, target) for part in parts]
+        self._absorb_targets(target)
+        error, normalised = np.zeros(len(decisions), np.float32), self._normalised(target)
+
+        def loss(network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
+            observations = batch.observations[part]
+            q = self._q_values(network, observations).taken(
+                self._tensor(self.ring.masks(observations)), self._tensor(batch.actions[part])
+            )
+            result, wrong = dqn_loss(
+                q, self._tensor(normalised[part]), self._tensor(weight[part]), config.huber_delta
+            )
+            error[part] = wrong.cpu().numpy()
+            return result, len(part)
+
+        result = yield from self.minibatches.step(parts, loss, self.optimiser, rate, config.max_grad_norm)
+        self.gradient_steps += 1
+        if config.priority_alpha > 0.0:
+            self.ring.set_priorities(decisions, priority_of(error, config.priority_alpha))
+        self._move_target()
+        return result
+
+    @torch.no_grad()
+    def _targets(self, batch: Batch, part: Index, target: Floats, worker: int) -> None:
+        """Writes the targets of one part, in the game's units."""
+        successors = batch.successors[part]
+        mask = self._tensor(self.ring.masks(successors))
+        valued = self._q_values(self._bootstraps[worker], successors)
+        chooser = valued
+        if self.config.double and self._target_parameters is not None:
+            chooser = self._q_values(self.minibatches.replicas[worker], successors)
+        bootstrap = self._bootstraps[worker].denormalise(valued.taken(mask, chooser.greedy(mask)))
+        returns, discount = self._tensor(batch.returns[part]), self._tensor(batch.discount[part])
+        target[part] = td_target(returns, discount, bootstrap.float()).cpu().numpy()
+
+    def _q_values(self, network: PolicyNetwork, observations: Index) -> QValues:
+        """Of observations of the ring."""
+        obs = {name: self._tensor(array) for name, array in self.ring.observations(observations).items()}
+        distribution, _ = network.flat(obs)
+        assert isinstance(distribution, QValues)
+        return distribution
+
+    def _tensor(self, array: Array) -> Tensor:
+        return torch.from_numpy(array).to(self.network.device)
+
+    # ---- between gradient steps --------------------------------------------------------------------
+
+    def _explore(self, progress: float) -> None:
+        """The share of even choices with which the next weights act."""
+        assert self.network.epsilon is not None
+        self.network.epsilon.fill_(epsilon_at(self.config, progress))
+
+    def _absorb_targets(self, target: Floats) -> None:
+        """Targets ``[N]`` into their normaliser. What the networks predict in the game's units stays."""
+        network, values = self.network, self.network.values
+        if values is None or not self.config.normalise_returns:
+            return
+        heads = [network.policy_head, network.value_head]
+        if TARGET in self.others:
+            other = self.others[TARGET]
+            heads += [other.policy_head, other.value_head]
+        absorb_targets(
+            torch.from_numpy(target).to(network.device),
+            values,
+            [h for h in heads if isinstance(h, nn.Linear)],
+        )
+        self._copy_statistics("values.")
+
+    def _move_target(self) -> None:
+        """After each gradient step (Mnih et al. 2015, algorithm 1; polyak: Lillicrap et al. 2016)."""
+        config = self.config
+        if config.target == "hard" and self.gradient_steps % config.target_every == 0:
+            self._copy_to_target()
+        elif config.target == "polyak" and self._target_parameters is not None:
+            self._target_parameters.vector.lerp_(self.parameters.vector, config.target_tau)
+            self._copy_statistics("")
+
+    def _copy_to_target(self) -> None:
+        if TARGET in self.others:
+            self.copy_to(self.others[TARGET])
+
+    @torch.no_grad()
+    def _copy_statistics(self, prefix: str) -> None:
+        """The learner's buffers of these names into the target network: no step moves them."""
+        if TARGET not in self.others:
+            return
+        mine = dict(self.network.named_buffers())
+        for name, buffer in self.others[TARGET].named_buffers():
+            if name.startswith(prefix):
+                buffer.copy_(mine[name])
+
+
+def make_learner(
+    config: DqnConfig,
+    network: PolicyNetwork,
+    *,
+    seed: int,
+    policy: int = 0,
+    workers: int = 1,
+    frame_skip: int = 1,
+) -> DqnLearner:
+    """The learner of a run or of one player. See :class:`~ludus.algorithms.learner.SlabLearner`."""
+    return DqnLearner(config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip)
