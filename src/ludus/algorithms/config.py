@@ -15,6 +15,10 @@ Reuse = Annotated[float, msgspec.Meta(ge=0, le=64)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 
 
+class SettingError(ValueError):
+    """A setting that cannot be carried out: path, value, expectation."""
+
+
 class MethodConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name"):
     """Settings of a learning method: the keys of a preset's ``[algorithm]``. ``tag`` is the method's name."""
 

@@ -35,6 +35,11 @@ class MinibatchResult(NamedTuple):
     grad_norm: float  # before clipping
 
 
+def mean_of(name: str, results: Sequence[MinibatchResult]) -> float:
+    """Mean of a number over all samples of ``results``."""
+    return sum(r.numbers[name] for r in results) / sum(r.samples for r in results)
+
+
 class Minibatches:
     """Owns the replicas and a gradient for each micro-batch of a minibatch.
 

@@ -16,6 +16,7 @@ from ludus.algorithms.config import SlabLearnerConfig
 from ludus.algorithms.parameters import FlatParameters
 from ludus.flow.slab import Array
 
+RATE_STEP, LOWEST_RATE, HIGHEST_RATE = 1.5, 1e-6, 1e-2  # of Sample Factory's kl_adaptive schedule
 Schedule = Literal["constant", "linear", "cosine", "steps"]
 
 
@@ -206,6 +207,24 @@ def learning_rate_at(config: SlabLearnerConfig, progress: float) -> float:
     """The learning rate when the share ``progress`` in [0, 1] of the budget is spent."""
     final = config.learning_rate_final / config.learning_rate
     return config.learning_rate * rate_factor(config.learning_rate_schedule, progress, final)
+
+
+def rate_steps_after(config: SlabLearnerConfig, steps: int, rate: float, kl: float, target: float) -> int:
+    """Steps by which a learning rate is moved so that updates reach a KL (Sample Factory's ``kl_adaptive``).
+
+    Args:
+        config: ``learning_rate_final`` is the lowest rate, but at least 1e-6; 1e-2 is the highest.
+        steps: up to now; the rate is multiplied by :data:`RATE_STEP` to their power.
+        rate: in force.
+        kl: of the last epoch, nats.
+        target: one step down above twice of it, one up below half of it.
+    """
+    lowest = max(LOWEST_RATE, config.learning_rate_final)
+    if kl > 2.0 * target and rate / RATE_STEP >= lowest:
+        return steps - 1
+    if kl < 0.5 * target and rate * RATE_STEP <= HIGHEST_RATE:
+        return steps + 1
+    return steps
 
 
 def clip_by_norm(gradient: Tensor, limit: float) -> float:

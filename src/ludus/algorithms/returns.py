@@ -187,3 +187,23 @@ def monte_carlo(moves: Transitions, *, discount: float) -> Returns:
         np.copyto(later, total[t], where=moves.valid[t])
         np.copyto(has_return, valid[t], where=moves.valid[t])
     return Returns(total, total.copy(), valid)
+
+
+def upgo(moves: Transitions, value: Floats, *, discount: float) -> Floats:
+    """Advantages of upgoing returns ``[T, R]``, zero outside ``moves.valid`` (Vinyals et al. 2019, methods).
+
+    G(s) = r + gamma G(s') where the next decision turned out at least as well as its value said,
+    r' + gamma V(s'') >= V(s'), else r + gamma V(s'): what went better than expected is followed further. The
+    advantage is G(s) - V(s).
+    """
+    steps, rows = moves.reward.shape
+    gamma = np.float32(discount)
+    advantage = np.zeros((steps, rows), np.float32)
+    better = np.zeros(rows, np.float32)  # G(s') - V(s') of the next decision where that is followed
+    for t in range(steps - 1, -1, -1):
+        np.copyto(better, 0.0, where=moves.next_index[t] < 0)
+        valid = moves.valid[t]
+        delta = moves.reward[t] + gamma * moves.bootstrap[t] - value[t]
+        np.add(delta, gamma * better, out=advantage[t], where=valid)
+        np.copyto(better, np.where(delta >= 0.0, advantage[t], np.float32(0.0)), where=valid)
+    return advantage

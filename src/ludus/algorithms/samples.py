@@ -28,10 +28,13 @@ class Samples:
         slab: a rollout that does not change meanwhile.
         network: the network that learns.
         policy: id of the policy in the slab that is trained.
+        memory: ``[R, ...]`` of ``network`` at t = 0; None: what the slab holds of ``policy``.
     """
 
-    def __init__(self, slab: Slab, network: PolicyNetwork, policy: int = 0) -> None:
-        self.slab, self.policy = slab, policy
+    def __init__(
+        self, slab: Slab, network: PolicyNetwork, policy: int = 0, memory: Tensor | None = None
+    ) -> None:
+        self.slab, self.policy, self._memory = slab, policy, memory
         self.device = network.device
         self.names = tuple(t.name for t in network.inputs)
         self.learner_mask = (slab.active != 0) & (slab.policy == policy)
@@ -86,6 +89,8 @@ class Samples:
 
     def memory(self, rows: Index) -> Tensor | None:
         """Memory of ``rows`` at t = 0."""
+        if self._memory is not None:
+            return self._memory[torch.from_numpy(rows).to(self.device)]
         memory = self.slab.memory.get(self.policy)
         return None if memory is None else self.tensor(memory.take(rows, axis=0))
 

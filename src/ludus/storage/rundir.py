@@ -2,7 +2,7 @@
 
 config.toml  run.json  metrics.jsonl  events.jsonl  matches.jsonl  log.txt
 checkpoints/  snapshots/  replays/  report.md  report.svg  results.jsonl  changes.jsonl  lock
-start.safetensors, of a run that began with the weights of another
+start.safetensors, of a run that began with the weights of another; teacher.safetensors, of one with a teacher
 Of a league: league.sqlite  snapshots/PLAYER/VERSION.safetensors  league_payoff.svg and others
 """
 
@@ -80,6 +80,7 @@ class RunDirectory:
         self.changes = path / "changes.jsonl"  # of settings, when the run was resumed
         self.lock_path = path / "lock"
         self.start = path / f"start{SUFFIX}"  # weights that the run began with; only of a run.start
+        self.teacher = path / f"teacher{SUFFIX}"  # weights that the learner stays near
         self.report = path / "report.md"
         self.curve = path / "report.svg"  # the plot that report.md shows
         self.results = path / "results.jsonl"  # of evaluations after training
@@ -173,6 +174,10 @@ class RunDirectory:
     def save_start(self, weights: bytes) -> None:
         """Keeps the file of the weights that the run begins with."""
         write_atomic(self.start, weights)
+
+    def save_teacher(self, weights: bytes) -> None:
+        """Keeps the file of the weights that the learner stays near."""
+        write_atomic(self.teacher, weights)
 
     def snapshot_path(self, version: int) -> Path:
         return self.snapshots / f"{version:0{DIGITS}d}{SUFFIX}"

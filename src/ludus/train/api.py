@@ -40,6 +40,7 @@ from ludus.train.run_game import remember, resumed_game
 from ludus.train.run_loop import RunLoop, Steps
 from ludus.train.start import resumed_start, start_file
 from ludus.train.stopping import more_budget
+from ludus.train.teacher import resumed_teacher, teacher_file
 
 __all__ = [
     "RunResult",
@@ -93,12 +94,14 @@ def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> R
         run_id=secrets.token_hex(16),
         signature=hardware.signature_of(preset.game.name),
     )
-    start = start_file(preset)
+    start, teacher = start_file(preset), teacher_file(preset)
     prepared = _prepared(preset)  # a preset that cannot be put together leaves no directory behind
     try:
         run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
         if start is not None:
             run.save_start(start.read_bytes())
+        if teacher is not None:
+            run.save_teacher(teacher.read_bytes())
         lock = run.lock()
     except BaseException:
         prepared.close()
@@ -139,7 +142,8 @@ def resume_run(
         if status.state == "lost" and status.holder is not None:
             report.message(f"the run was lost: {status.holder} ended without a word")
         checkpoint = _newest(run, report)
-        prepared = _prepared(resumed_start(preset, run, begins=checkpoint is None), checkpoint)
+        begun = resumed_start(preset, run, begins=checkpoint is None)
+        prepared = _prepared(resumed_teacher(begun, run), checkpoint)
         try:
             if checkpoint is not None:
                 check_spec(

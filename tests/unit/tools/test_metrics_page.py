@@ -23,6 +23,10 @@ NAMED = {"lag": "N", "outcomes": "OPPONENT"}
 RESULT = "results[].KEY"
 #: Only in runs that a test of seconds does not make.
 RARE = {
+    "loss/upgo",
+    "loss/anchor_kl",
+    "loss/teacher_kl",
+    "learner/epochs",
     "loss/ownership",
     "loss/score",
     "learner/counted",

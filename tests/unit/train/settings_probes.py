@@ -44,6 +44,7 @@ from ludus.train.on_policy import components as wiring
 from ludus.train.opponents import build_lineup
 from ludus.train.reporting.sinks import Sink
 from ludus.train.stopping import Budget, progress, reason_to_stop
+from tests.unit.synthetic import act, random_slab
 from tests.unit.train.runs import reproducible_rows
 
 Probe = Callable[[Preset], object]
@@ -229,6 +230,35 @@ def beginning(preset: Preset) -> object:
 def refused(preset: Preset) -> object:
     """What a method finds wrong with a preset."""
     return [p.text for p in method_problems(preset, resolve_spec(preset)[0])]
+
+
+def taught(preset: Preset) -> object:
+    """A whole run, in a folder where ``teacher.safetensors`` has the weights of another seed."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        others = msgspec.structs.replace(preset.run, seed=preset.run.seed + 1)
+        algorithm = msgspec.convert({}, type(preset.algorithm))
+        other = wiring.build_learner(msgspec.structs.replace(preset, run=others, algorithm=algorithm))
+        with torch.no_grad():
+            next(other.network.policy_head.parameters()).mul_(100.0)
+        save_weights(other.weights(), "teacher.safetensors")
+        return updates(preset)
+
+
+def updates(preset: Preset) -> object:
+    """What a learner makes of two slabs that no game made; half of each is one version old."""
+    learner = wiring.build_learner(preset)
+    for seed, share in ((1, 0.25), (2, 0.5)):
+        slab = random_slab(learner.network.spec, 8, 8, seed, end=0.3)
+        for name, array in slab.obs.items():
+            slab.obs[name] = array % 2
+        act(learner.network, slab, seed, learner.version)
+        slab.version[:, :4] -= 1
+        slab.log_prob[:, :4] += np.random.default_rng(seed).normal(size=(8, 4)) * 0.3
+        learner.begin(slab, share).help(0)
+        learner.finish()
+    tensors = learner.weights().tensors
+    return digest(b"".join(tensors[n].tobytes() for n in sorted(tensors)))
 
 
 def searched(preset: Preset) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from . import settings_probes as probes
 from .settings_probes import Probe
@@ -227,11 +227,13 @@ ALPHAZERO = {
 }
 
 PIPELINED = {"run.lag": "pipelined"}
+TAUGHT = {"algorithm.teacher": "teacher.safetensors"}
 #: Of every actor-critic method.
 ACTOR_CRITIC = {
     "learning_rate": Seen("0.01"),
     "learning_rate_schedule": Seen("cosine"),
     "learning_rate_final": Seen("0.01", under={"algorithm.learning_rate_schedule": "linear"}),
+    "learning_rate_kl": Seen("1.0"),
     "optimizer": Seen("sgd"),
     "momentum": Seen("0.1", under={"algorithm.optimizer": "sgd"}),
     "adam_betas": Seen("0.5,0.9"),
@@ -246,13 +248,27 @@ ACTOR_CRITIC = {
     "max_grad_rms": Seen("0.5"),
     "epochs": Seen("2"),
     "sample_reuse": Seen("1.5"),
+    "target_kl": Seen("1e-9", under={"algorithm.epochs": "3"}),
     "minibatches": Seen("1"),
     "micro_batch": Seen("4"),
     "normalise_advantages": Seen("false"),
     "normalise_returns": Seen("false"),
     "reward_scale": Seen("3.0", under={"algorithm.normalise_returns": "false"}),
     "reward_clip": Seen("0.1", under={"algorithm.normalise_returns": "false"}),
+    "upgo_coefficient": Seen("1.0"),
+    "kl_coefficient": Seen("1.0", under={"algorithm.epochs": "2"}),
+    "teacher": Seen("teacher.safetensors", probes.taught),
+    "teacher_coefficient": Seen("9.0", probes.taught, TAUGHT),
+    "teacher_coefficient_final": Seen("9.0", probes.taught, TAUGHT),
 }
+
+
+def seen_in_updates(table: dict[str, Seen]) -> dict[str, Seen]:
+    """The same, without whole runs: for methods that share their learner with one whose runs are compared."""
+    return {
+        n: replace(s, probe=probes.updates if s.probe is probes.run else s.probe) for n, s in table.items()
+    }
+
 
 APPO = ACTOR_CRITIC | {
     "gae_lambda": Seen("0.1"),
@@ -263,18 +279,19 @@ APPO = ACTOR_CRITIC | {
     "clip_value": Seen("0.001", under={"algorithm.epochs": "4"}),
 }
 
-A2C = ACTOR_CRITIC | {"n": Seen("2"), "ratio_clip": Seen("0.5")}
+SHARED = seen_in_updates(ACTOR_CRITIC)
+A2C = SHARED | {"n": Seen("2"), "ratio_clip": Seen("0.5")}
 
-IMPALA = ACTOR_CRITIC | {
+IMPALA = SHARED | {
     "gae_lambda": Seen("0.1"),
     "rho_clip": Seen("0.3", under=PIPELINED),
     "c_clip": Seen("0.3", under=PIPELINED),
 }
 
-POLICY_GRADIENT = ACTOR_CRITIC | {
+POLICY_GRADIENT = SHARED | {
     "baseline": Seen("mean"),
     "ratio_clip": Seen("0.5"),
-    "normalise_advantages": Seen("true"),
+    "normalise_advantages": Seen("true", probes.updates),
 }
 
 PRIORITY = {"algorithm.priority_alpha": "0.6"}

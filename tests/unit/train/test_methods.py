@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from ludus.cli import __main__ as cli
+from ludus.presets.errors import ConfigError
 from ludus.train.api import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows, small_preset
@@ -61,3 +63,39 @@ def test_a_run_whose_matches_end_in_no_slab_says_which_settings_help(
     assert said[-1].startswith('algorithm.baseline = "none": ')
     assert 'raise pool.rollout_length, which is 4, or set algorithm.baseline = "value"' in said[-1]
     assert (tmp_path / "run" / "metrics.jsonl").exists()
+
+
+def test_a_killed_run_goes_on_with_its_own_copy_of_the_teacher(tmp_path: Path) -> None:
+    """The teacher's run is gone, and its memory of every row is not."""
+    recurrent = {"policy__memory": "gru", "policy__memory_size": 8, "evaluation__every_steps": 0}
+    start_run(
+        small_preset(**recurrent, evaluation__final_matches=0, run__max_steps=300), tmp_path / "teacher"
+    )
+    overrides: dict[str, object] = recurrent | {"run__max_steps": 900, "evaluation__final_matches": 0}
+    overrides |= {"algorithm__teacher": f"{tmp_path / 'teacher'}@last", "run__seed": 4}
+    overrides |= {"algorithm__kl_coefficient": 0.1, "run__checkpoint_every_minutes": 0.0000001}
+    preset = small_preset(**overrides)
+    whole, killed = tmp_path / "whole" / "run", tmp_path / "killed" / "run"
+    start_run(preset, whole)
+    start_and_kill(preset, killed, update=7)
+    shutil.rmtree(tmp_path / "teacher")
+    resume_run(killed)
+    assert reproducible_rows(killed / "metrics.jsonl") == reproducible_rows(whole / "metrics.jsonl")
+    assert same_weights(last_weights(killed), last_weights(whole))
+
+
+def test_a_teacher_that_cannot_be_leaves_no_run(tmp_path: Path) -> None:
+    for changes, message in (
+        ({"algorithm__teacher": "nowhere@best"}, r'algorithm\.teacher = "nowhere@best": '),
+        (
+            {"algorithm__teacher": "x", "run__lag": "async", "run__over_lag": "drop"},
+            r'run\.over_lag = "drop": expected "wait" where a teacher sees every slab',
+        ),
+        (
+            {"algorithm__teacher": "x", "run__topology": "one_to_one"},
+            r'run\.topology = "one_to_one": expected "many_to_one" where there is a teacher',
+        ),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            start_run(small_preset(**changes), tmp_path / "run")
+        assert not (tmp_path / "run").exists()

@@ -10,18 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from torch import Tensor
 
 from ludus.algorithms.actor_critic.objective import Config, Decisions, Objective
 from ludus.algorithms.actor_critic.reuse import minibatches_of, passes
 from ludus.algorithms.actor_critic.taught import Counted
-from ludus.algorithms.forward import Floats, forward, part_size, units_of
+from ludus.algorithms.actor_critic.terms import ExtraTerms, Given, Term, upgo_term, with_terms
+from ludus.algorithms.forward import Bools, Floats, forward, part_size, units_of
 from ludus.algorithms.learner import SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
-from ludus.algorithms.minibatch import MinibatchResult
-from ludus.algorithms.optimiser import Optimiser, Partial, learning_rate_at
-from ludus.algorithms.returns import transitions
+from ludus.algorithms.minibatch import MinibatchResult, mean_of
+from ludus.algorithms.optimiser import RATE_STEP, Optimiser, Partial, learning_rate_at, rate_steps_after
+from ludus.algorithms.returns import Transitions, transitions, upgo
 from ludus.algorithms.samples import Index, Samples, pieces
 from ludus.algorithms.tasks import Task
 from ludus.flow.slab import Array
@@ -38,7 +38,8 @@ class _Batch:
     advantage: Floats
     target: Floats
     old_value: Floats
-    valid: npt.NDArray[np.bool_]
+    valid: Bools
+    terms: tuple[Term, ...]
 
 
 class ActorCriticLearner(SlabLearner[Config]):
@@ -60,20 +61,30 @@ class ActorCriticLearner(SlabLearner[Config]):
         #: Updates move what only the value depends on; the optimiser's moments of all parameters go on.
         self.value_only = False
         self._counted = Counted()
+        self._rate_steps = 0  # by which the learning rate was moved to reach its KL
+        self._extra = ExtraTerms(config.teacher, network, policy)
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
         """See :meth:`Learner.state`."""
         arrays, counters = super().state()
         if self.objective.demands(self.config) is not None:
             counters |= {"decided": self._counted.decided, "taught": self._counted.taught}
-        return arrays, counters
+        arrays |= self._extra.state()
+        return arrays, counters | ({"rate_steps": self._rate_steps} if self.config.learning_rate_kl else {})
 
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
         """See :meth:`Learner.load_state`."""
         super().load_state(arrays, counters)
         self._counted = Counted(counters.get("decided", 0), counters.get("taught", 0))
+        self._rate_steps = counters.get("rate_steps", 0)
+        self._extra.load_state(arrays)
 
     def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
+        self._extra.begin(samples.slab)
+        yield from self._learn(samples, progress, stats)
+        yield self._extra.end(self.config.micro_batch)
+
+    def _learn(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         slab = samples.slab
         value, log_prob = slab.value, slab.log_prob
         ratio: Floats | None = None
@@ -110,9 +121,19 @@ class ActorCriticLearner(SlabLearner[Config]):
             self._normalised(returns.target),
             self._normalised(predicted[:-1]),
             returns.valid,
+            self._terms(moves, value, returns.valid, progress),
         )
         yield from self._epochs(batch, progress, stats)
         self._absorb_observations(samples, trained)
+
+    def _terms(self, moves: Transitions, value: Floats, valid: Bools, progress: float) -> tuple[Term, ...]:
+        """What the settings add to the method's own loss."""
+        terms = self._extra.divergences(self.config, self.network, valid, progress)
+        if self.config.upgo_coefficient > 0.0:
+            upgoing = upgo(moves, value, discount=self.config.discount)
+            advantage = self._standardised(upgoing, np.flatnonzero(valid))
+            terms = (upgo_term(self.config.upgo_coefficient, advantage), *terms)
+        return terms
 
     def _count(self, stats: UpdateStats, rollout_length: int) -> None:
         """Refuses settings under which too few decisions of the first updates are taught."""
@@ -124,7 +145,7 @@ class ActorCriticLearner(SlabLearner[Config]):
 
     def _epochs(self, batch: _Batch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         config = self.config
-        rate = learning_rate_at(config, progress)
+        rate = learning_rate_at(config, progress) * RATE_STEP**self._rate_steps
         entropy = config.entropy_coefficient + progress * (
             config.entropy_coefficient_final - config.entropy_coefficient
         )
@@ -138,19 +159,28 @@ class ActorCriticLearner(SlabLearner[Config]):
         units = units_of(self.network, batch.valid)
         size = part_size(self.network, config.micro_batch, batch.samples.slab.steps)
         results: list[MinibatchResult] = []
+        kl = 0.0  # of the last pass
         for epoch, share in enumerate(passes(config)):
             key = [self.seed, self.version * EPOCHS_A_VERSION + epoch]
+            before = len(results)
             shuffled = np.random.Generator(np.random.Philox(key=key)).permutation(units)
             for minibatch in minibatches_of(shuffled, share, config.minibatches):
                 parts = list(pieces(minibatch, size))
                 if parts:
                     step = self.minibatches.step(parts, loss, optimiser, rate, config.max_grad_norm)
                     results.append((yield from step))
+            kl = mean_of("policy/kl", results[before:])
+            if 0.0 < config.target_kl < kl:
+                break
+        if config.target_kl > 0.0:
+            stats.numbers["learner/epochs"] = epoch + 1
+        if config.learning_rate_kl > 0.0:
+            self._rate_steps = rate_steps_after(config, self._rate_steps, rate, kl, config.learning_rate_kl)
         stats.learned = sum(r.samples for r in results)
         stats.samples = min(stats.samples, stats.learned)
         stats.gradient_steps = len(results)
         for name in results[0].numbers:
-            stats.numbers[name] = sum(r.numbers[name] for r in results) / stats.learned
+            stats.numbers[name] = mean_of(name, results)
         stats.numbers["learner/learning_rate"] = rate
         stats.numbers["learner/grad_norm"] = float(np.mean([r.grad_norm for r in results]))
 
@@ -160,7 +190,8 @@ class ActorCriticLearner(SlabLearner[Config]):
         """The objective's loss over one part, and the number of decisions in it."""
         samples = batch.samples
         index, distribution, value = forward(network, samples, part, batch.valid)
-        evaluated = distribution.evaluate(samples.masks(index), samples.actions(index))
+        masks, actions = samples.masks(index), samples.actions(index)
+        evaluated = distribution.evaluate(masks, actions)
 
         def pick(array: Floats) -> Tensor:
             return samples.tensor(array.reshape(-1).take(index))
@@ -174,7 +205,9 @@ class ActorCriticLearner(SlabLearner[Config]):
             old_value=pick(batch.old_value),
             target=pick(batch.target),
         )
-        return self.objective.loss(self.config, decisions, entropy_coefficient), len(index)
+        loss = self.objective.loss(self.config, decisions, entropy_coefficient)
+        given = Given(samples, part, index, distribution, masks, actions, decisions)
+        return with_terms(loss, batch.terms, given), len(index)
 
     def _standardised(self, advantage: Floats, trained: Index) -> Floats:
         """Advantages of the trained decisions to mean 0 and deviation 1, over the whole slab."""

@@ -10,7 +10,7 @@ import msgspec
 import torch
 
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
-from ludus.algorithms.config import MethodConfig
+from ludus.algorithms.config import MethodConfig, SettingError
 from ludus.algorithms.learner import Learner
 from ludus.algorithms.registry import method_of, resolve
 from ludus.flow import GameSpec, Weights
@@ -157,6 +157,8 @@ def build_learner(preset: Preset, policy: int | None = None) -> Learner:
             workers=max(thread_count(run), 2),
             frame_skip=preset.game.frame_skip or spec.default_frame_skip,
         )
+    except SettingError as error:
+        raise ConfigError(str(error)) from error
     except ValueError as error:
         raise ConfigError(f"policy: {error}") from error
 

@@ -1,0 +1,36 @@
+"""A run's copy of its teacher: ``algorithm.teacher`` may name weights that change or go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from ludus.algorithms.actor_critic.config import ActorCriticConfig
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
+from ludus.storage import RunDirectory, StorageError, resolve_weights
+
+
+def teacher_file(preset: Preset) -> Path | None:
+    """The file that ``algorithm.teacher`` means now, None without one. Raises ``ConfigError``."""
+    algorithm = preset.algorithm
+    if not isinstance(algorithm, ActorCriticConfig) or not algorithm.teacher:
+        return None
+    if preset.run.lag == "async" and preset.run.over_lag == "drop":
+        raise ConfigError('run.over_lag = "drop": expected "wait" where a teacher sees every slab')
+    if preset.run.topology == "one_to_one":
+        raise ConfigError('run.topology = "one_to_one": expected "many_to_one" where there is a teacher')
+    try:
+        return resolve_weights(algorithm.teacher).resolve()
+    except StorageError as error:
+        raise ConfigError(f'algorithm.teacher = "{algorithm.teacher}": {error}') from error
+
+
+def resumed_teacher(preset: Preset, run: RunDirectory) -> Preset:
+    """The preset of a run that goes on: its teacher is its own copy."""
+    algorithm = preset.algorithm
+    if not isinstance(algorithm, ActorCriticConfig) or not algorithm.teacher or not run.teacher.is_file():
+        return preset
+    own = msgspec.structs.replace(algorithm, teacher=str(run.teacher))
+    return msgspec.structs.replace(preset, algorithm=own)
