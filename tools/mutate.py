@@ -84,6 +84,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "algorithms/test_update.py",
         "algorithms/test_appo.py",
     ),
+    "algorithms/dqn": ("algorithms/test_dqn.py",),
     "algorithms/forward": ("algorithms/test_forward.py", "algorithms/test_appo.py"),
     "algorithms/optimiser": ("algorithms/test_optimiser.py", "algorithms/test_update.py"),
     "algorithms/returns": ("algorithms/test_returns.py",),
