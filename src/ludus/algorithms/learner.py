@@ -136,7 +136,8 @@ class SlabLearner(ABC, Generic[Config]):
     def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         """The method's part of one update: lists of tasks, with serial work between them.
 
-        Sets ``stats.samples``, ``stats.learned`` and ``stats.numbers``. ``self.version`` is the old one.
+        Sets ``stats.samples``, ``stats.learned``, ``stats.gradient_steps`` and ``stats.numbers``.
+        ``self.version`` is the old one.
         """
 
     def begin(self, slab: Slab, progress: float = 0.0) -> UpdatePlan:

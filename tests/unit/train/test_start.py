@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ludus.algorithms.registry import method_of
+from ludus.cli.__main__ import main
 from ludus.policies.weights import load_weights, save_weights
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
@@ -133,3 +134,21 @@ def test_a_league_has_seeds_of_its_own() -> None:
     with pytest.raises(PresetError) as error:
         check_game(loaded)
     assert 'run.start = "runs/other@best": expected none where there is a league' in str(error.value)
+
+
+def test_stages_are_two_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    short = ["--run.max-steps", "100", "--pool.slots", "8", "--evaluation.matches", "0", "--quiet"]
+    short += ["--evaluation.final-matches", "2", "--run.threads", "1"]
+    assert main(["train", "minirts-stage2", *short]) == 2
+    expected = 'run.start = "runs/minirts-stage1@best": runs/minirts-stage1: not a run directory'
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line]
+    assert expected in line
+    assert not (tmp_path / "runs").exists()
+    assert main(["train", "minirts-stage1", "--run-dir", "runs/minirts-stage1", *short]) == 0
+    assert main(["train", "minirts-stage2", "--run-dir", "runs/second", *short]) == 0
+    first = load_weights(tmp_path / "runs" / "second" / "start.safetensors")
+    source = RunDirectory.open(Path("runs/minirts-stage1")).checkpoints.weights_path("best")
+    assert first.meta == load_weights(source).meta
