@@ -119,11 +119,12 @@ def weights(path: Path) -> bytes:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("orphans", [True, False])
 def test_killed_sweeps_end_as_calm_ones(tmp_path: Path, orphans: bool) -> None:
     """``orphans``: the runs outlive the sweep; the next one waits for them."""
-    text = TINY.replace("= 400", "= 20_000") + "run.checkpoint_every_minutes = 0.001\n"
-    (tmp_path / "s.toml").write_text(text.replace("seeds = 1", "seeds = 3"))
+    text = TINY.replace("= 400", "= 5000") + "run.checkpoint_every_minutes = 0.003\n"
+    (tmp_path / "s.toml").write_text(text.replace("seeds = 1", "seeds = 2"))
 
     def start(out: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "ludus.cli", "sweep", "s.toml", "--run-dir", out, "--quiet"]
@@ -134,7 +135,7 @@ def test_killed_sweeps_end_as_calm_ones(tmp_path: Path, orphans: bool) -> None:
     for _ in range(3):
         sweep = start("killed")
         before = rows(tmp_path / "killed")
-        while sweep.poll() is None and rows(tmp_path / "killed") < before + 15:
+        while sweep.poll() is None and rows(tmp_path / "killed") < before + 20:
             time.sleep(0.01)
         if sweep.poll() is None:
             children = Path(f"/proc/{sweep.pid}/task/{sweep.pid}/children").read_text().split()
@@ -146,7 +147,7 @@ def test_killed_sweeps_end_as_calm_ones(tmp_path: Path, orphans: bool) -> None:
     assert killed
     assert start("killed").wait() == 0
     calm, again = (read_report([tmp_path / name]) for name in ("calm", "killed"))
-    assert len(calm.runs) == 3
+    assert len(calm.runs) == 2
     for a, b in zip(calm.runs, again.runs, strict=True):
         assert (a.final, a.greedy, a.steps, a.updates) == (b.final, b.greedy, b.steps, b.updates)
         assert weights(Path(a.path)) == weights(Path(b.path))
