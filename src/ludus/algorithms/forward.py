@@ -26,7 +26,7 @@ class Outputs(NamedTuple):
 
     steps: Index  # int64[N], numbers of the time steps: t * R + row
     distribution: ActionDistribution  # over N
-    value: Tensor  # float32[N], normalised
+    value: Tensor  # float32[N], or [N, K] with K > 1 value heads; normalised
 
 
 def units_of(network: PolicyNetwork, wanted: Bools) -> Index:
@@ -71,7 +71,7 @@ def forward_rows(network: PolicyNetwork, samples: Samples, rows: Index, wanted: 
     out = network.sequence(obs, samples.memory(rows), first, active)
     keep = wanted.reshape(-1)[index]
     chosen = samples.tensor(keep)
-    return Outputs(index[keep], out.distribution.select(chosen), out.value.flatten()[chosen])
+    return Outputs(index[keep], out.distribution.select(chosen), out.value.flatten(0, 1)[chosen])
 
 
 @torch.no_grad()
@@ -80,11 +80,11 @@ def evaluate(network: PolicyNetwork, samples: Samples, part: Index, value: Float
 
     Args:
         part: units of ``samples.learner_mask``.
-        value: ``float32[T+1, R]``, in the game's units.
+        value: ``float32[T+1, R]``, or ``[T+1, R, K]`` with K > 1 value heads, in the game's units.
         log_prob: ``float32[T, R]``, of the actions that were taken.
     """
     index, distribution, values = forward(network, samples, part, samples.learner_mask)
-    value.reshape(-1)[index] = network.denormalise(values).float().cpu().numpy()
+    value.reshape(-1, *value.shape[2:])[index] = network.denormalise(values).float().cpu().numpy()
     decided = index < log_prob.size  # time steps at T have no decision
     index = index[decided]
     evaluated = distribution.select(samples.tensor(decided)).evaluate(

@@ -23,7 +23,7 @@ def value_loss(value: Tensor, target: Tensor, old_value: Tensor | None = None, c
     """Half the squared error of the value, summed over samples.
 
     Args:
-        value: ``float32[N]``, the learner's predictions.
+        value: ``float32[N]``, the learner's predictions; of K heads ``[N, K]``, whose mean is taken.
         target: ``float32[N]``.
         old_value: ``float32[N]``, predictions of the behaviour policy; only with ``clip``.
         clip: > 0 keeps the prediction within ``clip`` of ``old_value`` and takes the larger error
@@ -34,6 +34,8 @@ def value_loss(value: Tensor, target: Tensor, old_value: Tensor | None = None, c
         assert old_value is not None
         near = old_value + (value - old_value).clamp(-clip, clip)
         error = torch.maximum(error, (near - target).square())
+    if error.dim() > 1:
+        error = error.mean(dim=1)
     return 0.5 * error.sum()
 
 

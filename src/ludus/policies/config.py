@@ -9,6 +9,7 @@ import msgspec
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Blocks = Annotated[int, msgspec.Meta(ge=1, le=1000)]
+ValueHeads = Annotated[int, msgspec.Meta(ge=1, le=64)]
 Slope = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Filters = Annotated[int, msgspec.Meta(ge=1, le=4096)]
 
@@ -46,6 +47,8 @@ class EncoderConfig(
     critic: Literal["shared", "own"] = "shared"
     # of an own critic: whose observations the value sees; more than its own seat's is for the learner alone
     critic_sees: Literal["own", "team", "all"] = "own"
+    # discounted each by its own (algorithm.value_discounts); more than one are for the learner alone
+    value_heads: ValueHeads = 1
     # what the heads say of a choice: its log-odds, or its value under epsilon-greedy play (q_values.py)
     output: Literal["logits", "q"] = "logits"
     duelling: bool = False  # Q = V + advantage - mean advantage; with output = "q"
@@ -87,6 +90,8 @@ class EncoderConfig(
             yield "duelling", f'= true with policy.output = "{self.output}": expected policy.output = "q"'
         if self.output != "q":
             return
+        if self.value_heads > 1:
+            yield "value_heads", f'= {self.value_heads} with policy.output = "q": expected 1'
         if self.memory != "none":
             yield "output", f'= "q" with policy.memory = "{self.memory}": expected policy.memory = "none"'
         if self.critic_sees != "own":

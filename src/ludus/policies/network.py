@@ -20,7 +20,7 @@ from ludus.policies.critic import Critic, Others
 from ludus.policies.encoder import Encoder
 from ludus.policies.heads import heads_of
 from ludus.policies.memory import Recall, Recurrent
-from ludus.policies.normaliser import ObservationNormaliser, ValueNormaliser
+from ludus.policies.normaliser import HeadsNormaliser, ObservationNormaliser, ValueNormaliser
 from ludus.policies.outputs import check_output
 from ludus.policies.pointed import Pointed, check_pointer
 from ludus.policies.protocol import BoardNetwork, Observation, Step, autocast, logits_of
@@ -32,13 +32,13 @@ class Sequence(NamedTuple):
     """Outputs for ``[T, B]`` time steps. ``value`` is normalised, as the loss expects it."""
 
     distribution: ActionDistribution  # of T * B time steps; undefined for inactive ones
-    value: Tensor  # float32[T, B]
+    value: Tensor  # float32[T, B], or [T, B, K] with K > 1 value heads
     memory: Tensor | None  # after the last step
 
     @property
     def logits(self) -> Tensor:
         """``float32[T, B, A]`` of independent heads; ``TypeError`` for others."""
-        return logits_of(self.distribution).reshape(*self.value.shape, -1)
+        return logits_of(self.distribution).reshape(*self.value.shape[:2], -1)
 
 
 class Encoded(NamedTuple):
@@ -90,8 +90,11 @@ class PolicyNetwork(Encoder):
         )
         features = self.recurrent.size if self.recurrent is not None else self.join.size
         self.policy_head = self._policy_head(features)
-        self.value_head = nn.Linear(features, 1)
-        self.values = ValueNormaliser() if config.normalise_values else None
+        self.value_head = nn.Linear(features, config.value_heads)
+        self.values: ValueNormaliser | None = None
+        if config.normalise_values:
+            several = config.value_heads > 1
+            self.values = HeadsNormaliser(config.value_heads) if several else ValueNormaliser()
         #: of the value alone; None where it shares the policy's encoder
         self.critic = Critic(config, spec) if config.critic == "own" else None
         #: share of choices that are drawn evenly while Q-values act; set by the learner, 0 in weights files
@@ -185,6 +188,11 @@ class PolicyNetwork(Encoder):
         """Whether the value depends on other seats' observations, so that the learner alone knows it."""
         return self.critic is not None and self.critic.seats > 0
 
+    @property
+    def values_in_acting(self) -> bool:
+        """Whether acting gives values; those of several heads or of other seats are the learner's alone."""
+        return not self.centralised and self.config.value_heads == 1
+
     def encode(
         self, obs: Observation, recalled: Tensor | None = None, others: Others | None = None
     ) -> Encoded:
@@ -255,7 +263,7 @@ class PolicyNetwork(Encoder):
     def step(self, obs: Observation, memory: Tensor | None = None, first: Tensor | None = None) -> Step:
         """One decision of ``N`` rows. ``memory[N, ...]`` and ``first: bool[N]`` only with memory.
 
-        Values of a centralised critic are 0: it is not asked.
+        Values that acting does not give (:attr:`values_in_acting`) are 0.
         """
         if self.memory_shape is not None and (memory is None or first is None):
             raise ValueError("a policy with memory needs memory and first at every step")
@@ -274,14 +282,16 @@ class PolicyNetwork(Encoder):
             output = self.recurrent.output(memory)
             encoded = Encoded(output, output, encoded.pointed)
         distribution, value = self._heads(encoded)
-        if value is None:
+        if value is None or not self.values_in_acting:
             return Step(distribution, encoded.features.new_zeros(len(encoded.features)).float(), memory)
         return Step(distribution, self.denormalise(value), memory)
 
     def flat(
         self, obs: Observation, recalled: Tensor | None = None, others: Others | None = None
     ) -> tuple[ActionDistribution, Tensor]:
-        """Action distributions and normalised values ``[N]`` of any time steps, without learned memory.
+        """Action distributions and normalised values of any time steps, without learned memory.
+
+        Values are ``[N]``, or ``[N, K]`` with K > 1 value heads.
 
         Args:
             obs: ``obs[name]: [N, *packed]``.
@@ -341,7 +351,7 @@ class PolicyNetwork(Encoder):
         distribution, value = self._heads(encoded)
         if value is None:
             value = encoded.features.new_zeros(steps * rows).float()
-        return Sequence(distribution, value.reshape(steps, rows), memory)
+        return Sequence(distribution, value.reshape(steps, rows, *value.shape[1:]), memory)
 
 
 def _spread(encoded: Encoded, index: Tensor, rows: int) -> Encoded:

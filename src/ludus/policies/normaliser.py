@@ -109,3 +109,50 @@ class ValueNormaliser(nn.Module):
         mean, deviation = self.moments()
         head.weight.mul_(old_deviation / deviation)
         head.bias.mul_(old_deviation).add_(old_mean - mean).div_(deviation)
+
+
+class HeadsNormaliser(ValueNormaliser):
+    """A :class:`ValueNormaliser` for ``K`` value heads; values and returns are ``[..., K]``."""
+
+    def __init__(self, heads: int, decay: float = 0.99, floor: float = 1e-2) -> None:
+        super().__init__(decay, floor)
+        self.register_buffer("mean", torch.zeros(heads, dtype=torch.float64))
+        self.register_buffer("square", torch.ones(heads, dtype=torch.float64))
+
+    def moments(self) -> tuple[float, float]:
+        """Raises ``TypeError``: each head has its own."""
+        raise TypeError("several value heads have no common moments")
+
+    def of_heads(self) -> tuple[Tensor, Tensor]:
+        """Mean and standard deviation of returns, ``float64[K]`` each."""
+        variance = (self.square - self.mean.square()).clamp(min=0.0)
+        return self.mean.clone(), variance.sqrt().clamp(min=self.floor)
+
+    def denormalise(self, value: Tensor) -> Tensor:
+        """Predictions of the heads -> returns in the game's own units."""
+        mean, deviation = self.of_heads()
+        return value * deviation.to(value.dtype) + mean.to(value.dtype)
+
+    def normalise(self, returns: Tensor) -> Tensor:
+        """Returns -> targets of the heads."""
+        mean, deviation = self.of_heads()
+        return (returns - mean.to(returns.dtype)) / deviation.to(returns.dtype)
+
+    @torch.no_grad()
+    def absorb(self, returns: Tensor, head: nn.Linear) -> None:
+        """Adds ``float32[N, K]`` returns and rescales ``head`` (K outputs) to keep its predictions."""
+        if returns.numel() == 0:
+            return
+        old_mean, old_deviation = self.of_heads()
+        data = returns.double()
+        old = float(self.weight) * self.decay
+        total = old + 1.0
+        self.mean.mul_(old).add_(data.mean(dim=0)).div_(total)
+        self.square.mul_(old).add_(data.square().mean(dim=0)).div_(total)
+        self.weight.fill_(total)
+        if old == 0.0:
+            return
+        mean, deviation = self.of_heads()
+        head.weight.mul_((old_deviation / deviation).to(head.weight.dtype).unsqueeze(1))
+        bias = (head.bias.double() * old_deviation + old_mean - mean) / deviation
+        head.bias.copy_(bias)

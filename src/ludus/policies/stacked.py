@@ -68,7 +68,8 @@ class StackedNetworks:
         planes = sum(p.numel() for e in encoders for p in e.planes.parameters())
         self._batched = sum(p.numel() for p in first.parameters()) - planes  # weights of a lane
         self._value = StackedLinear([n.value_head for n in self.networks])
-        moments = [n.values.moments() if n.values is not None else (0.0, 1.0) for n in self.networks]
+        normalisers = [n.values if n.values_in_acting else None for n in self.networks]
+        moments = [n.moments() if n is not None else (0.0, 1.0) for n in normalisers]
         self._moments = torch.tensor(moments, device=first.device)
         self._epsilon: Tensor | None = None
         if first.epsilon is not None:
@@ -115,8 +116,8 @@ class StackedNetworks:
         distribution = self._distribution(features, pointed, rows, value)
         if isinstance(distribution, QValues):
             value = distribution.best_unmasked()
-        if net.centralised:  # is not asked
-            value = torch.zeros_like(value)
+        if not net.values_in_acting:
+            value = value.new_zeros(len(value))
         elif net.values is not None:
             mean, deviation = self._moments.index_select(0, rows.lane).unbind(dim=1)
             value = value * deviation + mean

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import msgspec
 import msgspec.inspect as mi
 
+from ludus.algorithms.actor_critic.config import ActorCriticConfig
 from ludus.algorithms.registry import method_of
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.names import did_you_mean, nearest
@@ -358,6 +359,16 @@ def _together(preset: Preset) -> Iterator[Problem]:
         wanted = " or ".join(f'"{name}"' for name in method.networks)
         text = f'policy.network = "{network}": algorithm.name = "{method.name}" trains {wanted}'
         yield Problem("policy.network", text)
+    heads = getattr(policy, "value_heads", 1)
+    if isinstance(preset.algorithm, ActorCriticConfig):
+        for key, text in preset.algorithm.head_problems(heads):
+            yield Problem(f"algorithm.{key}", f"algorithm.{key} {text}")
+    elif heads > 1:
+        text = f'policy.value_heads = {heads}: algorithm.name = "{method.name}" trains one; expected 1'
+        yield Problem("policy.value_heads", text)
+    if heads > 1 and preset.run.topology == "one_to_one":
+        text = f'policy.value_heads = {heads}: run.topology = "one_to_one" moves one; expected 1'
+        yield Problem("policy.value_heads", text)
     output = getattr(policy, "output", "logits")
     if output not in method.outputs:
         wanted = " or ".join(f'"{name}"' for name in method.outputs)

@@ -56,6 +56,7 @@ CASES: dict[str, tuple[GameSpec, EncoderConfig]] = {
     "cells": (cells_spec(), config(memory="gru")),
     "cells residual": (cells_spec(), config(convolution="residual")),
     "cells own critic": (cells_spec(), config(critic="own", leaky_slope=0.2)),
+    "value heads": (PLAIN, config(value_heads=3)),
     "centralised critic": (
         msgspec.structs.replace(PLAIN, seats=2),
         config(critic="own", critic_sees="all"),

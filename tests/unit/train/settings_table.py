@@ -150,6 +150,7 @@ PAST = {
 }
 TWO = {"opponents.1.name": "perfect"}
 ASYNC = {"run.lag": "async"}
+TWO_HEADS = {"policy.value_heads": "2"}
 CONTINUOUS = {"game.name": "gymnasium/Pendulum-v1"}
 PLANES = {"game.name": "minirts", "policy.inputs": "cells", "opponents.0.name": "simple"}
 
@@ -242,6 +243,8 @@ ACTOR_CRITIC = {
     "horizon": Seen("5"),
     "horizon_final": Seen("50", under={"algorithm.horizon": "5"}),
     "value_coefficient": Seen("3.0"),
+    "value_discounts": Seen("0.9,0.5", under=TWO_HEADS),
+    "value_weights": Seen("1.0,0.0", under=TWO_HEADS | {"algorithm.value_discounts": "0.9,0.5"}),
     "entropy_coefficient": Seen("0.5"),
     "entropy_coefficient_final": Seen("0.5"),
     "max_grad_norm": Seen("0.01"),
@@ -418,6 +421,7 @@ ENCODER = {
     "context": Seen("16", probes.network, {"game.name": "minirts", "game.params.commands": "tactical"}),
     "deviation": Seen("free", probes.network, CONTINUOUS),
     "critic": Seen("own", probes.network),
+    "value_heads": Seen("2", probes.network),
     "critic_sees": Seen("all", probes.run, {"policy.critic": "own", "opponents.0.name": "latest"}),
     "normalise_observations": Seen("false", probes.network, RTS),
     "normalise_values": Seen("false", probes.network),

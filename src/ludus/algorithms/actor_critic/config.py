@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from ludus.algorithms.config import Count, NonNegative, Reuse, SlabLearnerConfig
+from collections.abc import Iterator
+
+from ludus.algorithms.config import Count, NonNegative, Reuse, Share, SlabLearnerConfig
 
 
 class ActorCriticConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True):
     """What :class:`~ludus.algorithms.actor_critic.learner.ActorCriticLearner` reads."""
 
     value_coefficient: NonNegative = 0.5
+    value_discounts: tuple[Share, ...] = ()  # of each of policy.value_heads; empty = discount
+    value_weights: tuple[NonNegative, ...] = ()  # of the heads' advantages in their sum; empty = the mean
     entropy_coefficient: NonNegative = 0.01
     entropy_coefficient_final: NonNegative = 0.01  # reached linearly at the end of the budget
     epochs: Count = 1
@@ -22,3 +26,21 @@ class ActorCriticConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=Tr
     teacher: str = ""  # weights to stay near, RUN@best or a file; "" = none
     teacher_coefficient: NonNegative = 1.0  # of the KL from the teacher
     teacher_coefficient_final: NonNegative = 0.0  # reached linearly at the end of the budget
+
+    def head_problems(self, heads: int) -> Iterator[tuple[str, str]]:
+        """What does not fit a network of ``heads`` value heads: the key, and the rest of the message."""
+        for key, given in (("value_discounts", self.value_discounts), ("value_weights", self.value_weights)):
+            if given and len(given) != heads:
+                yield key, f"has {len(given)} values: expected {heads}, one for each of policy.value_heads"
+        if self.value_weights and not any(self.value_weights):
+            yield "value_weights", "are all 0: expected one above 0"
+        if heads > 1 and self.upgo_coefficient > 0.0:
+            yield (
+                "upgo_coefficient",
+                f"= {self.upgo_coefficient:g} with policy.value_heads = {heads}: expected 0",
+            )
+        if self.value_discounts and self.horizon > 0.0:
+            yield (
+                "value_discounts",
+                "with algorithm.horizon: each head has its own horizon; expected horizon = 0",
+            )

@@ -16,12 +16,19 @@ from ludus.algorithms.actor_critic.objective import Config, Decisions, Objective
 from ludus.algorithms.actor_critic.reuse import minibatches_of, passes
 from ludus.algorithms.actor_critic.taught import Counted
 from ludus.algorithms.actor_critic.terms import ExtraTerms, Given, Term, upgo_term, with_terms
+from ludus.algorithms.actor_critic.value_heads import (
+    blank_values,
+    explained,
+    flat,
+    moves_of_heads,
+    returns_of_heads,
+)
 from ludus.algorithms.forward import Bools, Floats, forward, part_size, units_of
 from ludus.algorithms.learner import SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.minibatch import MinibatchResult, mean_of
 from ludus.algorithms.optimiser import RATE_STEP, Optimiser, Partial, learning_rate_at, rate_steps_after
-from ludus.algorithms.returns import Transitions, transitions, upgo
+from ludus.algorithms.returns import Transitions, upgo
 from ludus.algorithms.samples import Index, Samples, pieces
 from ludus.algorithms.tasks import Task
 from ludus.flow.slab import Array
@@ -57,6 +64,8 @@ class ActorCriticLearner(SlabLearner[Config]):
         frame_skip: int = 1,
     ) -> None:
         super().__init__(config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip)
+        for key, text in config.head_problems(network.config.value_heads):
+            raise ValueError(f"algorithm.{key} {text}")
         self.objective = objective
         #: Updates move what only the value depends on; the optimiser's moments of all parameters go on.
         self.value_only = False
@@ -89,39 +98,35 @@ class ActorCriticLearner(SlabLearner[Config]):
         value, log_prob = slab.value, slab.log_prob
         ratio: Floats | None = None
         corrects = max(stats.lag, default=0) > 0 and self.objective.corrects_lag(self.config)
-        centralised = self.network.centralised
-        if corrects or centralised:
-            value, log_prob = slab.value.copy(), slab.log_prob.copy()
+        acted, heads = self.network.values_in_acting, self.network.config.value_heads
+        if corrects or not acted:
+            value = blank_values(slab, heads)
+            log_prob = slab.log_prob.copy()
             yield self._evaluations(samples, value, log_prob)
         if corrects:
             ratio = np.exp(log_prob - slab.log_prob)
-        predicted = value if centralised else slab.value  # where acting had no values, those of today
-        moves = transitions(
-            self._rewards(slab),
-            slab.terminated != 0,
-            slab.truncated != 0,
-            None if centralised else slab.final_value,
-            value,
-            samples.learner_mask,
-        )
-        returns = self.objective.returns(self.config, moves, value, ratio)
+        predicted = slab.value if acted else value  # where acting gave no values, those of today
+        final_value = slab.final_value if acted else None
+        rewards = [self._rewards(slab)] * heads  # all heads have the whole reward
+        moves = moves_of_heads(slab, rewards, final_value, value, samples.learner_mask)
+        returns = returns_of_heads(self.objective, self.config, moves, value, ratio)
         trained = np.flatnonzero(returns.valid)
         stats.samples = len(trained)
         self._count(stats, slab.steps)
         if not stats.samples:
             return
-        targets = returns.target.reshape(-1)[trained]
+        targets = flat(returns.target)[trained]
         self._absorb_returns(targets)
-        stats.numbers["value/explained_variance"] = _explained(targets, predicted[:-1].reshape(-1)[trained])
+        stats.numbers["value/explained_variance"] = explained(targets, flat(predicted[:-1])[trained])
         stats.numbers["value/target_mean"] = float(targets.mean())
-        stats.numbers["rollout/reward_mean"] = float(moves.reward.reshape(-1)[trained].mean())
+        stats.numbers["rollout/reward_mean"] = float(moves[0].reward.reshape(-1)[trained].mean())
         batch = _Batch(
             samples,
             self._standardised(returns.advantage, trained),
             self._normalised(returns.target),
             self._normalised(predicted[:-1]),
             returns.valid,
-            self._terms(moves, value, returns.valid, progress),
+            self._terms(moves[0], value, returns.valid, progress),
         )
         yield from self._epochs(batch, progress, stats)
         self._absorb_observations(samples, trained)
@@ -194,7 +199,7 @@ class ActorCriticLearner(SlabLearner[Config]):
         evaluated = distribution.evaluate(masks, actions)
 
         def pick(array: Floats) -> Tensor:
-            return samples.tensor(array.reshape(-1).take(index))
+            return samples.tensor(flat(array).take(index, axis=0))
 
         decisions = Decisions(
             log_prob=evaluated.log_prob,
@@ -216,9 +221,3 @@ class ActorCriticLearner(SlabLearner[Config]):
         picked = advantage.reshape(-1)[trained].astype(np.float64)
         standard: Floats = (advantage - np.float32(picked.mean())) / np.float32(picked.std() + 1e-8)
         return standard
-
-
-def _explained(targets: Floats, values: Floats) -> float:
-    """1 - Var(target - value) / Var(target); 0 where targets do not vary."""
-    variance = float(targets.var())
-    return 1.0 - float((targets - values).var()) / variance if variance > 1e-12 else 0.0
