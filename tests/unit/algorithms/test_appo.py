@@ -42,13 +42,11 @@ NETWORKS = {
     memory: msgspec.structs.replace(POLICY, memory=memory) for memory in ("none", "recall", "gru", "lstm")
 }
 NETWORKS |= {
-    "own critic": msgspec.structs.replace(POLICY, critic="own", leaky_slope=0.1),
-    "own critic, recall": msgspec.structs.replace(POLICY, critic="own", memory="recall", activation="elu"),
-}
-NETWORKS |= {
-    "batch norm": msgspec.structs.replace(POLICY, norm="batch", hidden=(24, 16)),
-    "batch norm, residual, lstm": msgspec.structs.replace(
-        POLICY, norm="batch", convolution="residual", memory="lstm"
+    "own critic, recall, batch norm": msgspec.structs.replace(
+        POLICY, critic="own", memory="recall", norm="batch", hidden=(24, 16), activation="elu"
+    ),
+    "lstm, residual, batch norm": msgspec.structs.replace(
+        POLICY, norm="batch", convolution="residual", memory="lstm", leaky_slope=0.1
     ),
 }
 MEMORIES = list(NETWORKS)
