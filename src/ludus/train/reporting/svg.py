@@ -14,6 +14,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 WIDTH, PANEL = 720, 260
 LEFT, RIGHT, TOP, BOTTOM = 64, 150, 24, 28
 NAME = 28  # characters of a name that are shown
+LABEL = 18  # of one beside a panel
 
 
 class Panel:
@@ -86,13 +87,14 @@ class Panel:
         ]
 
 
-def legend(index: int, name: str, colour: str, top: float) -> str:
+def legend(index: int, name: str, colour: str, top: float, most: int = LABEL) -> str:
+    """The name of a line, of at most ``most`` characters, right of a panel."""
     y = top + TOP + 12 + 16 * index
     if y > top + PANEL - 4:
         return ""
     return (
         f'<rect x="{WIDTH - RIGHT + 10}" y="{y - 9:.1f}" width="10" height="10" fill="{colour}"/>'
-        f'<text x="{WIDTH - RIGHT + 25}" y="{y:.1f}">{escape(short(name, 18))}</text>'
+        f'<text x="{WIDTH - RIGHT + 25}" y="{y:.1f}">{escape(short(name, most))}</text>'
     )
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from ludus.train.reporting.svg import COLOURS, PANEL, WIDTH, Panel, head, legend, short, whole
 from ludus.train.sweep.comparison import CellResult
+from ludus.train.sweep.curves import LABEL, WIDER
 
 FEWEST = 3  # values that a plot needs
 DOT = 3  # radius
@@ -57,7 +58,7 @@ def value_plot(over: ByValue, results: Sequence[CellResult]) -> str:
     low = min(min(s.low for s in summaries), min(s.centre for s in summaries)) if first.alone else 0.0
     high = max(max(s.high for s in summaries), max(s.centre for s in summaries)) if first.alone else 1.0
     what = "Mean return" if first.alone else f"Win rate against {first.against}"
-    out = head(WIDTH, PANEL, f"{what} over {over.path}, with 95% intervals")
+    out = head(WIDTH + WIDER, PANEL, f"{what} over {over.path}, with 95% intervals")
     panel = Panel(0.0, low, high, len(over.values) - 1)
     out += panel.axes([f"{v:g}" for v in over.values])
     for index, (name, cells) in enumerate(over.lines.items()):
@@ -75,5 +76,5 @@ def value_plot(over: ByValue, results: Sequence[CellResult]) -> str:
             f"<title>{escape(short(cell, 60))}: {s.centre:.4g}</title></circle>"
             for x, s, cell in points
         ]
-        out.append(legend(index, name, colour, 0.0))
+        out.append(legend(index, name, colour, 0.0, LABEL))
     return whole(out)

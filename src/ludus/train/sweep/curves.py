@@ -15,6 +15,8 @@ from ludus.train.reporting.svg import COLOURS, NAME, PANEL, WIDTH, Panel, head, 
 
 POINTS = 40  # of a curve
 LINES = 8  # of a panel
+WIDER = 140  # room for longer names beside a panel
+LABEL = 40  # characters of them
 NAMED = 20  # what a panel with a name of its own is higher
 Floats = npt.NDArray[np.float64]
 
@@ -104,14 +106,14 @@ def curves_plot(curves: Mapping[str, Curve], title: str, *, rates: bool) -> str:
     most = max(c.steps[-1] for c in curves.values())
     lowest = 0.0 if rates else min(min(c.mean) for c in curves.values())
     highest = 1.0 if rates else max(max(c.mean) for c in curves.values())
-    out = head(WIDTH, len(groups) * (PANEL + NAMED), title)
+    out = head(WIDTH + WIDER, len(groups) * (PANEL + NAMED), title)
     for row, group in enumerate(groups):
         top = row * (PANEL + NAMED)
         panel = Panel(top, lowest, highest, most)
         out += panel.axes()
         for index, name in enumerate(group):
             out += _line(panel, curves[name], name, COLOURS[index % len(COLOURS)])
-            out.append(legend(index, name, COLOURS[index % len(COLOURS)], top))
+            out.append(legend(index, name, COLOURS[index % len(COLOURS)], top, LABEL))
     return whole(out)
 
 
