@@ -13,7 +13,6 @@ begins at the middle need not find it. With ``--out FILE`` runs that are there a
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 import tempfile
 import time
@@ -116,6 +115,19 @@ GAMES = {
     ),
     "kuhn": Game("kuhn_poker", "", POKER, 5_000_000, 50_000),
     "leduc": Game("leduc_poker", "", POKER, 10_000_000, 100_000),
+}
+
+TITLES = {
+    "disc": "Disc game of 30 actions",
+    "blotto": "Colonel Blotto, ten soldiers on three fields",
+    "kuhn": "Kuhn poker",
+    "leduc": "Leduc poker",
+}
+REFERENCES = {
+    "disc": "an equilibrium: 0; the first weights: 0.567",
+    "blotto": "an equilibrium: 0; the first weights: 0.624",
+    "kuhn": "an equilibrium: 0; random play: 0.458",
+    "leduc": "an equilibrium: 0; random play: 2.374",
 }
 
 ANEW = 'from = {rule = "seed"}'
@@ -261,7 +273,31 @@ def figures(rows: Sequence[Row]) -> tuple[Figure, ...]:
     return tuple(found)
 
 
-def main() -> None:
+def record_of(rows: Sequence[Row], steps: int, commit: str, machine: str) -> Record:
+    """The rows of one game as a published result."""
+    (game,) = {r.game for r in rows}
+    methods, seeds = (list(dict.fromkeys(getattr(r, key) for r in rows)) for key in ("method", "seed"))
+    budget = f" --steps {steps}" if steps != GAMES[game].steps else ""
+    command = (
+        f"python -m benchmarks.strength.equilibria {game}{budget} --methods {' '.join(methods)} "
+        f"--seeds {' '.join(map(str, sorted(seeds)))}"
+    )
+    return Record(
+        schema=1,
+        section="learning",
+        title=f"{TITLES[game]}: exploitability of the frozen players, exact",
+        figures=figures(rows),
+        commands=(command,),
+        commit=commit,
+        date=utc_now()[:10],
+        machine=machine,
+        budget=f"{steps:,} decisions a run, {np.mean([r.minutes for r in rows]):.1f} minutes",
+        reference=REFERENCES[game],
+        notes=("Means over the seeds. The interval is their range.",),
+    )
+
+
+def parser_of() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("game", choices=GAMES)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=["naive", "fsp", "pfsp", "psro"])
@@ -269,24 +305,26 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=0, help="decisions of a run; 0 = the game's target")
     parser.add_argument("--set", nargs=2, action="append", default=[], metavar=("PATH", "VALUE"))
     parser.add_argument("--out", type=Path, help="JSON lines, one a run; read first where it exists")
+    parser.add_argument("--known", action="store_true", help="only the runs that --out has")
     parser.add_argument("--show", action="store_true", help="print the presets and train nothing")
     parser.add_argument("--record", type=Path, help="write the rows as a record of benchmarks/results")
     parser.add_argument("--commit", default="", help="of the record")
     parser.add_argument("--machine", default="", help="of the record")
-    args = parser.parse_args()
+    return parser
+
+
+def rows_of(args: argparse.Namespace, steps: int) -> list[Row]:
+    """The runs that the options name: from ``--out`` where they are there, else trained."""
     overrides = {str(path): str(value) for path, value in args.set}
-    if args.show:
-        for method in args.methods:
-            print(preset_text(GAMES[args.game], method, args.steps or GAMES[args.game].steps, args.seeds[0]))
-        return
     text = args.out.read_text(encoding="utf-8") if args.out and args.out.is_file() else ""
     known = [msgspec.json.decode(line, type=Row) for line in text.splitlines() if line.strip()]
-    steps = args.steps or GAMES[args.game].steps
     rows = []
     for method in args.methods:
         for seed in args.seeds:
             key = (args.game, method, seed, steps, overrides)
             row = next((r for r in known if (r.game, r.method, r.seed, r.steps, r.settings) == key), None)
+            if row is None and args.known:
+                continue
             if row is None:
                 row = measured(args.game, method, seed, overrides, steps=steps)
                 if args.out:
@@ -294,19 +332,20 @@ def main() -> None:
                         file.write(msgspec.json.encode(row) + b"\n")
             rows.append(row)
             print(table([row]).splitlines()[2], file=sys.stderr, flush=True)
+    return rows
+
+
+def main() -> None:
+    args = parser_of().parse_args()
+    steps = args.steps or GAMES[args.game].steps
+    if args.show:
+        for method in args.methods:
+            print(preset_text(GAMES[args.game], method, steps, args.seeds[0]))
+        return
+    rows = rows_of(args, steps)
     print(table(rows))
     if args.record:
-        made = Record(
-            schema=1,
-            section="learning",
-            title=f"Exploitability at {args.game}, exact, of the frozen players",
-            figures=figures(rows),
-            commands=(shlex.join(["python", "-m", "benchmarks.strength.equilibria", *sys.argv[1:]]),),
-            commit=args.commit,
-            date=utc_now()[:10],
-            machine=args.machine,
-            budget=f"{steps:,} decisions a run",
-        )
+        made = record_of(rows, steps, args.commit, args.machine)
         args.record.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
 
 
