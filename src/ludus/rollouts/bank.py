@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from ludus.flow import Weights
 from ludus.policies.protocol import Network
@@ -41,11 +41,14 @@ class Bank:
     def lanes(self) -> tuple[int, ...]:
         return tuple(sorted(self._seeds))
 
-    def put(self, player: str, weights: Weights) -> None:
-        """A player's network, without reading its weights."""
+    def put(self, player: str, weights: Weights, keep: Collection[str] = ()) -> None:
+        """A player's network, without reading its weights.
+
+        Networks of ``keep`` are not dropped for it: they are about to play.
+        """
         self._networks.pop(player, None)
         self._networks[player] = self._build(weights), weights.meta.version
-        self._drop()
+        self._drop(keep)
 
     def idle(self, network: Network) -> dict[int, NetworkActor]:
         """Actors of all lanes before the first ones are bound, on a network that is not theirs."""
@@ -81,11 +84,11 @@ class Bank:
         weights = self.load(player)
         return self._build(weights), weights.meta.version
 
-    def _drop(self) -> None:
-        """Forgets the least recently used ones above the limit."""
-        playing = set(self._bound.values())
+    def _drop(self, keep: Collection[str] = ()) -> None:
+        """Forgets the least recently used ones above the limit, but those that play or are in ``keep``."""
+        needed = {*self._bound.values(), *keep}
         over = len(self._networks) - self._cache
-        idle = [player for player in self._networks if player not in playing]
+        idle = [player for player in self._networks if player not in needed]
         for player in idle[: max(over, 0)]:
             del self._networks[player]
 

@@ -96,6 +96,22 @@ def test_networks_that_play_stay_whatever_the_limit() -> None:
     assert disk.loads == ["main:0", "main:1", "main:2"]
 
 
+def test_networks_about_to_play_are_not_dropped_for_each_other() -> None:
+    disk = Disk(range(6))
+    made = bank(disk, cache=2)
+    made.follow({1: "main:0"})
+    made.follow({1: "main:1"})
+    hand = ["main:0", "main:2", "main:3"]  # the first is there, least recently used
+    for player in hand[1:]:
+        made.put(player, disk.weights[player], keep=hand)
+    assert all(player in made for player in hand)
+    loads = list(disk.loads)
+    made.follow(dict(enumerate(hand, 1)))
+    assert disk.loads == loads
+    made.put("main:4", disk.weights["main:4"])
+    assert "main:4" not in made
+
+
 def test_weights_that_were_put_are_not_read() -> None:
     disk = Disk([3])
     made = bank(disk, 8)

@@ -214,7 +214,7 @@ class Member:
         for player in players:
             if player not in bank:
                 try:
-                    bank.put(player, frozen.load(player))
+                    bank.put(player, frozen.load(player), keep=players)
                 except ConfigError as error:
                     raise PlayerLost(player, str(error)) from error
 

@@ -87,6 +87,16 @@ def test_members_play_learn_and_freeze(tmp_path: Path) -> None:
     assert run.checkpoints.load_last()[0].version == result.version
 
 
+def test_more_players_may_play_than_are_kept_in_memory(tmp_path: Path) -> None:
+    """The networks that orders need are not dropped for each other, and a small cache changes nothing."""
+    text = LEAGUE.format(game="matrix", lag="sync", steps=4000).replace("steps = 400}", "steps = 130}")
+    for cache in (1, 64):
+        sized = text.replace("[league]", f"[league]\ncache = {cache}").replace('"pfsp"', '"fsp"')
+        start_run(parse_preset(sized.encode(), "league").preset, tmp_path / str(cache))
+    assert len(RunDirectory.open(tmp_path / "1").frozen.versions("main")) > 5
+    assert_equal_runs(tmp_path / "1", tmp_path / "64")
+
+
 def test_the_journal_gives_the_live_state(tmp_path: Path) -> None:
     preset = league_preset()
     start_run(preset, tmp_path / "run")
