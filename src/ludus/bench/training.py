@@ -162,7 +162,7 @@ class _PoolAlone:
             preset.game.name,
             components.params,
             components.sampler.lineup,
-            slots=preset.pool.slots,
+            slots=components.sampler.pool.slots,
             groups=preset.pool.groups,
             threads=components.threads if components.threads > 1 else 0,
             seed=derive_seed(preset.run.seed, SEED_POOL),

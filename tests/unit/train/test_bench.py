@@ -31,6 +31,13 @@ def test_figures_belong_together(lag: str) -> None:
     assert "of the work" in r.advice
 
 
+def test_pools_in_turn_are_timed_too() -> None:
+    preset = small_preset(run__topology="one_to_one", run__pools=2)
+    r = bench_train(preset, 0.4)
+    assert r.steps_per_s > 0
+    assert r.lag_versions == pytest.approx(1.0, abs=0.35)
+
+
 def test_the_pool_alone_plays_what_the_policy_played() -> None:
     """From the same states, move for move: what it costs is what training's simulation costs."""
     preset = small_preset()

@@ -172,6 +172,8 @@ def test_slots_and_pools_must_fit() -> None:
     with pytest.raises(ConfigError) as error:
         start_run(small_preset(**{**TURNS, "run__pools": 3}), Path("nowhere"))
     assert str(error.value) == ("pool.slots = 16: expected a multiple of run.pools = 3 times pool.groups = 2")
+    with pytest.raises(PresetError, match="value_heads = 2"):
+        small_preset(**TURNS, policy__value_heads=2)
     with pytest.raises(ConfigError, match=r'expected 0 where run\.topology = "one_to_one"'):
         start_run(small_preset(**TURNS, run__queue=1), Path("nowhere"))
     assert not Path("nowhere").exists()
