@@ -9,7 +9,7 @@ from typing import TypeGuard
 import msgspec
 
 from ludus.train.reporting.svg import COLOURS, PANEL, WIDTH, Panel, head, legend, short, whole
-from ludus.train.sweep.comparison import CellResult
+from ludus.train.sweep.comparison import CellResult, setting_text
 from ludus.train.sweep.curves import LABEL, WIDER
 
 FEWEST = 3  # values that a plot needs
@@ -39,7 +39,7 @@ def by_value(settings: Mapping[str, Mapping[str, object]]) -> ByValue | None:
     for cell, own in settings.items():
         value = own[path]
         if _is_number(value):
-            others = [f"{p.rpartition('.')[2]}={own[p]}" for p in paths if p != path]
+            others = [setting_text(p, own[p]) for p in paths if p != path]
             lines.setdefault(", ".join(others) or "all", {})[float(value)] = cell
     if not any(len(line) >= FEWEST for line in lines.values()):
         return None

@@ -139,6 +139,12 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
+def setting_text(path: str, value: object) -> str:
+    """``queue=4``, ``vtrace=true``: the end of a setting's path with its value."""
+    text = str(value).lower() if isinstance(value, bool) else "-" if value is None else str(value)
+    return f"{path.rpartition('.')[2]}={text}"
+
+
 def differing_settings(runs: Sequence[RunRecord]) -> list[str]:
     """Settings in which runs differ, the seed left out."""
     paths = list(dict.fromkeys(path for run in runs for path in run.settings if path != "run.seed"))

@@ -15,7 +15,14 @@ from ludus.storage.files import write_atomic
 from ludus.storage.rundir import RunDirectory
 from ludus.train.reporting.metrics import read_metrics
 from ludus.train.sweep.by_value import by_value, value_plot
-from ludus.train.sweep.comparison import CellBudget, CellResult, budgets, compare, differing_settings
+from ludus.train.sweep.comparison import (
+    CellBudget,
+    CellResult,
+    budgets,
+    compare,
+    differing_settings,
+    setting_text,
+)
 from ludus.train.sweep.curves import Curve, cell_curve, curves_plot
 from ludus.train.sweep.directory import SweepDirectory, is_sweep, open_sweep
 from ludus.train.sweep.plan import known_points, planned_cells, runs_of
@@ -109,7 +116,7 @@ def _read_runs(directories: Sequence[RunDirectory]) -> _Read:
     differing = differing_settings(runs)
     named = []
     for run in runs:
-        labels = [f"{p.rpartition('.')[2]}={run.settings.get(p, '-')}" for p in differing]
+        labels = [setting_text(p, run.settings.get(p)) for p in differing]
         named.append(msgspec.structs.replace(run, cell=", ".join(labels) or "all"))
     return _Read("Comparison of runs", named, [])
 

@@ -162,6 +162,9 @@ def test_results_over_the_values_of_a_setting() -> None:
     assert len(root.findall(".//{http://www.w3.org/2000/svg}circle")) == 6
     texts = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {"0", "4", "16", "lag=sync", "lag=async"} <= set(texts)
+    switched = by_value({c: {"queue": s["queue"], "v": s["lag"] == "sync"} for c, s in settings.items()})
+    assert switched is not None
+    assert set(switched.lines) == {"v=true", "v=false"}
     assert by_value({c: {"lag": s["lag"]} for c, s in settings.items()}) is None
     assert by_value({c: s for c, s in settings.items() if s["queue"] != 4}) is None
 
