@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -9,8 +10,11 @@ import numpy as np
 import pytest
 
 from ludus.algorithms.registry import find, resolve
+from ludus.games.names import typed
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
+from ludus.presets.file import load_preset
+from ludus.train.api import start_run
 from tests.unit.algorithms.test_appo import corridor_spec, play_corridor
 
 METHODS = ["a2c", "impala", "policy_gradient"]
@@ -35,3 +39,66 @@ def test_a_remembered_colour(method: str, memory: str, low: float, high: float) 
         learner.update(slab)
         scores.append(score)
     assert low <= np.mean(scores[-5:]) <= high
+
+
+#: One pass over each slab: nothing but small steps keeps these methods near the policy that acted.
+ONE_PASS = {"algorithm.epochs": "1", "algorithm.minibatches": "8", "run.threads": "1"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "rate"), [("a2c", "2.5e-3"), ("impala", "1e-3"), ("policy_gradient", "2.5e-3")]
+)
+def test_cartpole(tmp_path: Path, method: str, rate: str) -> None:
+    pytest.importorskip("gymnasium")
+    changes = {"algorithm.name": method, "algorithm.learning_rate": rate, "run.max_steps": "250000"}
+    changes |= {"algorithm.normalise_advantages": "true"}
+    result = start_run(load_preset("cartpole", ONE_PASS | changes).preset, tmp_path / "run")
+    assert result.final[0].mean_return >= 475
+    assert result.reason.startswith("target = 475")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_tic_tac_toe_against_random(tmp_path: Path, method: str) -> None:
+    """A random player that opens wins 58%, the other one 29%."""
+    changes = {"algorithm.name": method, "run.max_steps": "250000", "evaluation.every_steps": "0"}
+    result = start_run(load_preset("tic_tac_toe", ONE_PASS | changes).preset, tmp_path / "run")
+    assert result.final[0].ci_low > 0.75
+    assert result.final[0].losses < result.final[0].matches * 0.2
+
+
+CUE = """
+[game]
+name = "{game}"
+[pool]
+slots = 64
+rollout_length = 24
+[policy]
+dense = []
+hidden = [32]
+memory = "{memory}"
+memory_size = 32
+[algorithm]
+learning_rate = 5e-3
+discount = 0.95
+[evaluation]
+every_steps = 0
+final_matches = 300
+[run]
+max_steps = 60_000
+threads = 1
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("memory", "low", "high"), [("gru", 0.9, 1.0), ("lstm", 0.9, 1.0), ("none", 0.2, 0.45)]
+)
+def test_a_cue_is_named_when_it_is_gone(tmp_path: Path, memory: str, low: float, high: float) -> None:
+    """A whole run of a game in Python. One of three cues: a policy without memory names it by chance."""
+    game = Path(__file__).with_name("cue_game.py")
+    preset = tmp_path / "cue.toml"
+    preset.write_text(CUE.format(game=typed(str(game)), memory=memory))
+    result = start_run(load_preset(str(preset)).preset, tmp_path / "run")
+    assert low <= result.final[0].mean_return <= high

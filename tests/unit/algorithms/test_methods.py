@@ -29,7 +29,7 @@ SPEC = make_spec((tensor("counts", "u8", (7,), scale=0.01), tensor("numbers", "f
 POLICY = EncoderConfig(dense=(16,), hidden=(24,), memory_size=12)
 METHODS = ["a2c", "impala", "policy_gradient"]
 MEMORIES = ["none", "recall", "gru", "lstm"]
-NORMS = ["none", "layer", "group"]
+NORMS = ["none", "layer", "group", "batch"]
 
 Learner = ActorCriticLearner[Any]
 
