@@ -20,6 +20,15 @@ from tests.unit.algorithms.test_appo import corridor_spec, play_corridor
 METHODS = ["a2c", "impala", "policy_gradient"]
 
 
+def test_trpo_at_tic_tac_toe(tmp_path: Path) -> None:
+    """Half of what APPO needs: an update uses its decisions better, and costs more."""
+    settings = {"algorithm.name": "trpo", "policy.critic": "own", "run.max_steps": "120000"}
+    settings |= {"algorithm.max_kl": "0.03", "evaluation.every_steps": "0", "pool.rollout_length": "16"}
+    preset = load_preset("tic_tac_toe", settings).preset
+    final = start_run(preset, tmp_path / "run").final[0]
+    assert final.ci_low > 0.7  # two random players: 44% over both seats
+
+
 @pytest.mark.parametrize(
     ("method", "memory", "low", "high"),
     [*((method, "lstm", 0.9, 1.0) for method in METHODS), ("a2c", "none", 0.35, 0.65)],

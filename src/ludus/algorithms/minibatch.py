@@ -63,17 +63,13 @@ class Minibatches:
             forward(self.replicas[worker], samples, part, wanted)
         return seen
 
-    def step(
-        self,
-        parts: Sequence[Index],
-        loss: PartLoss,
-        optimiser: Optimiser,
-        learning_rate: float,
-        max_grad_norm: float,
-    ) -> Generator[Sequence[Task], None, MinibatchResult]:
-        """One step against the gradient of the mean loss over all samples of ``parts``.
+    def gradient(
+        self, parts: Sequence[Index], loss: PartLoss
+    ) -> Generator[Sequence[Task], None, tuple[Tensor, int, dict[str, float]]]:
+        """The gradient ``[P]`` of the mean loss over all samples of ``parts``.
 
-        Yields one list with a task for each part; returns when they have run.
+        Yields one list with a task for each part. Returns the gradient, which the next call overwrites, the
+        number of samples, and ``Loss.numbers`` summed over them.
         """
         while len(self._gradients) < len(parts):
             self._gradients.append(torch.empty_like(self.parameters.vector))
@@ -93,7 +89,21 @@ class Minibatches:
             self.norm_sums.add(sums)
         samples = sum(count for _, count in done)
         gradient = summed(self._gradients[: len(parts)]).div_(float(samples))
+        return gradient, samples, {name: sum(part[name] for part, _ in done) for name in done[0][0]}
+
+    def step(
+        self,
+        parts: Sequence[Index],
+        loss: PartLoss,
+        optimiser: Optimiser,
+        learning_rate: float,
+        max_grad_norm: float,
+    ) -> Generator[Sequence[Task], None, MinibatchResult]:
+        """One step against the gradient of the mean loss over all samples of ``parts``.
+
+        Yields one list with a task for each part; returns when they have run.
+        """
+        gradient, samples, numbers = yield from self.gradient(parts, loss)
         norm = clip_by_norm(gradient, max_grad_norm)
         optimiser.step(gradient, learning_rate)
-        numbers = {name: sum(part[name] for part, _ in done) for name in done[0][0]}
         return MinibatchResult(samples, numbers, norm)

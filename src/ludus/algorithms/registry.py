@@ -22,6 +22,7 @@ from ludus.algorithms.config import MethodConfig
 from ludus.algorithms.dqn.config import DqnConfig
 from ludus.algorithms.impala.config import ImpalaConfig
 from ludus.algorithms.policy_gradient.config import PolicyGradientConfig
+from ludus.algorithms.trpo.config import TrpoConfig
 from ludus.flow.extensions import ExtensionError, Extensions
 
 Reference = str | Callable[..., object]
@@ -40,6 +41,7 @@ class Method:
         trainer: What prepares a run (:class:`ludus.train.prepared.Prepare`), or ``module:attribute``.
         networks: Which ``policy.network`` it can train.
         outputs: Which ``policy.output`` it can train; networks without that key have ``logits``.
+        critics: Which ``policy.critic`` it can train, of networks with that key.
         checks: Finds what is wrong with a preset for a game (:class:`ludus.presets.game_checks.Check`), or
             ``module:attribute``; "" = nothing.
     """
@@ -49,6 +51,7 @@ class Method:
     trainer: Reference = ON_POLICY
     networks: tuple[str, ...] = ("encoder",)
     outputs: tuple[str, ...] = ("logits",)
+    critics: tuple[str, ...] = ("shared", "own")
     checks: Reference = ""
 
     @property
@@ -86,6 +89,7 @@ _METHODS: Extensions[Method] = Extensions(
         "policy_gradient": Method(
             PolicyGradientConfig, "ludus.algorithms.policy_gradient.learner:make_learner"
         ),
+        "trpo": Method(TrpoConfig, "ludus.algorithms.trpo.learner:TrpoLearner", critics=("own",)),
     },
     _checked,
 )

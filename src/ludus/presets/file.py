@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 import msgspec.inspect as mi
 
-from ludus.algorithms.actor_critic.config import ActorCriticConfig
+from ludus.algorithms.actor_critic.config import AdvantageConfig
 from ludus.algorithms.registry import method_of
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.names import did_you_mean, nearest
@@ -360,7 +360,7 @@ def _together(preset: Preset) -> Iterator[Problem]:
         text = f'policy.network = "{network}": algorithm.name = "{method.name}" trains {wanted}'
         yield Problem("policy.network", text)
     heads = getattr(policy, "value_heads", 1)
-    if isinstance(preset.algorithm, ActorCriticConfig):
+    if isinstance(preset.algorithm, AdvantageConfig):
         for key, text in preset.algorithm.head_problems(heads):
             yield Problem(f"algorithm.{key}", f"algorithm.{key} {text}")
     elif heads > 1:
@@ -374,6 +374,11 @@ def _together(preset: Preset) -> Iterator[Problem]:
         wanted = " or ".join(f'"{name}"' for name in method.outputs)
         text = f'policy.output = "{output}": algorithm.name = "{method.name}" trains {wanted}'
         yield Problem("policy.output", text)
+    critic = getattr(policy, "critic", "")
+    if critic and critic not in method.critics:
+        wanted = " or ".join(f'"{name}"' for name in method.critics)
+        text = f'policy.critic = "{critic}": algorithm.name = "{method.name}" trains {wanted}'
+        yield Problem("policy.critic", text)
     if preset.opponents and not any(o.weight > 0 for o in preset.opponents):
         yield Problem("opponents.0.weight", "opponents: all weights are 0; expected one above 0")
 

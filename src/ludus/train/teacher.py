@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.algorithms.actor_critic.config import ActorCriticConfig
+from ludus.algorithms.actor_critic.config import AdvantageConfig
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.storage import RunDirectory, StorageError, resolve_weights
@@ -15,7 +15,7 @@ from ludus.storage import RunDirectory, StorageError, resolve_weights
 def teacher_file(preset: Preset) -> Path | None:
     """The file that ``algorithm.teacher`` means now, None without one. Raises ``ConfigError``."""
     algorithm = preset.algorithm
-    if not isinstance(algorithm, ActorCriticConfig) or not algorithm.teacher:
+    if not isinstance(algorithm, AdvantageConfig) or not algorithm.teacher:
         return None
     if preset.run.lag == "async" and preset.run.over_lag == "drop":
         raise ConfigError('run.over_lag = "drop": expected "wait" where a teacher sees every slab')
@@ -30,7 +30,7 @@ def teacher_file(preset: Preset) -> Path | None:
 def resumed_teacher(preset: Preset, run: RunDirectory) -> Preset:
     """The preset of a run that goes on: its teacher is its own copy."""
     algorithm = preset.algorithm
-    if not isinstance(algorithm, ActorCriticConfig) or not algorithm.teacher or not run.teacher.is_file():
+    if not isinstance(algorithm, AdvantageConfig) or not algorithm.teacher or not run.teacher.is_file():
         return preset
     own = msgspec.structs.replace(algorithm, teacher=str(run.teacher))
     return msgspec.structs.replace(preset, algorithm=own)

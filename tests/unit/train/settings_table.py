@@ -95,6 +95,7 @@ PREFIXES = {
     "AppoConfig": "algorithm.",
     "ImpalaConfig": "algorithm.",
     "PolicyGradientConfig": "algorithm.",
+    "TrpoConfig": "algorithm.",
     "AlphaZeroConfig": "algorithm.",
     "DqnConfig": "algorithm.",
     "SearchConfig": "algorithm.search.",
@@ -334,6 +335,32 @@ DQN = {
     "priority_beta_final": Seen("0.5", under=PRIORITY, base=Q),
 }
 
+OWN = {"policy.critic": "own"}
+KL_OF_EPOCHS = ("target_kl", "learning_rate_kl", "kl_coefficient")
+TRPO = {
+    name: replace(seen, under=seen.under | OWN)
+    for name, seen in (
+        {
+            n: s
+            for n, s in ACTOR_CRITIC.items()
+            if n not in ("target_kl", "learning_rate_kl", "kl_coefficient")
+        }
+        | {
+            "gae_lambda": Seen("0.1"),
+            "vtrace": Seen("false", under=PIPELINED),
+            "rho_clip": Seen("0.3", under=PIPELINED),
+            "c_clip": Seen("0.3", under=PIPELINED),
+            "max_kl": Seen("0.0001"),
+            "damping": Seen("1.0"),
+            "conjugate_steps": Seen("1"),
+            "fisher_share": Seen("1.0"),
+            "difference": Seen("0.2"),
+            "backtracks": Seen("1", under={"algorithm.damping": "0.0"}),
+            "backtrack_factor": Seen("0.1", under={"algorithm.damping": "0.0"}),
+        }
+    ).items()
+}
+
 GAME = {
     "name": Seen("connect_four"),
     "params": Seen("seat1", under={"game.name": "connect_four"}, path="game.params.opens"),
@@ -454,6 +481,7 @@ TABLE: dict[str, dict[str, Seen]] = {
     "AppoConfig": APPO,
     "ImpalaConfig": IMPALA,
     "PolicyGradientConfig": POLICY_GRADIENT,
+    "TrpoConfig": TRPO,
     "AlphaZeroConfig": ALPHAZERO,
     "DqnConfig": DQN,
     "SearchConfig": SEARCH,
@@ -464,6 +492,11 @@ TABLE: dict[str, dict[str, Seen]] = {
 }
 
 #: Struct -> the method that reads it, where the base preset names another one.
-METHODS = {"A2cConfig": "a2c", "ImpalaConfig": "impala", "PolicyGradientConfig": "policy_gradient"}
+METHODS = {
+    "A2cConfig": "a2c",
+    "ImpalaConfig": "impala",
+    "PolicyGradientConfig": "policy_gradient",
+    "TrpoConfig": "trpo",
+}
 
 SELF_PLAYED = ("AlphaZeroConfig", "SearchConfig", "SelfPlayConfig")

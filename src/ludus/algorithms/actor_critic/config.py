@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ludus.algorithms.config import Count, NonNegative, Reuse, Share, SlabLearnerConfig
 
 
-class ActorCriticConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True):
-    """What :class:`~ludus.algorithms.actor_critic.learner.ActorCriticLearner` reads."""
+class AdvantageConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True):
+    """What :class:`~ludus.algorithms.actor_critic.advantages.AdvantageLearner` reads."""
 
     value_coefficient: NonNegative = 0.5
     value_discounts: tuple[Share, ...] = ()  # of each of policy.value_heads; empty = discount
@@ -20,9 +20,6 @@ class ActorCriticConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=Tr
     minibatches: Count = 4
     normalise_advantages: bool = True
     upgo_coefficient: NonNegative = 0.0  # of AlphaStar's upgoing returns; 0 = off
-    target_kl: NonNegative = 0.0  # epochs end above this KL from the behaviour policy, nats; 0 = off
-    learning_rate_kl: NonNegative = 0.0  # the learning rate is moved to reach this KL, nats; 0 = off
-    kl_coefficient: NonNegative = 0.0  # of the KL from the weights that an update begins with; 0 = off
     teacher: str = ""  # weights to stay near, RUN@best or a file; "" = none
     teacher_coefficient: NonNegative = 1.0  # of the KL from the teacher
     teacher_coefficient_final: NonNegative = 0.0  # reached linearly at the end of the budget
@@ -44,3 +41,11 @@ class ActorCriticConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=Tr
                 "value_discounts",
                 "with algorithm.horizon: each head has its own horizon; expected horizon = 0",
             )
+
+
+class ActorCriticConfig(AdvantageConfig, frozen=True, forbid_unknown_fields=True):
+    """What :class:`~ludus.algorithms.actor_critic.learner.ActorCriticLearner` reads."""
+
+    target_kl: NonNegative = 0.0  # epochs end above this KL from the behaviour policy, nats; 0 = off
+    learning_rate_kl: NonNegative = 0.0  # the learning rate is moved to reach this KL, nats; 0 = off
+    kl_coefficient: NonNegative = 0.0  # of the KL from the weights that an update begins with; 0 = off

@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ludus.algorithms.actor_critic.config import ActorCriticConfig
+from ludus.algorithms.actor_critic.config import AdvantageConfig
 from ludus.algorithms.actor_critic.objective import Decisions
 from ludus.algorithms.loss import Loss, kl_estimate, value_loss, weighted_policy_loss
 
 
 def weighted_loss(
-    config: ActorCriticConfig, decisions: Decisions, entropy_coefficient: float, ratio_clip: float
+    config: AdvantageConfig, decisions: Decisions, entropy_coefficient: float, ratio_clip: float
 ) -> Loss:
     """Policy gradient with weights min(pi/mu, ratio_clip), a value and an entropy term.
 
@@ -32,7 +32,7 @@ def weighted_loss(
 
 
 def with_value(
-    config: ActorCriticConfig,
+    config: AdvantageConfig,
     decisions: Decisions,
     policy: Tensor,
     value: Tensor,

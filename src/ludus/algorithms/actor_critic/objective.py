@@ -7,12 +7,12 @@ from typing import Generic, NamedTuple, TypeVar
 
 from torch import Tensor
 
-from ludus.algorithms.actor_critic.config import ActorCriticConfig
+from ludus.algorithms.actor_critic.config import AdvantageConfig
 from ludus.algorithms.actor_critic.taught import Demand
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.returns import Floats, Returns, Transitions
 
-Config = TypeVar("Config", bound=ActorCriticConfig)
+Config = TypeVar("Config", bound=AdvantageConfig)
 
 
 class Decisions(NamedTuple):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludus.algorithms.actor_critic.config import ActorCriticConfig
+from ludus.algorithms.actor_critic.config import AdvantageConfig
 from ludus.algorithms.samples import Index
 
 
-def passes(config: ActorCriticConfig) -> list[float]:
+def passes(config: AdvantageConfig) -> list[float]:
     """Share in (0, 1] of the slab that each pass over it differentiates.
 
     Args:

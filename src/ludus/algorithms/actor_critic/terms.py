@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ludus.algorithms.actor_critic.config import ActorCriticConfig
+from ludus.algorithms.actor_critic.config import ActorCriticConfig, AdvantageConfig
 from ludus.algorithms.actor_critic.objective import Decisions
 from ludus.algorithms.actor_critic.teacher import Teacher, load_teacher
 from ludus.algorithms.forward import Bools, Floats, forward
@@ -118,7 +118,7 @@ class ExtraTerms:
 
     @torch.no_grad()
     def divergences(
-        self, config: ActorCriticConfig, network: PolicyNetwork, valid: Bools, progress: float
+        self, config: AdvantageConfig, network: PolicyNetwork, valid: Bools, progress: float
     ) -> tuple[Term, ...]:
         """Terms of this update, whose gradients begin at the weights of ``network``.
 
@@ -129,7 +129,7 @@ class ExtraTerms:
             progress: share in [0, 1] of the budget that is spent.
         """
         terms: list[Term] = []
-        if config.kl_coefficient > 0.0:
+        if isinstance(config, ActorCriticConfig) and config.kl_coefficient > 0.0:
             if self._anchor is None:
                 self._anchor = copy.deepcopy(network)
             present = network.state_dict()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ludus.algorithms.actor_critic.learner import ActorCriticLearner
+from ludus.algorithms.actor_critic.advantages import AdvantageLearner
 from ludus.algorithms.learner import Learner, SlabLearner
 from ludus.algorithms.parameters import load_tensors
 from ludus.evaluation.results import seat_of_plan
@@ -91,7 +91,7 @@ class Member:
         run = msgspec.structs.replace(preset.run, seed=seed)
         self._preset = msgspec.structs.replace(preset, run=run)
         learner = build_learner(self.preset, LEARNER) if resumed else self._first_learner()
-        if config.value_only_updates and not isinstance(learner, ActorCriticLearner):
+        if config.value_only_updates and not isinstance(learner, AdvantageLearner):
             path = f"league.players.{index}.value_only_updates = {config.value_only_updates}"
             raise ConfigError(f"{path}: expected 0, or an actor-critic method such as appo")
         if config.seed and not resumed:
@@ -227,7 +227,7 @@ class Member:
     def play(self, progress: float, evaluate: Callable[[], None] | None) -> Round:
         """One round. Raises ``MatchError`` and ``PoolError``."""
         learner = self.components.learner
-        if isinstance(learner, ActorCriticLearner):
+        if isinstance(learner, AdvantageLearner):
             learner.value_only = self.state.value_only > 0
         done = self.driver.run(progress, evaluate)
         if done.update is not None:

@@ -1,0 +1,194 @@
+"""What every learner with a policy and a value has: advantages and value targets of one slab.
+
+Where decisions are older than the learner's weights and the method corrects for that, one forward pass gives
+today's probabilities and values first.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from ludus.algorithms.actor_critic.objective import Config, Decisions, Objective
+from ludus.algorithms.actor_critic.taught import Counted
+from ludus.algorithms.actor_critic.terms import ExtraTerms, Given, Term, upgo_term, with_terms
+from ludus.algorithms.actor_critic.value_heads import (
+    blank_values,
+    explained,
+    flat,
+    moves_of_heads,
+    returns_of_heads,
+)
+from ludus.algorithms.forward import Bools, Floats, forward
+from ludus.algorithms.learner import SlabLearner, UpdateStats
+from ludus.algorithms.loss import Loss
+from ludus.algorithms.returns import Transitions, upgo
+from ludus.algorithms.samples import Index, Samples
+from ludus.algorithms.tasks import Task
+from ludus.flow.slab import Array
+from ludus.policies.network import PolicyNetwork
+
+EPOCHS_A_VERSION = 64  # shuffles of one version are numbered apart from those of the next
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What the gradients of one update read. ``[T, R]`` each, values and targets normalised."""
+
+    samples: Samples
+    advantage: Floats
+    target: Floats
+    old_value: Floats
+    valid: Bools
+    terms: tuple[Term, ...]
+
+
+class AdvantageLearner(SlabLearner[Config]):
+    """Advantages and value targets of a slab; a method makes its steps of them.
+
+    For the other arguments see :class:`SlabLearner`.
+    """
+
+    def __init__(
+        self,
+        objective: Objective[Config],
+        config: Config,
+        network: PolicyNetwork,
+        *,
+        seed: int,
+        policy: int = 0,
+        workers: int = 1,
+        frame_skip: int = 1,
+    ) -> None:
+        super().__init__(config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip)
+        for key, text in config.head_problems(network.config.value_heads):
+            raise ValueError(f"algorithm.{key} {text}")
+        self.objective = objective
+        #: Updates move what only the value depends on; the optimiser's moments of all parameters go on.
+        self.value_only = False
+        self._counted = Counted()
+        self._extra = ExtraTerms(config.teacher, network, policy)
+
+    def state(self) -> tuple[dict[str, Array], dict[str, int]]:
+        """See :meth:`Learner.state`."""
+        arrays, counters = super().state()
+        if self.objective.demands(self.config) is not None:
+            counters |= {"decided": self._counted.decided, "taught": self._counted.taught}
+        arrays |= self._extra.state()
+        return arrays, counters
+
+    def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
+        """See :meth:`Learner.load_state`."""
+        super().load_state(arrays, counters)
+        self._counted = Counted(counters.get("decided", 0), counters.get("taught", 0))
+        self._extra.load_state(arrays)
+
+    def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
+        self._extra.begin(samples.slab)
+        yield from self._learn(samples, progress, stats)
+        yield self._extra.end(self.config.micro_batch)
+
+    def _learn(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
+        slab = samples.slab
+        value, log_prob = slab.value, slab.log_prob
+        ratio: Floats | None = None
+        corrects = max(stats.lag, default=0) > 0 and self.objective.corrects_lag(self.config)
+        acted, heads = self.network.values_in_acting, self.network.config.value_heads
+        if corrects or not acted:
+            value = blank_values(slab, heads)
+            log_prob = slab.log_prob.copy()
+            yield self._evaluations(samples, value, log_prob)
+        if corrects:
+            ratio = np.exp(log_prob - slab.log_prob)
+        predicted = slab.value if acted else value  # where acting gave no values, those of today
+        final_value = slab.final_value if acted else None
+        rewards = [self._rewards(slab)] * heads  # all heads have the whole reward
+        moves = moves_of_heads(slab, rewards, final_value, value, samples.learner_mask)
+        returns = returns_of_heads(self.objective, self.config, moves, value, ratio)
+        trained = np.flatnonzero(returns.valid)
+        stats.samples = len(trained)
+        self._count(stats, slab.steps)
+        if not stats.samples:
+            return
+        targets = flat(returns.target)[trained]
+        self._absorb_returns(targets)
+        stats.numbers["value/explained_variance"] = explained(targets, flat(predicted[:-1])[trained])
+        stats.numbers["value/target_mean"] = float(targets.mean())
+        stats.numbers["rollout/reward_mean"] = float(moves[0].reward.reshape(-1)[trained].mean())
+        batch = Batch(
+            samples,
+            self._standardised(returns.advantage, trained),
+            self._normalised(returns.target),
+            self._normalised(predicted[:-1]),
+            returns.valid,
+            self._terms(moves[0], value, returns.valid, progress),
+        )
+        yield from self._epochs(batch, progress, stats)
+        self._absorb_observations(samples, trained)
+
+    def _terms(self, moves: Transitions, value: Floats, valid: Bools, progress: float) -> tuple[Term, ...]:
+        """What the settings add to the method's own loss."""
+        terms = self._extra.divergences(self.config, self.network, valid, progress)
+        if self.config.upgo_coefficient > 0.0:
+            upgoing = upgo(moves, value, discount=self.config.discount)
+            advantage = self._standardised(upgoing, np.flatnonzero(valid))
+            terms = (upgo_term(self.config.upgo_coefficient, advantage), *terms)
+        return terms
+
+    def _count(self, stats: UpdateStats, rollout_length: int) -> None:
+        """Refuses settings under which too few decisions of the first updates are taught."""
+        demand = self.objective.demands(self.config)
+        if demand is not None:
+            self._counted.decided += sum(stats.lag.values())
+            self._counted.taught += stats.samples
+            stats.refusal = self._counted.refusal(demand, stats.version, rollout_length)
+
+    @abstractmethod
+    def _epochs(self, batch: Batch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
+        """The method's steps.
+
+        Sets ``stats.learned`` and ``stats.gradient_steps``, and adds to ``stats.numbers``. ``stats.samples``
+        is the number of decisions that are ``batch.valid``.
+        """
+
+    def _entropy_coefficient(self, progress: float) -> float:
+        """Of the entropy when the share ``progress`` of the budget is spent."""
+        first, final = self.config.entropy_coefficient, self.config.entropy_coefficient_final
+        return first + progress * (final - first)
+
+    def _loss(
+        self, batch: Batch, network: PolicyNetwork, part: Index, entropy_coefficient: float
+    ) -> tuple[Loss, int]:
+        """The objective's loss over one part, and the number of decisions in it."""
+        samples = batch.samples
+        index, distribution, value = forward(network, samples, part, batch.valid)
+        masks, actions = samples.masks(index), samples.actions(index)
+        evaluated = distribution.evaluate(masks, actions)
+
+        def pick(array: Floats) -> Tensor:
+            return samples.tensor(flat(array).take(index, axis=0))
+
+        decisions = Decisions(
+            log_prob=evaluated.log_prob,
+            behaviour_log_prob=pick(samples.slab.log_prob),
+            advantage=pick(batch.advantage),
+            entropy=evaluated.entropy,
+            value=value,
+            old_value=pick(batch.old_value),
+            target=pick(batch.target),
+        )
+        loss = self.objective.loss(self.config, decisions, entropy_coefficient)
+        given = Given(samples, part, index, distribution, masks, actions, decisions)
+        return with_terms(loss, batch.terms, given), len(index)
+
+    def _standardised(self, advantage: Floats, trained: Index) -> Floats:
+        """Advantages of the trained decisions to mean 0 and deviation 1, over the whole slab."""
+        if not self.config.normalise_advantages:
+            return advantage
+        picked = advantage.reshape(-1)[trained].astype(np.float64)
+        standard: Floats = (advantage - np.float32(picked.mean())) / np.float32(picked.std() + 1e-8)
+        return standard

@@ -1,0 +1,1 @@
+"""TRPO: natural gradient steps of a bounded divergence."""

@@ -1,0 +1,249 @@
+"""Trust region policy optimisation (Schulman et al. 2015, section 6 and appendix C).
+
+An update of the policy: the gradient of the surrogate; conjugate gradients for the direction ``F^-1 g``; a
+line search along it, from the length at which the quadratic model of the divergence is ``max_kl``. Then
+epochs of the value, on an encoder of its own.
+
+A product ``F v`` is the central difference of the divergence's gradient along ``v``: a backward pass at
+``theta + e v`` and one at ``theta - e v``. Layers need no second derivative.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Generator, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ludus.algorithms.actor_critic.advantages import EPOCHS_A_VERSION, AdvantageLearner, Batch
+from ludus.algorithms.actor_critic.objective import Objective
+from ludus.algorithms.actor_critic.reuse import minibatches_of, passes
+from ludus.algorithms.actor_critic.value_heads import flat
+from ludus.algorithms.forward import forward, part_size, units_of
+from ludus.algorithms.learner import UpdateStats
+from ludus.algorithms.loss import Loss
+from ludus.algorithms.minibatch import MinibatchResult, mean_of
+from ludus.algorithms.optimiser import learning_rate_at
+from ludus.algorithms.parameters import replica_of
+from ludus.algorithms.returns import Floats, Returns, Transitions, vtrace
+from ludus.algorithms.samples import Index, pieces
+from ludus.algorithms.tasks import Task
+from ludus.algorithms.trpo.config import TrpoConfig
+from ludus.algorithms.trpo.conjugate import Solution, solve
+from ludus.algorithms.trpo.loss import critic_loss, surrogate_loss
+from ludus.policies.network import PolicyNetwork
+
+Stages = Generator[Sequence[Task], None, None]
+POLICY_SHUFFLE = EPOCHS_A_VERSION - 1  # number of the shuffle of the policy's update
+
+
+class _Measured(NamedTuple):
+    """Means over the decisions at some parameters."""
+
+    loss: float  # of the surrogate and the entropy
+    kl: float  # from the policy at the start of the update
+
+
+def trpo_returns(
+    config: TrpoConfig, transitions: Transitions, value: Floats, ratio: Floats | None
+) -> Returns:
+    """GAE (Schulman et al. 2016); V-trace with lambda where decisions are of older weights."""
+    return vtrace(
+        transitions,
+        value,
+        discount=config.discount,
+        gae_lambda=config.gae_lambda,
+        ratio=ratio,
+        rho_clip=config.rho_clip,
+        c_clip=config.c_clip,
+    )
+
+
+OBJECTIVE = Objective(trpo_returns, surrogate_loss, corrects_lag=lambda config: config.vtrace)
+
+
+class TrpoLearner(AdvantageLearner[TrpoConfig]):
+    """For the arguments see :class:`~ludus.algorithms.learner.SlabLearner`.
+
+    Raises ``ValueError`` for a network whose value shares parameters with the policy: regression of the value
+    would move the policy out of the trust region.
+    """
+
+    def __init__(
+        self,
+        config: TrpoConfig,
+        network: PolicyNetwork,
+        *,
+        seed: int,
+        policy: int = 0,
+        workers: int = 1,
+        frame_skip: int = 1,
+    ) -> None:
+        if network.critic is None:
+            raise ValueError(
+                'critic = "shared": the value would move the policy; algorithm.name = "trpo" expects "own"'
+            )
+        network.precision = "float32"  # differences of gradients need its digits
+        super().__init__(
+            OBJECTIVE, config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip
+        )
+        anchor = PolicyNetwork(network.config, network.spec, 0, network.precision).to(network.device)
+        self._anchor = anchor  # the policy at the start of an update
+        self._anchors = [replica_of(anchor) for _ in self.minibatches.replicas]
+
+    def _epochs(self, batch: Batch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
+        if not self.value_only:
+            yield from self._policy(batch, progress, stats)
+            self.minibatches.norm_sums.clear()  # of other weights
+        yield from self._value(batch, progress, stats)
+
+    def _value(self, batch: Batch, progress: float, stats: UpdateStats) -> Stages:
+        """Epochs of minibatches; no parameter of the policy has a gradient."""
+        config = self.config
+        rate = learning_rate_at(config, progress)
+
+        def loss(network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
+            index, _, value = forward(network, batch.samples, part, batch.valid)
+            target = batch.samples.tensor(flat(batch.target).take(index, axis=0))
+            return critic_loss(config, value, target), len(index)
+
+        units = units_of(self.network, batch.valid)
+        size = part_size(self.network, config.micro_batch, batch.samples.slab.steps)
+        results: list[MinibatchResult] = []
+        for epoch, share in enumerate(passes(config)):
+            key = [self.seed, self.version * EPOCHS_A_VERSION + epoch]
+            shuffled = np.random.Generator(np.random.Philox(key=key)).permutation(units)
+            for minibatch in minibatches_of(shuffled, share, config.minibatches):
+                parts = list(pieces(minibatch, size))
+                if parts:
+                    step = self.minibatches.step(parts, loss, self.optimiser, rate, config.max_grad_norm)
+                    results.append((yield from step))
+        stats.learned += sum(r.samples for r in results)
+        stats.gradient_steps += len(results)
+        stats.numbers["loss/value"] = mean_of("loss/value", results)
+        stats.numbers["learner/learning_rate"] = rate
+
+    def _policy(self, batch: Batch, progress: float, stats: UpdateStats) -> Stages:
+        """Moves the policy."""
+        config, parameters = self.config, self.parameters
+        self.copy_to(self._anchor)
+        coefficient = self._entropy_coefficient(progress)
+        units = units_of(self.network, batch.valid)
+        size = part_size(self.network, config.micro_batch, batch.samples.slab.steps)
+        key = [self.seed, self.version * EPOCHS_A_VERSION + POLICY_SHUFFLE]
+        shuffled = np.random.Generator(np.random.Philox(key=key)).permutation(units)
+        some = list(pieces(shuffled[: max(1, round(config.fisher_share * len(units)))], size))
+        parts = list(pieces(units, size))
+
+        def surrogate(network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
+            loss, count = self._loss(batch, network, part, coefficient)
+            return Loss(loss.total, loss.numbers | {"total": loss.total}), count
+
+        gradient, count, sums = yield from self.minibatches.gradient(parts, surrogate)
+        gradient = gradient.clone()
+        before = _Measured(sums.pop("total") / count, 0.0)
+        stats.numbers |= {name: total / count for name, total in sums.items()}
+        stats.numbers["learner/grad_norm"] = float(gradient.norm())
+        start = parameters.vector.clone()
+        found, inspected = yield from self._direction(batch, some, gradient, start)
+        length = (2.0 * config.max_kl / found.curvature) ** 0.5 if found.curvature > 0.0 else 0.0
+        share, here = 0.0, before
+        if length > 0.0:
+            share, here = yield from self._search(batch, parts, start, found.x * -length, before, coefficient)
+        stats.numbers |= {
+            "policy/kl": here.kl,
+            "trpo/improvement": before.loss - here.loss,
+            "trpo/step_share": share,
+            "trpo/residual": found.residual,
+        }
+        stats.learned += count + inspected
+        stats.gradient_steps += int(share > 0.0)
+
+    def _direction(
+        self, batch: Batch, parts: Sequence[Index], gradient: Tensor, start: Tensor
+    ) -> Generator[Sequence[Task], None, tuple[Solution, int]]:
+        """``(F + damping I)^-1 gradient`` and how many decisions were differentiated for it."""
+        solver = solve(gradient, self.config.conjugate_steps)
+        inspected = 0
+        try:
+            direction = next(solver)
+            while True:
+                product, count = yield from self.fisher_product(batch, parts, direction, start)
+                inspected += count
+                direction = solver.send(product.add_(direction, alpha=self.config.damping))
+        except StopIteration as end:
+            solution: Solution = end.value
+            return solution, inspected
+
+    def fisher_product(
+        self, batch: Batch, parts: Sequence[Index], vector: Tensor, start: Tensor
+    ) -> Generator[Sequence[Task], None, tuple[Tensor, int]]:
+        """``F vector: [P]`` over the decisions of ``parts`` at ``start``, by central difference.
+
+        Also returns how many decisions were differentiated. The parameters are ``start`` afterwards.
+        """
+
+        def divergence(network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
+            return self._divergence(batch, network, part)
+
+        length = self.config.difference / max(float(vector.norm()), 1e-30)
+        torch.add(start, vector, alpha=length, out=self.parameters.vector)
+        above, first, _ = yield from self.minibatches.gradient(parts, divergence)
+        above = above.clone()
+        torch.add(start, vector, alpha=-length, out=self.parameters.vector)
+        below, second, _ = yield from self.minibatches.gradient(parts, divergence)
+        self.parameters.vector.copy_(start)
+        return above.sub_(below).div_(2.0 * length), first + second
+
+    def _search(
+        self,
+        batch: Batch,
+        parts: Sequence[Index],
+        start: Tensor,
+        step: Tensor,
+        before: _Measured,
+        coefficient: float,
+    ) -> Generator[Sequence[Task], None, tuple[float, _Measured]]:
+        """The first of the shortening steps that lowers the loss within the trust region.
+
+        Returns its share of ``step``; 0 where there is none, and then nothing has moved.
+        """
+        share = 1.0
+        for _ in range(self.config.backtracks):
+            torch.add(start, step, alpha=share, out=self.parameters.vector)
+            here = yield from self._measure(batch, parts, coefficient)
+            if here.loss < before.loss and here.kl <= self.config.max_kl:
+                return share, here
+            share *= self.config.backtrack_factor
+        self.parameters.vector.copy_(start)
+        return 0.0, before
+
+    def _measure(
+        self, batch: Batch, parts: Sequence[Index], coefficient: float
+    ) -> Generator[Sequence[Task], None, _Measured]:
+        """Loss and divergence at the present parameters."""
+        done: list[tuple[float, float, int]] = [(0.0, 0.0, 0)] * len(parts)
+
+        @torch.no_grad()
+        def measure(i: int, worker: int) -> None:
+            network = self.minibatches.replicas[worker]
+            loss, count = self._loss(batch, network, parts[i], coefficient)
+            kl, _ = self._divergence(batch, network, parts[i])
+            done[i] = (float(loss.total), float(kl.total), count)
+
+        yield [functools.partial(measure, i) for i in range(len(parts))]
+        samples = sum(count for _, _, count in done)
+        return _Measured(sum(loss for loss, _, _ in done) / samples, sum(kl for _, kl, _ in done) / samples)
+
+    def _divergence(self, batch: Batch, network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
+        """KL(policy at the start of the update || policy of ``network``), a sum over decisions."""
+        samples = batch.samples
+        anchor = self._anchors[self.minibatches.replicas.index(network)]
+        with torch.no_grad():
+            _, old, _ = forward(anchor, samples, part, batch.valid)
+        index, new, _ = forward(network, samples, part, batch.valid)
+        kl = old.divergence(new, samples.masks(index), samples.actions(index)).sum()
+        return Loss(kl, {"policy/kl": kl}), len(index)

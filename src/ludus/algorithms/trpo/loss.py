@@ -1,0 +1,38 @@
+"""The losses of TRPO as pure functions over flat samples."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from ludus.algorithms.actor_critic.objective import Decisions
+from ludus.algorithms.loss import Loss, value_loss
+from ludus.algorithms.trpo.config import TrpoConfig
+
+
+def surrogate_loss(config: TrpoConfig, decisions: Decisions, entropy_coefficient: float) -> Loss:
+    """-(pi / mu) A - entropy_coefficient * entropy (Schulman et al. 2015, equation 14).
+
+    Args:
+        config: not read.
+        decisions: ``N`` decisions.
+        entropy_coefficient: of the entropy at this point of the run.
+
+    Returns:
+        The sum over decisions, with ``loss/policy`` and ``policy/entropy`` (nats).
+    """
+    ratio = (decisions.log_prob - decisions.behaviour_log_prob).exp()
+    policy = -(ratio * decisions.advantage).sum()
+    entropy = decisions.entropy.sum()
+    return Loss(policy - entropy_coefficient * entropy, {"loss/policy": policy, "policy/entropy": entropy})
+
+
+def critic_loss(config: TrpoConfig, value: Tensor, target: Tensor) -> Loss:
+    """``value_coefficient`` times half the squared error of the value, summed over decisions.
+
+    Args:
+        config: ``value_coefficient``.
+        value: ``float32[N]`` or ``[N, heads]``, predictions in normalised units.
+        target: as ``value``.
+    """
+    error = value_loss(value, target)
+    return Loss(config.value_coefficient * error, {"loss/value": error})
