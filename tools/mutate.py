@@ -77,6 +77,12 @@ ReplaceContinueWithBreak NumberReplacer ZeroIterationForLoop
 #: The closest tests, by the longest prefix of the module's path. Cheap ones first: one failure ends a run.
 TESTS: dict[str, tuple[str, ...]] = {
     "algorithms": ("algorithms/test_update.py", "algorithms/test_appo.py"),
+    "algorithms/a2c": ("algorithms/test_methods.py",),
+    "algorithms/actor_critic": (
+        "algorithms/test_update.py",
+        "algorithms/test_terms.py",
+        "algorithms/test_methods.py",
+    ),
     "algorithms/alphazero/config": ("train/test_defaults.py", "algorithms/test_alphazero.py"),
     "algorithms/alphazero": ("algorithms/test_alphazero.py", "algorithms/test_ends.py"),
     "algorithms/appo/config": (
@@ -86,8 +92,14 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "algorithms/dqn": ("algorithms/test_dqn.py",),
     "algorithms/forward": ("algorithms/test_forward.py", "algorithms/test_appo.py"),
+    "algorithms/impala": ("algorithms/test_methods.py",),
     "algorithms/optimiser": ("algorithms/test_optimiser.py", "algorithms/test_update.py"),
-    "algorithms/returns": ("algorithms/test_returns.py",),
+    "algorithms/policy_gradient": ("algorithms/test_methods.py",),
+    "algorithms/returns": (
+        "algorithms/test_returns.py",
+        "algorithms/test_methods.py",
+        "algorithms/test_terms.py",
+    ),
     "pool": ("pool/test_process_pool.py",),
     "pool/factory": ("train/test_parts.py", "train/test_levels.py"),
     "pool/native": ("pool/test_teams.py", "pool/test_native_pool.py"),

@@ -86,7 +86,7 @@ def transitions(
         np.copyto(bootstrap, after_end[t], where=end)
         np.copyto(next_index, -1, where=end)
         np.copyto(valid, succeeded[t], where=end)
-        np.copyto(over, succeeded[t], where=end)
+        over |= end
         out.reward[t], out.bootstrap[t], out.next_index[t] = total, bootstrap, next_index
         np.logical_and(act, valid, out=out.valid[t])
         np.logical_and(act, over, out=out.ended[t])
@@ -184,8 +184,9 @@ def monte_carlo(moves: Transitions, *, discount: float) -> Returns:
         np.copyto(later, 0.0, where=~inside)
         np.logical_or(moves.ended[t], moves.valid[t] & inside & has_return, out=valid[t])
         np.add(moves.reward[t], np.float32(discount) * later, out=total[t], where=valid[t])
-        np.copyto(later, total[t], where=moves.valid[t])
-        np.copyto(has_return, valid[t], where=moves.valid[t])
+        decided = moves.valid[t] | valid[t]
+        np.copyto(later, total[t], where=decided)
+        np.copyto(has_return, valid[t], where=decided)
     return Returns(total, total.copy(), valid)
 
 

@@ -18,7 +18,7 @@ from ludus.algorithms.config import MethodConfig
 from ludus.algorithms.impala.learner import impala_returns
 from ludus.algorithms.policy_gradient.learner import policy_gradient_returns
 from ludus.algorithms.registry import find, resolve
-from ludus.algorithms.returns import Returns, monte_carlo
+from ludus.algorithms.returns import Returns, monte_carlo, transitions
 from ludus.flow import Slab
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
@@ -130,6 +130,14 @@ def test_monte_carlo_returns_are_those_of_matches_that_end(idle: float, baseline
     out = policy_gradient_returns(config, m.transitions(), m.value, None)  # type: ignore[arg-type]
     mean = float(np.mean(list(expected.values()))) if baseline == "mean" else 0.0
     check(out, expected, np.full(m.reward.shape, mean))
+
+
+def test_returns_without_a_value_need_none_of_a_truncated_match() -> None:
+    """A learner whose values are not known in acting has no value of a truncated match's last observation."""
+    m = moments(3, 0.4)
+    moves = transitions(m.reward, m.terminated, m.truncated, None, m.value, m.active)
+    out = monte_carlo(moves, discount=0.9)
+    check(out, sums(m, 0.9), np.zeros(m.reward.shape))
 
 
 def test_no_match_that_ends_teaches_nothing() -> None:

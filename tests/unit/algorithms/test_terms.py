@@ -377,6 +377,7 @@ def test_several_threads_give_the_bits_of_one(tmp_path: Path) -> None:
         ("other game", r"weights for synthetic with spec \w+, expected synthetic with spec \w+"),
         ("tower", r"weights of AlphaZero, expected policy\.network = \"encoder\""),
         ("values", r"has policy\.output = \"q\", expected \"logits\""),
+        ("inputs", r"reads \"numbers\", expected no more than policy\.inputs: counts"),
         ("gru", r"has policy\.memory = \"gru\", expected none or recall, or a learner with gru or lstm"),
     ],
 )
@@ -406,6 +407,9 @@ def test_what_cannot_teach_is_refused(tmp_path: Path, kind: str, message: str) -
         )
     elif kind == "gru":
         teach(tmp_path, "gru")
+    elif kind == "inputs":
+        teach(tmp_path)
+    reads = msgspec.structs.replace(POLICY, inputs=("counts",) if kind == "inputs" else ())
     with pytest.raises(SettingError, match=message) as caught:
-        make_learner("appo", teacher=str(path))
+        make_learner("appo", reads, teacher=str(path))
     assert str(caught.value).startswith(f'algorithm.teacher = "{path}": ')

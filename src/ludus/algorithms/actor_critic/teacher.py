@@ -86,8 +86,8 @@ class Teacher:
 def load_teacher(text: str, learner: PolicyNetwork, policy: int) -> Teacher | None:
     """The teacher that ``algorithm.teacher`` names; None for "".
 
-    Raises :class:`SettingError` for what is no weights file, for weights of another game or spec, and for a
-    teacher with learned memory of a learner without.
+    Raises :class:`SettingError` for what is no weights file, for weights of another spec, for a teacher
+    that reads what the learner does not, and for one with learned memory of a learner without.
     """
     if not text:
         return None
@@ -104,6 +104,12 @@ def load_teacher(text: str, learner: PolicyNetwork, policy: int) -> Teacher | No
         raise SettingError(
             f"{setting}: weights for {spec.name} with spec {spec.spec_hash}, "
             f"expected {learner.spec.name} with spec {learner.spec.spec_hash}"
+        )
+    own = [t.name for t in learner.inputs]
+    unseen = [t.name for t in network.inputs if t.name not in own]
+    if unseen:  # a pool writes what the learner reads
+        raise SettingError(
+            f'{setting}: reads "{unseen[0]}", expected no more than policy.inputs: {", ".join(own)}'
         )
     if network.config.output != learner.config.output:
         raise SettingError(
