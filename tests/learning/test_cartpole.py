@@ -21,10 +21,8 @@ def test_cartpole_is_balanced(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_cartpole_is_balanced_by_dqn(tmp_path: Path, seed: int) -> None:
+def test_cartpole_is_balanced_by_dqn(tmp_path: Path) -> None:
     pytest.importorskip("gymnasium")
-    preset = load_preset("cartpole-dqn", {"run.seed": str(seed)}).preset
-    result = start_run(preset, tmp_path / "run")
+    result = start_run(load_preset("cartpole-dqn", {"run.max-steps": "120000"}).preset, tmp_path / "run")
     assert result.final[0].mean_return >= 475
     assert result.reason.startswith("target = 475")

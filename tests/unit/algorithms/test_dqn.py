@@ -422,7 +422,7 @@ def test_values_of_one_decision_are_learned() -> None:
         discount=0.0,
         n_steps=1,
         learning_rate=0.01,
-        updates=40,
+        updates=25,
         batch=64,
         ring=1,
         target="none",

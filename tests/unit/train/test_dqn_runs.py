@@ -163,7 +163,7 @@ def test_tic_tac_toe_is_learned(tmp_path: Path, settings: dict[str, object]) -> 
     base: dict[str, object] = {"algorithm__ring": 100, "algorithm__updates": 4, "algorithm__batch": 128}
     base |= {"algorithm__discount": 1.0, "algorithm__max_grad_norm": 10.0, "algorithm__learning_rate": 0.002}
     base |= {"policy__hidden": 32, "policy__duelling": "true", "pool__slots": 64}
-    base |= {"evaluation__every_steps": 0, "evaluation__final_matches": 400, "run__max_steps": 15000}
+    base |= {"evaluation__every_steps": 0, "evaluation__final_matches": 300, "run__max_steps": 9000}
     base |= {f"algorithm__{name}": value for name, value in settings.items()}
     result = start_run(preset_of(**base), tmp_path / "run")
     assert result.final[0].ci_low > 0.6
