@@ -20,15 +20,6 @@ from tests.unit.algorithms.test_appo import corridor_spec, play_corridor
 METHODS = ["a2c", "impala", "policy_gradient"]
 
 
-def test_trpo_at_tic_tac_toe(tmp_path: Path) -> None:
-    """Half of what APPO needs: an update uses its decisions better, and costs more."""
-    settings = {"algorithm.name": "trpo", "policy.critic": "own", "run.max_steps": "120000"}
-    settings |= {"algorithm.max_kl": "0.03", "evaluation.every_steps": "0", "pool.rollout_length": "16"}
-    preset = load_preset("tic_tac_toe", settings).preset
-    final = start_run(preset, tmp_path / "run").final[0]
-    assert final.ci_low > 0.7  # two random players: 44% over both seats
-
-
 @pytest.mark.parametrize(
     ("method", "memory", "low", "high"),
     [*((method, "lstm", 0.9, 1.0) for method in METHODS), ("a2c", "none", 0.35, 0.65)],
@@ -75,6 +66,24 @@ def test_tic_tac_toe_against_random(tmp_path: Path, method: str) -> None:
     result = start_run(load_preset("tic_tac_toe", ONE_PASS | changes).preset, tmp_path / "run")
     assert result.final[0].ci_low > 0.75
     assert result.final[0].losses < result.final[0].matches * 0.2
+
+
+@pytest.mark.slow
+def test_trpo_at_tic_tac_toe(tmp_path: Path) -> None:
+    changes = {"algorithm.name": "trpo", "policy.critic": "own", "run.max_steps": "120000"}
+    changes |= {"algorithm.max_kl": "0.03", "evaluation.every_steps": "0", "pool.rollout_length": "16"}
+    final = start_run(load_preset("tic_tac_toe", changes).preset, tmp_path / "run").final[0]
+    assert final.ci_low > 0.7
+
+
+@pytest.mark.slow
+def test_trpo_at_cartpole(tmp_path: Path) -> None:
+    pytest.importorskip("gymnasium")
+    changes = {"algorithm.name": "trpo", "policy.critic": "own", "algorithm.max_kl": "0.02"}
+    changes |= {"run.max_steps": "300000", "run.threads": "1", "algorithm.learning_rate": "2e-3"}
+    result = start_run(load_preset("cartpole", changes).preset, tmp_path / "run")
+    assert result.final[0].mean_return >= 475
+    assert result.reason.startswith("target = 475")
 
 
 CUE = """

@@ -163,6 +163,20 @@ def test_conjugate_gradients_solve() -> None:
     assert next(solve(torch.zeros(3), 5), None) is None  # nothing to solve
 
 
+@pytest.mark.parametrize("memory", ["none", "recall"])
+@pytest.mark.parametrize("norm", ["none", "layer", "group", "batch"])
+def test_ratios_are_one_at_lag_zero(memory: str, norm: str) -> None:
+    """Then the surrogate of standardised advantages is 0, also after updates that moved statistics."""
+    policy = msgspec.structs.replace(POLICY, memory=memory, norm=norm)
+    learner = make_learner(policy=policy)
+    for seed in range(2):
+        learner.update(played(learner, seed))
+    slab = played(learner, 9)
+    assert abs(learner.update(slab).numbers["loss/policy"]) < 1e-6
+    slab.log_prob[...] += 0.1 * (slab.actions[..., 0] - 1)  # of another policy
+    assert abs(learner.update(slab).numbers["loss/policy"]) > 1e-4
+
+
 def test_an_update_stays_in_the_trust_region_and_improves() -> None:
     for bound in (0.01, 0.002):
         learner = make_learner(msgspec.structs.replace(EXACT, max_kl=bound))

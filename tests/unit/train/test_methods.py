@@ -22,6 +22,8 @@ SLOW = pytest.mark.slow
     [
         ("a2c", "pipelined", "gru"),
         ("policy_gradient", "sync", "none"),
+        ("trpo", "pipelined", "none"),
+        pytest.param("trpo", "sync", "recall", marks=SLOW),
         pytest.param("a2c", "sync", "none", marks=SLOW),
         pytest.param("impala", "sync", "none", marks=SLOW),
         pytest.param("impala", "pipelined", "lstm", marks=SLOW),
@@ -33,6 +35,8 @@ def test_killed_runs_resume_bit_equal(tmp_path: Path, method: str, lag: str, mem
     if memory == "recall":  # remembers vectors, which tic-tac-toe has none of
         overrides |= {"game__name": "minirts", "opponents__0__name": "simple", "policy__inputs": "globals"}
     overrides |= {"policy__memory": memory, "policy__memory_size": 8, "evaluation__every_steps": 0}
+    if method == "trpo":
+        overrides |= {"policy__critic": "own"}
     if method == "policy_gradient" and memory == "none":
         overrides |= {"algorithm__baseline": "mean"}
     overrides |= {"evaluation__final_matches": 4, "run__checkpoint_every_minutes": 0.0000001}
