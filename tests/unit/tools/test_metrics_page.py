@@ -72,6 +72,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     small |= {"algorithm__horizon": 50}
     ludus.train(small_preset(**small), folder / "appo")
     ludus.train(dqn_preset(run__max_steps=700, evaluation__every_steps=0), folder / "dqn")
+    trpo = {"algorithm__name": "trpo", "policy__critic": "own", "run__max_steps": 300}
+    ludus.train(small_preset(evaluation__every_steps=0, **trpo), folder / "trpo")
     settings: dict[str, str | int | float | bool] = {
         "algorithm.search.visits": 8,
         "algorithm.round_positions": 150,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shlex
 import time
@@ -158,10 +157,10 @@ def explained_network(loaded: LoadedPreset, spec: GameSpec) -> NetworkSummary | 
 
     Raises :class:`UserError` where settings and game do not fit.
     """
-    if importlib.util.find_spec("torch") is None:
+    try:
+        from ludus.policies.summary import summary_of
+    except ImportError:
         return None
-    from ludus.policies.summary import summary_of
-
     try:
         return summary_of(loaded.preset.policy, spec)
     except ValueError as error:

@@ -215,6 +215,6 @@ def test_a_method_without_a_value_head_of_its_own_is_refused(monkeypatch: pytest
     class Other:
         pass
 
-    monkeypatch.setattr(member_module, "ActorCriticLearner", Other)
+    monkeypatch.setattr(member_module, "AdvantageLearner", Other)
     with pytest.raises(ConfigError, match=r"league\.players\.1\.value_only_updates = 4: expected 0, or an "):
         build_league(preset(exploiter=f"{EXPLOITER}\nvalue_only_updates = 4"))
