@@ -12,10 +12,10 @@ import pytest
 import torch
 
 from ludus.algorithms.a2c.learner import a2c_returns
+from ludus.algorithms.actor_critic.corrected import corrected_returns
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.actor_critic.objective import Decisions
 from ludus.algorithms.config import MethodConfig
-from ludus.algorithms.impala.learner import impala_returns
 from ludus.algorithms.policy_gradient.learner import policy_gradient_returns
 from ludus.algorithms.registry import find, resolve
 from ludus.algorithms.returns import Returns, monte_carlo, transitions
@@ -193,7 +193,7 @@ def test_impala_returns_are_v_trace(rho_clip: float) -> None:
     """Equation 1 of the paper and its advantage r + discount v(s') - V(s), one number at a time."""
     m = moments(7, 0.4)
     config = config_of("impala", discount=0.9, rho_clip=rho_clip, c_clip=1.5)
-    out = impala_returns(config, m.transitions(), m.value, m.ratio)  # type: ignore[arg-type]
+    out = corrected_returns(config, m.transitions(), m.value, m.ratio)  # type: ignore[arg-type]
     count = 0
     for row in range(m.reward.shape[1]):
         follows = 0.0  # v(s') of the next decision

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from ludus.algorithms.actor_critic.advantages import EPOCHS_A_VERSION, AdvantageLearner, Batch
+from ludus.algorithms.actor_critic.corrected import corrected_returns
 from ludus.algorithms.actor_critic.objective import Objective
 from ludus.algorithms.actor_critic.reuse import minibatches_of, passes
 from ludus.algorithms.actor_critic.value_heads import flat
@@ -28,7 +29,6 @@ from ludus.algorithms.loss import Loss
 from ludus.algorithms.minibatch import MinibatchResult, mean_of
 from ludus.algorithms.optimiser import learning_rate_at
 from ludus.algorithms.parameters import replica_of
-from ludus.algorithms.returns import Floats, Returns, Transitions, vtrace
 from ludus.algorithms.samples import Index, pieces
 from ludus.algorithms.tasks import Task
 from ludus.algorithms.trpo.config import TrpoConfig
@@ -47,22 +47,7 @@ class _Measured(NamedTuple):
     kl: float  # from the policy at the start of the update
 
 
-def trpo_returns(
-    config: TrpoConfig, transitions: Transitions, value: Floats, ratio: Floats | None
-) -> Returns:
-    """GAE (Schulman et al. 2016); V-trace with lambda where decisions are of older weights."""
-    return vtrace(
-        transitions,
-        value,
-        discount=config.discount,
-        gae_lambda=config.gae_lambda,
-        ratio=ratio,
-        rho_clip=config.rho_clip,
-        c_clip=config.c_clip,
-    )
-
-
-OBJECTIVE = Objective(trpo_returns, surrogate_loss, corrects_lag=lambda config: config.vtrace)
+OBJECTIVE = Objective(corrected_returns, surrogate_loss, corrects_lag=lambda config: config.vtrace)
 
 
 class TrpoLearner(AdvantageLearner[TrpoConfig]):
