@@ -57,8 +57,8 @@ def test_a_population_rescues_bad_learning_rates(tmp_path: Path) -> None:
     changes, stays = (play(1, 1_000_000, 0.0, on, tmp_path) for on in (True, False))
     best = max(stays.returns)
     assert best > 400
-    assert max(changes.returns) > 0.9 * best
-    assert changes.final > 0.9 * best > stays.final
+    assert min(changes.returns) > 0.9 * best
+    assert changes.final > 0.9 * best > sorted(stays.returns)[-2]
     assert changes.copies > 0
     assert stays.copies == 0
     assert stays.first == stays.last
