@@ -20,6 +20,7 @@ from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.appo.config import AppoConfig
 from ludus.algorithms.config import MethodConfig
 from ludus.algorithms.dqn.config import DqnConfig
+from ludus.algorithms.imitation.config import ImitationConfig
 from ludus.algorithms.impala.config import ImpalaConfig
 from ludus.algorithms.policy_gradient.config import PolicyGradientConfig
 from ludus.algorithms.trpo.config import TrpoConfig
@@ -84,6 +85,11 @@ _METHODS: Extensions[Method] = Extensions(
             "ludus.algorithms.dqn.learner:make_learner",
             outputs=("q",),
             checks="ludus.train.on_policy.dqn_checks:problems",
+        ),
+        "imitation": Method(
+            ImitationConfig,
+            "ludus.algorithms.imitation.learner:ImitationLearner",
+            checks="ludus.train.on_policy.imitation_checks:problems",
         ),
         "impala": Method(ImpalaConfig, "ludus.algorithms.impala.learner:make_learner"),
         "policy_gradient": Method(

@@ -29,11 +29,19 @@ class Collector:
 
     One thread calls it. ``time_step`` counts time steps since the start of the run: with the seed and
     the row's number it is the whole randomness of a decision. ``learned``: policy ids that a learner trains;
-    of these a slab keeps memory at t = 0 and bootstrap values.
+    of these a slab keeps memory at t = 0 and bootstrap values. ``shown``: policy ids that a learner imitates;
+    their decisions count as steps too.
     """
 
-    def __init__(self, pool: Pool, actors: Mapping[int, Actor], learned: Collection[int]) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        actors: Mapping[int, Actor],
+        learned: Collection[int],
+        shown: Collection[int] = (),
+    ) -> None:
         self.pool, self.learned = pool, tuple(sorted(learned))
+        self._counted = frozenset((*learned, *shown))
         self.time_step = 0
         self._memory: dict[int, npt.NDArray[np.float32]] = {}
         self._last_policy = np.full(pool.rows, -1, np.int16)  # who decided last for a row
@@ -180,7 +188,7 @@ class Collector:
             for policy, some in parts:
                 self._last_policy[as_index(some)] = policy
                 stats.decisions += len(some)
-                if policy in self.learned:
+                if policy in self._counted:
                     stats.steps += len(some)
         stats.infer_s += time.perf_counter() - begin
 

@@ -20,7 +20,11 @@ from ludus.search.text import SearchText
 
 
 class SearchActor:
-    """One tree a row of the pool. ``log_prob`` is that of the move among the visits; no memory."""
+    """One tree a row of the pool. ``log_prob`` is that of the move among the visits; no memory.
+
+    :attr:`forgets`: every search begins anew, and its draws depend on the actor's seed and the time step, not
+    on the searches before.
+    """
 
     def __init__(
         self,
@@ -32,7 +36,7 @@ class SearchActor:
         version: int = 0,
     ) -> None:
         name, native = searchable(pool.spec.name)
-        self._pool, self.version = pool, version
+        self._pool, self.version, self.forgets = pool, version, False
         self.memory_shape: tuple[int, ...] | None = None
         self._player = SearchPlayer(
             name, params, text, evaluator, slots=pool.rows, seed=seed % 2**63, native=native
@@ -43,6 +47,8 @@ class SearchActor:
         slots = [int(self._pool.row_slot[row]) for row in batch.rows]
         states = [self._pool.slot_state(slot) for slot in slots]
         plies = [self._pool.slot_tick(slot) for slot in slots]
+        if self.forgets:
+            self._player.forget(batch.step)
         found = self._player.decide([int(r) for r in batch.rows], states, plies=plies)
         actions = np.array([[f.move] for f in found], np.int32)
         share = [f.root.policy[np.searchsorted(f.root.moves, f.move)] for f in found]

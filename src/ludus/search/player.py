@@ -40,16 +40,20 @@ class SearchPlayer:
         native: SearchableGames | None = None,
     ) -> None:
         self.text = text
-        self.trees = Trees(
-            game,
-            params,
-            text.search,
-            evaluator=evaluator,
-            slots=slots,
-            rollouts=text.rollouts,
-            seed=seed,
-            native=native,
-        )
+
+        def trees(seed: int) -> Trees:
+            return Trees(
+                game,
+                params,
+                text.search,
+                evaluator=evaluator,
+                slots=slots,
+                rollouts=text.rollouts,
+                seed=seed,
+                native=native,
+            )
+
+        self._make, self.trees = trees, trees(seed)
         self._seed, self._decisions = seed, 0
 
     def decide(
@@ -87,6 +91,11 @@ class SearchPlayer:
             root = self.trees.root(slot)
             found.append(Found(move, root.value, root, self.trees.line(slot, move)))
         return found
+
+    def forget(self, decisions: int) -> None:
+        """Begins anew, with draws that depend on the seed and ``decisions`` alone."""
+        self._decisions = decisions
+        self.trees = self._make((self._seed + decisions) % 2**63)
 
     def play(self, slot: int, move: int) -> None:
         """Plays a move of either seat."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ludus.algorithms.imitation.config import ImitationConfig
 from ludus.evaluation.play import RANDOM
 from ludus.evaluation.results import ALONE
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan
@@ -18,12 +19,15 @@ from ludus.rollouts.bank import CACHE
 from ludus.rollouts.lanes import LANES
 from ludus.train.matchmaker import LATEST, PAST, Bot, FixedMixture, Latest, Matchmaker, Past
 
+TEACHER = "teacher"
+
 
 class PolicyIds(NamedTuple):
     """Which policy ids a run's pool knows, and whose they are."""
 
     learner: int  # trained by the run's learner
     past: tuple[int, ...]  # lanes of frozen weights
+    teacher: int = -1  # of a method that imitates
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +49,19 @@ def opponents_of(spec: GameSpec, preset: Preset) -> tuple[OpponentConfig, ...]:
 
 
 def policy_ids(opponents: tuple[OpponentConfig, ...]) -> PolicyIds:
-    """Ids in a row: the learner's, then lanes of past weights.
+    """Ids in a row: the learner's, then lanes of past weights, then the teacher's.
 
     There are lanes for those that play and as many for those whose matches are not at their end.
     """
     playing = sum(o.past_slots for o in opponents if o.name == PAST)
     lanes = max(LANES, 2 * playing) if playing else 0
-    return PolicyIds(0, tuple(range(1, 1 + lanes)))
+    return PolicyIds(0, tuple(range(1, 1 + lanes)), 1 + lanes)
+
+
+def trained_rows(spec: GameSpec, preset: Preset) -> int:
+    """The policy id whose rows the run's learner trains on: its own, or its teacher's."""
+    ids = policy_ids(opponents_of(spec, preset))
+    return ids.teacher if isinstance(preset.algorithm, ImitationConfig) else ids.learner
 
 
 def bot_opponents(opponents: tuple[OpponentConfig, ...]) -> tuple[str, ...]:
@@ -91,6 +101,8 @@ def build_matchmaker(spec: GameSpec, preset: Preset) -> FixedMixture:
 def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
     """Plan 0 is the learner's seat, and so are its teammates'; every other plan draws from the opponents.
 
+    In the learner's seat sits its teacher where the method imitates; with ``seats = "all"`` in every seat.
+
     Raises ``ConfigError``.
     """
     opponents, matchmaker = opponents_of(spec, preset), build_matchmaker(spec, preset)
@@ -104,11 +116,14 @@ def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
         hint = did_you_mean(preset.curriculum.bot, bots)
         raise ConfigError(f"curriculum.bot: unknown bot {preset.curriculum.bot} of {spec.name}{hint}")
     learner = SeatPlan(
-        controllers=(Controller(policy=policy_ids(opponents).learner),),
+        controllers=(Controller(policy=trained_rows(spec, preset)),),
         frame_skip=preset.game.frame_skip,
         handover_bot=preset.curriculum.bot,
         handover_ticks=preset.curriculum.ticks if preset.curriculum.bot else 0,
     )
+    config = preset.algorithm
+    if isinstance(config, ImitationConfig) and config.seats == "all":
+        return lineup_of(spec, learner, learner)
     other = SeatPlan(controllers=matchmaker.controllers, frame_skip=skips.pop())
     return lineup_of(spec, learner, other)
 
@@ -117,6 +132,8 @@ def build_seats(spec: GameSpec, preset: Preset) -> Seats:
     """Seats of the learner and the preset's opponents. Raises ``ConfigError``."""
     ids = policy_ids(opponents_of(spec, preset))
     labels = {ids.learner: LATEST} | dict(build_matchmaker(spec, preset).labels)
+    if isinstance(preset.algorithm, ImitationConfig):
+        labels[ids.teacher] = TEACHER
     return Seats(ids, build_lineup(spec, preset), labels)
 
 

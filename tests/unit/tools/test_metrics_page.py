@@ -13,6 +13,7 @@ from ludus.cli.__main__ import main
 from ludus.storage import read_jsonl
 from tests.unit.train.runs import small_preset
 from tests.unit.train.test_dqn_runs import preset_of as dqn_preset
+from tests.unit.train.test_imitation_runs import preset_of as imitation_preset
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
 FILES = ("metrics", "events", "matches", "results")
@@ -74,6 +75,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     ludus.train(dqn_preset(run__max_steps=700, evaluation__every_steps=0), folder / "dqn")
     trpo = {"algorithm__name": "trpo", "policy__critic": "own", "run__max_steps": 300}
     ludus.train(small_preset(evaluation__every_steps=0, **trpo), folder / "trpo")
+    ludus.train(imitation_preset(run__max_steps=300), folder / "imitation")
     settings: dict[str, str | int | float | bool] = {
         "algorithm.search.visits": 8,
         "algorithm.round_positions": 150,

@@ -93,6 +93,7 @@ PREFIXES = {
     "ResnetConfig": "policy.",
     "A2cConfig": "algorithm.",
     "AppoConfig": "algorithm.",
+    "ImitationConfig": "algorithm.",
     "ImpalaConfig": "algorithm.",
     "PolicyGradientConfig": "algorithm.",
     "TrpoConfig": "algorithm.",
@@ -335,6 +336,28 @@ DQN = {
     "priority_beta_final": Seen("0.5", under=PRIORITY, base=Q),
 }
 
+CLONE = BOTS.replace("[algorithm]", '[algorithm]\nname = "imitation"\nteacher = "mcts:2"')
+IMITATION = {
+    name: replace(seen, base=CLONE)
+    for name, seen in (
+        {
+            n: ACTOR_CRITIC[n]
+            for n in (
+                *("learning_rate", "learning_rate_schedule", "learning_rate_final", "optimizer", "momentum"),
+                *("adam_betas", "adam_eps", "discount", "horizon", "horizon_final", "value_coefficient"),
+                *("entropy_coefficient", "max_grad_norm", "max_grad_rms", "epochs", "minibatches"),
+                *("micro_batch", "normalise_returns", "reward_scale", "reward_clip"),
+            )
+        }
+        | {
+            "teacher": Seen("mcts:4"),
+            "seats": Seen("all"),
+            "greedy": Seen("true", under={"algorithm.teacher": "mcts:4,plies=9"}),
+            "gae_lambda": Seen("0.1"),
+        }
+    ).items()
+}
+
 OWN = {"policy.critic": "own"}
 KL_OF_EPOCHS = ("target_kl", "learning_rate_kl", "kl_coefficient")
 TRPO = {
@@ -479,6 +502,7 @@ TABLE: dict[str, dict[str, Seen]] = {
     "ResnetConfig": RESNET,
     "A2cConfig": A2C,
     "AppoConfig": APPO,
+    "ImitationConfig": IMITATION,
     "ImpalaConfig": IMPALA,
     "PolicyGradientConfig": POLICY_GRADIENT,
     "TrpoConfig": TRPO,

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
-
 import torch
-from torch import Tensor
 
 from ludus.algorithms.config import SettingError
-from ludus.algorithms.forward import Bools, forward_rows, forward_steps, part_size
-from ludus.algorithms.samples import Index, Samples, pieces
-from ludus.algorithms.tasks import Task
+from ludus.algorithms.forward import Bools, forward_rows, forward_steps
+from ludus.algorithms.row_memory import RowMemory
+from ludus.algorithms.samples import Index, Samples
 from ludus.flow import Slab, decode_spec
-from ludus.flow.slab import Array
 from ludus.policies.action_distribution import ActionDistribution
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.weights import WeightsError, build_policy, load_weights
 from ludus.storage import StorageError, resolve_weights
 
 
-class Teacher:
+class Teacher(RowMemory):
     """Sees every slab of one learner, in order.
 
     Args:
@@ -29,14 +24,11 @@ class Teacher:
     """
 
     def __init__(self, network: PolicyNetwork, policy: int) -> None:
-        self.network, self.policy = network, policy
-        self._memory: Tensor | None = None  # [R, ...] at t = 0 of the next slab
+        super().__init__(network, policy, "teacher")
 
     def lesson(self, slab: Slab) -> Samples:
         """The slab as the teacher sees it."""
-        if self._memory is None:
-            self._memory = self.network.initial_memory(slab.rows)
-        return Samples(slab, self.network, self.policy, self._memory)
+        return Samples(slab, self.network, self.policy, self.of(slab))
 
     @torch.no_grad()
     def distribution(self, lesson: Samples, part: Index, steps: Index, valid: Bools) -> ActionDistribution:
@@ -51,36 +43,6 @@ class Teacher:
         if self.network.recurrent is None:
             return forward_steps(self.network, lesson, steps).distribution
         return forward_rows(self.network, lesson, part, valid).distribution
-
-    def remembers(self, lesson: Samples, micro_batch: int) -> Sequence[Task]:
-        """Tasks that bring the memory to the end of the slab. None without memory."""
-        if self._memory is None:
-            return ()
-        rows = torch.arange(lesson.slab.rows).numpy()
-        after = self._memory = torch.empty_like(self._memory)
-        size = part_size(self.network, micro_batch, lesson.slab.steps)
-        return [functools.partial(self._remember, lesson, part, after) for part in pieces(rows, size)]
-
-    @torch.no_grad()
-    def _remember(self, lesson: Samples, rows: Index, after: Tensor, worker: int) -> None:
-        sequence = self.network.sequence(*self._inputs(lesson, rows))
-        assert sequence.memory is not None
-        after[torch.from_numpy(rows)] = sequence.memory
-
-    def _inputs(
-        self, lesson: Samples, rows: Index
-    ) -> tuple[dict[str, Tensor], Tensor | None, Tensor, Tensor]:
-        obs, first, active = lesson.sequences(rows, lesson.slab.steps)
-        return obs, lesson.memory(rows), first, active
-
-    def state(self) -> dict[str, Array]:
-        """What the next slab depends on, by name."""
-        return {} if self._memory is None else {"teacher.memory": self._memory.cpu().numpy().copy()}
-
-    def load_state(self, arrays: dict[str, Array]) -> None:
-        """The inverse of :meth:`state`; others are not looked at."""
-        memory = arrays.get("teacher.memory")
-        self._memory = None if memory is None else torch.from_numpy(memory.copy()).to(self.network.device)
 
 
 def load_teacher(text: str, learner: PolicyNetwork, policy: int) -> Teacher | None:

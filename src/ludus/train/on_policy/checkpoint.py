@@ -182,7 +182,7 @@ def restore_components(components: Components, checkpoint: Checkpoint, state: Tr
 def _restore_slab(components: Components, checkpoint: Checkpoint, number: int, where: str) -> None:
     slab = components.sampler.slabs[number]
     shape = components.learner.network.memory_shape
-    if shape is not None:
+    if shape is not None and components.policy in components.sampler.collector.learned:
         slab.memory = {components.policy: np.zeros((slab.rows, *shape), np.float32)}
     for field, target in _learned_fields(components, slab).items():
         name = _slab_name(number, field)

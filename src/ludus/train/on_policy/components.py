@@ -24,7 +24,7 @@ from ludus.presets.hardware import thread_count
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.train.matchmaker import Matchmaker
 from ludus.train.on_policy.sampler import Sampler, build_sampler, first_network
-from ludus.train.opponents import build_matchmaker, opponents_of, policy_ids
+from ludus.train.opponents import build_matchmaker, opponents_of, policy_ids, trained_rows
 from ludus.train.start import begin_with
 
 
@@ -153,7 +153,7 @@ def build_learner(preset: Preset, policy: int | None = None) -> Learner:
             preset.algorithm,
             network,
             seed=derive_seed(run.seed, SEED_NETWORK),
-            policy=policy_ids(opponents_of(spec, preset)).learner if policy is None else policy,
+            policy=trained_rows(spec, preset) if policy is None else policy,
             workers=max(thread_count(run), 2),
             frame_skip=preset.game.frame_skip or spec.default_frame_skip,
         )

@@ -6,7 +6,7 @@ It knows no learner: weights come from sources, slabs go to a sink (:mod:`ludus.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -24,10 +24,12 @@ from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hardware import device_name, pool_thread_count, precision_name
 from ludus.rollouts import Collector
+from ludus.rollouts.actor import Actor
 from ludus.rollouts.bank import Bank
 from ludus.rollouts.exchange import SlabSink, WeightSource
 from ludus.rollouts.lanes import Lanes
 from ludus.rollouts.network_actor import NetworkActor
+from ludus.train.on_policy.demonstrator import demonstrator, demonstrator_actor, demonstrator_inputs
 from ludus.train.opponents import Seats, build_seats
 
 NO_WEIGHTS = -1  # version of an actor that has not taken any
@@ -51,6 +53,7 @@ class Sampler:
     collector: Collector
     slabs: list[Slab]
     labels: dict[str, str]
+    others: Mapping[int, Actor] = field(default_factory=dict)  # who decides for other policy ids: a teacher
 
     def take(self, sources: Mapping[int, WeightSource]) -> None:
         """The policy ids' acting networks get their sources' newest weights, where these are others."""
@@ -79,7 +82,8 @@ class Sampler:
 
     def play_lanes(self, fresh: Collection[int] = ()) -> None:
         """The bank's networks decide for the lanes that are bound; ``fresh`` ones remember nothing."""
-        self.collector.set_actors({**self.actors, **self.bank.follow(self.lanes.bound)}, fresh)
+        lanes = self.bank.follow(self.lanes.bound)
+        self.collector.set_actors({**self.actors, **self.others, **lanes}, fresh)
 
     def _lanes_in_play(self) -> set[int]:
         """Lanes that decide in a match which has begun and not ended."""
@@ -152,6 +156,7 @@ def build_sampler(
     def frozen(weights: Weights) -> Network:
         return network_of(weights, spec, f"snapshot {weights.meta.version}", str(acting.device))
 
+    teacher = demonstrator(preset, spec, params, seed, ids.teacher)
     bank = Bank({lane: derive_seed(seed, SEED_PAST, lane) for lane in ids.past}, frozen, seats.cache)
     try:
         pool = make_pool(
@@ -164,10 +169,16 @@ def build_sampler(
             seed=derive_seed(seed, SEED_POOL, *([anew] if anew else [])),
             on_error="raise" if preset.pool.on_error == "stop" else "truncate",
             timeout_s=preset.pool.timeout_s,
-            inputs=preset.policy.inputs,
+            inputs=demonstrator_inputs(teacher, preset.policy.inputs),
+            states=teacher is not None and teacher.search is not None,
         )
     except (PoolError, ValueError) as error:
         raise ConfigError(f"pool: {error}") from error
+    try:
+        others = {ids.teacher: demonstrator_actor(teacher, pool)} if teacher is not None else {}
+    except BaseException:
+        pool.close()
+        raise
     return Sampler(
         spec=spec,
         params=params,
@@ -176,7 +187,13 @@ def build_sampler(
         actors=actors,
         bank=bank,
         lanes=Lanes(bank.lanes),
-        collector=Collector(pool, {**actors, **bank.idle(acting)}, learned=actors),
+        collector=Collector(
+            pool,
+            {**actors, **others, **bank.idle(acting)},
+            learned=() if others else actors,
+            shown=others,
+        ),
         slabs=[pool.slab(preset.pool.rollout_length) for _ in range(slabs)],
         labels={f"policy:{policy}": name for policy, name in seats.labels.items()},
+        others=others,
     )

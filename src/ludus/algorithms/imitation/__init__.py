@@ -1,0 +1,1 @@
+"""Behaviour cloning: the policy learns the decisions of another player."""

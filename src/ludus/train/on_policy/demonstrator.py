@@ -1,0 +1,68 @@
+"""Who teaches by imitation: ``algorithm.teacher`` as a player of a run's pool."""
+
+from __future__ import annotations
+
+from ludus.algorithms.imitation.config import ImitationConfig
+from ludus.evaluation.play import Player
+from ludus.evaluation.players import resolve_player
+from ludus.flow import GameSpec
+from ludus.flow.seeds import SEED_PAST, derive_seed
+from ludus.pool import Pool
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
+from ludus.rollouts.actor import Actor
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.rollouts.scripted import BotError, ScriptedActor
+from ludus.rollouts.search_actor import SearchActor
+from ludus.storage import StorageError
+
+
+def demonstrator(
+    preset: Preset, spec: GameSpec, params: dict[str, str], seed: int, policy: int
+) -> Player | None:
+    """The teacher of a preset whose method imitates; None for the other methods. Raises ``ConfigError``.
+
+    Args:
+        preset: ``algorithm.teacher`` and ``algorithm.greedy``.
+        spec: the game.
+        params: its parameters.
+        seed: the sampler's.
+        policy: the teacher's policy id.
+    """
+    config = preset.algorithm
+    if not isinstance(config, ImitationConfig):
+        return None
+    try:
+        return resolve_player(
+            config.teacher,
+            spec,
+            seed=derive_seed(seed, SEED_PAST, policy),
+            frame_skip=preset.game.frame_skip,
+            greedy=config.greedy,
+            params=params,
+        )
+    except (ConfigError, StorageError, BotError, OSError) as error:
+        raise ConfigError(f'algorithm.teacher = "{config.teacher}": {error}') from error
+
+
+def demonstrator_inputs(teacher: Player | None, learner: tuple[str, ...]) -> tuple[str, ...]:
+    """Tensors that a pool observes for the learner and its teacher; empty = all."""
+    if teacher is None or not learner or isinstance(teacher.actor, ScriptedActor):
+        return learner if teacher is None or teacher.actor is None else ()
+    if isinstance(teacher.actor, NetworkActor):
+        return tuple(dict.fromkeys((*learner, *(t.name for t in teacher.actor.network.inputs))))
+    return learner
+
+
+def demonstrator_actor(teacher: Player, pool: Pool) -> Actor:
+    """What decides for the teacher's rows. Raises ``ConfigError`` for a search that the game does not allow.
+
+    A search begins every decision anew, so that a run that was killed goes on as it would have.
+    """
+    if teacher.search is not None:
+        actor = teacher.search(pool)
+        if isinstance(actor, SearchActor):
+            actor.forgets = True
+        return actor
+    assert teacher.actor is not None  # the checks refuse bots of the core
+    return teacher.actor
