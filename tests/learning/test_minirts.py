@@ -36,6 +36,7 @@ def test_minirts_against_simple(tmp_path: Path) -> None:
     assert final.ci_low > 0.28
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_minirts_by_unit_commands_against_noop(tmp_path: Path) -> None:
     """Heads that point at units. Against a side that does nothing a match is a race: find its base in 120

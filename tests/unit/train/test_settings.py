@@ -5,20 +5,18 @@ The settings are those of the config structs; one that is new and not in the tab
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 import msgspec.inspect as mi
 import pytest
 
 from ludus.presets import schema
 from ludus.presets.config import Preset, preset_type
-from ludus.presets.file import load_preset, parse_preset
+from ludus.presets.file import parse_preset
 
-from .settings_probes import Probe, run
-from .settings_table import BOTS, METHODS, PREFIXES, SELF, SELF_PLAYED, TABLE, TABLES
+from .settings_effects import cases, has_an_effect
+from .settings_probes import run
+from .settings_table import BOTS, SELF, TABLE, TABLES
 
 
 def structs(kind: mi.Type) -> Iterator[mi.StructType]:
@@ -43,29 +41,9 @@ def test_every_setting_has_a_place_in_the_table() -> None:
     }
 
 
-@cache
-def looked_at(probe: Probe, text: str, settings: tuple[tuple[str, str], ...]) -> object:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "preset.toml"
-        path.write_text(text)
-        preset = load_preset(str(path), dict(settings)).preset
-    return probe(preset)
-
-
-CASES = [
-    pytest.param(struct, name, id=f"{struct}.{name}") for struct, fields in TABLE.items() for name in fields
-]
-
-
-@pytest.mark.parametrize(("struct", "name"), CASES)
+@pytest.mark.parametrize(("struct", "name"), cases(of_methods=False))
 def test_a_setting_has_an_effect(struct: str, name: str) -> None:
-    seen, path = TABLE[struct][name], PREFIXES[struct] + name
-    base = seen.base or (SELF if struct in SELF_PLAYED else BOTS)
-    under = seen.under | ({"algorithm.name": METHODS[struct]} if struct in METHODS else {})
-    changed = dict(under) if seen.text else under | {seen.path or path: seen.value}
-    before = looked_at(seen.probe, base, tuple(sorted(under.items())))
-    after = looked_at(seen.probe, base + seen.text, tuple(sorted(changed.items())))
-    assert before != after
+    assert has_an_effect(struct, name)
 
 
 @pytest.mark.parametrize("base", [BOTS, SELF], ids=["appo", "alphazero"])
