@@ -65,7 +65,7 @@ def test_one_head_may_say_its_discount_either_way() -> None:
 
 
 def two_steps(seed: int) -> Slab:
-    """Matches of two decisions that are told apart, won after the second."""
+    """Matches of two different observations; the second decision wins."""
     slab = Slab(SPEC, 8, 32)
     second = (np.arange(9)[:, None] + np.arange(32)[None, :]) % 2
     slab.obs["numbers"][:] = 0.0

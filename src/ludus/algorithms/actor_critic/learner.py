@@ -7,16 +7,15 @@ from typing import TypeVar
 
 import numpy as np
 
-from ludus.algorithms.actor_critic.advantages import EPOCHS_A_VERSION, AdvantageLearner, Batch
+from ludus.algorithms.actor_critic.advantages import AdvantageLearner, Batch
 from ludus.algorithms.actor_critic.config import ActorCriticConfig
 from ludus.algorithms.actor_critic.objective import Objective
-from ludus.algorithms.actor_critic.reuse import minibatches_of, passes
-from ludus.algorithms.forward import part_size, units_of
+from ludus.algorithms.actor_critic.reuse import passes
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.minibatch import MinibatchResult, mean_of
 from ludus.algorithms.optimiser import RATE_STEP, Optimiser, Partial, learning_rate_at, rate_steps_after
-from ludus.algorithms.samples import Index, pieces
+from ludus.algorithms.samples import Index
 from ludus.algorithms.tasks import Task
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
@@ -64,19 +63,13 @@ class ActorCriticLearner(AdvantageLearner[Config]):
         optimiser: Optimiser = self.optimiser
         if self.value_only:
             optimiser = Partial(optimiser, self.parameters, self.network.critic_parameters())
-        units = units_of(self.network, batch.valid)
-        size = part_size(self.network, config.micro_batch, batch.samples.slab.steps)
         results: list[MinibatchResult] = []
         kl = 0.0  # of the last pass
         for epoch, share in enumerate(passes(config)):
-            key = [self.seed, self.version * EPOCHS_A_VERSION + epoch]
             before = len(results)
-            shuffled = np.random.Generator(np.random.Philox(key=key)).permutation(units)
-            for minibatch in minibatches_of(shuffled, share, config.minibatches):
-                parts = list(pieces(minibatch, size))
-                if parts:
-                    step = self.minibatches.step(parts, loss, optimiser, rate, config.max_grad_norm)
-                    results.append((yield from step))
+            for parts in self._minibatches(batch, epoch, share):
+                step = self.minibatches.step(parts, loss, optimiser, rate, config.max_grad_norm)
+                results.append((yield from step))
             kl = mean_of("policy/kl", results[before:])
             if 0.0 < config.target_kl < kl:
                 break

@@ -1,4 +1,4 @@
-"""Conjugate gradients (Hestenes and Stiefel 1952) as a generator: whoever drives it multiplies."""
+"""Conjugate gradients (Hestenes and Stiefel 1952) as a generator: the caller multiplies by the matrix."""
 
 from __future__ import annotations
 

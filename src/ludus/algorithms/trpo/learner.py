@@ -21,7 +21,7 @@ from torch import Tensor
 from ludus.algorithms.actor_critic.advantages import EPOCHS_A_VERSION, AdvantageLearner, Batch
 from ludus.algorithms.actor_critic.corrected import corrected_returns
 from ludus.algorithms.actor_critic.objective import Objective
-from ludus.algorithms.actor_critic.reuse import minibatches_of, passes
+from ludus.algorithms.actor_critic.reuse import passes
 from ludus.algorithms.actor_critic.value_heads import flat
 from ludus.algorithms.forward import forward, part_size, units_of
 from ludus.algorithms.learner import UpdateStats
@@ -95,17 +95,11 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
             target = batch.samples.tensor(flat(batch.target).take(index, axis=0))
             return critic_loss(config, value, target), len(index)
 
-        units = units_of(self.network, batch.valid)
-        size = part_size(self.network, config.micro_batch, batch.samples.slab.steps)
         results: list[MinibatchResult] = []
         for epoch, share in enumerate(passes(config)):
-            key = [self.seed, self.version * EPOCHS_A_VERSION + epoch]
-            shuffled = np.random.Generator(np.random.Philox(key=key)).permutation(units)
-            for minibatch in minibatches_of(shuffled, share, config.minibatches):
-                parts = list(pieces(minibatch, size))
-                if parts:
-                    step = self.minibatches.step(parts, loss, self.optimiser, rate, config.max_grad_norm)
-                    results.append((yield from step))
+            for parts in self._minibatches(batch, epoch, share):
+                step = self.minibatches.step(parts, loss, self.optimiser, rate, config.max_grad_norm)
+                results.append((yield from step))
         stats.learned += sum(r.samples for r in results)
         stats.gradient_steps += len(results)
         stats.numbers["loss/value"] = mean_of("loss/value", results)
