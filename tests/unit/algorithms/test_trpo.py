@@ -186,6 +186,15 @@ def test_an_update_stays_in_the_trust_region_and_improves() -> None:
         assert 0.0 < numbers["trpo/step_share"] <= 1.0
 
 
+def test_a_step_that_leaves_the_trust_region_is_shortened() -> None:
+    """Without damping and from few decisions the quadratic model promises too much."""
+    rough = {"damping": 0.0, "fisher_share": 0.05, "conjugate_steps": 3, "max_kl": 0.02}
+    learner = make_learner(msgspec.structs.replace(EXACT, **rough))
+    numbers = learner.update(played(learner)).numbers
+    assert numbers["policy/kl"] <= 0.02
+    assert 0.0 < numbers["trpo/step_share"] < 1.0
+
+
 def test_the_value_does_not_move_the_policy() -> None:
     """Nor the policy's step the value: without a step that improves, the policy is what it was."""
     learner = make_learner(msgspec.structs.replace(EXACT, max_kl=1e-12))
