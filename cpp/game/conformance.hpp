@@ -187,6 +187,9 @@ class Conformance {
     detail::check_spec(f_, c_.spec, G::kName);
     f_.expect(HasFinalScore<G> == (c_.spec.counted_cells > 0), "spec",
               "counted_cells and count() go together");
+    f_.expect(Demonstrates<G> || std::ranges::none_of(
+                                     c_.spec.bots, [](const BotSpec& b) { return b.demonstrates; }),
+              "spec", "a bot demonstrates, but there is no bot_choice");
     for (const char* check : {"reset", "determinism", "clone"}) f_.checked(check);
     for (int m = 0; m < matches; ++m) {
       const MatchSeed seed{seed_, static_cast<std::uint64_t>(m)};
@@ -232,7 +235,11 @@ class Conformance {
           b = copy;  // the twin goes on from the copy: it must not matter
         }
         decide<G>(c_, a, drivers, rng_a);
-        decide<G>(c_, b, drivers, rng_b);
+        bool legal = true;
+        decide_by_choices<G>(c_, b, drivers, rng_b, legal);
+        f_.expect(legal, "demonstrations", at(b, "a bot's choice is not legal"));
+        f_.expect(G::hash(c_.rules, a) == G::hash(c_.rules, b), "demonstrations",
+                  at(b, "bot_choice and act leave another state than bot"));
         G::advance(c_.rules, a);
         G::advance(c_.rules, b);
         f_.expect(G::tick(a) == tick + 1, "ticks", at(a, "advance must add one tick"));

@@ -18,6 +18,7 @@
 //
 // act/bot translate the decision against the current state at once and queue its commands; only
 // advance changes the world. Observing is allowed at any time between two advances.
+// A game whose bots teach also has G::bot_choice (below).
 // No function may allocate after make_rules, except view() and describe().
 #pragma once
 
@@ -84,6 +85,19 @@ concept Game = std::is_trivially_copyable_v<typename G::State> &&
 template <class G>
 concept ObservesParts = Game<G> && requires {
   requires G::kObservesParts;
+};
+
+// A game may have bots that demonstrate (BotSpec::demonstrates):
+//
+//   G::bot_choice(rules, state, seat, bot, action)
+//
+// does all that G::bot does (draws, memory), except that the decision goes into `action`, one
+// choice a head, and gives no order. G::act of that action then leaves the state that G::bot
+// leaves. Called for seats that may decide. Lenient heads may get what their mask rules out.
+template <class G>
+concept Demonstrates = Game<G> && requires(const typename G::Rules& rules, typename G::State& state,
+                                           int seat, int bot, std::span<std::int32_t> choices) {
+  {G::bot_choice(rules, state, seat, bot, choices)};
 };
 
 }  // namespace ludus

@@ -110,6 +110,47 @@ int decide(MatchContext<G>& c, typename G::State& state, std::span<const SeatDri
   return decisions;
 }
 
+// The same, where the decisions of bots that demonstrate are taken as choices and played by G::act.
+// `legal` becomes false for a choice outside its head, or ruled out by the mask of a head that is
+// not lenient.
+template <Game G>
+void decide_by_choices(MatchContext<G>& c, typename G::State& state,
+                       std::span<const SeatDriver> drivers, Rng& rng, bool& legal) {
+  const std::uint32_t tick = G::tick(state);
+  const SeatMask seats = G::to_act(c.rules, state);
+  for (int seat = 0; seat < static_cast<int>(drivers.size()); ++seat) {
+    const SeatDriver& d = drivers[static_cast<std::size_t>(seat)];
+    if ((seats >> seat & 1U) == 0) continue;
+    if (tick % static_cast<std::uint32_t>(d.frame_skip) != 0) continue;
+    std::array<std::int32_t, kMaxHeads> action{};
+    const std::span<std::int32_t> heads = std::span(action).first(c.spec.heads.size());
+    if (d.bot < 0) {
+      c.random_action(state, seat, rng, action);
+    } else {
+      if constexpr (Demonstrates<G>) {
+        if (c.spec.bots[static_cast<std::size_t>(d.bot)].demonstrates) {
+          G::legal(c.rules, state, seat, c.mask.data());
+          G::bot_choice(c.rules, state, seat, d.bot, heads);
+          for (int h = 0; h < c.layout.heads(); ++h) {
+            const HeadSpec& head = c.spec.heads[static_cast<std::size_t>(h)];
+            const std::int32_t choice = heads[static_cast<std::size_t>(h)];
+            const bool inside = choice >= 0 && choice < head.size;
+            legal = legal && inside;
+            if (!inside || head.lenient) continue;
+            if (c.layout.count(c.mask.data(), action, h) == 0) continue;  // ignored
+            legal = legal && c.layout.legal(c.mask.data(), action, h, choice);
+          }
+          G::act(c.rules, state, seat, heads);
+          continue;
+        }
+      }
+      G::bot(c.rules, state, seat, d.bot);
+      continue;
+    }
+    G::act(c.rules, state, seat, heads);
+  }
+}
+
 // Plays one match to its end (or to `max_ticks`, if not 0) and gives its replay.
 template <Game G>
 Replay record_match(MatchContext<G>& c, const Params& params, MatchSeed seed,

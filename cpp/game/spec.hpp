@@ -84,6 +84,7 @@ struct ParamSpec {
 struct BotSpec {
   std::string name;  // lower case, as typed on the command line: "simple"
   std::string meaning;
+  bool demonstrates = false;  // its decisions are choices of the heads: G::bot_choice gives them
 };
 
 // Under which transformations of the board the rules do not change. Each maps tensors of three axes

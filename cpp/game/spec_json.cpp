@@ -107,7 +107,9 @@ std::string spec_json(const GameSpec& s) {
   for (const ParamSpec& p : s.params) param(j, p);
   j.close(']').key("bots").open('[');
   for (const BotSpec& b : s.bots) {
-    j.open('{').field("name", b.name).field("meaning", b.meaning).close('}');
+    j.open('{').field("name", b.name).field("meaning", b.meaning);
+    if (b.demonstrates) j.field("demonstrates", true);
+    j.close('}');
   }
   j.close(']').field("meaning", s.meaning).close('}');
   return std::move(j).text();

@@ -73,6 +73,14 @@ inline void check_decided(const char* game, int chosen, int to_move) {
   }
 }
 
+// G::bot_choice of a game whose bots write the one choice into State::chosen, as its act does.
+template <class G>
+void choose_by_bot(const typename G::Rules& rules, typename G::State& s, int seat, int bot,
+                   std::span<std::int32_t> action) {
+  G::bot(rules, s, seat, bot);
+  action[0] = s.chosen < 0 ? 0 : s.chosen;
+}
+
 // +1 for the winner and -1 for the other, 0 for both without one (`winner` < 0).
 inline void pay_winner(int winner, std::span<float> out) {
   for (int seat = 0; seat < 2; ++seat) {

@@ -18,7 +18,8 @@ struct PoolError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-// Who decides for a seat: exactly one of bot and policy is >= 0.
+// Who decides for a seat: a bot, a policy, or a bot whose decisions the rows of a policy id show
+// (both are >= 0). The pool writes these decisions over the actions that it is given.
 struct Controller {
   int bot = -1;
   int policy = -1;
@@ -85,6 +86,17 @@ inline constexpr int kMaxPolicies = 4096;
 inline constexpr int kMaxSlots = 1 << 24;
 inline constexpr std::uint32_t kMaxFrameSkip = 1U << 20;
 
+// [policy id below `policies`] the bot that decides for its rows, or -1.
+[[nodiscard]] inline std::vector<int> demonstrators(const Lineup& lineup, int policies) {
+  std::vector<int> bots(static_cast<std::size_t>(policies), -1);
+  for (const SeatPlan& plan : lineup.plans) {
+    for (const Controller& c : plan.controllers) {
+      if (c.policy >= 0 && c.bot >= 0) bots[static_cast<std::size_t>(c.policy)] = c.bot;
+    }
+  }
+  return bots;
+}
+
 // Refuses what would make a pool undefined. Friendlier checks, by name, are the caller's.
 inline void check_options(const GameSpec& spec, const PoolOptions& o) {
   const auto fail = [&](const std::string& what) { throw PoolError(spec.name + " pool: " + what); };
@@ -115,13 +127,25 @@ inline void check_options(const GameSpec& spec, const PoolOptions& o) {
     if (p.handover_ticks > 0 && p.handover_bot < 0) fail("handover_ticks without a handover bot");
     double total = 0.0;
     for (const Controller& c : p.controllers) {
-      if ((c.bot >= 0) == (c.policy >= 0)) fail("a controller is either a bot or a policy");
+      if (c.bot < 0 && c.policy < 0) fail("a controller without bot and policy");
       if (c.bot >= bots) fail("bot " + number(c.bot) + " does not exist");
       if (c.policy >= kMaxPolicies) fail("policy " + number(c.policy) + ", expected below 4096");
       if (!(c.weight >= 0.0) || c.weight > 1e12) fail("a controller's weight must be >= 0");
       total += c.weight;
     }
     if (!(total > 0.0)) fail("the weights of a plan's controllers sum to 0");
+  }
+  const std::vector<int> shown = demonstrators(o.lineup, kMaxPolicies);
+  for (const SeatPlan& p : o.lineup.plans) {
+    for (const Controller& c : p.controllers) {
+      if (c.policy < 0) continue;
+      if (c.bot != shown[static_cast<std::size_t>(c.policy)]) {
+        fail("policy " + number(c.policy) + " has more than one kind of controller");
+      }
+      if (c.bot >= 0 && !spec.bots[static_cast<std::size_t>(c.bot)].demonstrates) {
+        fail("bot " + spec.bots[static_cast<std::size_t>(c.bot)].name + " does not demonstrate");
+      }
+    }
   }
 }
 

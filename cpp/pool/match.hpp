@@ -98,6 +98,7 @@ class MatchPlayer {
       every_tick_ = every_tick_ && skip == 1;
     }
     seat_bits_ = (SeatMask{1} << layout.seats) - 1;
+    demonstrator_ = demonstrators(options.lineup, layout.policies);
     draws_as_ = first_plans(options.lineup.plans.size(), spec.teams);
   }
 
@@ -359,8 +360,13 @@ class MatchPlayer {
         continue;
       }
       while (layout_.row_seat[static_cast<std::size_t>(row)] != seat) ++row;
-      const std::span<const std::int32_t> action(
+      const std::span<std::int32_t> action(
           step.slab->actions + step.slab->at(step.before, row) * heads, heads);
+      if constexpr (Demonstrates<G>) {
+        const int bot =
+            demonstrator_[static_cast<std::size_t>(c.policy[static_cast<std::size_t>(seat)])];
+        if (bot >= 0) G::bot_choice(rules_, slot.state, seat, bot, action);
+      }
       check_range(action, seat);
       G::act(rules_, slot.state, seat, action);
       if (recorder != nullptr) recorder->action(c.tick, seat, action);
@@ -557,6 +563,7 @@ class MatchPlayer {
   std::vector<std::string> policy_names_;  // as replays call them
   std::vector<std::uint32_t> frame_skip_;  // [plan]
   std::vector<std::size_t> draws_as_;      // [plan] first plan of its team
+  std::vector<int> demonstrator_;          // [policy id] the bot that decides for it, or -1
   bool every_tick_ = true;
   SeatMask seat_bits_ = 0;
 };

@@ -137,7 +137,8 @@ class SnapshotReader {
     line(name + ".frame_skip", plan.frame_skip);
     line(name + ".handover_bot", plan.handover_bot);
     for (const Controller& c : plan.controllers) {  // weights and handover may change: settings
-      line(name + (c.bot >= 0 ? ".bot" : ".policy"), c.bot >= 0 ? c.bot : c.policy);
+      if (c.bot >= 0) line(name + ".bot", c.bot);
+      if (c.policy >= 0) line(name + ".policy", c.policy);
     }
   }
   return s;

@@ -65,6 +65,25 @@ TEST_CASE("games: conformance finds a count that is wrong, or that nobody declar
   CHECK(undeclared.find("counted_cells and count() go together") != std::string::npos);
 }
 
+TEST_CASE("games: conformance finds a bot whose choice is not what it plays") {
+  struct Other : TicTacToe {  // always the first empty cell
+    static void bot_choice(const Rules& rules, State& s, int seat, int bot,
+                           std::span<std::int32_t> action) {
+      TicTacToe::bot_choice(rules, s, seat, bot, action);
+      action[0] = std::countr_one(static_cast<unsigned>(s.marks[0] | s.marks[1]));
+    }
+  };
+  struct Taken : TicTacToe {  // a cell that the mask rules out
+    static void bot_choice(const Rules&, State& s, int, int, std::span<std::int32_t> action) {
+      action[0] = std::countr_zero(static_cast<unsigned>(s.marks[0] | s.marks[1] | 1U << 9));
+    }
+  };
+  const std::string other = Conformance<Other>(Params{}, 5, 0).run(8).json();
+  CHECK(other.find("bot_choice and act leave another state than bot") != std::string::npos);
+  const std::string taken = Conformance<Taken>(Params{}, 5, 0).run(8).json();
+  CHECK(taken.find("\"check\":\"demonstrations\",\"passed\":false") != std::string::npos);
+}
+
 TEST_CASE("games: perft of tic-tac-toe is known") {
   // Sequences of n marks in which nobody had three in a row before the last.
   constexpr std::uint64_t kPaths[] = {9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872};

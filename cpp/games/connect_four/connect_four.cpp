@@ -89,6 +89,7 @@ GameSpec C::spec(const Rules& rules) {
             {"tactical",
              "completes its own four, else stops the opponent's, else drops where the opponent "
              "cannot complete four on top of it, at random among equals"}};
+  for (BotSpec& b : s.bots) b.demonstrates = true;
   s.meaning =
       "Stones fall to the lowest free cell of a column; four in a row of one's own, across, "
       "up or diagonally, wins; a full board without them is a draw.";
@@ -132,6 +133,11 @@ void C::bot(const Rules& rules, State& s, int seat, int bot) {
   auto pick = s.rng.below(static_cast<std::uint32_t>(std::popcount(choices)));
   for (; pick > 0; --pick) choices &= choices - 1;
   s.chosen = static_cast<std::int8_t>(std::countr_zero(choices) / kStride);
+}
+
+void C::bot_choice(const Rules& rules, State& s, int seat, int bot,
+                   std::span<std::int32_t> action) {
+  choose_by_bot<C>(rules, s, seat, bot, action);
 }
 
 void C::advance(const Rules& rules, State& s) {

@@ -301,6 +301,7 @@ GameSpec Go::spec(const Rules& rules) {
             {"tactical",
              "takes the largest chain in atari, else saves its own where that gives two liberties, "
              "else random"}};
+  for (BotSpec& b : s.bots) b.demonstrates = true;
   s.meaning =
       "Surround more than the opponent: stones without liberties are taken, and the larger "
       "area wins when both pass.";
@@ -333,6 +334,11 @@ void Go::bot(const Rules& rules, State& s, int seat, int bot) {
   if (s.over != 0 || seat != s.to_move) return;
   const auto choose = bot == kTactical ? rules.ops->tactical_move : rules.ops->random_move;
   s.chosen = static_cast<std::int16_t>(choose(rules, s, seat, s.rng));
+}
+
+void Go::bot_choice(const Rules& rules, State& s, int seat, int bot,
+                    std::span<std::int32_t> action) {
+  choose_by_bot<Go>(rules, s, seat, bot, action);
 }
 
 void Go::advance(const Rules& rules, State& s) {

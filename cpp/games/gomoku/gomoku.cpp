@@ -128,6 +128,7 @@ GameSpec G::spec(const Rules& rules) {
             {"pattern",
              "the cell whose rows promise most: stones already in every open row through it, its "
              "own before its opponent's; at random among equals"}};
+  for (BotSpec& b : s.bots) b.demonstrates = true;
   s.meaning = "Five stones in a row, across, down or diagonally, win; a full board is a draw.";
   return s;
 }
@@ -169,6 +170,11 @@ void G::bot(const Rules& rules, State& s, int seat, int bot) {
       if (s.rng.below(++equals) == 0) s.chosen = static_cast<std::int16_t>(y * rules.size + x);
     }
   }
+}
+
+void G::bot_choice(const Rules& rules, State& s, int seat, int bot,
+                   std::span<std::int32_t> action) {
+  choose_by_bot<G>(rules, s, seat, bot, action);
 }
 
 void G::advance(const Rules& rules, State& s) {

@@ -179,6 +179,7 @@ GameSpec M::spec(const Rules& r) {
   s.bots = {{"random", "every action equally often"},
             {"first", "always the first action"},
             {"last", "always the last action"}};
+  for (BotSpec& b : s.bots) b.demonstrates = true;
   s.meaning =
       "Both seats choose at once. The reward is the table's payoff p; the outcome is a win with "
       "probability |p| for the side that p favours, else a draw, so that its mean is p.";
@@ -210,6 +211,11 @@ void M::bot(const Rules& r, State& s, int seat, int bot) {
                      : bot == kFirst ? 0
                                      : size - 1;
   s.chosen[static_cast<std::size_t>(seat)] = static_cast<std::int16_t>(choice);
+}
+
+void M::bot_choice(const Rules& r, State& s, int seat, int bot, std::span<std::int32_t> action) {
+  M::bot(r, s, seat, bot);
+  action[0] = std::max<std::int32_t>(s.chosen[static_cast<std::size_t>(seat)], 0);
 }
 
 void M::advance(const Rules& r, State& s) {

@@ -69,6 +69,7 @@ GameSpec K::spec(const Rules&) {
               .meaning = "after a bet pass folds and bet calls"}};
   s.bots = {{"random", "every choice equally often"},
             {"equilibrium", "the equilibrium in which the first player never bluffs: worth -1/18"}};
+  for (BotSpec& b : s.bots) b.demonstrates = true;
   s.meaning =
       "Each seat antes one chip and gets one of three cards. A seat passes or bets one chip; a bet "
       "is called or folded to. The higher card wins. The reward is in chips.";
@@ -96,6 +97,11 @@ void K::bot(const Rules&, State& s, int seat, int bot) {
   if (over(s) || seat != (s.length & 1)) return;
   const double bet = bot == kRandom ? 0.5 : equilibrium_bet(s);
   s.chosen = s.rng.uniform() < bet ? kBet : kPass;
+}
+
+void K::bot_choice(const Rules& rules, State& s, int seat, int bot,
+                   std::span<std::int32_t> action) {
+  choose_by_bot<K>(rules, s, seat, bot, action);
 }
 
 void K::advance(const Rules&, State& s) {

@@ -68,6 +68,7 @@ GameSpec L::spec(const Rules&) {
               .depends_on = {},
               .meaning = "fold only to a bet; at most two raises a round"}};
   s.bots = {{"random", "every legal choice equally often"}, {"call", "always calls"}};
+  for (BotSpec& b : s.bots) b.demonstrates = true;
   s.meaning =
       "Each seat antes one chip and gets one of six cards (three ranks, two suits). Two rounds of "
       "betting, raises of 2 and of 4 chips; a public card before the second. A pair with it wins, "
@@ -106,6 +107,11 @@ void L::bot(const Rules&, State& s, int seat, int bot) {
     if (legal_choice(s, c)) choices[n++] = static_cast<std::int8_t>(c);
   }
   s.chosen = bot == kCall ? static_cast<std::int8_t>(kCallChoice) : choices[s.rng.below(n)];
+}
+
+void L::bot_choice(const Rules& rules, State& s, int seat, int bot,
+                   std::span<std::int32_t> action) {
+  choose_by_bot<L>(rules, s, seat, bot, action);
 }
 
 void L::advance(const Rules&, State& s) {

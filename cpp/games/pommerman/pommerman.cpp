@@ -57,6 +57,7 @@ GameSpec Pommerman::spec(const Rules& rules) {
       {"random", "draws among all actions (and words)"},
       {"noop", "never moves"},
   };
+  for (BotSpec& b : spec.bots) b.demonstrates = true;
   spec.meaning =
       "lay bombs, collect what wooden walls hide, be the last one or the last team alive";
   return spec;
@@ -109,6 +110,14 @@ void Pommerman::bot(const Rules& rules, State& s, int seat, int bot) {
     default:  // noop
       return;
   }
+}
+
+void Pommerman::bot_choice(const Rules& rules, State& s, int seat, int bot,
+                           std::span<std::int32_t> action) {
+  Pommerman::bot(rules, s, seat, bot);
+  const auto i = static_cast<std::size_t>(seat);
+  action[0] = s.chosen[i];
+  for (std::size_t w = 1; w < action.size(); ++w) action[w] = s.said[i][w - 1];
 }
 
 // The ring that falls after step k is seen one step later, as in the original: it falls here, when

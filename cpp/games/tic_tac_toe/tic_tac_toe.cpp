@@ -90,6 +90,7 @@ GameSpec T::spec(const Rules&) {
   s.params = declared();
   s.bots = {{"random", "a uniformly random empty cell"},
             {"perfect", "a uniformly random one of the best moves (minimax)"}};
+  for (BotSpec& b : s.bots) b.demonstrates = true;
   s.meaning = "Three in a row of one's own marks wins; a full board without it is a draw.";
   return s;
 }
@@ -135,6 +136,11 @@ void T::bot(const Rules& rules, State& s, int seat, int bot) {
     if (value == best) moves[n++] = static_cast<std::int8_t>(std::countr_zero(left));
   }
   s.chosen = moves[s.rng.below(n)];
+}
+
+void T::bot_choice(const Rules& rules, State& s, int seat, int bot,
+                   std::span<std::int32_t> action) {
+  choose_by_bot<T>(rules, s, seat, bot, action);
 }
 
 void T::advance(const Rules& rules, State& s) {

@@ -44,6 +44,8 @@ struct TicTacToe {
   static SeatMask to_act(const Rules& rules, const State& s);
   static void act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action);
   static void bot(const Rules& rules, State& s, int seat, int bot);
+  static void bot_choice(const Rules& rules, State& s, int seat, int bot,
+                         std::span<std::int32_t> action);
   static void advance(const Rules& rules, State& s);
   static std::uint32_t tick(const State& s) { return s.tick; }
   static Status status(const Rules& rules, const State& s);

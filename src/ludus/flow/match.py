@@ -9,7 +9,8 @@ class Controller(msgspec.Struct, frozen=True):
     """The player of a seat: a bot of the core by name, or a learned policy by id.
 
     ``policy`` counts from 0; it is -1 for a bot. ``name`` is the policy's name in replays
-    (empty = ``"policy:N"``).
+    (empty = ``"policy:N"``). With both, the rows of ``policy`` show the bot's matches: the pool writes the
+    bot's decisions over the actions of these rows. The bot must be one that demonstrates.
     """
 
     bot: str = ""

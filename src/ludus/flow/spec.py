@@ -101,10 +101,14 @@ class ParamSpec(msgspec.Struct, frozen=True):
 
 
 class BotSpec(msgspec.Struct, frozen=True):
-    """A scripted policy that plays inside the core."""
+    """A scripted policy that plays inside the core.
+
+    ``demonstrates``: its decisions are choices of the heads, so that a policy can learn them.
+    """
 
     name: str
     meaning: str = ""
+    demonstrates: bool = False
 
 
 class GameSpec(msgspec.Struct, frozen=True):

@@ -333,6 +333,13 @@ EncodedController = tuple[int, int, float, str]
 EncodedPlan = tuple[list[EncodedController], int, int, int]
 
 
+def cannot_demonstrate(spec: GameSpec, bot: str) -> str:
+    """Why rows cannot show what ``bot`` decides, and which bots' decisions they can."""
+    there = ", ".join(b.name for b in spec.bots if b.demonstrates) or "none"
+    why = f"the decisions of {bot} are no choices of {spec.name} under these parameters"
+    return f"{why}; bots whose are: {there}"
+
+
 def encode_lineup(spec: GameSpec, lineup: Lineup) -> list[EncodedPlan]:
     """Resolves names to numbers. Raises ``ValueError`` with plan, value and nearest valid name."""
     if len(lineup.plans) != spec.seats:
@@ -359,12 +366,14 @@ def encode_lineup(spec: GameSpec, lineup: Lineup) -> list[EncodedPlan]:
         handover = bot_index(plan.handover_bot, f"{where}: handover_bot") if plan.handover_bot else -1
         controllers: list[EncodedController] = []
         for c in plan.controllers:
-            if bool(c.bot) == (c.policy >= 0):
-                raise ValueError(f"{where}: a controller is either a bot or a policy, got {c}")
+            if not c.bot and c.policy < 0:
+                raise ValueError(f"{where}: {c}: expected a bot, a policy or both")
             if not c.weight >= 0:
                 raise ValueError(f"{where}: weight={c.weight} of a controller, expected >= 0")
             bot = bot_index(c.bot, where) if c.bot else -1
-            controllers.append((bot, -1 if c.bot else c.policy, c.weight, c.name))
+            if c.policy >= 0 and bot >= 0 and not spec.bots[bot].demonstrates:
+                raise ValueError(f"{where}: {cannot_demonstrate(spec, c.bot)}")
+            controllers.append((bot, max(c.policy, -1), c.weight, c.name))
         if not sum(c.weight for c in plan.controllers) > 0:
             raise ValueError(f"{where}: the weights of the controllers sum to 0")
         plans.append((controllers, plan.frame_skip, handover, plan.handover_ticks))

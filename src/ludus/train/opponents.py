@@ -64,6 +64,13 @@ def trained_rows(spec: GameSpec, preset: Preset) -> int:
     return ids.teacher if isinstance(preset.algorithm, ImitationConfig) else ids.learner
 
 
+def teaching_bot(spec: GameSpec, preset: Preset) -> str:
+    """The bot of the core that an imitation learns from; empty: another teacher, or none."""
+    config = preset.algorithm
+    named = isinstance(config, ImitationConfig) and config.teacher in {b.name for b in spec.bots}
+    return config.teacher if named else ""
+
+
 def bot_opponents(opponents: tuple[OpponentConfig, ...]) -> tuple[str, ...]:
     return tuple(o.name for o in opponents if o.name not in (LATEST, PAST))
 
@@ -116,7 +123,7 @@ def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
         hint = did_you_mean(preset.curriculum.bot, bots)
         raise ConfigError(f"curriculum.bot: unknown bot {preset.curriculum.bot} of {spec.name}{hint}")
     learner = SeatPlan(
-        controllers=(Controller(policy=trained_rows(spec, preset)),),
+        controllers=(Controller(bot=teaching_bot(spec, preset), policy=trained_rows(spec, preset)),),
         frame_skip=preset.game.frame_skip,
         handover_bot=preset.curriculum.bot,
         handover_ticks=preset.curriculum.ticks if preset.curriculum.bot else 0,

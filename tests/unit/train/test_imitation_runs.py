@@ -61,7 +61,7 @@ def weights_of(folder: Path, **settings: object) -> str:
 
 @pytest.mark.parametrize(
     ("teacher", "lag", "memory"),
-    [("mcts:8", "sync", "none"), ("weights", "pipelined", "gru")],
+    [("mcts:8", "sync", "none"), ("perfect", "sync", "none"), ("weights", "pipelined", "gru")],
 )
 def test_killed_runs_resume_bit_equal(tmp_path: Path, teacher: str, lag: str, memory: str) -> None:
     """Of a teacher with weights the run has a copy."""
@@ -103,6 +103,16 @@ def test_a_bot_in_python_teaches(tmp_path: Path) -> None:
     assert player.actor is not None
 
 
+@pytest.mark.parametrize(("teacher", "low", "high"), [("first", 0.95, 1.0), ("random", 0.2, 0.5)])
+def test_a_bot_of_the_core_teaches(tmp_path: Path, teacher: str, low: float, high: float) -> None:
+    """Of rock, paper and scissors the first is learned; one of them at random cannot be predicted."""
+    recorder = Recorder()
+    preset = preset_of(game__name="matrix", algorithm__teacher=teacher, algorithm__learning_rate=0.01)
+    start_run(preset, tmp_path / "run", sinks=[recorder])
+    assert low <= recorder.updates[-1].numbers["imitation/accuracy"] <= high
+    assert {name for update in recorder.updates for name in update.outcomes} == {"random"}
+
+
 def test_weights_teach_from_one_seat_or_all(tmp_path: Path) -> None:
     """With one seat the opponent is a bot; with all seats the teacher meets itself."""
     teacher = weights_of(tmp_path / "teacher")
@@ -118,7 +128,10 @@ def test_weights_teach_from_one_seat_or_all(tmp_path: Path) -> None:
     [
         ({"algorithm__teacher": ""}, 'algorithm.teacher = "": expected RUN@best'),
         ({"algorithm__teacher": "mtcs:4"}, 'algorithm.teacher = "mtcs:4": expected RUN@best'),
-        ({"algorithm__teacher": "perfect"}, "the actions of a bot of the core are not written"),
+        (
+            {"algorithm__teacher": "simple", "game__name": "minirts"},
+            'algorithm.teacher = "simple": the decisions of simple are no choices of minirts',
+        ),
         ({"run__lag": "async", "run__over_lag": "drop"}, 'run.over_lag = "drop": expected "wait"'),
     ],
 )

@@ -32,6 +32,9 @@ float flag_column(const rts::CtfRules& rules, const rts::State& w, float last) {
 std::vector<HeadSpec> heads_of(const rts::CtfRules& rules) {
   if (rules.commands == rts::Commands::units) return rts::athlete_heads();
   if (rules.commands == rts::Commands::tactical) return rts::flag_tactical_heads();
+  if (rules.commands == rts::Commands::combined) {
+    return rts::combined_heads(rts::kFlagActionNames);
+  }
   HeadSpec head;
   head.name = "strategy";
   head.size = rts::kFlagActions;
@@ -39,6 +42,13 @@ std::vector<HeadSpec> heads_of(const rts::CtfRules& rules) {
   head.meaning = "an order to all athletes, or to the one that carries the flag";
   head.lenient = true;
   return {head};
+}
+
+// With combined commands a player can order all that the bots order; a single order is what the
+// random one gives.
+bool demonstrates(const rts::CtfRules& rules, int bot) {
+  return rules.commands == rts::Commands::combined ||
+         (rules.commands == rts::Commands::strategic && bot != kSimple);
 }
 
 }  // namespace
@@ -63,6 +73,9 @@ GameSpec CaptureTheFlag::spec(const Rules& rules) {
       {"random", "draws among all five actions, also those that do nothing"},
       {"noop", "never decides anything"},
   };
+  for (int b = 0; b < kBots; ++b) {
+    spec.bots[static_cast<std::size_t>(b)].demonstrates = demonstrates(rules, b);
+  }
   spec.meaning = "five athletes a side: fetch the flag and carry it home, five times";
   return spec;
 }
@@ -99,6 +112,12 @@ void CaptureTheFlag::act(const Rules& rules, State& s, int seat,
     if (acts) rts::order_athletes(rules, s.world, seat, action);
     return;
   }
+  if (rules.commands == rts::Commands::combined) {
+    const auto set =
+        static_cast<rts::FlagActionSet>(rts::read_combined(kName, rts::kFlagActionNames, action));
+    if (acts) rts::act_flag(rules, s.world, seat, set);
+    return;
+  }
   const std::int32_t choice = action[0];
   if (choice < 0 || choice >= rts::kFlagActions) {
     throw GameError("capture_the_flag: strategy = " + std::to_string(choice) +
@@ -117,6 +136,20 @@ void CaptureTheFlag::bot(const Rules& rules, State& s, int seat, int bot) {
   if (bot == kRandom) {
     const auto choice = static_cast<int>(s.rng.below(rts::kFlagActions));
     rts::act_flag(rules, s.world, seat, rts::flag_action_bit(choice));
+  }
+}
+
+void CaptureTheFlag::bot_choice(const Rules& rules, State& s, int seat, int bot,
+                                std::span<std::int32_t> action) {
+  const int drawn = bot == kRandom ? static_cast<int>(s.rng.below(rts::kFlagActions)) : 0;
+  if (rules.commands == rts::Commands::combined) {
+    // Only orders that would do anything: the others change nothing.
+    const auto set = bot == kSimple ? rts::flag_simple_decision(rules, s.world, seat) &
+                                          rts::useful_flag_actions(rules, s.world, seat)
+                                    : rts::flag_action_bit(drawn);
+    rts::write_combined(static_cast<std::uint32_t>(set), action);
+  } else {
+    action[0] = drawn;
   }
 }
 
@@ -165,6 +198,10 @@ void CaptureTheFlag::legal(const Rules& rules, const State& s, int seat, std::ui
     return;
   }
   const rts::FlagActionSet useful = rts::useful_flag_actions(rules, s.world, seat);
+  if (rules.commands == rts::Commands::combined) {
+    rts::legal_combined(useful, rts::kFlagActions, mask);
+    return;
+  }
   for (int a = 0; a < rts::kFlagActions; ++a) mask[a] = static_cast<std::uint8_t>(useful >> a & 1);
 }
 

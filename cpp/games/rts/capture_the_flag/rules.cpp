@@ -64,8 +64,9 @@ std::vector<ParamSpec> ctf_params() {
              "reward of every cell that the flag is carried towards the own base"),
       pixels_param(),
       commands_param(
-          "what a decision is: strategic: one of five orders to the whole side; tactical: a "
-          "manoeuvre of a group; units: one order to one athlete"),
+          "what a decision is: strategic: one of five orders to the whole side; combined: any of "
+          "them at once; tactical: a manoeuvre of a group; units: one order to one athlete",
+          true),
       text("rulebook", "", {},
            "lines key=value that override the built-in rulebook, such as athlete.hp=120"),
   };

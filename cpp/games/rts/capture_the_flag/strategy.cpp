@@ -65,15 +65,15 @@ FlagActionSet useful_flag_actions(const CtfRules& rules, const State& state, int
   return set;
 }
 
-void play_flag_simple(const CtfRules& rules, State& state, int seat) {
+FlagActionSet flag_simple_decision(const CtfRules& rules, const State& state, int seat) {
   const FlagPlace flag = find_flag(rules, state);
-  if (flag.free != kNone) {
-    act_flag(rules, state, seat, flag_action_bit(kGetFlag));
-  } else if (flag.owner == seat) {
-    act_flag(rules, state, seat, flag_action_bit(kEscortFlag) | flag_action_bit(kProtectFlag));
-  } else {
-    act_flag(rules, state, seat, flag_action_bit(kAttackFlag));
-  }
+  if (flag.free != kNone) return flag_action_bit(kGetFlag);
+  if (flag.owner != seat) return flag_action_bit(kAttackFlag);
+  return flag_action_bit(kEscortFlag) | flag_action_bit(kProtectFlag);
+}
+
+void play_flag_simple(const CtfRules& rules, State& state, int seat) {
+  act_flag(rules, state, seat, flag_simple_decision(rules, state, seat));
 }
 
 }  // namespace ludus::rts

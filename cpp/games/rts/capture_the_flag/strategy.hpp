@@ -49,6 +49,10 @@ void act_flag(const CtfRules& rules, State& state, int seat, FlagActionSet actio
 [[nodiscard]] FlagActionSet useful_flag_actions(const CtfRules& rules, const State& state,
                                                 int seat);
 
+// What the original's scripted bot orders.
+[[nodiscard]] FlagActionSet flag_simple_decision(const CtfRules& rules, const State& state,
+                                                 int seat);
+
 // A decision of the original's scripted bot.
 void play_flag_simple(const CtfRules& rules, State& state, int seat);
 

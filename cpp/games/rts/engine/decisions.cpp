@@ -57,6 +57,12 @@ std::uint32_t read_combined(const char* game, std::span<const char* const> order
   return set;
 }
 
+void write_combined(std::uint32_t set, std::span<std::int32_t> action) {
+  for (std::size_t h = 0; h < action.size(); ++h) {
+    action[h] = static_cast<std::int32_t>(set >> (h + 1) & 1U);
+  }
+}
+
 void legal_combined(std::uint32_t useful, std::size_t orders, std::uint8_t* mask) {
   for (std::size_t a = 1; a < orders; ++a) {
     *mask++ = 1;

@@ -29,6 +29,8 @@ enum class Commands : std::uint8_t { strategic, combined, tactical, units };
 // Bit a: the decision says yes to order a. Throws GameError for what is neither no nor yes.
 [[nodiscard]] std::uint32_t read_combined(const char* game, std::span<const char* const> orders,
                                           std::span<const std::int32_t> action);
+// The same the other way round.
+void write_combined(std::uint32_t set, std::span<std::int32_t> action);
 // No is always legal; yes where bit a of `useful` is set.
 void legal_combined(std::uint32_t useful, std::size_t orders, std::uint8_t* mask);
 

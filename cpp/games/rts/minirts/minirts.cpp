@@ -57,6 +57,13 @@ std::vector<HeadSpec> heads_of(const rts::MiniRules& rules) {
   return {head};
 }
 
+// With combined commands a player can order all that the bots order, if nothing is repeated; a
+// single order is what the random one gives.
+bool demonstrates(const rts::MiniRules& rules, int bot) {
+  if (rules.commands == rts::Commands::combined) return rules.repeat_orders == 0;
+  return rules.commands == rts::Commands::strategic && bot == kRandom;
+}
+
 }  // namespace
 
 MiniRts::Rules MiniRts::make_rules(const Params& params) { return rts::make_mini_rules(params); }
@@ -78,6 +85,9 @@ GameSpec MiniRts::spec(const Rules& rules) {
       {"random", "draws among all nine actions, also those that do nothing"},
       {"noop", "never decides anything"},
   };
+  for (int b = kSimple; b <= kRandom; ++b) {
+    spec.bots[static_cast<std::size_t>(b)].demonstrates = demonstrates(rules, b);
+  }
   spec.meaning = "gather, build, train troops and destroy the other base, through the fog of war";
   return spec;
 }
@@ -153,6 +163,19 @@ void MiniRts::bot(const Rules& rules, State& s, int seat, int bot) {
       return;
     default:  // noop
       return;
+  }
+}
+
+void MiniRts::bot_choice(const Rules& rules, State& s, int seat, int bot,
+                         std::span<std::int32_t> action) {
+  const int drawn = bot == kRandom ? static_cast<int>(s.rng.below(rts::kActions)) : 0;
+  if (rules.commands == rts::Commands::combined) {
+    rts::write_combined(bot == kSimple         ? rts::simple_orders(rules, s.world, seat)
+                        : bot == kHitAndRunBot ? rts::hit_and_run_orders(rules, s.world, seat)
+                                               : rts::action_bit(drawn),
+                        action);
+  } else {
+    action[0] = drawn;
   }
 }
 

@@ -235,18 +235,16 @@ ActionSet choose_economy(const MiniRules& rules, const State& state, int seat, c
   return set;
 }
 
-}  // namespace
-
-void play_simple(const MiniRules& rules, State& state, int seat) {
-  const Picture view(rules, state, seat);
+ActionSet simple_decision(const MiniRules& rules, const State& state, int seat,
+                          const Picture& view) {
   ActionSet set = choose_economy(rules, state, seat, view, kMelee, kBuildMelee);
   if (view.own_count[kMelee] >= 5 && view.enemy_count[kBase] != 0) set |= action_bit(kAttack);
   if (view.threatened()) set |= action_bit(kAttackInRange) | action_bit(kDefend);
-  carry_out(rules, state, seat, set, view);
+  return set;
 }
 
-void play_hit_and_run(const MiniRules& rules, State& state, int seat) {
-  const Picture view(rules, state, seat);
+ActionSet hit_and_run_decision(const MiniRules& rules, const State& state, int seat,
+                               const Picture& view) {
   ActionSet set = choose_economy(rules, state, seat, view, kRange, kBuildRange);
   if (view.own_count[kRange] >= 2) {
     const bool alone = view.enemy_count[kWorker] == 0 && view.enemy_count[kMelee] == 0 &&
@@ -254,7 +252,35 @@ void play_hit_and_run(const MiniRules& rules, State& state, int seat) {
     set |= action_bit(alone ? kAttack : kHitAndRun);
   }
   if (view.threatened()) set |= action_bit(kDefend);
-  carry_out(rules, state, seat, set, view);
+  return set;
+}
+
+ActionSet without_idle_orders(const MiniRules& rules, const State& state, int seat,
+                              ActionSet orders) {
+  return static_cast<ActionSet>(orders &
+                                (useful_actions(rules, state, seat) | action_bit(kDefend)));
+}
+
+}  // namespace
+
+void play_simple(const MiniRules& rules, State& state, int seat) {
+  const Picture view(rules, state, seat);
+  carry_out(rules, state, seat, simple_decision(rules, state, seat, view), view);
+}
+
+void play_hit_and_run(const MiniRules& rules, State& state, int seat) {
+  const Picture view(rules, state, seat);
+  carry_out(rules, state, seat, hit_and_run_decision(rules, state, seat, view), view);
+}
+
+ActionSet simple_orders(const MiniRules& rules, const State& state, int seat) {
+  const Picture view(rules, state, seat);
+  return without_idle_orders(rules, state, seat, simple_decision(rules, state, seat, view));
+}
+
+ActionSet hit_and_run_orders(const MiniRules& rules, const State& state, int seat) {
+  const Picture view(rules, state, seat);
+  return without_idle_orders(rules, state, seat, hit_and_run_decision(rules, state, seat, view));
 }
 
 }  // namespace ludus::rts

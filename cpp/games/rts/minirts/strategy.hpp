@@ -58,4 +58,9 @@ void act_strategy(const MiniRules& rules, State& state, int seat, ActionSet acti
 void play_simple(const MiniRules& rules, State& state, int seat);
 void play_hit_and_run(const MiniRules& rules, State& state, int seat);
 
+// The orders of that decision which would do anything; act_strategy gives them with the same
+// effect. kDefend is always kept: it gives new targets to attackers too.
+[[nodiscard]] ActionSet simple_orders(const MiniRules& rules, const State& state, int seat);
+[[nodiscard]] ActionSet hit_and_run_orders(const MiniRules& rules, const State& state, int seat);
+
 }  // namespace ludus::rts

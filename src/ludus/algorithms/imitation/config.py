@@ -10,8 +10,8 @@ from ludus.algorithms.config import Count, NonNegative, Share, SlabLearnerConfig
 class ImitationConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True, tag="imitation"):
     """One learner's settings.
 
-    ``teacher``: ``RUN@best`` or a weights file, a bot in Python (``my_bot.py``) or a search (``mcts:400``,
-    ``RUN@best+search:400``).
+    ``teacher``: ``RUN@best`` or a weights file, a bot of the game that demonstrates (``simple``), a bot in
+    Python (``my_bot.py``) or a search (``mcts:400``, ``RUN@best+search:400``).
     """
 
     teacher: str = ""

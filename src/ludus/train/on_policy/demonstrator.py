@@ -14,6 +14,7 @@ from ludus.rollouts.actor import Actor
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.rollouts.scripted import BotError, ScriptedActor
 from ludus.rollouts.search_actor import SearchActor
+from ludus.rollouts.shown_bot import ShownBot
 from ludus.storage import StorageError
 
 
@@ -64,5 +65,4 @@ def demonstrator_actor(teacher: Player, pool: Pool) -> Actor:
         if isinstance(actor, SearchActor):
             actor.forgets = True
         return actor
-    assert teacher.actor is not None  # the checks refuse bots of the core
-    return teacher.actor
+    return teacher.actor or ShownBot(pool.spec)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ludus.algorithms.imitation.config import ImitationConfig
 from ludus.flow.spec import GameSpec
+from ludus.pool.native import cannot_demonstrate
 from ludus.presets.config import Preset
 from ludus.presets.schema import Problem
 from ludus.rollouts.scripted import is_bot_file
@@ -13,7 +14,7 @@ from ludus.search.planner import is_plan
 from ludus.search.text import is_search
 from ludus.storage import is_reference
 
-EXPECTED = "expected RUN@best, a weights file, FILE.py or a search"
+EXPECTED = "expected RUN@best, a weights file, a bot, FILE.py or a search"
 
 
 def problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
@@ -23,8 +24,10 @@ def problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
         return
     path, text = "algorithm.teacher", config.teacher
     where = f'{path} = "{text}"'
-    if text in {b.name for b in declared.bots}:
-        yield Problem(path, f"{where}: the actions of a bot of the core are not written; {EXPECTED}")
+    bots = {b.name: b.demonstrates for b in declared.bots}
+    if text in bots:
+        if not bots[text]:
+            yield Problem(path, f"{where}: {cannot_demonstrate(declared, text)}")
     elif not (is_bot_file(text) or is_search(text) or is_plan(text) or is_reference(text)):
         yield Problem(path, f"{where}: {EXPECTED}")
     if preset.league is not None:
