@@ -1,4 +1,4 @@
-"""A clone of a search plays nearly as well, without searching."""
+"""Clones play nearly as well as their teachers."""
 
 from __future__ import annotations
 
@@ -13,3 +13,10 @@ def test_tic_tac_toe_from_a_search(tmp_path: Path) -> None:
     final = start_run(load_preset("tic_tac_toe-imitation", settings).preset, tmp_path / "run").final[0]
     assert final.ci_low > 0.7  # two random players: 44% over both seats
     assert final.losses < 0.15 * final.matches
+
+
+def test_minirts_from_its_bot(tmp_path: Path) -> None:
+    """SIMPLE against itself wins half of its matches; so does its clone."""
+    settings = {"run.max_steps": "150000", "evaluation.every_steps": "0", "evaluation.final_matches": "500"}
+    final = start_run(load_preset("minirts-imitation", settings).preset, tmp_path / "run").final[0]
+    assert final.win_rate > 0.35  # untrained: below 5%

@@ -67,8 +67,9 @@ def trained_rows(spec: GameSpec, preset: Preset) -> int:
 def teaching_bot(spec: GameSpec, preset: Preset) -> str:
     """The bot of the core that an imitation learns from; empty: another teacher, or none."""
     config = preset.algorithm
-    named = isinstance(config, ImitationConfig) and config.teacher in {b.name for b in spec.bots}
-    return config.teacher if named else ""
+    if isinstance(config, ImitationConfig) and config.teacher in {b.name for b in spec.bots}:
+        return config.teacher
+    return ""
 
 
 def bot_opponents(opponents: tuple[OpponentConfig, ...]) -> tuple[str, ...]:

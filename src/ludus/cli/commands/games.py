@@ -222,7 +222,8 @@ def describe(spec: GameSpec) -> str:
             "learn (policy.ownership, policy.score)"
         )
     if spec.bots:
-        parts += ["", "bots", console.table([(b.name, b.meaning) for b in spec.bots], indent="  ")]
+        bots = [(b.name, "demonstrates" if b.demonstrates else "", b.meaning) for b in spec.bots]
+        parts += ["", "bots", console.table(bots, indent="  ")]
     if spec.params:
         rows = [(p.name, p.default_value, _range(p), p.meaning) for p in spec.params]
         parts += ["", "parameters", console.table(rows, ("name", "default", "range", ""), indent="  ")]
