@@ -235,9 +235,8 @@ class Conformance {
           b = copy;  // the twin goes on from the copy: it must not matter
         }
         decide<G>(c_, a, drivers, rng_a);
-        bool legal = true;
-        decide_by_choices<G>(c_, b, drivers, rng_b, legal);
-        f_.expect(legal, "demonstrations", at(b, "a bot's choice is not legal"));
+        f_.expect(decide_by_choices<G>(c_, b, drivers, rng_b), "demonstrations",
+                  at(b, "a bot's choice is not legal"));
         f_.expect(G::hash(c_.rules, a) == G::hash(c_.rules, b), "demonstrations",
                   at(b, "bot_choice and act leave another state than bot"));
         G::advance(c_.rules, a);

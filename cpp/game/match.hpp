@@ -110,12 +110,25 @@ int decide(MatchContext<G>& c, typename G::State& state, std::span<const SeatDri
   return decisions;
 }
 
-// The same, where the decisions of bots that demonstrate are taken as choices and played by G::act.
-// `legal` becomes false for a choice outside its head, or ruled out by the mask of a head that is
-// not lenient.
+// Whether every choice lies inside its head, and in its mask unless the head is lenient.
 template <Game G>
-void decide_by_choices(MatchContext<G>& c, typename G::State& state,
-                       std::span<const SeatDriver> drivers, Rng& rng, bool& legal) {
+bool is_legal(const MatchContext<G>& c, std::span<const std::int32_t> action) {
+  bool legal = true;
+  for (int h = 0; h < c.layout.heads() && legal; ++h) {
+    const HeadSpec& head = c.spec.heads[static_cast<std::size_t>(h)];
+    const std::int32_t choice = action[static_cast<std::size_t>(h)];
+    legal = choice >= 0 && choice < head.size;
+    if (!legal || head.lenient || c.layout.count(c.mask.data(), action, h) == 0) continue;
+    legal = c.layout.legal(c.mask.data(), action, h, choice);
+  }
+  return legal;
+}
+
+// The same as decide, but decisions of bots that demonstrate are taken as choices and played by
+// G::act. Ends with false before a choice that is not legal.
+template <Game G>
+bool decide_by_choices(MatchContext<G>& c, typename G::State& state,
+                       std::span<const SeatDriver> drivers, Rng& rng) {
   const std::uint32_t tick = G::tick(state);
   const SeatMask seats = G::to_act(c.rules, state);
   for (int seat = 0; seat < static_cast<int>(drivers.size()); ++seat) {
@@ -124,31 +137,23 @@ void decide_by_choices(MatchContext<G>& c, typename G::State& state,
     if (tick % static_cast<std::uint32_t>(d.frame_skip) != 0) continue;
     std::array<std::int32_t, kMaxHeads> action{};
     const std::span<std::int32_t> heads = std::span(action).first(c.spec.heads.size());
+    const bool shown = d.bot >= 0 && c.spec.bots[static_cast<std::size_t>(d.bot)].demonstrates;
     if (d.bot < 0) {
       c.random_action(state, seat, rng, action);
-    } else {
-      if constexpr (Demonstrates<G>) {
-        if (c.spec.bots[static_cast<std::size_t>(d.bot)].demonstrates) {
-          G::legal(c.rules, state, seat, c.mask.data());
-          G::bot_choice(c.rules, state, seat, d.bot, heads);
-          for (int h = 0; h < c.layout.heads(); ++h) {
-            const HeadSpec& head = c.spec.heads[static_cast<std::size_t>(h)];
-            const std::int32_t choice = heads[static_cast<std::size_t>(h)];
-            const bool inside = choice >= 0 && choice < head.size;
-            legal = legal && inside;
-            if (!inside || head.lenient) continue;
-            if (c.layout.count(c.mask.data(), action, h) == 0) continue;  // ignored
-            legal = legal && c.layout.legal(c.mask.data(), action, h, choice);
-          }
-          G::act(c.rules, state, seat, heads);
-          continue;
-        }
-      }
+    } else if (!shown) {
       G::bot(c.rules, state, seat, d.bot);
       continue;
     }
+    if constexpr (Demonstrates<G>) {
+      if (shown) {
+        G::legal(c.rules, state, seat, c.mask.data());
+        G::bot_choice(c.rules, state, seat, d.bot, heads);
+        if (!is_legal(c, std::span<const std::int32_t>(heads))) return false;
+      }
+    }
     G::act(c.rules, state, seat, heads);
   }
+  return true;
 }
 
 // Plays one match to its end (or to `max_ticks`, if not 0) and gives its replay.
