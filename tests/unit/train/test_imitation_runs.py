@@ -127,6 +127,7 @@ def test_weights_teach_from_one_seat_or_all(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"algorithm__teacher": ""}, 'algorithm.teacher = "": expected RUN@best'),
+        ({"algorithm__teacher": "prefect"}, "a bot, FILE.py or a search (did you mean perfect?)"),
         ({"algorithm__teacher": "mtcs:4"}, 'algorithm.teacher = "mtcs:4": expected RUN@best'),
         (
             {"algorithm__teacher": "simple", "game__name": "minirts"},

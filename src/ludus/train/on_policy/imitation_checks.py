@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ludus.algorithms.imitation.config import ImitationConfig
+from ludus.flow.names import did_you_mean
 from ludus.flow.spec import GameSpec
 from ludus.pool.native import cannot_demonstrate
 from ludus.presets.config import Preset
@@ -29,7 +30,7 @@ def problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
         if not bots[text]:
             yield Problem(path, f"{where}: {cannot_demonstrate(declared, text)}")
     elif not (is_bot_file(text) or is_search(text) or is_plan(text) or is_reference(text)):
-        yield Problem(path, f"{where}: {EXPECTED}")
+        yield Problem(path, f"{where}: {EXPECTED}{did_you_mean(text, bots)}")
     if preset.league is not None:
         yield Problem(
             "algorithm.name", 'algorithm.name = "imitation": expected another where there is a league'
