@@ -103,14 +103,21 @@ def test_a_bot_in_python_teaches(tmp_path: Path) -> None:
     assert player.actor is not None
 
 
-@pytest.mark.parametrize(("teacher", "low", "high"), [("first", 0.95, 1.0), ("random", 0.2, 0.5)])
-def test_a_bot_of_the_core_teaches(tmp_path: Path, teacher: str, low: float, high: float) -> None:
-    """Of rock, paper and scissors the first is learned; one of them at random cannot be predicted."""
+@pytest.mark.parametrize(
+    ("teacher", "low", "high", "outcomes"),
+    [("last", 0.95, 1.0, (0, 0, 50)), ("first", 0.95, 1.0, (0, 50, 0)), ("random", 0.2, 0.5, None)],
+)
+def test_a_bot_of_the_core_teaches(
+    tmp_path: Path, teacher: str, low: float, high: float, outcomes: tuple[int, int, int] | None
+) -> None:
+    """Scissors and rock are learned: against rock they lose and draw. One at random cannot be predicted."""
     recorder = Recorder()
-    preset = preset_of(game__name="matrix", algorithm__teacher=teacher, algorithm__learning_rate=0.01)
-    start_run(preset, tmp_path / "run", sinks=[recorder])
+    changes = {"game__name": "matrix", "opponents__0__name": "first", "evaluation__final_matches": 50}
+    preset = preset_of(**changes, algorithm__teacher=teacher, algorithm__learning_rate=0.03)
+    final = start_run(preset, tmp_path / "run", sinks=[recorder]).final[0]
     assert low <= recorder.updates[-1].numbers["imitation/accuracy"] <= high
-    assert {name for update in recorder.updates for name in update.outcomes} == {"random"}
+    assert outcomes is None or (final.wins, final.draws, final.losses) == outcomes
+    assert {name for update in recorder.updates for name in update.outcomes} == {"first"}
 
 
 def test_weights_teach_from_one_seat_or_all(tmp_path: Path) -> None:
