@@ -49,12 +49,12 @@ class Results(msgspec.Struct, frozen=True):
 
 class _Config(msgspec.Struct):
     source: str
-    preset: str
 
 
 class _Sweep(msgspec.Struct):
     started: str
     config: _Config
+    presets: dict[str, str]
 
 
 def figures(
@@ -89,7 +89,8 @@ def budget(budgets: Sequence[CellBudget]) -> str:
 def record(args: argparse.Namespace) -> Record:
     """The record of the directories in ``args.runs``. Raises ``OSError`` and ``msgspec.DecodeError``."""
     made: list[Figure] = []
-    notes, commands, dates, preset = [COUNT, *args.note], [], [], ""
+    notes, commands, dates = [COUNT, *args.note], [], []
+    presets = set[str]()
     budgets: list[CellBudget] = []
     for folder in args.runs:
         report = msgspec.json.decode((folder / "results.json").read_bytes(), type=Results)
@@ -98,9 +99,10 @@ def record(args: argparse.Namespace) -> Record:
         budgets += [b for b in report.budgets if not args.cells or b.cell in args.cells]
         commands.append(f"ludus sweep {sweep.config.source}")
         dates.append(sweep.started[:10])
-        preset = sweep.config.preset
+        presets |= set(sweep.presets)
         if report.missing:
             notes.append(f"{len(report.missing)} runs of {sweep.config.source} are missing.")
+    preset = presets.pop() if len(presets) == 1 else ""
     return Record(
         schema=1,
         section="learning",
@@ -111,7 +113,7 @@ def record(args: argparse.Namespace) -> Record:
         date=max(dates),
         machine=args.machine,
         preset=preset,
-        preset_sha256=preset_hash(preset),
+        preset_sha256=preset_hash(preset) if preset else "",
         budget=budget(budgets),
         reference=args.reference,
         notes=tuple(notes),

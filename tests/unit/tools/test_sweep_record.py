@@ -22,13 +22,18 @@ def result(cell: str, against: str, play: Play, centre: float, low: float, high:
     return CellResult(cell, against, play, False, 100, (1, 2), summary)
 
 
-def sweep(folder: Path, results: list[CellResult], missing: tuple[str, ...] = ()) -> Path:
+def sweep(
+    folder: Path,
+    results: list[CellResult],
+    missing: tuple[str, ...] = (),
+    presets: tuple[str, ...] = ("minirts-a2c",),
+) -> Path:
     budgets = (CellBudget("a", 2, 1e6, 10, 1960, 1.0, 0.7), CellBudget("b", 2, 2e6, 20, 3920, 2.0, 1.5))
     report = SweepReport("", "0", "", tuple(results), budgets, {}, (), {}, missing)
     folder.mkdir()
     (folder / "results.json").write_bytes(msgspec.json.encode(report))
-    config = {"source": f"sweeps/{folder.name}.toml", "preset": "minirts-a2c"}
-    (folder / "sweep.json").write_text(json.dumps({"started": "2026-11-25T04:12:29Z", "config": config}))
+    kept = {"started": "2026-11-25T04:12:29Z", "config": {"source": f"sweeps/{folder.name}.toml"}}
+    (folder / "sweep.json").write_text(json.dumps(kept | {"presets": dict.fromkeys(presets, "")}))
     return folder
 
 
@@ -55,6 +60,24 @@ def test_a_record_of_two_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert made.commands == ("ludus sweep sweeps/first.toml", "ludus sweep sweeps/second.toml")
     assert made.budget == "a run: 1.0 M decisions, 1,960 gradient steps, 0.7 processor minutes"
     assert "1 runs of sweeps/second.toml are missing." in made.notes
+    assert made.preset == "minirts-a2c"
+    assert not faults({"made": made})
+
+
+def test_several_presets_are_named_by_the_sweep_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = sweep(
+        tmp_path / "one",
+        [result("a", "simple", "drawn", 0.2, 0.1, 0.3)],
+        presets=("minirts-a2c", "minirts-ppo"),
+    )
+    monkeypatch.setattr(sweep_record, "RECORDS", tmp_path)
+    command = ["sweep_record", "made", str(one), "--title", "T", "--commit", "4a911c7", "--machine", "M"]
+    monkeypatch.setattr(sys, "argv", command)
+    sweep_record.main()
+    made = msgspec.json.decode((tmp_path / "made.json").read_bytes(), type=Record)
+    assert made.preset == made.preset_sha256 == ""
     assert not faults({"made": made})
 
 
