@@ -67,7 +67,8 @@ def figures(
         if (cells and r.cell not in cells) or (against and r.against not in against):
             continue
         s, scale = r.summary, 1.0 if r.alone else 100.0
-        low, high = (None if e is None else round(scale * e, 1) for e in (s.low, s.high))
+        ends = [e if r.alone or e is None else min(1.0, max(0.0, e)) for e in (s.low, s.high)]
+        low, high = (None if e is None else round(scale * e, 1) for e in ends)
         label = ", ".join((r.cell, *(() if r.alone else (f"against {r.against}",)), r.play))
         unit = "return" if r.alone else "%"
         yield Figure(round(scale * s.centre, 1), unit, label, None, low, high, len(s.values))

@@ -47,7 +47,7 @@ def test_a_record_of_two_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             result("b", "simple", "drawn", 0.2, -math.inf, math.inf),
         ],
     )
-    second = sweep(tmp_path / "second", [result("c", "random", "drawn", 0.9, 0.8, 1.0)], ("c,seed=3",))
+    second = sweep(tmp_path / "second", [result("c", "random", "drawn", 0.9, 0.7, 1.1)], ("c,seed=3",))
     monkeypatch.setattr(sweep_record, "RECORDS", tmp_path)
     command = ["sweep_record", "made", str(first), str(second), "--title", "T", "--commit", "4a911c7"]
     monkeypatch.setattr(sys, "argv", [*command, "--machine", "M", "--cells", "a", "c"])
@@ -55,7 +55,7 @@ def test_a_record_of_two_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     made = msgspec.json.decode((tmp_path / "made.json").read_bytes(), type=Record)
     assert [f.text() for f in made.figures] == [
         "a, against simple, drawn: 76.9% [73.7, 77.8] of 2",
-        "c, against random, drawn: 90% [80, 100] of 2",
+        "c, against random, drawn: 90% [70, 100] of 2",
     ]
     assert made.commands == ("ludus sweep sweeps/first.toml", "ludus sweep sweeps/second.toml")
     assert made.budget == "a run: 1.0 M decisions, 1,960 gradient steps, 0.7 processor minutes"
