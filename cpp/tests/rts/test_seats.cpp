@@ -103,7 +103,7 @@ class Pair {
   [[nodiscard]] bool over() const { return G::status(rules_, *a_).over; }
 
  private:
-  using Action = std::array<std::int32_t, 4>;
+  using Action = std::array<std::int32_t, kMaxHeads>;
 
   // Each seat sees, and may do, what the other one does in the other match.
   bool looks_the_same(int seat) {
