@@ -235,8 +235,8 @@ class Conformance {
           b = copy;  // the twin goes on from the copy: it must not matter
         }
         decide<G>(c_, a, drivers, rng_a);
-        f_.expect(decide_by_choices<G>(c_, b, drivers, rng_b), "demonstrations",
-                  at(b, "a bot's choice is not legal"));
+        decide<G>(c_, b, drivers, rng_b, nullptr,
+                  [&](State& s, int seat, int bot) { play_bot(s, seat, bot); });
         f_.expect(G::hash(c_.rules, a) == G::hash(c_.rules, b), "demonstrations",
                   at(b, "bot_choice and act leave another state than bot"));
         G::advance(c_.rules, a);
@@ -250,6 +250,35 @@ class Conformance {
     } catch (const GameError& e) {
       f_.expect(false, "legal", at(a, "the rules refused a legal decision: ") + e.what());
     }
+  }
+
+  // A bot that demonstrates plays by its choices.
+  void play_bot(State& s, int seat, int bot) {
+    if constexpr (Demonstrates<G>) {
+      if (c_.spec.bots[static_cast<std::size_t>(bot)].demonstrates) {
+        std::array<std::int32_t, kMaxHeads> choices{};
+        const auto action = std::span(choices).first(c_.spec.heads.size());
+        G::legal(c_.rules, s, seat, c_.mask.data());
+        G::bot_choice(c_.rules, s, seat, bot, action);
+        const bool legal = in_mask(action);
+        f_.expect(legal, "demonstrations", at(s, "a bot's choice is not legal"));
+        if (legal) G::act(c_.rules, s, seat, action);
+        return;
+      }
+    }
+    G::bot(c_.rules, s, seat, bot);
+  }
+
+  // Whether every choice lies inside its head, and in c_.mask unless the head is lenient.
+  [[nodiscard]] bool in_mask(std::span<const std::int32_t> action) const {
+    for (int h = 0; h < c_.layout.heads(); ++h) {
+      const HeadSpec& head = c_.spec.heads[static_cast<std::size_t>(h)];
+      const std::int32_t choice = action[static_cast<std::size_t>(h)];
+      if (choice < 0 || choice >= head.size) return false;
+      if (head.lenient || c_.layout.count(c_.mask.data(), action, h) == 0) continue;
+      if (!c_.layout.legal(c_.mask.data(), action, h, choice)) return false;
+    }
+    return true;
   }
 
   void check_moment(const State& s) {

@@ -84,10 +84,11 @@ struct MatchContext {
 // Stream of the decisions that "uniform" draws; games use low numbers for their own.
 inline constexpr std::uint64_t kUniformStream = 0x756e69;
 
-// Lets every seat that is due decide; returns the number of decisions.
-template <Game G>
+// Lets every seat that is due decide; returns the number of decisions. `play_bot(state, seat, bot)`
+// takes those of bots.
+template <Game G, class Play>
 int decide(MatchContext<G>& c, typename G::State& state, std::span<const SeatDriver> drivers,
-           Rng& rng, ReplayRecorder* recorder = nullptr) {
+           Rng& rng, ReplayRecorder* recorder, const Play& play_bot) {
   const std::uint32_t tick = G::tick(state);
   const SeatMask seats = G::to_act(c.rules, state);
   int decisions = 0;
@@ -97,7 +98,7 @@ int decide(MatchContext<G>& c, typename G::State& state, std::span<const SeatDri
     if (tick % static_cast<std::uint32_t>(d.frame_skip) != 0) continue;
     ++decisions;
     if (d.bot >= 0) {
-      G::bot(c.rules, state, seat, d.bot);
+      play_bot(state, seat, d.bot);
       if (recorder != nullptr) recorder->bot(tick, seat, d.bot);
       continue;
     }
@@ -110,50 +111,11 @@ int decide(MatchContext<G>& c, typename G::State& state, std::span<const SeatDri
   return decisions;
 }
 
-// Whether every choice lies inside its head, and in its mask unless the head is lenient.
 template <Game G>
-bool is_legal(const MatchContext<G>& c, std::span<const std::int32_t> action) {
-  bool legal = true;
-  for (int h = 0; h < c.layout.heads() && legal; ++h) {
-    const HeadSpec& head = c.spec.heads[static_cast<std::size_t>(h)];
-    const std::int32_t choice = action[static_cast<std::size_t>(h)];
-    legal = choice >= 0 && choice < head.size;
-    if (!legal || head.lenient || c.layout.count(c.mask.data(), action, h) == 0) continue;
-    legal = c.layout.legal(c.mask.data(), action, h, choice);
-  }
-  return legal;
-}
-
-// The same as decide, but decisions of bots that demonstrate are taken as choices and played by
-// G::act. Ends with false before a choice that is not legal.
-template <Game G>
-bool decide_by_choices(MatchContext<G>& c, typename G::State& state,
-                       std::span<const SeatDriver> drivers, Rng& rng) {
-  const std::uint32_t tick = G::tick(state);
-  const SeatMask seats = G::to_act(c.rules, state);
-  for (int seat = 0; seat < static_cast<int>(drivers.size()); ++seat) {
-    const SeatDriver& d = drivers[static_cast<std::size_t>(seat)];
-    if ((seats >> seat & 1U) == 0) continue;
-    if (tick % static_cast<std::uint32_t>(d.frame_skip) != 0) continue;
-    std::array<std::int32_t, kMaxHeads> action{};
-    const std::span<std::int32_t> heads = std::span(action).first(c.spec.heads.size());
-    const bool shown = d.bot >= 0 && c.spec.bots[static_cast<std::size_t>(d.bot)].demonstrates;
-    if (d.bot < 0) {
-      c.random_action(state, seat, rng, action);
-    } else if (!shown) {
-      G::bot(c.rules, state, seat, d.bot);
-      continue;
-    }
-    if constexpr (Demonstrates<G>) {
-      if (shown) {
-        G::legal(c.rules, state, seat, c.mask.data());
-        G::bot_choice(c.rules, state, seat, d.bot, heads);
-        if (!is_legal(c, std::span<const std::int32_t>(heads))) return false;
-      }
-    }
-    G::act(c.rules, state, seat, heads);
-  }
-  return true;
+int decide(MatchContext<G>& c, typename G::State& state, std::span<const SeatDriver> drivers,
+           Rng& rng, ReplayRecorder* recorder = nullptr) {
+  return decide<G>(c, state, drivers, rng, recorder,
+                   [&](typename G::State& s, int seat, int bot) { G::bot(c.rules, s, seat, bot); });
 }
 
 // Plays one match to its end (or to `max_ticks`, if not 0) and gives its replay.

@@ -159,6 +159,12 @@ class GameSpec(msgspec.Struct, frozen=True):
             if all(self.together(p, q) == self.together((p + k) % n, (q + k) % n) for p, q in pairs)
         )
 
+    def cannot_demonstrate(self, bot: str) -> str:
+        """The message for a ``bot`` that does not demonstrate: why, and which bots do."""
+        there = ", ".join(b.name for b in self.bots if b.demonstrates) or "none"
+        why = f"the decisions of {bot} are not choices of {self.name}'s heads under these parameters"
+        return f"{why} (bots that demonstrate: {there})"
+
     @property
     def spec_hash(self) -> str:
         """16 hex digits over a policy's interface: tensors and heads with labels, without meanings."""

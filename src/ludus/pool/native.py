@@ -333,13 +333,6 @@ EncodedController = tuple[int, int, float, str]
 EncodedPlan = tuple[list[EncodedController], int, int, int]
 
 
-def cannot_demonstrate(spec: GameSpec, bot: str) -> str:
-    """Why rows cannot show what ``bot`` decides, and which bots' decisions they can."""
-    there = ", ".join(b.name for b in spec.bots if b.demonstrates) or "none"
-    why = f"the decisions of {bot} are no choices of {spec.name} under these parameters"
-    return f"{why}; bots whose are: {there}"
-
-
 def encode_lineup(spec: GameSpec, lineup: Lineup) -> list[EncodedPlan]:
     """Resolves names to numbers. Raises ``ValueError`` with plan, value and nearest valid name."""
     if len(lineup.plans) != spec.seats:
@@ -372,7 +365,7 @@ def encode_lineup(spec: GameSpec, lineup: Lineup) -> list[EncodedPlan]:
                 raise ValueError(f"{where}: weight={c.weight} of a controller, expected >= 0")
             bot = bot_index(c.bot, where) if c.bot else -1
             if c.policy >= 0 and bot >= 0 and not spec.bots[bot].demonstrates:
-                raise ValueError(f"{where}: {cannot_demonstrate(spec, c.bot)}")
+                raise ValueError(f"{where}: {spec.cannot_demonstrate(c.bot)}")
             controllers.append((bot, max(c.policy, -1), c.weight, c.name))
         if not sum(c.weight for c in plan.controllers) > 0:
             raise ValueError(f"{where}: the weights of the controllers sum to 0")

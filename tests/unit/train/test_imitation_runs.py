@@ -138,7 +138,7 @@ def test_weights_teach_from_one_seat_or_all(tmp_path: Path) -> None:
         ({"algorithm__teacher": "mtcs:4"}, 'algorithm.teacher = "mtcs:4": expected RUN@best'),
         (
             {"algorithm__teacher": "simple", "game__name": "minirts"},
-            'algorithm.teacher = "simple": the decisions of simple are no choices of minirts',
+            'algorithm.teacher = "simple": the decisions of simple are not choices of minirts',
         ),
         ({"run__lag": "async", "run__over_lag": "drop"}, 'run.over_lag = "drop": expected "wait"'),
     ],

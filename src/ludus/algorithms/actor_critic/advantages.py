@@ -14,7 +14,7 @@ import numpy as np
 from torch import Tensor
 
 from ludus.algorithms.actor_critic.objective import Config, Decisions, Objective
-from ludus.algorithms.actor_critic.reuse import minibatches_of
+from ludus.algorithms.actor_critic.reuse import shuffled_minibatches
 from ludus.algorithms.actor_critic.taught import Counted
 from ludus.algorithms.actor_critic.terms import ExtraTerms, Given, Term, upgo_term, with_terms
 from ludus.algorithms.actor_critic.value_heads import (
@@ -24,11 +24,11 @@ from ludus.algorithms.actor_critic.value_heads import (
     moves_of_heads,
     returns_of_heads,
 )
-from ludus.algorithms.forward import Bools, Floats, forward, part_size, units_of
+from ludus.algorithms.forward import Bools, Floats, forward
 from ludus.algorithms.learner import SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.returns import Transitions, upgo
-from ludus.algorithms.samples import Index, Samples, pieces
+from ludus.algorithms.samples import Index, Samples
 from ludus.algorithms.tasks import Task
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
@@ -158,14 +158,8 @@ class AdvantageLearner(SlabLearner[Config]):
 
     def _minibatches(self, batch: Batch, epoch: int, share: float) -> Iterator[list[Index]]:
         """The parts of each minibatch of one shuffled pass over ``share`` in (0, 1] of the slab."""
-        units = units_of(self.network, batch.valid)
-        size = part_size(self.network, self.config.micro_batch, batch.samples.slab.steps)
-        key = [self.seed, self.version * EPOCHS_A_VERSION + epoch]
-        shuffled = np.random.Generator(np.random.Philox(key=key)).permutation(units)
-        for minibatch in minibatches_of(shuffled, share, self.config.minibatches):
-            parts = list(pieces(minibatch, size))
-            if parts:
-                yield parts
+        key = (self.seed, self.version * EPOCHS_A_VERSION + epoch)
+        return shuffled_minibatches(self.network, batch.valid, self.config, key, share)
 
     def _entropy_coefficient(self, progress: float) -> float:
         """Of the entropy when the share ``progress`` of the budget is spent."""

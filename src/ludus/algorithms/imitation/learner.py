@@ -9,8 +9,9 @@ import numpy as np
 import torch
 
 from ludus.algorithms.actor_critic.advantages import EPOCHS_A_VERSION
+from ludus.algorithms.actor_critic.reuse import shuffled_minibatches
 from ludus.algorithms.actor_critic.value_heads import explained
-from ludus.algorithms.forward import Bools, forward, part_size, units_of
+from ludus.algorithms.forward import Bools, forward
 from ludus.algorithms.imitation.config import ImitationConfig
 from ludus.algorithms.imitation.loss import Shown, imitation_loss
 from ludus.algorithms.learner import SlabLearner, UpdateStats
@@ -19,7 +20,7 @@ from ludus.algorithms.minibatch import MinibatchResult, mean_of
 from ludus.algorithms.optimiser import learning_rate_at
 from ludus.algorithms.returns import Floats, gae, transitions
 from ludus.algorithms.row_memory import RowMemory
-from ludus.algorithms.samples import Index, Samples, pieces
+from ludus.algorithms.samples import Index, Samples
 from ludus.algorithms.tasks import Task, UpdatePlan
 from ludus.flow import Slab
 from ludus.flow.slab import Array
@@ -94,21 +95,16 @@ class ImitationLearner(SlabLearner[ImitationConfig]):
 
     def _epochs(self, lesson: _Lesson, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
         config, rate = self.config, learning_rate_at(self.config, progress)
-        units = units_of(self.network, lesson.decided)
-        size = part_size(self.network, config.micro_batch, lesson.samples.slab.steps)
         results: list[MinibatchResult] = []
 
         def loss(network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
             return self._loss(lesson, network, part)
 
         for epoch in range(config.epochs):
-            key = [self.seed, self.version * EPOCHS_A_VERSION + epoch]
-            shuffled = np.random.Generator(np.random.Philox(key=key)).permutation(units)
-            for minibatch in np.array_split(shuffled, config.minibatches):
-                parts = list(pieces(minibatch, size))
-                if parts:
-                    step = self.minibatches.step(parts, loss, self.optimiser, rate, config.max_grad_norm)
-                    results.append((yield from step))
+            key = (self.seed, self.version * EPOCHS_A_VERSION + epoch)
+            for parts in shuffled_minibatches(self.network, lesson.decided, config, key):
+                step = self.minibatches.step(parts, loss, self.optimiser, rate, config.max_grad_norm)
+                results.append((yield from step))
         stats.learned, stats.gradient_steps = sum(r.samples for r in results), len(results)
         stats.numbers |= {name: mean_of(name, results) for name in results[0].numbers}
         stats.numbers["learner/learning_rate"] = rate

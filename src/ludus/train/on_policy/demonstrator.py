@@ -11,10 +11,10 @@ from ludus.pool import Pool
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.actor import Actor
+from ludus.rollouts.bot_actor import BotActor
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.rollouts.scripted import BotError, ScriptedActor
 from ludus.rollouts.search_actor import SearchActor
-from ludus.rollouts.shown_bot import ShownBot
 from ludus.storage import StorageError
 
 
@@ -48,10 +48,11 @@ def demonstrator(
 
 def demonstrator_inputs(teacher: Player | None, learner: tuple[str, ...]) -> tuple[str, ...]:
     """Tensors that a pool observes for the learner and its teacher; empty = all."""
-    if teacher is None or not learner or isinstance(teacher.actor, ScriptedActor):
-        return learner if teacher is None or teacher.actor is None else ()
-    if isinstance(teacher.actor, NetworkActor):
-        return tuple(dict.fromkeys((*learner, *(t.name for t in teacher.actor.network.inputs))))
+    actor = teacher.actor if teacher is not None else None
+    if isinstance(actor, ScriptedActor):  # it may read any
+        return ()
+    if learner and isinstance(actor, NetworkActor):
+        return tuple(dict.fromkeys((*learner, *(t.name for t in actor.network.inputs))))
     return learner
 
 
@@ -65,4 +66,4 @@ def demonstrator_actor(teacher: Player, pool: Pool) -> Actor:
         if isinstance(actor, SearchActor):
             actor.forgets = True
         return actor
-    return teacher.actor or ShownBot(pool.spec)
+    return teacher.actor or BotActor(pool.spec)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from ludus.algorithms.imitation.config import ImitationConfig
 from ludus.flow.names import did_you_mean
 from ludus.flow.spec import GameSpec
-from ludus.pool.native import cannot_demonstrate
 from ludus.presets.config import Preset
 from ludus.presets.schema import Problem
 from ludus.rollouts.scripted import is_bot_file
@@ -28,7 +27,7 @@ def problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     bots = {b.name: b.demonstrates for b in declared.bots}
     if text in bots:
         if not bots[text]:
-            yield Problem(path, f"{where}: {cannot_demonstrate(declared, text)}")
+            yield Problem(path, f"{where}: {declared.cannot_demonstrate(text)}")
     elif not (is_bot_file(text) or is_search(text) or is_plan(text) or is_reference(text)):
         yield Problem(path, f"{where}: {EXPECTED}{did_you_mean(text, bots)}")
     if preset.league is not None:

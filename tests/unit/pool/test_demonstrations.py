@@ -131,14 +131,14 @@ def test_a_handover_bot_opens_for_the_one_that_is_shown() -> None:
 @pytest.mark.parametrize(
     ("game", "params", "controllers", "message"),
     [
-        ("minirts", {}, [Controller(bot="simple", policy=0)], "bots whose are: random"),
+        ("minirts", {}, [Controller(bot="simple", policy=0)], r"\(bots that demonstrate: random\)"),
         (
             "minirts",
             {"commands": "combined", "repeat_orders": "5"},
             [Controller(bot="simple", policy=0)],
-            "the decisions of simple are no choices of minirts under these parameters; bots whose are: none",
+            r"the decisions of simple are not choices of minirts's heads .*\(bots that demonstrate: none\)",
         ),
-        ("tower_defense", {}, [Controller(bot="simple", policy=0)], "bots whose are: none"),
+        ("tower_defense", {}, [Controller(bot="simple", policy=0)], r"\(bots that demonstrate: none\)"),
         (
             "tic_tac_toe",
             {},

@@ -1,4 +1,4 @@
-"""A bot of the core whose rows are shown: the pool decides for them."""
+"""The actor of rows that show a bot of the core: the pool decides for them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ludus.flow.slab import Array
 from ludus.rollouts.actor import ActInput, Decision
 
 
-class ShownBot:
-    """The actor of such rows: it writes zeros, over which the pool writes the bot's decisions.
+class BotActor:
+    """Writes zeros. The pool writes the bot's decisions over them.
 
     See :class:`ludus.flow.Controller` with ``bot`` and ``policy``.
     """
