@@ -98,10 +98,9 @@ def _of_member(run: RunDirectory, reference: str) -> Path:
     player, _, number = reference.partition(":")
     fits = is_player_name(player) and number.isdecimal() and len(number) <= 18
     if fits and int(number) not in run.frozen.versions(player):
-        for version in reversed(run.checkpoints.versions()):
-            path = run.checkpoints.members(version).get(player)
-            if path is not None and member_of_file(path)[1] == int(number):
-                return path
+        path = run.checkpoints.member_path(int(number), player)
+        if path is not None:
+            return path
     return run.frozen.find(reference)
 
 

@@ -58,8 +58,8 @@ RUN_SCHEMA = 1
 class RunResult(msgspec.Struct, frozen=True):
     """How a run ended.
 
-    ``best_version``: the weights that ``RUN@best`` gives; ``final``: how they play; ``more``: settings under
-    which a resume trains on.
+    ``best_version``: the weights that ``RUN@best`` gives, in a league those of ``best_player``; ``final``:
+    how they play; ``more``: settings under which a resume trains on.
     """
 
     run: str
@@ -72,6 +72,7 @@ class RunResult(msgspec.Struct, frozen=True):
     final: tuple[EvalResult, ...]
     report: str
     more: dict[str, str]
+    best_player: str = ""
 
 
 def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> RunResult:
@@ -241,6 +242,7 @@ def _run(trainer: Steps, context: RunContext) -> RunResult:
             final=final,
             report=str(run.report),
             more=more_budget(preset.run, state.budget),
+            best_player=state.best_player,
         )
     except Exception as error:
         if not isinstance(error, Interrupted):

@@ -174,6 +174,7 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
         return
     from ludus.cli.live import interval_text
 
+    best = f"{result.best_player}:{result.best_version}" if result.best_player else result.best_version
     rows = [
         ("run", result.run),
         ("ended", result.reason),
@@ -181,7 +182,7 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
             "trained",
             f"{result.steps:,} decisions, {result.ticks:,} ticks in {console.duration(result.minutes)}",
         ),
-        ("weights", f"best version {result.best_version}, last version {result.version}"),
+        ("weights", f"best version {best}, last version {result.version}"),
         *(("mean return" if r.alone else f"against {r.against}", interval_text(r)) for r in result.final),
         ("report", result.report),
     ]

@@ -65,6 +65,11 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     kind: Literal["evaluation"] = "evaluation"
 
     @property
+    def named(self) -> str:
+        """The version, in a league behind its member: ``main:12``."""
+        return f"{self.player}:{self.version}" if self.player else str(self.version)
+
+    @property
     def numbers(self) -> dict[str, float]:
         """``eval/OPPONENT/win_rate`` and so on; ``final/...`` and ``playoff/...`` at the end of the run."""
         namespace = "final" if self.final else "playoff" if self.playoff else "eval"

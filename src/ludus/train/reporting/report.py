@@ -128,7 +128,7 @@ def _play_off_table(candidates: Sequence[EvaluationMetrics]) -> list[str]:
     ]
     for e in candidates:
         rates = (_interval(r) for r in e.results)
-        lines.append(f"| version {e.version} | {e.results[0].matches} | " + " | ".join(rates) + " |")
+        lines.append(f"| version {e.named} | {e.results[0].matches} | " + " | ".join(rates) + " |")
     return [*lines, ""]
 
 
@@ -151,7 +151,7 @@ def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
         rates = {r.against: _interval(r) for r in e.results}
         mark = " *" if e.best else ""
         lines.append(
-            f"| {e.steps:,} | {e.version}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
+            f"| {e.steps:,} | {e.named}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
         )
     return [*lines, "", "\\* the best so far, by the mean lower bound of its intervals"]
 
