@@ -4,8 +4,8 @@
     python -m benchmarks.strength.population --seeds 1 --steps 800000 --record benchmarks/results/pbt.json
 
 Both runs begin with the same four learning rates, of which three are 30 times and more off, and have the same
-budget. ``return``: mean of a member's last 100 episodes or so, while it learns. ``final``: the first member,
-which begins with a bad rate, in evaluation matches of its own.
+budget. ``return``: mean of a member's last 100 episodes or so, while it learns. ``final``: ``RUN@best``, the
+winner of the play-off over the members' last weights, in matches of its own that no choice was made by.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ NEVER = 10**15  # decisions
 
 
 class Result(msgspec.Struct, frozen=True):
-    """``first``, ``last``: a member's learning rates, by member; ``returns``: how it plays in the end."""
+    """``first``, ``last``: a member's learning rates, by member; ``returns``: how it plays in the end.
+
+    ``final``: mean return of the run's best weights, those of the member ``best``.
+    """
 
     seed: int
     changes: bool
@@ -43,6 +46,7 @@ class Result(msgspec.Struct, frozen=True):
     last: tuple[float, ...]
     returns: tuple[float, ...]
     copies: int
+    best: str
     final: float
 
 
@@ -73,6 +77,7 @@ def play(seed: int, steps: int, minutes: float, changes: bool, folder: Path) -> 
         last=tuple(m.hyper[RATE] for m in members),
         returns=tuple(m.mean_return or 0.0 for m in members),
         copies=sum(m.what == "copied" for m in record.milestones),
+        best=done.best_player,
         final=done.final[0].mean_return,
     )
 
@@ -80,8 +85,8 @@ def play(seed: int, steps: int, minutes: float, changes: bool, folder: Path) -> 
 def table(results: Sequence[Result]) -> str:
     """A line a run."""
     lines = [
-        "| seed | settings | decisions | minutes | rates: first > last: return | copies | final |",
-        "|---|---|---|---|---|---|---|",
+        "| seed | settings | decisions | minutes | rates: first > last: return | copies | best | final |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for r in results:
         members = ", ".join(
@@ -91,17 +96,17 @@ def table(results: Sequence[Result]) -> str:
         settings = "change" if r.changes else "stay"
         lines.append(
             f"| {r.seed} | {settings} | {r.steps:,} | {r.minutes:.1f} | {members} | {r.copies} "
-            f"| {r.final:.1f} |"
+            f"| {r.best} | {r.final:.1f} |"
         )
     return "\n".join(lines)
 
 
 def figures(results: Sequence[Result]) -> tuple[Figure, ...]:
-    """The best and the worst member of each run, and the first one's evaluation."""
+    """The best and the worst member of each run while they learn, and the evaluation of its best weights."""
     found = []
     for r in results:
         kind = "settings change" if r.changes else "settings stay"
-        for label, value in (("best", max(r.returns)), ("worst", min(r.returns)), ("first, final", r.final)):
+        for label, value in (("best", max(r.returns)), ("worst", min(r.returns)), ("RUN@best, final", r.final)):
             found.append(Figure(round(value, 1), "return", f"{kind}, {label}", r.seed))
     return tuple(found)
 
