@@ -28,7 +28,7 @@ def _possible(before: Sequence[str], begun: str) -> Iterable[str]:
     options = {f.flag: f for f in fields if not f.positional}
     rest = list(before[len(name.split()) :])
     if rest and rest[-1] in options and not options[rest[-1]].is_switch:
-        return _values(options[rest[-1]])
+        return _values(options[rest[-1]], begun)
     if rest and rest[-1].startswith("--") and "." in rest[-1]:
         return _override_values(rest[-1])
     if begun.startswith("-"):
@@ -36,7 +36,7 @@ def _possible(before: Sequence[str], begun: str) -> Iterable[str]:
         return [*flags, *_overrides()] if takes_overrides(command) else flags
     places = [f for f in fields if f.positional]
     given = _count_arguments(rest, options)
-    return _values(places[min(given, len(places) - 1)]) if places else []
+    return _values(places[min(given, len(places) - 1)], begun) if places else []
 
 
 def _count_arguments(rest: Sequence[str], options: dict[str, Field]) -> int:
@@ -51,7 +51,7 @@ def _count_arguments(rest: Sequence[str], options: dict[str, Field]) -> int:
     return count
 
 
-def _values(field: Field) -> Iterable[str]:
+def _values(field: Field, begun: str) -> Iterable[str]:
     import msgspec.inspect as mi
 
     from ludus.games import list_games
@@ -70,13 +70,31 @@ def _values(field: Field) -> Iterable[str]:
         return [str(p.parent) for p in found]
     if field.name == "directory":
         return [str(p.parent) for p in Path().glob("runs/*/run.json")]
-    if field.name in ("player", "against"):
+    if field.name in ("player", "players", "against"):
         from ludus.games import spec
 
         bots = [b.name for game in list_games() for b in spec(game).bots]
         runs = [str(p.parent) for p in Path().glob("runs/*/run.json")]
-        return [*bots, "random", *(f"{run}@{which}" for run in runs for which in ("best", "last"))]
+        return [*bots, "random", *(f"{run}@{which}" for run in runs for which in _weights_of(run, begun))]
     return []
+
+
+def _weights_of(run: str, begun: str) -> list[str]:
+    """Names behind the ``@`` of a run: those of members once the run's name stands, so that one is read."""
+    names = ["best", "last"]
+    if not begun.startswith(f"{run}@"):
+        return names
+    from ludus.storage import RunDirectory, StorageError
+    from ludus.storage.references import members_of
+
+    found = RunDirectory(Path(run))
+    try:
+        members = members_of(found)
+        versions = {m: found.frozen.versions(m) for m in members}
+    except (OSError, StorageError):
+        return names
+    frozen = [f"{m}:{v}" for m in members for v in versions[m]]
+    return [*names, *members, *(f"{m}:last" for m in members if any(versions[m])), *frozen]
 
 
 def _overrides() -> list[str]:

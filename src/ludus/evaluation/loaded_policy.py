@@ -117,8 +117,8 @@ def load_policy(
     """Loads weights as a policy that acts. Loading never runs code that the weights name.
 
     Args:
-        reference: ``RUN@best``, ``RUN@last``, ``RUN@VERSION``, ``RUN@PLAYER:VERSION`` of a league, a run
-            directory (its best), or a weights file.
+        reference: ``RUN@best``, ``RUN@last``, ``RUN@VERSION``, ``RUN@PLAYER`` or ``RUN@PLAYER:VERSION`` of a
+            league, a run directory (its best), or a weights file.
         game: The game; the weights must belong to it. Needed if the environment comes from
             your own module (``gymnasium/my_package:MyEnv-v0``) or your game has its own codecs.
         params: Parameters of the game (default: the run's).

@@ -26,7 +26,7 @@ from ludus.search.text import is_search
 
 RANDOM = "random"
 PLAYERS = (
-    "a player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION, RUN@PLAYER:VERSION or a "
+    "a player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION, RUN@PLAYER, RUN@PLAYER:VERSION or a "
     "weights file, any of these weights with +search:VISITS behind it, mcts:VISITS or plan:TREESxROLLOUTS"
 )
 SLOTS = 128

@@ -32,8 +32,8 @@ def resolve_player(text: str, params: Mapping[str, str], *, seed: int = 1, greed
 
         raise ConfigError(
             f"{text}: go has no such bot{did_you_mean(text, bots)}; a player is a bot's name, RUN@best, "
-            "RUN@last, RUN@VERSION or a weights file, any of these weights with +search:VISITS, "
-            "or mcts:VISITS"
+            "RUN@last, RUN@VERSION, RUN@PLAYER of a league or a weights file, any of these weights with "
+            "+search:VISITS, or mcts:VISITS"
         )
     return NetworkPlayer(text, params, seed, greedy)
 
@@ -51,13 +51,13 @@ class NetworkPlayer:
             raise ConfigError(f"{text}: weights of {game}; GTP plays go")
         kept = {k: v for k, v in trained[1].items() if k in ("size", "features", "resignation")}
         self.needs: Mapping[str, str] = {"size": spec("go").params[0].default_value, **kept}
-        self.name = text
         player = resolve_player(text, spec("go", {**params, **self.needs}), seed=seed, greedy=greedy)
         if player.actor is None or player.actor.memory_shape is not None:
             raise ConfigError(
                 f"{text}: GTP does not support policies with memory (undo and set-up positions)"
             )
         assert isinstance(player.actor, NetworkActor)
+        self.name = player.name
         self._actor, self._step = player.actor, 0
         self._reader = NetworkReader(player.actor.network)
 

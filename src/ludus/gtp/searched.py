@@ -16,6 +16,7 @@ from ludus.gtp.players import Candidate, Choice, Expected, RawNetwork, Report, R
 from ludus.presets.errors import ConfigError
 from ludus.search import RootStatistics, SearchText, Trees, parse_search
 from ludus.search.evaluator import Evaluator
+from ludus.storage import name_of, resolve_weights
 
 ANALYSED = 50_000  # most visits of an analysis, unless the player asks for more
 LEAVES = 8  # leaves of the tree in a batch for a network
@@ -49,9 +50,10 @@ class SearchedPlayer:
             raise ConfigError(f"{weights}: weights of {game}; GTP plays go")
         kept = {k: v for k, v in trained[1].items() if k in ("size", "features", "resignation")}
         self.needs = {"size": spec("go").params[0].default_value, **kept}
-        evaluator, _ = evaluator_of(
+        evaluator, version = evaluator_of(
             weights, spec("go", {**params, **self.needs}), symmetries=self._how.symmetries
         )
+        self.name = name_of(resolve_weights(weights), version) + self.name.removeprefix(weights)
         self._evaluator, self._reader = evaluator, NetworkReader(evaluator.network)
 
     def prepare(self, params: Mapping[str, str]) -> None:

@@ -2,7 +2,8 @@
 
 ``checkpoints/000001200/`` holds ``weights.safetensors`` (a weights file like any other),
 ``optimizer.safetensors`` (the learner's tensors), ``rollout.safetensors`` (matches and data in
-flight) and ``state.json`` (counters, size and SHA-256 of the other three, and a signature over everything).
+flight) and ``state.json`` (counters, size and SHA-256 of the others, and a signature over everything).
+In a league ``PLAYER.VERSION.safetensors`` are the weights of each member at its own version.
 ``best.json`` and ``last.json`` point at directories.
 
 SHA-256 detects damage. The signature proves who wrote the checkpoint (:mod:`ludus.storage.signing`): only
@@ -13,9 +14,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -51,6 +53,9 @@ STATE_FILE = "state.json"
 MAX_STATE_BYTES = 64 << 20
 MAX_POINTER_BYTES = 1 << 12
 
+#: The weights of one member of a league: its name, then its version.
+_MEMBER_FILE = re.compile(r"([a-z0-9][a-z0-9_-]{0,63})\.([0-9]{9,18})\.safetensors")
+
 PointerName = Literal["best", "last"]
 
 
@@ -74,10 +79,14 @@ class StateFile(msgspec.Struct, frozen=True):
 
 
 class Pointer(msgspec.Struct, frozen=True):
-    """Content of ``best.json`` and ``last.json``. ``score``: what made it best (NaN-free), 0 for last."""
+    """Content of ``best.json`` and ``last.json``. ``score``: what made it best (NaN-free), 0 for last.
+
+    ``version``: of the checkpoint. ``player``: the member of a league whose weights in it are meant.
+    """
 
     version: int
     score: float = 0.0
+    player: str = ""
 
 
 @dataclass(slots=True)
@@ -85,7 +94,8 @@ class Checkpoint:
     """``state``: the trainer's own state as JSON text.
 
     ``signed``: read from a file that this user's key signed, as this version of this run. Otherwise nothing
-    of ``rollout`` may reach the core's memory.
+    of ``rollout`` may reach the core's memory. Written, not read: ``members``, the weights of each member of
+    a league, and ``player``, the one whose weights ``weights`` are.
     """
 
     weights: Weights
@@ -93,6 +103,8 @@ class Checkpoint:
     rollout: dict[str, Array]
     state: bytes
     signed: bool = False
+    members: dict[str, Weights] = field(default_factory=dict)
+    player: str = ""
 
     @property
     def version(self) -> int:
@@ -139,6 +151,7 @@ class CheckpointStore:
                 (WEIGHTS_FILE, encode_weights(checkpoint.weights)),
                 (OPTIMIZER_FILE, encode_tensors(checkpoint.optimizer)),
                 (ROLLOUT_FILE, encode_tensors(checkpoint.rollout)),
+                *((_member_file(n, w), encode_weights(w)) for n, w in checkpoint.members.items()),
             ):
                 write_synced(folder / name, data)
                 files[name] = FileRecord(len(data), hashlib.sha256(data).hexdigest())
@@ -147,7 +160,7 @@ class CheckpointStore:
             write_synced(folder / STATE_FILE, msgspec.json.encode(self._signed(state)))
 
         write_directory_atomic(target, fill)
-        self.point("last", Pointer(checkpoint.version))
+        self.point("last", Pointer(checkpoint.version, player=checkpoint.player))
         self._prune()
         return target
 
@@ -220,7 +233,21 @@ class CheckpointStore:
         )
 
     def weights_path(self, reference: str) -> Path:
-        return self.path(self.resolve(reference)) / WEIGHTS_FILE
+        """The weights that ``best``, ``last`` or a version name; of a league the member's file."""
+        version, own = self.resolve(reference), None
+        if reference in ("best", "last"):
+            pointer = (self.pointer("best") if reference == "best" else None) or self.pointer("last")
+            if pointer is not None and pointer.player:
+                own = self.members(version).get(pointer.player)
+        return own or self.path(version) / WEIGHTS_FILE
+
+    def members(self, version: int) -> dict[str, Path]:
+        """Files of the members of a league in the checkpoint ``version``, by name."""
+        folder = self.path(version)
+        if folder.is_symlink() or not folder.is_dir():
+            return {}
+        files = sorted(p for p in folder.iterdir() if p.is_file() and not p.is_symlink())
+        return {member_of_file(p)[0]: p for p in files if member_of_file(p)[0]}
 
     def _read_state(self, folder: Path) -> StateFile:
         path = folder / STATE_FILE
@@ -270,6 +297,18 @@ class CheckpointStore:
             if version not in kept:
                 with contextlib.suppress(OSError):  # a superfluous folder must not end the run
                     remove_directory(self.path(version))
+
+
+def member_of_file(path: Path) -> tuple[str, int]:
+    """The member of a league whose weights a file of a checkpoint holds, and their version; "" for any other
+    file.
+    """
+    match = _MEMBER_FILE.fullmatch(path.name)
+    return (match[1], int(match[2])) if match is not None else ("", -1)
+
+
+def _member_file(player: str, weights: Weights) -> str:
+    return f"{player}.{weights.meta.version:0{DIGITS}d}.safetensors"
 
 
 def _check_file(path: Path, record: FileRecord) -> None:

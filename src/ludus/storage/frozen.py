@@ -3,8 +3,9 @@
 Beside the weights lies ``VERSION.learner.safetensors`` where a member may go on from the player: its
 optimiser and whatever else the learner holds besides the network.
 
-``RUN@main:1200`` names one of them, ``RUN@main:last`` the newest one of a player. Names come from people and
-from files: everything that is not a plain name is refused before a path is made of it.
+``RUN@main:1200`` names one of them, ``RUN@main:last`` the newest one of a player. Version 0 is what a member
+began with: nobody froze it, so it is named by its number alone. Names come from people and from files:
+everything that is not a plain name is refused before a path is made of it.
 """
 
 from __future__ import annotations
@@ -124,6 +125,12 @@ class FrozenPlayers:
         if not there:
             hint = did_you_mean(player, [p for p in self.players() if self.versions(p)], "players")
             raise RunNotFound(f"{self.directory.parent}: no frozen player {player!r}{hint}")
+        if version == NEWEST and there[-1] == 0:
+            run = self.directory.parent
+            raise RunNotFound(
+                f"{run}@{name}: {player} has frozen nothing yet (did you mean {run}@{player}, its newest "
+                f"weights?); {run}@{player}:0 are its initial weights"
+            )
         number = there[-1] if version == NEWEST else int(version) if len(version) <= 18 else -1
         if number not in there:
             near = min(there, key=lambda v: (abs(v - number), v))

@@ -1,16 +1,24 @@
-"""Names of weights: ``RUN@best``, ``RUN@last``, ``RUN@1200``, in a league ``RUN@main:1200``; or a file."""
+"""Names of weights: ``RUN@best``, ``RUN@last``, ``RUN@1200``; a file; in a league also its members.
+
+``RUN@main``: the newest weights of a member, those of the newest checkpoint. ``RUN@main:1200``: a frozen
+player, or what a checkpoint has of the member at that version. ``RUN@main:last``: its newest frozen player.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from ludus.flow.names import did_you_mean
 from ludus.flow.weights import Weights
+from ludus.storage.checkpoints import WEIGHTS_FILE, member_of_file
 from ludus.storage.errors import RunNotFound
 from ludus.storage.frozen import is_player_name
 from ludus.storage.rundir import RunDirectory
 from ludus.storage.tensors import read_weights
 
 ALL = "all"  #: RUN@all: every kept version of a run, every frozen player of a league
+_INITIAL = re.compile(r"(@(?:[a-z0-9][a-z0-9_-]{0,63}:)?0+)(\+[^@]*)?\Z")  # version 0 of a run, of a member
 
 
 def is_reference(text: str) -> bool:
@@ -47,8 +55,14 @@ def name_of(path: Path, version: int) -> str:
     if run is None:
         return str(path)
     folder = path.resolve().parent
-    frozen = folder.parent == run.snapshots.resolve() and is_player_name(folder.name)
-    return run.reference(version, folder.name if frozen else "")
+    if folder.parent == run.snapshots.resolve() and is_player_name(folder.name):
+        return run.reference(version, folder.name)
+    return run.reference(version, member_of_file(path)[0])
+
+
+def labelled(name: str) -> str:
+    """The name of weights as people read it: version 0 is said to be what its run began with."""
+    return _INITIAL.sub(r"\1 (initial weights)\2", name)
 
 
 def resolve_weights(text: str) -> Path:
@@ -56,11 +70,13 @@ def resolve_weights(text: str) -> Path:
     folder, at, reference = text.rpartition("@")
     if at:
         if not reference or not folder:
-            raise RunNotFound(f"{text!r}: expected RUN@best, RUN@last, RUN@VERSION or RUN@PLAYER:VERSION")
+            raise RunNotFound(
+                f"{text!r}: expected RUN@best, RUN@last, RUN@VERSION, RUN@PLAYER or RUN@PLAYER:VERSION"
+            )
         run = RunDirectory.open(Path(folder))
         if reference == ALL:
             raise RunNotFound(f"{text!r}: several players, expected one; ludus rate takes RUN@all")
-        return run.frozen.find(reference) if ":" in reference else _version(run, reference)
+        return _of_member(run, reference) if ":" in reference else _newest(run, reference)
     path = Path(text)
     if path.is_dir():
         return RunDirectory.open(path).checkpoints.weights_path("best")
@@ -69,13 +85,53 @@ def resolve_weights(text: str) -> Path:
     return path
 
 
-def _version(run: RunDirectory, reference: str) -> Path:
-    """A checkpoint by name; in a league a player's name alone is explained."""
-    if run.frozen.versions(reference):
+def members_of(run: RunDirectory) -> list[str]:
+    """Names of the members of a league that have weights, sorted; none of any other run."""
+    store, frozen = run.checkpoints, run.frozen
+    versions = store.versions()
+    saved = store.members(store.resolve("last")) if versions else {}
+    return sorted({*saved, *(p for p in frozen.players() if frozen.versions(p))})
+
+
+def _of_member(run: RunDirectory, reference: str) -> Path:
+    """``PLAYER:VERSION``: a frozen player, else weights that a checkpoint has of the member."""
+    player, _, number = reference.partition(":")
+    fits = is_player_name(player) and number.isdecimal() and len(number) <= 18
+    if fits and int(number) not in run.frozen.versions(player):
+        for version in reversed(run.checkpoints.versions()):
+            path = run.checkpoints.members(version).get(player)
+            if path is not None and member_of_file(path)[1] == int(number):
+                return path
+    return run.frozen.find(reference)
+
+
+def _newest(run: RunDirectory, reference: str) -> Path:
+    """A checkpoint by name, or the newest weights of a member of a league."""
+    store = run.checkpoints
+    members = members_of(run)
+    if reference in ("best", "last") or (reference not in members and reference.isdecimal()):
+        return store.weights_path(reference)
+    if reference not in members:
+        if members:
+            hint = did_you_mean(reference, [*members, "best", "last"], "members")
+            raise RunNotFound(f"{run.path}: no member {reference[:80]!r}{hint}; also best, last or a version")
+        return store.weights_path(reference)
+    if not store.versions():
+        frozen = any(run.frozen.versions(reference)[-1:])
+        there = "last is its newest frozen player" if frozen else "0 are its initial weights"
         raise RunNotFound(
-            f"{run.path}@{reference}: which version? (did you mean {run.path}@{reference}:last?)"
+            f"{run.path}@{reference}: the run has no checkpoint yet; {run.path}@{reference}:{there}"
         )
-    return run.checkpoints.weights_path(reference)
+    last = store.resolve("last")
+    path = store.members(last).get(reference)
+    if path is not None:
+        return path
+    if members == [reference]:  # the only member: the checkpoint's weights are its
+        return store.path(last) / WEIGHTS_FILE
+    raise RunNotFound(
+        f"{run.path}@{reference}: its newest checkpoint, of an earlier ludus, has the weights of one member "
+        f"alone, {run.path}@last; after ludus resume {run.path} the next one has those of each"
+    )
 
 
 def all_of(run: RunDirectory) -> list[list[str]]:

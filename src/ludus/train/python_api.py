@@ -111,8 +111,8 @@ def evaluate(
     """Plays ``matches`` whole matches between two players, each from every seat.
 
     Args:
-        player: A bot, ``random``, ``RUN@best|last|VERSION|PLAYER:VERSION``, a weights file, any of these
-            weights with ``+search:VISITS``, or ``mcts:VISITS``.
+        player: A bot, ``random``, ``RUN@best|last|VERSION|PLAYER|PLAYER:VERSION``, a weights file, any of
+            these weights with ``+search:VISITS``, or ``mcts:VISITS``.
         against: The same; empty in games of one seat.
         game: The game; may stay empty where one of the two names weights of a built-in or installed game.
         params: Parameters of the game (default: the run's).

@@ -61,7 +61,7 @@ def test_snapshots_without_a_player_keep_their_name(run: RunDirectory) -> None:
         ("main:" + "9" * 30, "no frozen player"),
         ("main:", "expected PLAYER:VERSION"),
         ("main:best", "expected PLAYER:VERSION"),
-        ("main", "main:last?"),
+        ("main", "main:last is its newest frozen player"),
         ("all", "ludus rate takes RUN@all"),
     ],
 )

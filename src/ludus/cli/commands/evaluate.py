@@ -30,7 +30,8 @@ class Eval(msgspec.Struct, frozen=True):
 
       simple, random         a bot of the game (ludus games show GAME), or uniformly random play
       RUN@best               weights of a run; also RUN@last and RUN@VERSION
-      RUN@main:1200          a frozen player of a league; also RUN@main:last
+      RUN@main               the newest weights of a member of a league, also while it trains
+      RUN@main:1200          a frozen player of a league; RUN@main:last is the newest one of main
       FILE.safetensors       a weights file
       RUN@best+search:200    weights with tree search, 200 visits a move
       mcts:400               search with random playouts; options: mcts:400,c_puct=1.2,seconds=2
@@ -144,9 +145,12 @@ def document(result: EvalResult) -> dict[str, object]:
 
 def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
     """Prints the result as a table; ``kept``: rows about written files."""
+    from ludus.storage.references import labelled
+
+    player, against = labelled(result.player), labelled(result.against)
     if result.alone:
         console.result(
-            f"{result.player} at {result.game}: mean return {result.mean_return:.2f} over "
+            f"{player} at {result.game}: mean return {result.mean_return:.2f} over "
             f"{result.matches} matches ({100 * result.confidence:.0f}% interval "
             f"{result.return_low:.2f} to {result.return_high:.2f})"
         )
@@ -162,7 +166,7 @@ def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
     else:
         low, high = 100 * result.ci_low, 100 * result.ci_high
         console.result(
-            f"{result.player} against {result.against} at {result.game}: won "
+            f"{player} against {against} at {result.game}: won "
             f"{console.percent(result.win_rate)} of {result.matches} matches "
             f"({100 * result.confidence:.0f}% interval {low:.1f} to {high:.1f})"
         )

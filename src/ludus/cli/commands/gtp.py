@@ -22,9 +22,9 @@ class Gtp(msgspec.Struct, frozen=True):
 
     Speaks GTP 2 on stdin and stdout; diagnostics go to stderr.
 
-    PLAYER is a bot (random, tactical), RUN@best, RUN@last, RUN@VERSION or a weights file. Append
-    +search:VISITS to search with the network; mcts:VISITS searches with random playouts. The controller sets
-    board size and komi; a network keeps the size that it was trained on."""
+    PLAYER is a bot (random, tactical), RUN@best, RUN@last, RUN@VERSION, RUN@PLAYER of a league or a weights
+    file. Append +search:VISITS to search with the network; mcts:VISITS searches with random playouts. The
+    controller sets board size and komi; a network keeps the size that it was trained on."""
 
     EXAMPLES: ClassVar = (
         "ludus gtp RUN@best+search:400 --resign 0.9",
@@ -50,6 +50,7 @@ class Gtp(msgspec.Struct, frozen=True):
         from ludus.gtp import console
         from ludus.gtp.engine import Engine
         from ludus.gtp.resolve import resolve_player
+        from ludus.storage.references import labelled
 
         def log(text: str) -> None:
             if not self.quiet:
@@ -58,7 +59,7 @@ class Gtp(msgspec.Struct, frozen=True):
         text = {name: str(value) for name, value in params.items()}
         seed = self.seed or secrets.randbelow(MAX_SEED) + 1
         player = resolve_player(self.player, text, seed=seed, greedy=self.greedy)
-        log(f"{player.name}: seed {seed}")
+        log(f"{labelled(player.name)}: seed {seed}")
         engine = Engine(player, text, seed=seed, resign=self.resign, log=log)
         console.run(engine, sys.stdin.buffer, sys.stdout, ponder=self.ponder)
         return DONE

@@ -99,8 +99,8 @@ class LeagueStatus(msgspec.Struct, frozen=True):
 class LeaguePlayers(msgspec.Struct, frozen=True):
     """List all players of a league: members, what they froze, and bots.
 
-    A frozen player plays anywhere as RUN@PLAYER:VERSION:
-    ludus eval runs/league@main:last --against runs/league@main:0"""
+    A frozen player plays anywhere as RUN@PLAYER:VERSION, a member with its newest weights as RUN@PLAYER:
+    ludus eval runs/league@main --against runs/league@main:last"""
 
     EXAMPLES: ClassVar = (
         "ludus league players runs/league",

@@ -67,12 +67,13 @@ class Rate(msgspec.Struct, frozen=True):
         from ludus.cli import results
         from ludus.cli.progress import Progress
         from ludus.evaluation.tournament import pairings, tournament
+        from ludus.storage.references import labelled
 
         def on_result(result: EvalResult) -> None:
             progress.clear()
             console.note(
-                f"{result.player} against {result.against}: {result.wins} won, {result.draws} drawn, "
-                f"{result.losses} lost"
+                f"{labelled(result.player)} against {labelled(result.against)}: "
+                f"{result.wins} won, {result.draws} drawn, {result.losses} lost"
             )
 
         total = self.matches * pairings(self.players, self.versions, self.neighbours)
@@ -112,10 +113,12 @@ class Rate(msgspec.Struct, frozen=True):
 
     @staticmethod
     def _show(table: Tournament) -> None:
+        from ludus.storage.references import labelled
+
         ordered = sorted(table.standings, key=lambda s: -s.elo)
         rows = [
             (
-                s.player,
+                labelled(s.player),
                 f"{s.elo:+.0f}",
                 f"{1.96 * s.elo_error:.0f}",
                 f"{s.nash_rating:+.0f}",

@@ -44,6 +44,7 @@ class ReplayInfo(msgspec.Struct, frozen=True):
 
     def run(self) -> int:
         from ludus.games import replays
+        from ludus.storage.references import labelled
 
         data = read_replay(self.file)
         try:
@@ -58,7 +59,7 @@ class ReplayInfo(msgspec.Struct, frozen=True):
         rows = [
             ("game", f"{info.game}, version {info.version}"),
             ("parameters", ", ".join(f"{k}={v}" for k, v in short.items()) or "defaults"),
-            ("players", ", ".join(info.players)),
+            ("players", ", ".join(map(labelled, info.players))),
             *([("outcome", outcome)] if info.over and len(info.outcome) > 1 else []),
             *([] if info.over else [("outcome", "cut off")]),
             *_hosted_rows(info),

@@ -35,8 +35,15 @@ def league_checkpoint(members: Mapping[str, Member], first: Member, state: Leagu
         arrays |= {f"{name}/{n}": a for n, a in learned.items()}
         rollout |= {f"{name}/{n}": a for n, a in played.items()}
     state.members = {name: member.state for name, member in members.items()}
-    weights = first.components.learner.weights()
-    return Checkpoint(weights, arrays, rollout, msgspec.json.encode(state))
+    weights = {name: member.weights() for name, member in members.items()}
+    return Checkpoint(
+        weights[first.name],
+        arrays,
+        rollout,
+        msgspec.json.encode(state),
+        members=weights,
+        player=first.name,
+    )
 
 
 def _arrays(member: Member) -> tuple[dict[str, Array], dict[str, Array]]:

@@ -30,7 +30,7 @@ def player_of_version(
 
     def made(seed: int) -> Player:
         own = NetworkActor(actor.network, seed, actor.version, greedy)
-        name = context.directory.reference(actor.version)
+        name = context.directory.reference(actor.version, context.evaluated)
         return Player(name, actor=own, frame_skip=context.preset.game.frame_skip)
 
     return actor.version, made
