@@ -31,6 +31,7 @@ PLAYERS = (
 )
 SLOTS = 128
 STEPS = 16
+TIMEOUT_S = 60.0  # as ``pool.timeout_s`` where no preset says otherwise
 SEARCH_STEPS = 1  # steps of a slab if a player searches: Ctrl-C takes effect after one move per match
 
 
@@ -139,6 +140,7 @@ def play_matches(
     record: int = 0,
     random_start: int = 0,
     max_ticks: int = 0,
+    timeout_s: float = TIMEOUT_S,
     should_stop: Callable[[], bool] | None = None,
     finished: Callable[[Sequence[MatchResult]], None] | None = None,
 ) -> list[MatchResult]:
@@ -154,6 +156,7 @@ def play_matches(
         random_start: Above 0 the game's bot ``random`` plays a seat's first k ticks, k drawn from
             0..``random_start`` for each match and seat, so that players do not repeat one memorised line.
         max_ticks: Highest number of ticks of a match; 0 = the game's limit, else ``ENOUGH_TICKS``.
+        timeout_s: For one step of a Python game, then its process is replaced; 0 = never.
         finished: Called repeatedly with the matches that ended since the last call, possibly none.
 
     Raises:
@@ -188,6 +191,7 @@ def play_matches(
             threads=threads,
             seed=seed,
             num_matches=matches,
+            timeout_s=timeout_s,
             record=range(min(record, matches)),
             states=searches,
         )

@@ -61,6 +61,7 @@ class RunEvaluator:
                 threads=pool_thread_count(preset),
                 record=record,
                 max_ticks=preset.evaluation.max_ticks,
+                timeout_s=preset.pool.timeout_s,
                 should_stop=self.should_stop,
             )
             if self.should_stop():
