@@ -15,6 +15,8 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.console import duration, percent, si
 from ludus.cli.live import LINE_EVERY_S, quiet_control_keys, remaining, results_text
+from ludus.storage.errors import StorageError
+from ludus.storage.files import open_regular
 from ludus.train.reporting.metrics import UpdateMetrics, metrics_of
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ REFRESH_S = 1.0
 
 def newest_update(metrics: Path) -> UpdateMetrics | None:
     """The last update that a run has written; None for none."""
-    with suppress(OSError, ValueError), metrics.open("rb") as file:
+    with suppress(OSError, ValueError, StorageError), open_regular(metrics) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - TAIL))
         for line in reversed(file.read().split(b"\n")[1 if size > TAIL else 0 : -1]):

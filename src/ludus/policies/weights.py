@@ -39,7 +39,9 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
     data = save(tensors, {_KEY: msgspec.json.encode(weights.meta).decode()})
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
+        temporary.unlink(missing_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW  # never through a link
+        with os.fdopen(os.open(temporary, flags, 0o644), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,8 +27,11 @@ from ludus.flow.weights import Weights
 from ludus.storage.errors import CorruptFile, RunNotFound
 from ludus.storage.files import (
     TEMPORARY,
+    open_regular,
+    own_folder,
     read_bounded,
     remove_directory,
+    remove_tree,
     write_atomic,
     write_directory_atomic,
     write_synced,
@@ -141,7 +143,7 @@ class CheckpointStore:
 
         Raises ``OSError`` when it cannot be written; older checkpoints stay intact.
         """
-        self.directory.mkdir(parents=True, exist_ok=True)
+        own_folder(self.directory, make=True)
         self._sweep()
         target = self.path(checkpoint.version)
 
@@ -285,10 +287,8 @@ class CheckpointStore:
     def _sweep(self) -> None:
         """Removes the temporary files of killed writers."""
         for path in self.directory.glob("*" + TEMPORARY):
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                remove_tree(path)
 
     def _prune(self) -> None:
         best = self.pointer("best")
@@ -314,7 +314,7 @@ def _member_file(player: str, weights: Weights) -> str:
 def _check_file(path: Path, record: FileRecord) -> None:
     """Raises ``CorruptFile`` for a file other than the one written."""
     _check_size(path, record)
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         digest = hashlib.sha256()
         while chunk := file.read(1 << 20):
             digest.update(chunk)

@@ -22,7 +22,7 @@ from ludus.flow.slab import Array
 from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import DIGITS
 from ludus.storage.errors import CorruptFile, RunNotFound
-from ludus.storage.files import fsync_directory, write_atomic
+from ludus.storage.files import fsync_directory, own_folder, write_atomic
 from ludus.storage.tensors import META_KEY, decode_file, encode_tensors, encode_weights, read_weights
 
 SUFFIX = ".safetensors"
@@ -94,8 +94,10 @@ class FrozenPlayers:
         return read_weights(self.find(f"{player}:{version}"))
 
     def _make_folder(self, path: Path) -> None:
-        if not path.parent.is_dir():
-            path.parent.mkdir(parents=True, exist_ok=True)
+        there = path.parent.is_dir()
+        for folder in (self.directory, path.parent):
+            own_folder(folder, make=True)
+        if not there:
             fsync_directory(self.directory)
 
     def players(self) -> list[str]:

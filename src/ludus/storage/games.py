@@ -8,7 +8,7 @@ import msgspec
 
 from ludus.flow.slab import Array
 from ludus.storage.errors import CorruptFile
-from ludus.storage.files import write_atomic
+from ludus.storage.files import own_folder, write_atomic
 from ludus.storage.tensors import decode_file, encode_tensors
 
 KEY = "ludus_games"
@@ -48,7 +48,7 @@ class MatchFiles:
 
     def write(self, number: int, columns: dict[str, Array]) -> None:
         """Writes a file atomically. Raises ``OSError``."""
-        self.folder.mkdir(exist_ok=True)
+        own_folder(self.folder, make=True)
         header = {KEY: msgspec.json.encode(self.meta).decode()}
         write_atomic(self.path(number), encode_tensors(columns, header))
 
@@ -68,5 +68,6 @@ class MatchFiles:
 
     def drop(self, numbers: list[int]) -> None:
         """Removes files; missing ones are ignored."""
+        own_folder(self.folder)
         for number in numbers:
             self.path(number).unlink(missing_ok=True)

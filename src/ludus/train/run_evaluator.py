@@ -11,7 +11,7 @@ from ludus.flow import GameSpec, MatchResult
 from ludus.flow.seeds import SEED_EVALUATION, derive_seed
 from ludus.presets.config import Preset
 from ludus.presets.hardware import pool_thread_count
-from ludus.storage import RunLog
+from ludus.storage import RunLog, write_atomic
 
 FINAL = 1 << 20  # number of the final evaluation, apart from those inside training
 PLAYOFF = FINAL + 1  # of the matches that decide whose final evaluation it is: the same for all candidates
@@ -90,7 +90,7 @@ class RunEvaluator:
             for index, result in enumerate(won_first[:REPLAYS_PER_OPPONENT]):
                 path = folder / f"final-{name}-{index + 1}.replay.ludus"
                 try:
-                    path.write_bytes(result.replay)
+                    write_atomic(path, result.replay)
                 except OSError as error:
                     problems.append(f"{path} was not written: {error.strerror or error}")
         return problems

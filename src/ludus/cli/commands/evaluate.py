@@ -81,6 +81,7 @@ class Eval(msgspec.Struct, frozen=True):
         from ludus.cli.progress import Progress
         from ludus.evaluation.evaluate import evaluate
         from ludus.games.replays import info
+        from ludus.storage.files import write_atomic
 
         replays: list[str] = []
         unlike: list[int] = []  # matches whose re-simulation differed
@@ -89,7 +90,7 @@ class Eval(msgspec.Struct, frozen=True):
             if result.replay:
                 path = Path(self.record) / f"match-{result.match:06d}.ludus"
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(result.replay)
+                write_atomic(path, result.replay)
                 replays.append(str(path))
                 unlike.extend([result.match] * (info(result.replay).reproduced == "no"))
 

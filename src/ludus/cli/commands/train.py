@@ -195,10 +195,12 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
     from ludus.cli.commands.replay import read_replay
     from ludus.games.replays import info
 
-    replays = sorted(Path(result.run, "replays").glob("*.ludus"))
-    if replays:
-        shown = (
-            "info" if info(read_replay(str(replays[0]))).format == 2 else "to-html"
-        )  # Python games have no page
-        console.result(f"  ludus replay {shown} {replays[0]}")
+    for replay in sorted(Path(result.run, "replays").glob("*.ludus")):
+        try:
+            about = info(read_replay(str(replay)))
+        except (UserError, ValueError, OSError):  # cut off by a full disk: the run is whole without it
+            continue
+        shown = "info" if about.format == 2 else "to-html"  # Python games have no page
+        console.result(f"  ludus replay {shown} {replay}")
+        break
     console.result(f"  ludus resume {result.run} {options(result.more)}")
