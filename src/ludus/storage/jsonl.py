@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.storage.errors import CorruptFile
 
 MAX_LINE_BYTES = 1 << 20
@@ -84,7 +85,6 @@ def read_jsonl(path: Path) -> Iterator[Row]:
     """Rows of ``path`` without a torn last line. Raises ``CorruptFile`` on any other invalid line."""
     if not path.exists():
         return
-    decoder = msgspec.json.Decoder(dict[str, object])
     with path.open("rb") as file:
         for number in itertools.count(1):
             line = file.readline(MAX_LINE_BYTES + 1)
@@ -93,6 +93,6 @@ def read_jsonl(path: Path) -> Iterator[Row]:
             if not line.endswith(b"\n"):
                 return
             try:
-                yield decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                yield from_json(line, dict[str, object])
+            except msgspec.DecodeError as error:
                 raise CorruptFile(f"{path}:{number}: not a JSON object ({error})") from error

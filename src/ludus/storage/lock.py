@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.storage.errors import CorruptFile, StorageError
 from ludus.storage.files import read_bounded
 
@@ -112,7 +113,7 @@ def is_locked(path: Path) -> bool:
 def read_holder(path: Path) -> Holder | None:
     """The process named in the file, or None."""
     try:
-        return msgspec.json.decode(read_bounded(path, MAX_BYTES), type=Holder)
+        return from_json(read_bounded(path, MAX_BYTES), Holder)
     except (OSError, StorageError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 
