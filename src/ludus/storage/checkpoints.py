@@ -22,6 +22,7 @@ from typing import Literal
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
 from ludus.flow.weights import Weights
 from ludus.storage.errors import CorruptFile, RunNotFound
@@ -210,7 +211,7 @@ class CheckpointStore:
         """The version that ``name`` points at; None if it is gone."""
         path = self.directory / f"{name}.json"
         try:
-            pointer = msgspec.json.decode(read_bounded(path, MAX_POINTER_BYTES), type=Pointer)
+            pointer = from_json(read_bounded(path, MAX_POINTER_BYTES), Pointer)
         except FileNotFoundError:
             return None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -256,7 +257,7 @@ class CheckpointStore:
         if not path.is_file():
             raise CorruptFile(f"{path}: missing; the checkpoint is incomplete")
         try:
-            state = msgspec.json.decode(read_bounded(path, MAX_STATE_BYTES), type=StateFile)
+            state = from_json(read_bounded(path, MAX_STATE_BYTES), StateFile)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{path}: {error}") from error
         if state.schema != SCHEMA:

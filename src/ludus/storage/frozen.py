@@ -17,6 +17,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from ludus.flow.decode import from_json
 from ludus.flow.names import did_you_mean
 from ludus.flow.slab import Array
 from ludus.flow.weights import Weights
@@ -82,7 +83,7 @@ class FrozenPlayers:
         path = self.learner_path(player, version)
         arrays, metadata = decode_file(path)
         try:
-            counters = msgspec.json.decode(metadata.get(META_KEY, ""), type=dict[str, int])
+            counters = from_json(metadata.get(META_KEY, ""), dict[str, int])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{path}: not the state of a learner ({error})") from error
         if any(a.dtype.kind == "f" and not np.isfinite(a).all() for a in arrays.values()):

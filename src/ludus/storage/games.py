@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import own_folder, write_atomic
@@ -59,7 +60,7 @@ class MatchFiles:
             raise CorruptFile(f"{path}: expected at most {MAX_BYTES} bytes")
         columns, header = decode_file(path)
         try:
-            meta = msgspec.json.decode(header.get(KEY, ""), type=GamesMeta)
+            meta = from_json(header.get(KEY, ""), GamesMeta)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{path}: the header does not describe matches ({error})") from error
         if meta not in self._known:

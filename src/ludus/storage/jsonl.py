@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import open_own, open_regular
 
@@ -85,7 +86,6 @@ def read_jsonl(path: Path) -> Iterator[Row]:
     """Rows of ``path`` without a torn last line. Raises ``CorruptFile`` on any other invalid line."""
     if not path.exists():
         return
-    decoder = msgspec.json.Decoder(dict[str, object])
     with open_regular(path) as file:
         for number in itertools.count(1):
             line = file.readline(MAX_LINE_BYTES + 1)
@@ -94,6 +94,6 @@ def read_jsonl(path: Path) -> Iterator[Row]:
             if not line.endswith(b"\n"):
                 return
             try:
-                yield decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                yield from_json(line, dict[str, object])
+            except msgspec.DecodeError as error:
                 raise CorruptFile(f"{path}:{number}: not a JSON object ({error})") from error

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.storage.errors import StorageError
+from ludus.flow.decode import from_json
+from ludus.storage.errors import CorruptFile, StorageError
 from ludus.storage.files import open_own, read_bounded
 
 MAX_BYTES = 4096
@@ -111,7 +112,7 @@ def _is_held(path: Path, flags: int) -> bool:
 def read_holder(path: Path) -> Holder | None:
     """The process named in the file, or None."""
     try:
-        return msgspec.json.decode(read_bounded(path, MAX_BYTES), type=Holder)
+        return from_json(read_bounded(path, MAX_BYTES), Holder)
     except (OSError, StorageError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 

@@ -17,6 +17,7 @@ from typing import Literal
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import DIGITS, CheckpointStore
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
@@ -160,7 +161,7 @@ class RunDirectory:
 
     def info(self) -> RunInfo:
         try:
-            info = msgspec.json.decode(read_bounded(self.info_path, MAX_INFO_BYTES), type=RunInfo)
+            info = from_json(read_bounded(self.info_path, MAX_INFO_BYTES), RunInfo)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{self.info_path}: {error}") from error
         if info.schema != SCHEMA:

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow import Slab
+from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.train.candidates import Candidate
@@ -111,7 +112,7 @@ def make_checkpoint(
 def decode_state(data: bytes) -> TrainerState:
     """The counters in a checkpoint's JSON text. Raises ``CorruptFile`` on anything else."""
     try:
-        state = msgspec.json.decode(data, type=TrainerState)
+        state = from_json(data, TrainerState)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptFile(f"state of a checkpoint: {error}") from error
     if state.schema != SCHEMA:
@@ -132,7 +133,7 @@ class _PastState(msgspec.Struct):
 def before_lanes(checkpoint: Checkpoint) -> bool:
     """Whether past weights play in it without lanes (before 0.1.0): its pool had other policy ids."""
     try:
-        state = msgspec.json.decode(checkpoint.state, type=_PastState)
+        state = from_json(checkpoint.state, _PastState)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return False  # decode_state raises
     return state.past is not None and state.lanes is msgspec.UNSET

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.presets.schema import quoted
 from ludus.storage.errors import CorruptFile, RunExists, StorageError
 from ludus.storage.files import fsync_directory, own_folder, read_bounded, write_atomic
@@ -91,7 +92,7 @@ class SweepDirectory:
     def info(self) -> SweepInfo:
         """Raises ``CorruptFile``."""
         try:
-            info = msgspec.json.decode(read_bounded(self.info_path, MAX_BYTES), type=SweepInfo)
+            info = from_json(read_bounded(self.info_path, MAX_BYTES), SweepInfo)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{self.info_path}: {error}") from error
         if info.schema != SCHEMA:
@@ -179,7 +180,7 @@ def identity_of(config: SweepConfig) -> dict[str, Any]:
     identity |= {f"random.{k}": [r.kind, *r.values] for k, r in config.random.items()}
     if config.random:
         identity |= {"search": config.search, "search_seed": config.search_seed}
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(identity))
+    plain: dict[str, Any] = from_json(msgspec.json.encode(identity))
     return plain
 
 
