@@ -140,7 +140,7 @@ class LineView(View):
             f"{'mean return' if r.alone else r.against} {interval_text(r)}" for r in evaluation.results
         )
         mark = " (best so far)" if evaluation.best and not evaluation.final else ""
-        console.note(f"{what} of version {evaluation.version}: {results}{mark}")
+        console.note(f"{what} of {evaluation.whose}: {results}{mark}")
 
     def message(self, text: str) -> None:
         console.note(text)

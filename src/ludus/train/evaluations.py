@@ -8,11 +8,13 @@ from typing import Protocol
 
 from ludus.evaluation.play import Player
 from ludus.evaluation.results import ALONE, EvalResult
-from ludus.storage import StorageError
+from ludus.presets.errors import EndlessMatch
+from ludus.storage import StorageError, read_jsonl
 from ludus.train.candidates import BestWeights, Ranked, score_of
+from ludus.train.changes import run_settings
 from ludus.train.reporting.metrics import EvaluationMetrics
 from ludus.train.run_context import RunContext
-from ludus.train.run_evaluator import FINAL, PLAYOFF, RunEvaluator
+from ludus.train.run_evaluator import FINAL, INITIAL, PLAYOFF, RunEvaluator
 from ludus.train.stopping import Budget
 
 RECORDED = 32  # matches of a final evaluation that keep a replay
@@ -61,6 +63,31 @@ class Evaluations:
     def begin(self) -> None:
         """Keeps the checkpoints that the state refers to."""
         self._best.pin(self._steps.state.candidates)
+
+    def initial(self) -> None:
+        """Evaluates the weights that the run begins with, once in the life of a run.
+
+        They are no candidate for the best weights and reach no target: a run without this evaluation trains
+        and ends the same way.
+        """
+        matches = self._floor_matches()
+        if matches == 0 or self._steps.version > 0 or self._was_made():
+            return
+        version, player = self._steps.player(None)
+        try:
+            results = self._steps.run_evaluator.rate(player, version, INITIAL, matches)
+        except EndlessMatch as error:  # untrained weights may never end a match that trained ones do
+            self._report.problem(f"the initial weights were not evaluated: {error}")
+            return
+        if results is not None:
+            self._report.evaluation(self._metrics(version, score_of(results), False, results, initial=True))
+
+    def _floor_matches(self) -> int:
+        return (self._config.floor_matches or self._config.matches) if self._config.initial else 0
+
+    def _was_made(self) -> bool:
+        """Whether the initial evaluation is in the log, which a resumed run shortens to its checkpoint."""
+        return any(row.get("initial") is True for row in read_jsonl(self._context.directory.metrics))
 
     def due(self) -> bool:
         """Whether an evaluation is to be made now. Remembered until it was made."""
@@ -156,6 +183,7 @@ class Evaluations:
         *,
         final: bool = False,
         playoff: bool = False,
+        initial: bool = False,
     ) -> EvaluationMetrics:
         return EvaluationMetrics(
             version=version,
@@ -165,8 +193,14 @@ class Evaluations:
             results=results,
             final=final,
             playoff=playoff,
+            initial=initial,
+            begins_with=self._begins_with() if initial else "",
             player=self._context.evaluated,
         )
+
+    def _begins_with(self) -> str:
+        """The weights of another run, as the preset named them when the run was started."""
+        return self._context.begins_with or run_settings(self._context.directory).preset.run.start
 
     def _reached(self, results: tuple[EvalResult, ...]) -> None:
         """Remembers how near to the target the run has come."""

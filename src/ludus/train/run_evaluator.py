@@ -15,7 +15,9 @@ from ludus.storage import RunLog
 
 FINAL = 1 << 20  # number of the final evaluation, apart from those inside training
 PLAYOFF = FINAL + 1  # of the matches that decide whose final evaluation it is: the same for all candidates
-NAMES = {FINAL: "final", PLAYOFF: "playoff"}  # in matches.jsonl; evaluations inside training have numbers
+INITIAL = FINAL + 2  # of the weights that the run begins with
+#: In matches.jsonl; evaluations inside training have numbers.
+NAMES = {FINAL: "final", PLAYOFF: "playoff", INITIAL: "initial"}
 REPLAYS_PER_OPPONENT = 2
 
 

@@ -34,6 +34,7 @@ RARE = {
     "rollout/handover_ticks",
     "rollout/handover_win_rate",
     "player",
+    "begins_with",
     "playoff/OPPONENT/KEY",
 }
 #: Scalars whose names have names of players in them.

@@ -52,6 +52,8 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     """One evaluation of the weights.
 
     ``playoff``: of a candidate at the end of the run. The best candidate plays the ``final`` matches.
+    ``initial``: of the weights that the run begins with, before any training; ``begins_with``: the weights
+    of another run that they are, empty for untrained ones.
     """
 
     version: int
@@ -61,8 +63,17 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     results: tuple[EvalResult, ...]
     final: bool = False
     playoff: bool = False
+    initial: bool = False
+    begins_with: str = ""
     player: str = ""  # of a league
     kind: Literal["evaluation"] = "evaluation"
+
+    @property
+    def whose(self) -> str:
+        """``version 12``, ``the initial weights``, ``the initial weights (RUN@best)``."""
+        if not self.initial:
+            return f"version {self.version}"
+        return "the initial weights" + (f" ({self.begins_with})" if self.begins_with else "")
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -82,8 +93,9 @@ def metrics_row(metrics: Metrics) -> Row:
     """A line of ``metrics.jsonl``."""
     row: Row = msgspec.to_builtins(metrics, str_keys=True)
     row.pop("numbers", None)
-    if not metrics.player:
-        del row["player"]
+    for name in ("player", "begins_with"):
+        if not row.get(name, True):
+            del row[name]
     return {"schema": SCHEMA, **row, **metrics.numbers}
 
 

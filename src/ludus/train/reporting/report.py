@@ -149,11 +149,14 @@ def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
     ]
     for e in thinned(evaluations, CURVE_ROWS):
         rates = {r.against: _interval(r) for r in e.results}
-        mark = " *" if e.best else ""
+        mark = ", initial weights" if e.initial else " *" if e.best else ""
         lines.append(
             f"| {e.steps:,} | {e.version}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
         )
-    return [*lines, "", "\\* the best so far, by the mean lower bound of its intervals"]
+    lines += ["", "\\* the best so far, by the mean lower bound of its intervals"]
+    if begun := next((e.begins_with for e in evaluations if e.begins_with), ""):
+        lines += ["", f"The run began with the weights `{begun}`."]
+    return lines
 
 
 def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
