@@ -75,7 +75,7 @@ def _values(field: Field) -> Iterable[str]:
 
         bots = [b.name for game in list_games() for b in spec(game).bots]
         runs = [str(p.parent) for p in Path().glob("runs/*/run.json")]
-        return [*bots, "random", *(f"{run}@{which}" for run in runs for which in ("best", "last"))]
+        return [*bots, "random", "uniform", *(f"{run}@{which}" for run in runs for which in ("best", "last"))]
     return []
 
 

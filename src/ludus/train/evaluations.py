@@ -12,7 +12,8 @@ from ludus.presets.errors import EndlessMatch
 from ludus.storage import StorageError, read_jsonl
 from ludus.train.candidates import BestWeights, Ranked, score_of
 from ludus.train.changes import run_settings
-from ludus.train.reporting.metrics import EvaluationMetrics
+from ludus.train.reporting.floors import floors_of
+from ludus.train.reporting.metrics import EvaluationMetrics, metrics_of
 from ludus.train.run_context import RunContext
 from ludus.train.run_evaluator import FINAL, INITIAL, PLAYOFF, RunEvaluator
 from ludus.train.stopping import Budget
@@ -71,7 +72,7 @@ class Evaluations:
         and ends the same way.
         """
         matches = self._floor_matches()
-        if matches == 0 or self._steps.version > 0 or self._was_made():
+        if matches == 0 or self._steps.version > 0 or self._initial_row():
             return
         version, player = self._steps.player(None)
         try:
@@ -85,9 +86,15 @@ class Evaluations:
     def _floor_matches(self) -> int:
         return (self._config.floor_matches or self._config.matches) if self._config.initial else 0
 
-    def _was_made(self) -> bool:
-        """Whether the initial evaluation is in the log, which a resumed run shortens to its checkpoint."""
-        return any(row.get("initial") is True for row in read_jsonl(self._context.directory.metrics))
+    def _initial_row(self) -> EvaluationMetrics | None:
+        """The initial evaluation in the log, which a resumed run shortens to its checkpoint."""
+        try:
+            for row in read_jsonl(self._context.directory.metrics):
+                if row.get("initial") is True and isinstance(found := metrics_of(row), EvaluationMetrics):
+                    return found
+        except (StorageError, ValueError):  # a damaged log, which the report is about
+            pass
+        return None
 
     def due(self) -> bool:
         """Whether an evaluation is to be made now. Remembered until it was made."""
@@ -125,17 +132,37 @@ class Evaluations:
         if matches == 0:
             return ()
         best, player = self._play_off()
+        uniform = self._uniform()
         self._report.message(f"final evaluation of version {best}: {matches} matches{self._each()}")
         results = self._rate(player, best, FINAL, matches, record=RECORDED)
         score = score_of(results)
         state.best_version = best
         self._best.point(best, score)
         self._reached(results)
-        final = self._metrics(best, score, True, results, final=True)
+        final = self._metrics(best, score, True, results, final=True, uniform=uniform)
         self._report.evaluation(final)
+        self._say_floors(final)
         for problem in self._steps.run_evaluator.keep_replays(self._context.directory.replays):
             self._report.problem(problem)
         return results
+
+    def _uniform(self) -> tuple[EvalResult, ...]:
+        """What uniform play reaches in the setting of the final matches. Raises ``Interrupted``."""
+        matches = self._floor_matches()
+        try:
+            results = self._steps.run_evaluator.uniform(matches) if matches else ()
+        except EndlessMatch as error:
+            self._report.problem(f"uniform play was not measured: {error}")
+            return ()
+        self._stop_if_interrupted()
+        return results or ()
+
+    def _say_floors(self, final: EvaluationMetrics) -> None:
+        first = self._initial_row()
+        floors = floors_of([final] if first is None else [first, final])
+        for result in final.results:
+            if text := floors.text(result.against):
+                self._report.message(f"floor{'' if result.alone else f' against {result.against}'}: {text}")
 
     def _play_off(self) -> tuple[int, Seeded]:
         """The weights that the final matches rate.
@@ -184,6 +211,7 @@ class Evaluations:
         final: bool = False,
         playoff: bool = False,
         initial: bool = False,
+        uniform: tuple[EvalResult, ...] = (),
     ) -> EvaluationMetrics:
         return EvaluationMetrics(
             version=version,
@@ -194,6 +222,7 @@ class Evaluations:
             final=final,
             playoff=playoff,
             initial=initial,
+            uniform=uniform,
             begins_with=self._begins_with() if initial else "",
             player=self._context.evaluated,
         )

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
+import msgspec
 import pytest
 
-from ludus.evaluation.play import Player
+from ludus.cli.commands.train import tell
+from ludus.evaluation.play import Player, opponent, play_evaluation, scripted_player
 from ludus.evaluation.results import EvalResult
-from ludus.presets.config import Preset
+from ludus.games import spec as game_spec
+from ludus.presets.config import OpponentConfig, Preset
 from ludus.presets.errors import EndlessMatch, Interrupted
 from ludus.presets.file import parse_preset
-from ludus.storage import RunDirectory, read_jsonl
+from ludus.storage import RunDirectory, RunLog, read_jsonl
+from ludus.storage.jsonl import Row
 from ludus.train.api import resume_run, start_run
+from ludus.train.opponents import opponent_skip
 from ludus.train.reporting.metrics import EvaluationMetrics, read_metrics
 from ludus.train.run_context import Interrupt
 from ludus.train.run_evaluator import INITIAL, RunEvaluator
+from ludus.train.sweep.loop import greedy_words
 
 from .league.test_league_runs import LEAGUE
 from .runs import Recorder, reproducible_rows, small_preset
@@ -64,6 +71,7 @@ def test_training_is_the_same_without_it(tmp_path: Path) -> None:
     start_run(short(**changes, evaluation__initial="false"), without)
     rows = reproducible_rows(with_it / "metrics.jsonl")
     assert rows[0]["initial"] is True
+    assert rows[-1].pop("uniform")
     assert rows[1:] == reproducible_rows(without / "metrics.jsonl")
     assert same_weights(last_weights(with_it), last_weights(without))
 
@@ -193,3 +201,96 @@ def test_every_trainer_has_it(tmp_path: Path) -> None:
     start_run(parse_preset(seeded.encode(), "league", overrides=settings).preset, tmp_path / "seeded")
     (first,) = initial_rows(tmp_path / "seeded")
     assert (first.player, first.begins_with) == ("main", str(seed))
+
+
+def test_uniform_play_is_the_other_floor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the setting of the final matches, beside them wherever they are shown."""
+    recorder = Recorder()
+    preset = short(evaluation__against="perfect,random", evaluation__floor_matches=30)
+    result = start_run(preset, tmp_path / "run", sinks=[recorder])
+    final = recorder.evaluations[-1]
+    assert [(r.player, r.against, r.matches) for r in final.uniform] == [
+        ("uniform", "perfect", 30),
+        ("uniform", "random", 30),
+    ]
+    assert not any(e.uniform for e in recorder.evaluations[:-1])
+    assert final.uniform[1].wins > 5, "against the random bot about four of ten"
+    rows = [m for m in read_jsonl(tmp_path / "run" / "matches.jsonl") if m["evaluation"] == "uniform"]
+    assert len(rows) == 60
+    assert {m["version"] for m in rows} == {None}
+    first = recorder.evaluations[0].results[1]
+    text = f"initial weights {first.win_rate:.1%}, uniform {final.uniform[1].win_rate:.1%}"
+    assert f"floor against random: {text}" in recorder.messages
+    assert (result.floors.initial, result.floors.uniform) == (recorder.evaluations[0].results, final.uniform)
+    report = (tmp_path / "run" / "report.md").read_text()
+    assert f"Floor against random: initial weights {first.win_rate:.1%} (" in report
+    tell(result, "tic_tac_toe", as_json=False)
+    assert text in capsys.readouterr().out
+
+
+def test_uniform_play_meets_the_opponents_at_the_frame_skips_of_the_run(tmp_path: Path) -> None:
+    preset = rts_preset("opponents.0.frame_skip = 20")
+    uniform = evaluator(preset, tmp_path).uniform(6)
+    assert uniform is not None
+    assert uniform[0] == directly(preset, uniform[0].seed, own=5, theirs=20)
+
+
+@pytest.mark.parametrize("name", ["uniform", "simple"])
+def test_opponents_of_evaluations_decide_at_the_frame_skip_of_the_preset(name: str, tmp_path: Path) -> None:
+    """The same matches as played with that frame skip, and others than with the player's or the default.
+
+    ``uniform`` is no opponent of training and has the frame skip of those that are.
+    """
+    preset = rts_preset("opponents.0.frame_skip = 20", against=name)
+    results = evaluator(preset, tmp_path, name).rate(lambda seed: rated(preset, seed), None, 0, 6)
+    assert results is not None
+    seed = results[0].seed
+    assert results[0] == directly(preset, seed, own=5, theirs=20, against=name)
+    for other in (0, 5):
+        assert results[0] != directly(preset, seed, own=5, theirs=other, against=name)
+
+
+def test_each_opponent_has_its_own_frame_skip() -> None:
+    preset = rts_preset("opponents.0.frame_skip = 20")
+    both = (OpponentConfig("simple", frame_skip=20), OpponentConfig("hit_and_run", frame_skip=50))
+    preset = msgspec.structs.replace(preset, opponents=both)
+    assert [opponent_skip(preset, n) for n in ("simple", "hit_and_run", "uniform")] == [20, 50, 20]
+    assert "50" in greedy_words("run", preset, "hit_and_run", alone=False)
+
+
+RTS = """
+[game]
+name = "minirts"
+frame_skip = 5
+[[opponents]]
+name = "simple"
+[policy]
+inputs = ["globals"]
+"""
+
+
+def rts_preset(setting: str, against: str = "simple") -> Preset:
+    key, _, value = setting.partition(" = ")
+    overrides = {key: value, "evaluation.against": against, "evaluation.max_ticks": "30000"}
+    return parse_preset(RTS.encode(), "rts", overrides=overrides).preset
+
+
+def evaluator(preset: Preset, folder: Path, against: str = "simple") -> RunEvaluator:
+    class Log:
+        def matches(self, rows: list[Row]) -> None: ...
+
+    log = cast(RunLog, Log())
+    return RunEvaluator(preset, game_spec("minirts"), {}, (against,), log, lambda: False)
+
+
+def rated(preset: Preset, seed: int) -> Player:
+    return scripted_player("uniform", game_spec("minirts"), seed, preset.game.frame_skip)
+
+
+def directly(preset: Preset, seed: int, own: int, theirs: int, against: str = "simple") -> EvalResult:
+    game = game_spec("minirts")
+    player = scripted_player("uniform", game, seed, own)
+    result, _ = play_evaluation(
+        game, {}, player, opponent(against, game, {}, seed ^ 1, theirs), matches=6, seed=seed
+    )
+    return result

@@ -53,7 +53,8 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
 
     ``playoff``: of a candidate at the end of the run. The best candidate plays the ``final`` matches.
     ``initial``: of the weights that the run begins with, before any training; ``begins_with``: the weights
-    of another run that they are, empty for untrained ones.
+    of another run that they are, empty for untrained ones. ``uniform``: in the row of the final matches,
+    what uniform play over the legal choices reaches in their setting.
     """
 
     version: int
@@ -65,6 +66,7 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     playoff: bool = False
     initial: bool = False
     begins_with: str = ""
+    uniform: tuple[EvalResult, ...] = ()
     player: str = ""  # of a league
     kind: Literal["evaluation"] = "evaluation"
 
@@ -93,7 +95,7 @@ def metrics_row(metrics: Metrics) -> Row:
     """A line of ``metrics.jsonl``."""
     row: Row = msgspec.to_builtins(metrics, str_keys=True)
     row.pop("numbers", None)
-    for name in ("player", "begins_with"):
+    for name in ("player", "begins_with", "uniform"):
         if not row.get(name, True):
             del row[name]
     return {"schema": SCHEMA, **row, **metrics.numbers}

@@ -10,6 +10,7 @@ from ludus.presets.config import Preset
 from ludus.storage import RunDirectory
 from ludus.storage.files import write_atomic
 from ludus.train.changes import in_words, read_changes
+from ludus.train.reporting.floors import Floors, floors_of
 from ludus.train.reporting.league_record import read_record
 from ludus.train.reporting.league_report import write_league
 from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics, read_metrics
@@ -45,6 +46,7 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
             "",
             *_result_table(final[-1].results),
             "",
+            *_floor_lines(final[-1].results, floors_of(evaluations)),
             *_play_off_table([e for e in evaluations if e.playoff]),
         ]
     inside = [e for e in evaluations if not e.final and not e.playoff]
@@ -111,6 +113,16 @@ def _result_table(results: Sequence[EvalResult]) -> list[str]:
             f"| {r.against} | {r.matches} | {r.wins} | {r.draws} | {r.losses} | {r.win_rate:.1%} "
             f"| {r.ci_low:.1%} to {r.ci_high:.1%} | {r.mean_ticks:,.0f} | {seats} |"
         )
+    return lines
+
+
+def _floor_lines(results: Sequence[EvalResult], floors: Floors) -> list[str]:
+    """What was reached without any training, in the same setting; nothing where it was not measured."""
+    lines = []
+    for r in results:
+        known = [f"{what} {_interval(f)} of {f.matches:,}" for what, f in floors.against(r.against)]
+        if known:
+            lines += [f"Floor{'' if r.alone else f' against {r.against}'}: {', '.join(known)}.", ""]
     return lines
 
 
