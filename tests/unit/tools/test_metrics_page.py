@@ -32,13 +32,14 @@ RARE = {
     "loss/score",
     "learner/counted",
     "rollout/handover_ticks",
+    "rollout/win_rate_with_help/OPPONENT",
     "rollout/handover_win_rate",
     "player",
     "begins_with",
     "playoff/OPPONENT/KEY",
 }
 #: Scalars whose names have names of players in them.
-WITH_OPPONENT = re.compile(r"^(rollout/win_rate/|(?:eval|playoff|final)/).*?((?:/[a-z_]+)?)$")
+WITH_OPPONENT = re.compile(r"^(rollout/win_rate(?:_with_help)?/|(?:eval|playoff|final)/).*?((?:/[a-z_]+)?)$")
 
 CELL = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 

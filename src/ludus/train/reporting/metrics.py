@@ -18,6 +18,10 @@ from ludus.storage.old_metrics import is_old, renamed
 
 SCHEMA = 2
 
+#: Running win rates of the training matches, by opponent; while a curriculum's bot plays for the policy they
+#: have another name.
+WIN_RATE, WITH_HELP = "rollout/win_rate", "rollout/win_rate_with_help"
+
 #: Namespaces of the numbers that differ between equal runs.
 TIMED = ("time", "throughput")
 
@@ -41,6 +45,12 @@ class UpdateMetrics(msgspec.Struct, frozen=True):
     outcomes: dict[str, tuple[int, int, int]] = {}  # opponent -> won, drawn, lost in this update
     player: str = ""  # of a league
     kind: Literal["update"] = "update"
+
+    @property
+    def training_rates(self) -> tuple[dict[str, float], bool]:
+        """Running win rates by opponent, and whether a curriculum's bot plays the first ticks."""
+        helped = self.under(WITH_HELP)
+        return (helped, True) if helped else (self.under(WIN_RATE), False)
 
     def under(self, namespace: str) -> dict[str, float]:
         """The numbers of one namespace, by the rest of their names."""
