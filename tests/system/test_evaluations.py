@@ -202,7 +202,8 @@ def test_results_are_kept_in_the_run_and_weights_have_one_name(trained: Path) ->
     matches = [json.loads(line) for line in (run / "matches.jsonl").read_text().splitlines()]
     assert matches
     for match in matches:
-        assert sorted(match["players"]) == sorted([f"r@{match['version']}", "random"])
+        rated = "uniform" if match["evaluation"] == "uniform" else f"r@{match['version']}"
+        assert sorted(match["players"]) == sorted([rated, "random"])
     final = sorted((run / "replays").glob("*.ludus"))[0]
     assert f"r@{best}" in replays.info(final.read_bytes()).players
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]

@@ -25,8 +25,10 @@ from ludus.search.planner import is_plan, parse_plan
 from ludus.search.text import is_search
 
 RANDOM = "random"
+UNIFORM = "uniform"  # uniform among the choices that the mask allows: the floor of a policy with a mask
 PLAYERS = (
-    "a player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION, RUN@PLAYER, RUN@PLAYER:VERSION or a "
+    "a player is a bot's name, random, uniform, RUN@best, RUN@last, RUN@VERSION, RUN@PLAYER, "
+    "RUN@PLAYER:VERSION or a "
     "weights file, any of these weights with +search:VISITS behind it, mcts:VISITS or plan:TREESxROLLOUTS"
 )
 SLOTS = 128
@@ -49,6 +51,9 @@ class Player:
 def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -> Player:
     """A bot of the game; ``random`` is the game's own if it has one, else uniform among legal choices.
 
+    The game's own draws choices that do nothing, too. ``uniform`` never does: it draws among the legal
+    choices in every game, as a network at its beginning does.
+
     Raises ``ConfigError`` for any other name.
     """
     bots = [b.name for b in spec.bots]
@@ -56,16 +61,18 @@ def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -
         return Player(name)
     if name in bots:
         return Player(name, bot=name, frame_skip=frame_skip)
-    if name == RANDOM:
+    if name in (RANDOM, UNIFORM):
         from ludus.policies.heads import heads_of  # torch: only where the game has no such bot
         from ludus.rollouts.network_actor import RandomActor
 
         return Player(name, actor=RandomActor(heads_of(spec), seed), frame_skip=frame_skip)
-    raise ConfigError(f"{name}: {spec.name} has no such bot{did_you_mean(name, [*bots, RANDOM])}; {PLAYERS}")
+    raise ConfigError(
+        f"{name}: {spec.name} has no such bot{did_you_mean(name, [*bots, RANDOM, UNIFORM])}; {PLAYERS}"
+    )
 
 
 def opponent(name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0) -> Player:
-    """The opponent ``name``: a bot, ``random``, or a search with random rollouts (``mcts:400``)."""
+    """The opponent ``name``: a scripted player, or a search with random rollouts (``mcts:400``)."""
     if is_search(name):
         return rollout_player(name, spec, params, seed)
     if is_plan(name):

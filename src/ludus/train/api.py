@@ -33,6 +33,8 @@ from ludus.storage import (
 from ludus.train.changes import in_words, record_change, run_settings
 from ludus.train.league.league_run import prepare as prepare_league
 from ludus.train.prepared import Prepare, Prepared
+from ludus.train.reporting.floors import Floors, floors_of
+from ludus.train.reporting.metrics import read_metrics
 from ludus.train.reporting.sinks import RunStart, Sink, Sinks
 from ludus.train.reporting.tensorboard import default_sinks
 from ludus.train.run_context import RunContext
@@ -58,8 +60,8 @@ RUN_SCHEMA = 1
 class RunResult(msgspec.Struct, frozen=True):
     """How a run ended.
 
-    ``best_version``: the weights that ``RUN@best`` gives; ``final``: how they play; ``more``: settings under
-    which a resume trains on.
+    ``best_version``: the weights that ``RUN@best`` gives; ``final``: how they play; ``floors``: what was
+    reached without training; ``more``: settings under which a resume trains on.
     """
 
     run: str
@@ -70,6 +72,7 @@ class RunResult(msgspec.Struct, frozen=True):
     ticks: int
     minutes: float
     final: tuple[EvalResult, ...]
+    floors: Floors
     report: str
     more: dict[str, str]
 
@@ -220,6 +223,13 @@ def _carry_out(
         return _run(trainer, context)
 
 
+def _floors(run: RunDirectory) -> Floors:
+    try:
+        return floors_of(read_metrics(run)[1])
+    except StorageError:
+        return Floors()  # the report says what is wrong with the file
+
+
 def _run(trainer: Steps, context: RunContext) -> RunResult:
     preset, run, report = context.preset, context.directory, context.report
     loop = RunLoop(trainer, context)
@@ -239,6 +249,7 @@ def _run(trainer: Steps, context: RunContext) -> RunResult:
             ticks=state.budget.ticks,
             minutes=state.budget.minutes,
             final=final,
+            floors=_floors(run),
             report=str(run.report),
             more=more_budget(preset.run, state.budget),
         )

@@ -73,6 +73,7 @@ class RunContext:
         self.clock = Clock()
         self.needed = NeededFiles(self.report)
         self.evaluated = ""  #: of a league: the member whose weights are evaluated
+        self.begins_with = ""  #: of a league: the weights that this member begins with, empty for new ones
 
     def interrupted(self) -> bool:
         """Whether the run should end as soon as it can be saved."""

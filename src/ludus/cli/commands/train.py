@@ -174,6 +174,11 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
         return
     from ludus.cli.live import interval_text
 
+    final: list[tuple[str, str]] = []
+    for r in result.final:
+        final.append(("mean return" if r.alone else f"against {r.against}", interval_text(r)))
+        if floor := result.floors.text(r.against):
+            final.append(("floor", floor))
     rows = [
         ("run", result.run),
         ("ended", result.reason),
@@ -182,7 +187,7 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
             f"{result.steps:,} decisions, {result.ticks:,} ticks in {console.duration(result.minutes)}",
         ),
         ("weights", f"best version {result.best_version}, last version {result.version}"),
-        *(("mean return" if r.alone else f"against {r.against}", interval_text(r)) for r in result.final),
+        *final,
         ("report", result.report),
     ]
     console.result(console.table(rows))

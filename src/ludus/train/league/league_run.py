@@ -77,7 +77,7 @@ class LeagueTrainer:
         self.state: LeagueState = components.state
         self.run_dir = context.directory
         first = components.first
-        context.evaluated = first.name
+        context.evaluated, context.begins_with = first.name, first.config.seed
         try:
             self.journal = self._open_journal(checkpoint)
         except BaseException:

@@ -50,6 +50,7 @@ class TrainerState(msgspec.Struct):
     matches: int = 0
     errors: int = 0
     win_rate: dict[str, float] = {}
+    helped: bool = False  # a curriculum's bot played the first ticks of the matches in ``win_rate``
     evaluations: int = 0  # made so far
     evaluated_steps: int = 0  # budget.steps of the last one
     evaluation_due: bool = False  # one that was decided on but not made when the checkpoint was written
@@ -74,6 +75,11 @@ class TrainerState(msgspec.Struct):
     def waiting(self) -> list[RolloutSummary]:
         """Of the slabs that wait for the learner, oldest first."""
         return [] if self.filled is None else [self.filled, *self.queued]
+
+    def count_help(self, helped: bool) -> None:
+        """Whether a curriculum's bot plays for the policy. Win rates with and without it never mix."""
+        if helped != self.helped:
+            self.helped, self.win_rate = helped, {}
 
     def drop_waiting(self) -> None:
         """Nothing is in flight any more: what was counts as dropped."""
