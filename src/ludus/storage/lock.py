@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from ludus.flow.decode import from_json
-from ludus.storage.errors import CorruptFile, StorageError
+from ludus.storage.errors import StorageError
 from ludus.storage.files import open_own, read_bounded
 
 MAX_BYTES = 4096
