@@ -5,10 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from ludus.storage.user_state import ENVIRONMENT
+
+# Examples are the same in every run and may take as long as a busy machine makes them. LUDUS_EXAMPLES tries
+# others, and more of them where a test says so.
+hypothesis.settings.register_profile(
+    "ludus",
+    deadline=None,
+    derandomize="LUDUS_EXAMPLES" not in os.environ,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("ludus")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -45,3 +57,16 @@ def chromium() -> str:
 def cxx() -> str:
     """A C++ compiler."""
     return require_program(("c++", "g++", "clang++"), "g++")
+
+
+@pytest.fixture
+def stepped_self_play(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """AlphaZero runs whose rounds do not depend on the machine's load: for tests that count them."""
+    import torch
+
+    from tests.unit.train.stepped import step_self_play
+
+    threads = torch.get_num_threads()
+    step_self_play(monkeypatch)
+    yield
+    torch.set_num_threads(threads)  # a stepped worker sets them in the test's own thread

@@ -106,7 +106,11 @@ def figures(results: Sequence[Result]) -> tuple[Figure, ...]:
     found = []
     for r in results:
         kind = "settings change" if r.changes else "settings stay"
-        for label, value in (("best", max(r.returns)), ("worst", min(r.returns)), ("RUN@best, final", r.final)):
+        for label, value in (
+            ("best", max(r.returns)),
+            ("worst", min(r.returns)),
+            ("RUN@best, final", r.final),
+        ):
             found.append(Figure(round(value, 1), "return", f"{kind}, {label}", r.seed))
     return tuple(found)
 

@@ -19,4 +19,4 @@ def test_minirts_from_its_bot(tmp_path: Path) -> None:
     """SIMPLE against itself wins half of its matches; so does its clone."""
     settings = {"run.max_steps": "150000", "evaluation.every_steps": "0", "evaluation.final_matches": "500"}
     final = start_run(load_preset("minirts-imitation", settings).preset, tmp_path / "run").final[0]
-    assert final.win_rate > 0.35  # untrained: below 5%
+    assert final.win_rate > 0.35  # untrained: 19.8% of 500, with drawn choices as here

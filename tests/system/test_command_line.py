@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -223,6 +224,15 @@ def test_resume_takes_a_new_budget_and_nothing_else(
     assert json.loads(done.stdout)["steps"] >= 1500 > json.loads(first.stdout)["steps"]
 
 
+def read_until(stream: IO[str], text: str) -> str:
+    """Lines up to the first with ``text`` in it, however long they take."""
+    lines: list[str] = []
+    while not lines or text not in lines[-1]:
+        lines.append(stream.readline())
+        assert lines[-1], f"ended without {text!r}: {''.join(lines)}"
+    return "".join(lines)
+
+
 def start_long_run(folder: Path, run: str) -> subprocess.Popen[str]:
     """A run without end that saves all the time; returns when its first checkpoint is there."""
     words = ["train", "small.toml", "--run-dir", run, *LONG]
@@ -309,11 +319,15 @@ def test_a_full_disk_is_said_and_the_run_goes_on_with_whole_files(folder: Path, 
     filler = small_disk / "filler"
     process = start_long_run(folder, str(run))
     fill(filler)
-    time.sleep(3)
-    assert process.poll() is None, process.stderr.read() if process.stderr else ""
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert "No space left on device" in err
+    assert process.stderr is not None
+    try:
+        err = read_until(process.stderr, "No space left on device")
+        assert process.poll() is None, err
+        process.send_signal(signal.SIGINT)
+        err += process.stderr.read()
+        process.wait(timeout=60)
+    finally:
+        process.kill()
     assert "Traceback" not in err
     assert process.returncode in (1, 130)
     filler.unlink()
@@ -449,22 +463,32 @@ def test_a_reader_that_leaves_early_is_no_fault(tmp_path: Path) -> None:
 
 
 def processor_time_s(*command: str) -> float:
-    """Best of a few runs, user and system: what a quiet machine would take, whatever else runs now."""
-    best = float("inf")
-    for _ in range(4):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, stdout=subprocess.DEVNULL, env=ENVIRONMENT, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return best
+    """User and system time of one run."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, stdout=subprocess.DEVNULL, env=ENVIRONMENT, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def starts_within(times: float, *words: str) -> bool:
+    """Whether a command takes less than so many times a bare interpreter, the best of up to twelve each.
+
+    Tried that often, since caches and cores are shared with whatever else runs.
+    """
+    bare = ours = float("inf")
+    for _ in range(12):
+        bare = min(bare, max(0.010, processor_time_s(sys.executable, "-c", "import sys")))
+        ours = min(ours, processor_time_s(*COMMAND, *words))
+        if ours < times * bare:
+            return True
+    return False
 
 
 def test_commands_start_quickly() -> None:
     """150 ms on a machine whose bare interpreter takes 15 ms; ratios, since machines differ."""
-    bare = max(0.010, processor_time_s(sys.executable, "-c", "import sys"))
-    assert processor_time_s(*COMMAND, "--help") < 5 * bare
-    assert processor_time_s(*COMMAND, "train", "--help") < 15 * bare
-    assert processor_time_s(*COMMAND, "games", "list") < 15 * bare
+    assert starts_within(5, "--help")
+    assert starts_within(15, "train", "--help")
+    assert starts_within(15, "games", "list")
 
 
 def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:

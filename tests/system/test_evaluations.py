@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from ludus.games import replays
-from tests.system.test_command_line import COMMAND, ENVIRONMENT, PRESET, ludus
+from tests.system.test_command_line import COMMAND, ENVIRONMENT, PRESET, ludus, read_until
 
 STAIRS = '''\
 """A walk that is over after `length` steps; 0: never. `nap` makes a step slow."""
@@ -129,8 +128,8 @@ def test_a_run_whose_evaluation_never_ends_can_be_resumed_with_a_higher_limit(st
 # ---- Ctrl-C and progress -------------------------------------------------------------------------------
 
 
-def interrupted(words: list[str], folder: Path, seconds: float) -> tuple[int, str, str]:
-    """Ctrl-C after so many seconds of progress."""
+def interrupted(words: list[str], folder: Path) -> tuple[int, str, str]:
+    """Ctrl-C once matches are over. Of stderr, the line that says so and what follows."""
     process = subprocess.Popen(
         [*COMMAND, *words],
         cwd=folder,
@@ -139,18 +138,22 @@ def interrupted(words: list[str], folder: Path, seconds: float) -> tuple[int, st
         stderr=subprocess.PIPE,
         text=True,
     )
+    assert process.stdout is not None
     assert process.stderr is not None
-    first = process.stderr.readline()  # progress: the first matches are being played
-    time.sleep(seconds)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert "Traceback" not in err
-    return process.returncode, out, first + err
+    try:
+        first = read_until(process.stderr, " left")  # only where some are over
+        process.send_signal(signal.SIGINT)
+        out, err = process.stdout.read(), process.stderr.read()
+        process.wait(timeout=60)
+    finally:
+        process.kill()
+    assert "Traceback" not in first + err
+    return process.returncode, out, first.splitlines()[-1] + "\n" + err
 
 
 def test_ctrl_c_ends_an_evaluation_with_the_matches_that_are_over(stairs: Path) -> None:
     words = ["eval", "random", "--game", "./stairs.py", "--param", "length=4", "--param", "nap=0.002"]
-    code, out, err = interrupted([*words, "--matches", "100000", "--json"], stairs, 0.1)
+    code, out, err = interrupted([*words, "--matches", "100000", "--json"], stairs)
     assert code == 130, err
     result = json.loads(out)
     assert result["interrupted"] is True
@@ -163,7 +166,7 @@ def test_ctrl_c_ends_an_evaluation_with_the_matches_that_are_over(stairs: Path) 
 
 def test_ctrl_c_ends_a_tournament_with_the_matches_that_are_over(trained: Path) -> None:
     words = ["rate", "runs/r@best", "random", "mcts:30", "--matches", "10000000", "--game", "tic_tac_toe"]
-    code, out, err = interrupted([*words, "--json"], trained, 0.1)
+    code, out, err = interrupted([*words, "--json"], trained)
     assert code == 130, err
     table = json.loads(out)
     assert table["interrupted"] is True
@@ -199,7 +202,8 @@ def test_results_are_kept_in_the_run_and_weights_have_one_name(trained: Path) ->
     matches = [json.loads(line) for line in (run / "matches.jsonl").read_text().splitlines()]
     assert matches
     for match in matches:
-        assert sorted(match["players"]) == sorted([f"r@{match['version']}", "random"])
+        rated = "uniform" if match["evaluation"] == "uniform" else f"r@{match['version']}"
+        assert sorted(match["players"]) == sorted([rated, "random"])
     final = sorted((run / "replays").glob("*.ludus"))[0]
     assert f"r@{best}" in replays.info(final.read_bytes()).players
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]

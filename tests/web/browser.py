@@ -160,7 +160,7 @@ class Browser:
             raise BrowserError(details.get("exception", {}).get("description") or details["text"])
         return answer["result"].get("value")
 
-    def wait(self, condition: str, timeout_s: float = 20.0) -> None:
+    def wait(self, condition: str, timeout_s: float = 100.0) -> None:
         until = time.monotonic() + timeout_s
         while not self.evaluate(condition):
             if time.monotonic() > until:

@@ -26,6 +26,7 @@ _KNOWN = (
     ("ludus.presets.errors", "Interrupted", errors.INTERRUPTED),
     ("ludus.storage.errors", "StorageError", errors.USAGE),
     ("ludus.rollouts.scripted", "BotError", errors.USAGE),
+    ("ludus.pool.errors", "PoolError", errors.FAILED),
     ("ludus.native", "ParamError", errors.USAGE),
     ("ludus.native", "ReplayError", errors.USAGE),
     ("ludus.native", "SearchError", errors.USAGE),

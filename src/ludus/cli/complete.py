@@ -75,7 +75,8 @@ def _values(field: Field, begun: str) -> Iterable[str]:
 
         bots = [b.name for game in list_games() for b in spec(game).bots]
         runs = [str(p.parent) for p in Path().glob("runs/*/run.json")]
-        return [*bots, "random", *(f"{run}@{which}" for run in runs for which in _weights_of(run, begun))]
+        named = [f"{run}@{which}" for run in runs for which in _weights_of(run, begun)]
+        return [*bots, "random", "uniform", *named]
     return []
 
 

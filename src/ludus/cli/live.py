@@ -98,12 +98,17 @@ def interval_text(result: EvalResult) -> str:
 
 
 def results_text(metrics: UpdateMetrics) -> str:
-    """The training matches: win rate against each opponent, or the mean return without opponents."""
-    rates = sorted(metrics.under("rollout/win_rate").items())
+    """The training matches: win rate against each opponent, or the mean return without opponents.
+
+    What a curriculum's bot has a share in is no win rate of the policy, and is not called one.
+    """
+    rates, helped = metrics.training_rates
     if rates:
-        return ", won " + ", ".join(f"{name} {percent(rate)}" for name, rate in rates)
+        won = "won with help" if helped else "won"
+        return f", {won} " + ", ".join(f"{name} {percent(rate)}" for name, rate in sorted(rates.items()))
     mean = metrics.numbers.get("rollout/running_return")
-    return "" if mean is None else f", return {mean:.1f}"
+    helped = metrics.numbers.get("rollout/handover_ticks", 0.0) > 0
+    return "" if mean is None else f", return {'with help ' if helped else ''}{mean:.1f}"
 
 
 class LineView(View):
@@ -140,7 +145,7 @@ class LineView(View):
             f"{'mean return' if r.alone else r.against} {interval_text(r)}" for r in evaluation.results
         )
         mark = " (best so far)" if evaluation.best and not evaluation.final else ""
-        console.note(f"{what} of version {evaluation.named}: {results}{mark}")
+        console.note(f"{what} of {evaluation.whose}: {results}{mark}")
 
     def message(self, text: str) -> None:
         console.note(text)
@@ -210,7 +215,7 @@ class LiveView(View):
             used = 1
         else:
             numbers = self._numbers(self.metrics)
-            names = sorted({*self.metrics.under("rollout/win_rate"), *self.evaluations})
+            names = sorted({*self.metrics.training_rates[0], *self.evaluations})
             if self.members.newest:
                 names = list(self.members.newest)
             rows = max(1, min(len(names), room - 2))
@@ -271,10 +276,12 @@ class LiveView(View):
         from rich.table import Table
 
         table = Table(box=None, padding=(0, 2), pad_edge=False)
-        rates, earned = metrics.under("rollout/win_rate"), metrics.numbers.get("rollout/running_return")
+        rates, helped = metrics.training_rates
+        earned = metrics.numbers.get("rollout/running_return")
         alone = not rates and earned is not None
         version = f" of version {self.evaluated}" if self.evaluated else ""
-        for title in ("" if alone else "against", f"evaluation{version}", "training"):
+        training = "training, with help" if helped else "training"
+        for title in ("" if alone else "against", f"evaluation{version}", training):
             table.add_column(title, no_wrap=True, overflow="ellipsis")
         if alone:
             results = list(self.evaluations.values())

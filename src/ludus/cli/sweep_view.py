@@ -10,11 +10,12 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from ludus.cli import console
 from ludus.cli.console import duration, percent, si
 from ludus.cli.live import LINE_EVERY_S, quiet_control_keys, remaining, results_text
+from ludus.flow.decode import from_json
+from ludus.storage.errors import StorageError
+from ludus.storage.files import open_regular
 from ludus.train.reporting.metrics import UpdateMetrics, metrics_of
 
 if TYPE_CHECKING:
@@ -29,11 +30,11 @@ REFRESH_S = 1.0
 
 def newest_update(metrics: Path) -> UpdateMetrics | None:
     """The last update that a run has written; None for none."""
-    with suppress(OSError, ValueError), metrics.open("rb") as file:
+    with suppress(OSError, ValueError, StorageError), open_regular(metrics) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - TAIL))
         for line in reversed(file.read().split(b"\n")[1 if size > TAIL else 0 : -1]):
-            row = metrics_of(msgspec.json.decode(line, type=dict[str, object]))
+            row = metrics_of(from_json(line, dict[str, object]))
             if isinstance(row, UpdateMetrics):
                 return row
     return None

@@ -25,12 +25,15 @@ from ludus.search.planner import is_plan, parse_plan
 from ludus.search.text import is_search
 
 RANDOM = "random"
+UNIFORM = "uniform"  # uniform among the choices that the mask allows: the floor of a policy with a mask
 PLAYERS = (
-    "a player is a bot's name, random, RUN@best, RUN@last, RUN@VERSION, RUN@PLAYER, RUN@PLAYER:VERSION or a "
+    "a player is a bot's name, random, uniform, RUN@best, RUN@last, RUN@VERSION, RUN@PLAYER, "
+    "RUN@PLAYER:VERSION or a "
     "weights file, any of these weights with +search:VISITS behind it, mcts:VISITS or plan:TREESxROLLOUTS"
 )
 SLOTS = 128
 STEPS = 16
+TIMEOUT_S = 60.0  # as ``pool.timeout_s`` where no preset says otherwise
 SEARCH_STEPS = 1  # steps of a slab if a player searches: Ctrl-C takes effect after one move per match
 
 
@@ -48,6 +51,9 @@ class Player:
 def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -> Player:
     """A bot of the game; ``random`` is the game's own if it has one, else uniform among legal choices.
 
+    The game's own draws choices that do nothing, too. ``uniform`` never does: it draws among the legal
+    choices in every game, as a network at its beginning does.
+
     Raises ``ConfigError`` for any other name.
     """
     bots = [b.name for b in spec.bots]
@@ -55,16 +61,18 @@ def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -
         return Player(name)
     if name in bots:
         return Player(name, bot=name, frame_skip=frame_skip)
-    if name == RANDOM:
+    if name in (RANDOM, UNIFORM):
         from ludus.policies.heads import heads_of  # torch: only where the game has no such bot
         from ludus.rollouts.network_actor import RandomActor
 
         return Player(name, actor=RandomActor(heads_of(spec), seed), frame_skip=frame_skip)
-    raise ConfigError(f"{name}: {spec.name} has no such bot{did_you_mean(name, [*bots, RANDOM])}; {PLAYERS}")
+    raise ConfigError(
+        f"{name}: {spec.name} has no such bot{did_you_mean(name, [*bots, RANDOM, UNIFORM])}; {PLAYERS}"
+    )
 
 
 def opponent(name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0) -> Player:
-    """The opponent ``name``: a bot, ``random``, or a search with random rollouts (``mcts:400``)."""
+    """The opponent ``name``: a scripted player, or a search with random rollouts (``mcts:400``)."""
     if is_search(name):
         return rollout_player(name, spec, params, seed)
     if is_plan(name):
@@ -139,6 +147,7 @@ def play_matches(
     record: int = 0,
     random_start: int = 0,
     max_ticks: int = 0,
+    timeout_s: float = TIMEOUT_S,
     should_stop: Callable[[], bool] | None = None,
     finished: Callable[[Sequence[MatchResult]], None] | None = None,
 ) -> list[MatchResult]:
@@ -154,6 +163,7 @@ def play_matches(
         random_start: Above 0 the game's bot ``random`` plays a seat's first k ticks, k drawn from
             0..``random_start`` for each match and seat, so that players do not repeat one memorised line.
         max_ticks: Highest number of ticks of a match; 0 = the game's limit, else ``ENOUGH_TICKS``.
+        timeout_s: For one step of a Python game, then its process is replaced; 0 = never.
         finished: Called repeatedly with the matches that ended since the last call, possibly none.
 
     Raises:
@@ -188,6 +198,7 @@ def play_matches(
             threads=threads,
             seed=seed,
             num_matches=matches,
+            timeout_s=timeout_s,
             record=range(min(record, matches)),
             states=searches,
         )

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from ludus.flow.decode import from_json
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -214,4 +216,4 @@ class GameSpec(msgspec.Struct, frozen=True):
 
 def decode_spec(text: str | bytes) -> GameSpec:
     """Reads the JSON that the core writes. Raises ``msgspec.ValidationError`` on a mismatch."""
-    return msgspec.json.decode(text, type=GameSpec)
+    return from_json(text, GameSpec)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.games import replays
 from ludus.games.registry import find, is_python, maker, spec, text_params
 
@@ -71,14 +72,10 @@ def check_game(
     game = find(reference)
     declared = spec(reference, text).max_ticks
     most = declared + 1 if declared else 0  # one tick past the limit is enough to see it broken
-    findings = msgspec.json.decode(
-        game.native.conformance(game.name, text, seed, matches, most), type=list[Finding]
-    )
+    findings = from_json(game.native.conformance(game.name, text, seed, matches, most), list[Finding])
     findings.append(_check_spec(reference, text))
     findings.append(_check_view(reference, text, seed))
-    bench = json.loads(
-        game.native.bench_sim(game.name, text, [_bot(reference, text)], [], 1, 8, 20_000, seed)
-    )
+    bench = from_json(game.native.bench_sim(game.name, text, [_bot(reference, text)], [], 1, 8, 20_000, seed))
     return GameReport(
         game=game.name,
         findings=tuple(findings),
@@ -136,7 +133,7 @@ def _check_view(reference: str, params: Mapping[str, str], seed: int) -> Finding
     data = game.native.replay_record(game.name, params, seed, 0, ["uniform"])
     frames = game.native.replay_frames(data, 50)
     try:
-        kinds = {type(json.loads(frame)) for frame in frames}
+        kinds = {type(from_json(frame)) for frame in frames}
     except json.JSONDecodeError as error:
         return Finding("view", False, f"not JSON: {error}")
     return Finding("view", kinds == {dict}, "" if kinds == {dict} else "expected a JSON object")

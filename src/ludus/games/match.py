@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ludus.flow.decode import from_json
 from ludus.flow.spec import GameSpec, decode_spec
 from ludus.games.registry import find, text_params
 from ludus.native import GameError, ParamError, core
@@ -96,7 +96,7 @@ class Match:
 
     def view(self) -> dict[str, Any]:
         """The view document for a viewer."""
-        view: dict[str, Any] = json.loads(self._match.view())
+        view: dict[str, Any] = from_json(self._match.view())
         return view
 
     def clone(self) -> Match:

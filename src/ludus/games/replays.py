@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.games import names
 from ludus.games.registry import find, is_python, maker, text_params
 from ludus.native import ReplayError, core
@@ -89,12 +90,12 @@ class ReplayCheck(msgspec.Struct, frozen=True):
 
 def info(data: bytes) -> ReplayInfo:
     """Reads a replay. It also works for games that are not installed."""
-    return msgspec.json.decode(core.replay_info(data), type=ReplayInfo)
+    return from_json(core.replay_info(data), ReplayInfo)
 
 
 def decisions(data: bytes) -> list[ReplayDecision]:
     """The decisions of all seats in order. Like ``info`` it works for games that are not installed."""
-    columns = msgspec.json.decode(core.replay_decisions(data), type=_Decisions)
+    columns = from_json(core.replay_decisions(data), _Decisions)
     heads, at = columns.heads, 0
     made = []
     for tick, seat, bot in zip(columns.ticks, columns.seats, columns.bots, strict=True):
@@ -114,7 +115,7 @@ def verify(data: bytes, game: str = "") -> ReplayCheck:
     about = info(data)
     if about.format == 1:
         load_game(about, game)
-        return msgspec.json.decode(find(about.game).native.replay_verify(data), type=ReplayCheck)
+        return from_json(find(about.game).native.replay_verify(data), ReplayCheck)
     return _verify_hosted(data, about, _maker_of(about, game))
 
 

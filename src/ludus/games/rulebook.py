@@ -7,20 +7,13 @@ ever read, and the file is not needed afterwards.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
-import msgspec
-
+from ludus.flow.decode import TomlError, from_json, from_toml
 from ludus.games.rulebook_check import Mistake, mistakes_of, report, wrong_kinds
 from ludus.native import ParamError, core
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 GAME = "rts"
 #: The core's limit; a file may be longer by its comments.
@@ -36,7 +29,7 @@ def names() -> list[str]:
 
 def schema() -> dict[str, object]:
     """The JSON schema of a rulebook, for editors; draft 2020-12."""
-    return msgspec.json.decode(core.rulebook_schema(), type=dict[str, object])
+    return from_json(core.rulebook_schema(), dict[str, object])
 
 
 def keys(text: str) -> dict[str, str]:
@@ -65,13 +58,11 @@ def read(path: Path, *, check: bool = True) -> str:
         raise ParamError(f"{path}: larger than {MAX_FILE} bytes; this is no rulebook")
     try:
         source = raw.decode("utf-8")
-        document = tomllib.loads(source)
+        document = from_toml(source)
     except UnicodeDecodeError as error:
         raise ParamError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    except tomllib.TOMLDecodeError as error:
+    except TomlError as error:
         raise ParamError(f"{path}: not valid TOML: {error}") from None
-    except RecursionError:
-        raise ParamError(f"{path}: not valid TOML: nested too deep") from None
     try:
         text = "".join(f"{line}\n" for line in flatten(document))
     except ValueError as error:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.games.registry import find, spec, text_params
 from ludus.native import core
 
@@ -55,7 +56,7 @@ def bench_sim(
     text = ref.native.bench_sim(
         ref.name, text_params(params or {}), list(bots), list(frame_skip), threads, matches, ticks, seed
     )
-    return msgspec.json.decode(text, type=SimBench)
+    return from_json(text, SimBench)
 
 
 def playthrough(

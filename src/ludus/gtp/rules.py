@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from ludus.flow.decode import from_json
 from ludus.gtp.protocol import GtpError
 
 KO = {"POSITIONAL": "positional", "SITUATIONAL": "situational", "SIMPLE": "simple", "NONE": "none"}
@@ -52,12 +53,12 @@ def from_text(text: str, params: Mapping[str, str]) -> dict[str, str]:
     if len(text) > MAX_TEXT:
         raise GtpError(f"rules: more than {MAX_TEXT} characters")
     try:
-        given = json.loads(text)
-    except (ValueError, RecursionError):
+        given = from_json(text)
+    except ValueError:
         raise GtpError("rules: not valid JSON") from None
     if not isinstance(given, dict):
         raise GtpError("rules: expected a JSON object")
-    return _from_keys(given, json.loads(to_json(params)))
+    return _from_keys(given, from_json(to_json(params)))
 
 
 def _from_keys(given: Mapping[str, object], now: Mapping[str, object]) -> dict[str, str]:

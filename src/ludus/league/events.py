@@ -20,6 +20,7 @@ from typing import Literal
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.flow.league import JournalRow, Tally
 
 Kind = Literal["learner", "frozen", "bot"]
@@ -161,7 +162,6 @@ Request = Freeze | GoOn | Copy | Mutate
 AnyEffect = Request | Ignored
 
 _ENCODER = msgspec.json.Encoder()
-_DECODER: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
 
 def player_of(member: str, version: int) -> str:
@@ -187,8 +187,8 @@ def to_row(event: AnyEvent, number: int, time: float = 0.0) -> JournalRow:
 def from_row(row: JournalRow) -> AnyEvent:
     """The event of a journal's row. Raises ``ValueError`` for a row that holds none."""
     try:
-        event = _DECODER.decode(row.body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        event: AnyEvent = from_json(row.body, AnyEvent)
+    except msgspec.DecodeError as error:
         raise ValueError(f"event {row.number}: not an event of a league ({error})") from error
     if isinstance(event, Results):
         return msgspec.structs.replace(event, tallies=row.tallies)

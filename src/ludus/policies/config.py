@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from ludus.flow.decode import from_json
+
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Blocks = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 ValueHeads = Annotated[int, msgspec.Meta(ge=1, le=64)]
@@ -156,7 +158,7 @@ def decode_config(text: str) -> PolicyConfig:
 
     Raises ``msgspec.MsgspecError``.
     """
-    document = msgspec.json.decode(text)
+    document = from_json(text)
     if isinstance(document, dict):
         name_network(document)
     config: PolicyConfig = msgspec.convert(document, PolicyConfig)

@@ -17,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
+from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
 from ludus.policies.config import PolicyConfig, decode_config
 from ludus.policies.factory import build_network
@@ -39,7 +40,9 @@ def save_weights(weights: Weights, path: str | os.PathLike[str]) -> None:
     data = save(tensors, {_KEY: msgspec.json.encode(weights.meta).decode()})
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
+        temporary.unlink(missing_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW  # never through a link
+        with os.fdopen(os.open(temporary, flags, 0o644), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -111,7 +114,7 @@ def _meta(file: safe_open, target: Path) -> WeightsMeta:
     if len(header) > _MAX_JSON:
         raise WeightsError(f"{target}: header of {len(header)} bytes; at most {_MAX_JSON}")
     try:
-        return msgspec.json.decode(header, type=WeightsMeta)
+        return from_json(header, WeightsMeta)
     except msgspec.DecodeError as error:
         raise WeightsError(f"{target}: header: {error}") from None
 

@@ -48,6 +48,7 @@ from ludus.pool.replay_recorder import ReplayRecorder
 from ludus.pool.shard import Plan, Shard
 from ludus.pool.shards import make_shard
 from ludus.pool.shared import Doorbell, Segment, Sizes, shared_slab
+from ludus.pool.watch import Watch
 from ludus.pool.worker import Start
 from ludus.pool.worker_pool import WorkerPool
 
@@ -80,8 +81,10 @@ class ProcessPool:
     vectorised games, where it also depends on the other matches of the shard).
 
     ``workers=0`` plays inside :meth:`recv` in the calling process, for debugging and for small games: then
-    a game that hangs hangs the caller. ``timeout_s``: a worker that has been in one game's ``step`` or
-    ``reset`` for longer is killed and replaced (0 = never); ``start_timeout_s`` is for making the games.
+    a game that hangs hangs the caller. ``timeout_s``: a worker that has a command and shows no progress for
+    longer, in one game's ``step`` or ``reset`` or between them, is killed and replaced (0 = never). Only the
+    time counts in which the caller waits in :meth:`recv` and itself runs. ``start_timeout_s`` is for making
+    the games; a worker whose process is stopped meanwhile is replaced after ``timeout_s``.
     ``on_error``, ``num_matches`` and ``truncate_ticks`` are those of ``NativePool``.
 
     ``record`` names the matches whose replay comes in ``MatchResult.replay`` (empty for a match that failed);
@@ -158,7 +161,7 @@ class ProcessPool:
             self._spec.name,
             [self._start(number, workers) for number in range(workers)],
             [self._segment.descriptor, *(d for g in self._groups for d in g.doorbell.descriptors)],
-            self._control.heartbeat,
+            Watch(self._control.heartbeat, self._control.command, self._control.done, timeout_s),
             timeout_s=timeout_s,
             start_timeout_s=start_timeout_s,
         )

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow import GameSpec, Lineup
+from ludus.flow.decode import from_json
 from ludus.pool.control_block import UNBEGUN, Longs
 from ludus.pool.orders import Controllers, Tags, checked_orders
 
@@ -37,7 +38,7 @@ def decode(
     if not data.startswith(_MAGIC):
         raise ValueError("snapshot: not one of a pool of Python games")
     try:
-        stored = msgspec.json.decode(data[len(_MAGIC) :], type=Snapshot)
+        stored = from_json(data[len(_MAGIC) :], Snapshot)
     except msgspec.DecodeError as error:
         raise ValueError(f"snapshot: {error}") from None
     if (stored.game, stored.seed, stored.slots) != (game, seed, slots):

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ludus.flow import GameSpec, Lineup, Slab
+from ludus.flow.decode import from_json
 
 _HEADER = struct.Struct("<I")
 _MAX_DESCRIPTORS = 64
@@ -188,7 +189,7 @@ class Worker:
 
         while number not in self.slabs:
             data, descriptors = receive_message(self.channel)
-            new = msgspec.json.decode(data, type=NewSlab)
+            new = from_json(data, NewSlab)
             self.slabs[new.number], segment = shared_slab(self.spec, new.steps, new.rows, descriptors[0])
             segment.close()
         return self.slabs[number]
@@ -205,7 +206,7 @@ def main(channel_descriptor: int, lifeline: int) -> int:
     channel = socket.socket(fileno=channel_descriptor)
     try:
         data, descriptors = receive_message(channel)
-        worker = Worker(channel, msgspec.json.decode(data, type=Start), descriptors)
+        worker = Worker(channel, from_json(data, Start), descriptors)
     except EOFError:
         return 0
     except Exception as error:

@@ -17,9 +17,9 @@ from typing import final
 import msgspec
 
 from ludus.flow import Slab
-from ludus.pool.control_block import PLAYS, SLOT, Longs
 from ludus.pool.errors import PoolError
 from ludus.pool.shared import Doorbell, Segment, wait_for
+from ludus.pool.watch import Patience, Watch, is_stopped
 from ludus.pool.worker import NewSlab, Start, receive_message, send_message
 
 CLOSE_S = 2.0  # for games to release their resources
@@ -53,9 +53,8 @@ class WorkerPool:
     """Workers 0, 1, ...; a replacement keeps the number. Knows processes, not games.
 
     ``starts`` are the first messages, one per worker; ``descriptors`` are shared by all: the control segment
-    first, then every group's doorbell. ``heartbeat`` is the control block's array. A worker in
-    one step for longer than ``timeout_s`` counts as hanging (0 = never);
-    ``start_timeout_s`` is for making the games. Made without workers: see :meth:`start`.
+    first, then every group's doorbell. ``watch`` says who owes an answer for longer than ``timeout_s``
+    (0 = never); ``start_timeout_s`` is for making the games. Made without workers: see :meth:`start`.
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class WorkerPool:
         name: str,
         starts: Sequence[Start],
         descriptors: Sequence[int],
-        heartbeat: Longs,
+        watch: Watch,
         *,
         timeout_s: float,
         start_timeout_s: float,
@@ -71,8 +70,7 @@ class WorkerPool:
         self._name, self._starts, self._descriptors = name, starts, list(descriptors)
         self._timeout_s, self._start_timeout_s = timeout_s, start_timeout_s
         self._workers: list[_Worker] = []
-        self._watch = _Watch(heartbeat)
-        self._checked_at = 0.0
+        self._watch = watch
         self.slabs: list[tuple[Slab, Segment]] = []  # by number, those of all workers
 
     def __len__(self) -> int:
@@ -111,17 +109,14 @@ class WorkerPool:
         return poll
 
     def wait(self, poll: select.poll, doorbells: Sequence[Doorbell]) -> dict[int, str]:
-        """Sleeps until something happens. Returns the workers that died or hang, with the reason."""
-        pause = min(1.0, self._timeout_s / 4) if self._timeout_s > 0 else 1.0
-        news = {descriptor for descriptor, _ in wait_for(poll, pause)}
+        """Sleeps until something happens. Returns the workers that died or are late, with the reason."""
+        news = {descriptor for descriptor, _ in wait_for(poll, self._watch.every_s)}
         for doorbell in doorbells:
             doorbell.clear()
         gone = {n: _how_it_died(h.process) for n, h in enumerate(self._workers) if h.channel.fileno() in news}
-        now = time.monotonic()
-        if self._timeout_s > 0 and now - self._checked_at >= pause:
-            self._checked_at = now
-            for number in self._watch.hanging(self._timeout_s):
-                gone.setdefault(number, f"took longer than {self._timeout_s:g} s (pool.timeout_s)")
+        for number in self._watch.late():
+            why = "its process was stopped, and " if is_stopped(self._workers[number].process.pid) else ""
+            gone.setdefault(number, f"{why}took longer than {self._timeout_s:g} s (pool.timeout_s)")
         return gone
 
     def kill(self, number: int, why: str, poll: select.poll) -> None:
@@ -159,7 +154,7 @@ class WorkerPool:
 
     def _await_ready(self, number: int) -> None:
         """Waits until the worker has made its games. One that crashes meanwhile, as engines sometimes do when
-        many start at once, is replaced like one that crashes in play.
+        many start at once, or is stopped, is replaced like one that is lost in play.
         """
         while why := self._handshake(self._workers[number]):
             self._lose(number, why)
@@ -167,7 +162,8 @@ class WorkerPool:
 
     def _send_start(self, number: int, worker: _Worker) -> None:
         control, *doorbells = self._descriptors
-        with contextlib.suppress(BrokenPipeError):  # _handshake detects its death
+        worker.channel.settimeout(self._start_timeout_s)  # a long message to one that does not read it
+        with contextlib.suppress(BrokenPipeError, TimeoutError):  # _handshake detects its death
             send_message(
                 worker.channel,
                 msgspec.json.encode(self._starts[number]),
@@ -175,14 +171,13 @@ class WorkerPool:
             )
 
     def _handshake(self, worker: _Worker) -> str:
-        """Waits until a worker has made its games. Returns how it crashed, or ""."""
-        worker.channel.settimeout(self._start_timeout_s)
+        """Waits until a worker has made its games. Returns how it was lost, or ""."""
+        if why := self._await_news(worker):
+            return why
         try:
             reply, _ = receive_message(worker.channel)
         except TimeoutError:
-            raise PoolError(
-                f"{self._name}: a worker did not make its games within {self._start_timeout_s:g} s"
-            ) from None
+            raise self._too_slow() from None
         except (EOFError, OSError):
             why = f"died while it made its games ({_how_it_died(worker.process)})"
             if -(worker.process.returncode or 0) in _CRASHES:
@@ -193,6 +188,27 @@ class WorkerPool:
         if reply:
             raise PoolError(f"{self._name}: {reply.decode(errors='replace')}")
         return ""
+
+    def _await_news(self, worker: _Worker) -> str:
+        """Waits until a starting worker says something. Returns why it is lost if its process is stopped."""
+        poll = select.poll()
+        poll.register(worker.channel, select.POLLIN)
+        started, stopped = Patience(self._watch.every_s), Patience(self._watch.every_s)
+        while not wait_for(poll, self._watch.every_s):
+            started.look()
+            stopped.look()
+            if stopped.interrupted or not is_stopped(worker.process.pid):
+                stopped = Patience(self._watch.every_s)
+            elif 0 < self._timeout_s < stopped.waited_s:
+                return (
+                    f"its process was stopped for longer than {self._timeout_s:g} s while it made its games"
+                )
+            if started.waited_s > self._start_timeout_s:
+                raise self._too_slow()
+        return ""
+
+    def _too_slow(self) -> PoolError:
+        return PoolError(f"{self._name}: a worker did not make its games within {self._start_timeout_s:g} s")
 
     def shutdown(self) -> None:
         """Stops all workers, after ``closing`` is set in the control block; kills those that do not exit."""
@@ -209,29 +225,6 @@ class WorkerPool:
         for _, segment in self.slabs:
             segment.close()
         self.slabs.clear()
-
-
-class _Watch:
-    """When each worker entered its current step."""
-
-    def __init__(self, heartbeat: Longs) -> None:
-        self._beat = heartbeat
-        self._since: dict[int, tuple[int, int, float]] = {}
-
-    def see(self, number: int) -> None:
-        heartbeat = self._beat[number]
-        self._since[number] = (int(heartbeat[PLAYS]), int(heartbeat[SLOT]), time.monotonic())
-
-    def hanging(self, timeout_s: float) -> list[int]:
-        """Workers in one step for longer than ``timeout_s``."""
-        out = []
-        for number, heartbeat in enumerate(self._beat):
-            plays, slot, since = self._since.get(number, (-1, -1, 0.0))
-            if (int(heartbeat[PLAYS]), int(heartbeat[SLOT])) != (plays, slot):
-                self.see(number)
-            elif slot >= 0 and time.monotonic() - since > timeout_s:
-                out.append(number)
-        return out
 
 
 def _spawn() -> _Worker:

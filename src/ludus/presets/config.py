@@ -95,6 +95,9 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``against`` may also name searches (``mcts:400``). ``visits``: what AlphaZero's weights search with in
     these matches; 0 = as in self-play, 1 = the network alone. ``max_ticks``: matches that are longer end the
     run with an error; 0 = what the game declares, 20,000 where it declares no limit.
+    ``initial``: the weights that the run begins with play ``floor_matches`` before it trains, and uniform
+    play over the legal choices as many at its end: the floors of its results. ``floor_matches = 0``: as many
+    as ``matches``, none where these are 0.
     """
 
     every_steps: Natural = 500_000
@@ -104,6 +107,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     greedy: bool = False
     visits: Natural = 0
     max_ticks: Natural = 0
+    initial: bool = True
+    floor_matches: Natural = 0
 
 
 class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +17,7 @@ import msgspec.inspect as mi
 
 from ludus.algorithms.actor_critic.config import AdvantageConfig
 from ludus.algorithms.registry import method_of
+from ludus.flow.decode import TomlError, from_toml
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.names import did_you_mean, nearest
 from ludus.games import rulebook, typed
@@ -28,11 +28,6 @@ from ludus.presets.renamed import line_of, new_name, renamed_keys, translate
 from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 Document = dict[str, object]
 Origin = Literal["default", "preset", "command line"]
@@ -172,13 +167,11 @@ def parse_preset(
         raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; expected a preset file"])
     try:
         text = raw.decode("utf-8")
-        document: Document = tomllib.loads(text)
+        document: Document = from_toml(text)
     except UnicodeDecodeError as error:
         raise PresetError([f"{source}: not UTF-8 text (byte {error.start})"]) from None
-    except tomllib.TOMLDecodeError as error:
+    except TomlError as error:
         raise PresetError([f"{source}: not valid TOML: {error}"]) from None
-    except RecursionError:
-        raise PresetError([f"{source}: not valid TOML: nested too deep"]) from None
     method = _method_name(document, overrides or {})
     try:
         kind = preset_type(method)

@@ -136,7 +136,7 @@ def _bot_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
         if not learned and is_search(name):
             yield from _search_problems(path, name, declared)
             continue
-        valid = [*bots, *LEARNED_OPPONENTS] if learned else [*bots, "random"]
+        valid = [*bots, *LEARNED_OPPONENTS] if learned else [*bots, "random", "uniform"]
         if name not in valid:
             near = did_you_mean(name, valid, "there are")
             yield Problem(path, f"{path}: unknown bot {name} of {declared.name}{near}{show}")
@@ -144,7 +144,7 @@ def _bot_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
 
 def _search_problems(path: str, name: str, declared: GameSpec) -> Iterator[Problem]:
     if SUFFIX in name:
-        yield Problem(path, f"{path}: {name}: expected a bot, random or mcts:VISITS")
+        yield Problem(path, f"{path}: {name}: expected a bot, random, uniform or mcts:VISITS")
         return
     try:
         parse_search(name)

@@ -6,19 +6,14 @@ stored run is translated instead, so that runs of earlier versions resume.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 import msgspec.inspect as mi
 
+from ludus.flow.decode import TomlError, from_toml
 from ludus.policies.config import name_network
 from ludus.presets.config import preset_type
 from ludus.presets.schema import Problem, variant_of, variants
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 #: Old path -> new path, of settings and of whole tables.
 RENAMED = {
@@ -27,7 +22,7 @@ RENAMED = {
     "search": "algorithm.search",
     "self_play": "algorithm.self_play",
 }
-_MAX_TRIALS = 100
+_MAX_TRIALS, _MAX_PARSED = 100, 1 << 21  # parts of a file that are parsed, and their characters
 
 
 def new_name(path: str) -> str:
@@ -83,10 +78,10 @@ def line_of(text: str, path: str) -> int:
     *above, last = path.split(".")
     lines = text.split("\n")
     mentions = [n for n, line in enumerate(lines, 1) if last in line]
-    for number in mentions[:_MAX_TRIALS]:
+    for number in mentions[: min(_MAX_TRIALS, _MAX_PARSED // max(1, len(text)))]:
         try:
-            table = _table(tomllib.loads("\n".join(lines[:number])), above)
-        except (tomllib.TOMLDecodeError, RecursionError):
+            table = _table(from_toml("\n".join(lines[:number])), above)
+        except TomlError:
             continue
         if table is not None and last in table:
             return number

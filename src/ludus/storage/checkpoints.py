@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,13 +22,17 @@ from typing import Literal
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
 from ludus.flow.weights import Weights
 from ludus.storage.errors import CorruptFile, RunNotFound
 from ludus.storage.files import (
     TEMPORARY,
+    open_regular,
+    own_folder,
     read_bounded,
     remove_directory,
+    remove_tree,
     write_atomic,
     write_directory_atomic,
     write_synced,
@@ -146,7 +149,7 @@ class CheckpointStore:
 
         Raises ``OSError`` when it cannot be written; older checkpoints stay intact.
         """
-        self.directory.mkdir(parents=True, exist_ok=True)
+        own_folder(self.directory, make=True)
         self._sweep()
         target = self.path(checkpoint.version)
         carried = self._carried(checkpoint)
@@ -216,7 +219,7 @@ class CheckpointStore:
         """The version that ``name`` points at; None if it is gone."""
         path = self.directory / f"{name}.json"
         try:
-            pointer = msgspec.json.decode(read_bounded(path, MAX_POINTER_BYTES), type=Pointer)
+            pointer = from_json(read_bounded(path, MAX_POINTER_BYTES), Pointer)
         except FileNotFoundError:
             return None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -295,7 +298,7 @@ class CheckpointStore:
         if not path.is_file():
             raise CorruptFile(f"{path}: missing; the checkpoint is incomplete")
         try:
-            state = msgspec.json.decode(read_bounded(path, MAX_STATE_BYTES), type=StateFile)
+            state = from_json(read_bounded(path, MAX_STATE_BYTES), StateFile)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{path}: {error}") from error
         if state.schema != SCHEMA:
@@ -326,10 +329,8 @@ class CheckpointStore:
     def _sweep(self) -> None:
         """Removes the temporary files of killed writers."""
         for path in self.directory.glob("*" + TEMPORARY):
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                remove_tree(path)
 
     def _prune(self) -> None:
         best = self.pointer("best")
@@ -355,7 +356,7 @@ def _member_file(player: str, weights: Weights) -> str:
 def _check_file(path: Path, record: FileRecord) -> None:
     """Raises ``CorruptFile`` for a file other than the one written."""
     _check_size(path, record)
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         digest = hashlib.sha256()
         while chunk := file.read(1 << 20):
             digest.update(chunk)

@@ -1,4 +1,8 @@
-"""Bounded reads and atomic writes.
+"""Bounded reads, atomic writes, and the only ways in which a file of a run, sweep or report is opened.
+
+A run directory may be anybody's. So nothing is written through a link: :func:`open_own` opens a regular file
+with one name, :func:`write_synced` makes its file exclusively, :func:`own_folder` refuses a folder that is a
+link. Reads follow links, but :func:`open_regular` reads nothing else than a regular file, so that none hangs.
 
 A file appears under its name only by ``rename``, after its bytes and then its directory have been
 fsynced. An earlier failure (full disk, kill -9) leaves the previous file untouched and at most a ``*.tmp``
@@ -7,15 +11,69 @@ next to it, which the next writer removes.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from ludus.storage.errors import CorruptFile
 
 TEMPORARY = ".tmp"
+_EXCLUSIVE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Opens a regular file to read it. Raises ``OSError``, and ``CorruptFile`` for a pipe or a device."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe without a writer must not hang
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise CorruptFile(f"{path}: not a regular file")
+        return os.fdopen(fd, "rb")
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def open_own(path: Path, flags: int) -> int:
+    """Opens a file to write into it, or makes it; gives its descriptor.
+
+    ``flags``: of ``os.open``, without ``O_TRUNC``: a file is checked before it changes.
+
+    Raises ``OSError``, and ``CorruptFile`` for a link, a file with several names (a hard link) and anything
+    else than a regular file.
+    """
+    assert not flags & os.O_TRUNC
+    try:
+        fd = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise CorruptFile(f"{path}: a link, expected a regular file; remove it") from error
+        if error.errno in (errno.EISDIR, errno.ENXIO, errno.ENODEV):
+            raise CorruptFile(f"{path}: not a regular file; remove it") from error
+        raise
+    about = os.fstat(fd)
+    if stat.S_ISREG(about.st_mode) and about.st_nlink <= 1:
+        return fd
+    os.close(fd)
+    if not stat.S_ISREG(about.st_mode):
+        raise CorruptFile(f"{path}: not a regular file; remove it")
+    raise CorruptFile(
+        f"{path}: a file with {about.st_nlink} names (hard links), expected one; replace it by a copy"
+    )
+
+
+def own_folder(path: Path, *, make: bool = False) -> None:
+    """Raises ``CorruptFile`` where ``path`` is there and is a link or no folder; ``make``: makes it."""
+    if path.is_symlink():
+        raise CorruptFile(f"{path}: a link, expected a folder; remove it")
+    if path.exists() and not path.is_dir():
+        raise CorruptFile(f"{path}: not a folder; remove it")
+    if make:
+        path.mkdir(parents=True, exist_ok=True)
 
 
 def read_bounded(path: Path, limit: int) -> bytes:
@@ -24,10 +82,7 @@ def read_bounded(path: Path, limit: int) -> bytes:
     Raises ``OSError``, and ``CorruptFile`` for a longer file or anything else than a regular file (a pipe, a
     device), which is not read.
     """
-    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe without a writer must not hang
-    with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise CorruptFile(f"{path}: not a regular file")
+    with open_regular(path) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
         raise CorruptFile(f"{path}: more than {limit} bytes, expected at most {limit}")
@@ -49,11 +104,17 @@ def fsync_directory(path: Path) -> None:
 
 
 def write_synced(path: Path, data: bytes) -> None:
-    """Writes ``data`` to ``path`` in place and fsyncs it (for files inside a temporary directory)."""
-    with path.open("wb") as out:
+    """Writes ``data`` to a new file and fsyncs it. A link that had its name is removed, not followed."""
+    with open_new(path) as out:
         out.write(data)
         out.flush()
         os.fsync(out.fileno())
+
+
+def open_new(path: Path) -> BinaryIO:
+    """A new file to write, in place of what had its name. Raises ``OSError``."""
+    path.unlink(missing_ok=True)
+    return os.fdopen(os.open(path, _EXCLUSIVE, 0o644), "wb")
 
 
 def write_atomic(path: Path, data: bytes) -> None:
@@ -63,17 +124,28 @@ def write_atomic(path: Path, data: bytes) -> None:
         write_synced(aside, data)
         os.replace(aside, path)
     except OSError:
-        aside.unlink(missing_ok=True)
+        if not aside.is_dir():
+            aside.unlink(missing_ok=True)
         raise
     fsync_directory(path.parent)
+
+
+def remove_tree(path: Path) -> None:
+    """Removes a folder with its content, a file or a link (not its target), if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def remove_directory(path: Path) -> None:
     """Removes directory ``path``; a kill never leaves a partial directory under its name."""
     aside = path.with_name(path.name + ".old" + TEMPORARY)
-    shutil.rmtree(aside, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        remove_tree(aside)
     os.replace(path, aside)
-    shutil.rmtree(aside, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        remove_tree(aside)
 
 
 def write_directory_atomic(path: Path, fill: Callable[[Path], None]) -> None:
@@ -82,13 +154,12 @@ def write_directory_atomic(path: Path, fill: Callable[[Path], None]) -> None:
     ``fill`` must fsync its files (:func:`write_synced`). An existing ``path`` is replaced.
     """
     aside = path.with_name(path.name + TEMPORARY)
-    if aside.exists():
-        shutil.rmtree(aside)
+    remove_tree(aside)
     try:
         aside.mkdir(parents=True)
         fill(aside)
         fsync_directory(aside)
-        if path.exists():
+        if path.exists() or path.is_symlink():
             remove_directory(path)
         os.replace(aside, path)
     except OSError:

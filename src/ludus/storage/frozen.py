@@ -17,12 +17,13 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from ludus.flow.decode import from_json
 from ludus.flow.names import did_you_mean
 from ludus.flow.slab import Array
 from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import DIGITS
 from ludus.storage.errors import CorruptFile, RunNotFound
-from ludus.storage.files import fsync_directory, write_atomic
+from ludus.storage.files import fsync_directory, own_folder, write_atomic
 from ludus.storage.tensors import META_KEY, decode_file, encode_tensors, encode_weights, read_weights
 
 SUFFIX = ".safetensors"
@@ -82,7 +83,7 @@ class FrozenPlayers:
         path = self.learner_path(player, version)
         arrays, metadata = decode_file(path)
         try:
-            counters = msgspec.json.decode(metadata.get(META_KEY, ""), type=dict[str, int])
+            counters = from_json(metadata.get(META_KEY, ""), dict[str, int])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{path}: not the state of a learner ({error})") from error
         if any(a.dtype.kind == "f" and not np.isfinite(a).all() for a in arrays.values()):
@@ -94,8 +95,10 @@ class FrozenPlayers:
         return read_weights(self.find(f"{player}:{version}"))
 
     def _make_folder(self, path: Path) -> None:
-        if not path.parent.is_dir():
-            path.parent.mkdir(parents=True, exist_ok=True)
+        there = path.parent.is_dir()
+        for folder in (self.directory, path.parent):
+            own_folder(folder, make=True)
+        if not there:
             fsync_directory(self.directory)
 
     def players(self) -> list[str]:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
 from ludus.storage.errors import CorruptFile
-from ludus.storage.files import write_atomic
+from ludus.storage.files import own_folder, write_atomic
 from ludus.storage.tensors import decode_file, encode_tensors
 
 KEY = "ludus_games"
@@ -48,7 +49,7 @@ class MatchFiles:
 
     def write(self, number: int, columns: dict[str, Array]) -> None:
         """Writes a file atomically. Raises ``OSError``."""
-        self.folder.mkdir(exist_ok=True)
+        own_folder(self.folder, make=True)
         header = {KEY: msgspec.json.encode(self.meta).decode()}
         write_atomic(self.path(number), encode_tensors(columns, header))
 
@@ -59,7 +60,7 @@ class MatchFiles:
             raise CorruptFile(f"{path}: expected at most {MAX_BYTES} bytes")
         columns, header = decode_file(path)
         try:
-            meta = msgspec.json.decode(header.get(KEY, ""), type=GamesMeta)
+            meta = from_json(header.get(KEY, ""), GamesMeta)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{path}: the header does not describe matches ({error})") from error
         if meta not in self._known:
@@ -68,5 +69,6 @@ class MatchFiles:
 
     def drop(self, numbers: list[int]) -> None:
         """Removes files; missing ones are ignored."""
+        own_folder(self.folder)
         for number in numbers:
             self.path(number).unlink(missing_ok=True)

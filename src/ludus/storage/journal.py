@@ -28,6 +28,7 @@ from typing import Literal
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.flow.league import JournalRow, Tally
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound, StorageError
 from ludus.storage.files import TEMPORARY, fsync_directory
@@ -54,9 +55,6 @@ class _Frozen(msgspec.Struct):
     """What the body of an event of kind ``frozen`` says of the player."""
 
     version: int
-
-
-_DECODER = msgspec.json.Decoder(_Frozen)
 
 
 class JournalBusy(StorageError):
@@ -241,7 +239,7 @@ class Journal:
             ).fetchall()
         found += [(row.member, row.body) for row in self._pending if row.kind == "frozen"]
         try:
-            return {(member, _DECODER.decode(body).version) for member, body in found}
+            return {(member, from_json(body, _Frozen).version) for member, body in found}
         except (msgspec.DecodeError, UnicodeDecodeError, TypeError) as error:
             raise CorruptFile(f"{self.path}: a frozen player without a version ({error})") from error
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.storage.errors import CorruptFile
+from ludus.storage.files import open_own, open_regular
 
 MAX_LINE_BYTES = 1 << 20
 
@@ -24,9 +26,14 @@ class JsonlWriter:
     """
 
     def __init__(self, path: Path) -> None:
+        """Raises ``OSError``, and ``CorruptFile`` for a link or anything else than a file of its own."""
         self.path = path
-        repair_tail(path)
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._fd = open_own(path, os.O_RDWR | os.O_APPEND)
+        try:
+            _repair_tail(self._fd)
+        except BaseException:
+            self.close()
+            raise
 
     def append(self, row: Row | msgspec.Struct) -> None:
         self.append_many([row])
@@ -54,7 +61,7 @@ class JsonlWriter:
         """
         if size < self.size():
             os.ftruncate(self._fd, max(0, size))
-            repair_tail(self.path)
+            _repair_tail(self._fd)
 
     def sync(self) -> None:
         os.fsync(self._fd)
@@ -65,27 +72,21 @@ class JsonlWriter:
             self._fd = -1
 
 
-def repair_tail(path: Path) -> None:
+def _repair_tail(fd: int) -> None:
     """Removes an unfinished last line of a killed process."""
-    if not path.exists():
-        return
-    with path.open("rb+") as file:
-        size = file.seek(0, os.SEEK_END)
-        start = max(0, size - MAX_LINE_BYTES)
-        file.seek(start)
-        tail = file.read()
-        if not tail or tail.endswith(b"\n"):
-            return
+    size = os.fstat(fd).st_size
+    start = max(0, size - MAX_LINE_BYTES)
+    tail = os.pread(fd, size - start, start)
+    if tail and not tail.endswith(b"\n"):
         cut = tail.rfind(b"\n")
-        file.truncate(start + cut + 1 if cut >= 0 else start)
+        os.ftruncate(fd, start + cut + 1 if cut >= 0 else start)
 
 
 def read_jsonl(path: Path) -> Iterator[Row]:
     """Rows of ``path`` without a torn last line. Raises ``CorruptFile`` on any other invalid line."""
     if not path.exists():
         return
-    decoder = msgspec.json.Decoder(dict[str, object])
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         for number in itertools.count(1):
             line = file.readline(MAX_LINE_BYTES + 1)
             if len(line) > MAX_LINE_BYTES:
@@ -93,6 +94,6 @@ def read_jsonl(path: Path) -> Iterator[Row]:
             if not line.endswith(b"\n"):
                 return
             try:
-                yield decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                yield from_json(line, dict[str, object])
+            except msgspec.DecodeError as error:
                 raise CorruptFile(f"{path}:{number}: not a JSON object ({error})") from error

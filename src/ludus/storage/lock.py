@@ -1,7 +1,8 @@
 """A run's lock: one process at a time writes into a run directory, and readers can see which.
 
-``flock`` on ``RUN/lock``. The kernel releases it when the process ends, for any reason, and child processes
-do not inherit it. The file also names the process that holds it, or held it last.
+``flock`` on the directory itself: a lock file that is removed admits no second writer. The kernel releases it
+when the process ends, for any reason, and child processes do not inherit it. ``RUN/lock`` names the process
+that holds the lock, or held it last. That file is locked too, for file systems that lock files alone (NFS).
 """
 
 from __future__ import annotations
@@ -11,18 +12,19 @@ import errno
 import fcntl
 import os
 import socket
-import stat
 import time
 from pathlib import Path
 
 import msgspec
 
-from ludus.storage.errors import CorruptFile, StorageError
-from ludus.storage.files import read_bounded
+from ludus.flow.decode import from_json
+from ludus.storage.errors import StorageError
+from ludus.storage.files import open_own, read_bounded
 
 MAX_BYTES = 4096
 WAIT_S = 0.5  # a reader takes the lock briefly to see whether it is free
 POLL_S = 0.02
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 
 
@@ -50,27 +52,22 @@ class RunLock:
 
         A file system without locks locks nothing.
         """
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        self._fds: list[int] = []
         try:
-            self._fd = os.open(path, flags, 0o644)
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise CorruptFile(f"{path}: a link, expected a regular file; remove it") from error
-            raise
-        try:
-            if not stat.S_ISREG(os.fstat(self._fd).st_mode):
-                raise CorruptFile(f"{path}: not a regular file; remove it")
-            self._take(path)
+            self._fds.append(os.open(path.parent, _DIRECTORY))
+            self._take(path, self._fds[0])
+            self._fds.append(open_own(path, os.O_RDWR))
+            self._take(path, self._fds[1])
             with contextlib.suppress(OSError):  # a full disk: the lock holds without its name
-                os.ftruncate(self._fd, 0)
-                os.pwrite(self._fd, msgspec.json.encode(holder), 0)
+                os.ftruncate(self._fds[1], 0)
+                os.pwrite(self._fds[1], msgspec.json.encode(holder), 0)
         except BaseException:
-            os.close(self._fd)
+            self.release()
             raise
 
-    def _take(self, path: Path) -> None:
+    def _take(self, path: Path, fd: int) -> None:
         deadline = time.monotonic() + WAIT_S
-        while not _try_lock(self._fd, fcntl.LOCK_EX):
+        while not _try_lock(fd, fcntl.LOCK_EX):
             if time.monotonic() > deadline:
                 held = read_holder(path) or "another process"
                 raise RunBusy(
@@ -81,9 +78,8 @@ class RunLock:
 
     def release(self) -> None:
         """Releases the lock. Idempotent."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        while self._fds:
+            os.close(self._fds.pop())
 
     def __enter__(self) -> RunLock:
         return self
@@ -99,8 +95,12 @@ def this_process(since: str) -> Holder:
 
 def is_locked(path: Path) -> bool:
     """Whether a process holds the lock now."""
+    return _is_held(path.parent, _DIRECTORY) or _is_held(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _is_held(path: Path, flags: int) -> bool:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        fd = os.open(path, flags | os.O_CLOEXEC)
     except OSError:
         return False
     try:
@@ -112,7 +112,7 @@ def is_locked(path: Path) -> bool:
 def read_holder(path: Path) -> Holder | None:
     """The process named in the file, or None."""
     try:
-        return msgspec.json.decode(read_bounded(path, MAX_BYTES), type=Holder)
+        return from_json(read_bounded(path, MAX_BYTES), Holder)
     except (OSError, StorageError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 
@@ -124,6 +124,6 @@ def _try_lock(fd: int, kind: int) -> bool:
     except OSError as error:
         if error.errno in _HELD:
             return False
-        if error.errno not in (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL):
+        if error.errno not in (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL, errno.EBADF):
             raise
     return True

@@ -18,7 +18,8 @@ from ludus.storage.rundir import RunDirectory
 from ludus.storage.tensors import read_weights
 
 ALL = "all"  #: RUN@all: every kept version of a run, every frozen player of a league
-_INITIAL = re.compile(r"(@(?:[a-z0-9][a-z0-9_-]{0,63}:)?0+)(\+[^@]*)?\Z")  # version 0 of a run, of a member
+#: Version 0 of a run, or of a member of a league.
+_INITIAL = re.compile(r"(@0+|(?:@|\A)[a-z0-9][a-z0-9_-]{0,63}:0+)(\+[^@]*)?\Z")
 
 
 def is_reference(text: str) -> bool:

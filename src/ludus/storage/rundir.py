@@ -9,16 +9,19 @@ Of a league: league.sqlite  snapshots/PLAYER/VERSION.safetensors  league_payoff.
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import time
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import DIGITS, CheckpointStore
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
-from ludus.storage.files import fsync_directory, read_bounded, write_atomic
+from ludus.storage.files import fsync_directory, open_own, own_folder, read_bounded, write_atomic
 from ludus.storage.frozen import FrozenPlayers
 from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
 from ludus.storage.lock import Holder, RunLock, is_locked, read_holder, this_process
@@ -28,6 +31,7 @@ SCHEMA = 1
 MAX_INFO_BYTES = 1 << 20
 MAX_CONFIG_BYTES = 1 << 20
 SUFFIX = ".safetensors"
+_VERSION = re.compile(rf"[0-9]{{{DIGITS},18}}")
 
 
 class RunInfo(msgspec.Struct, frozen=True):
@@ -89,7 +93,13 @@ class RunDirectory:
         self.frozen = FrozenPlayers(self.snapshots)
         self.replays = path / "replays"
         self.games = path / "games"  # of self-play; made when there are any
+        self.tensorboard = path / "tensorboard"  # where its package is installed
         self.checkpoints = CheckpointStore(path / "checkpoints", keep_checkpoints, self._identity)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Folders that a run writes into."""
+        return (self.checkpoints.directory, self.snapshots, self.replays, self.games, self.tensorboard)
 
     @classmethod
     def create(cls, path: Path, config: str, info: RunInfo, keep_checkpoints: int = 3) -> RunDirectory:
@@ -124,7 +134,12 @@ class RunDirectory:
         return f"to resume it: ludus resume {self.path}"
 
     def lock(self) -> RunLock:
-        """Locks the run for this process. Raises ``RunBusy`` and ``OSError``."""
+        """Locks the run for this process, which may write into it then.
+
+        Raises ``RunBusy``, ``OSError``, and ``CorruptFile`` where a folder of the run is a link.
+        """
+        for folder in self.folders:
+            own_folder(folder)
         return RunLock(self.lock_path, this_process(utc_now()))
 
     def status(self) -> RunStatus:
@@ -146,7 +161,7 @@ class RunDirectory:
 
     def info(self) -> RunInfo:
         try:
-            info = msgspec.json.decode(read_bounded(self.info_path, MAX_INFO_BYTES), type=RunInfo)
+            info = from_json(read_bounded(self.info_path, MAX_INFO_BYTES), RunInfo)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{self.info_path}: {error}") from error
         if info.schema != SCHEMA:
@@ -184,6 +199,7 @@ class RunDirectory:
 
     def save_snapshot(self, weights: Weights) -> Path:
         """Frozen weights of a past opponent."""
+        own_folder(self.snapshots)
         path = self.snapshot_path(weights.meta.version)
         write_atomic(path, encode_weights(weights))
         return path
@@ -192,9 +208,10 @@ class RunDirectory:
         return read_weights(self.snapshot_path(version))
 
     def drop_snapshots(self, keep: set[int]) -> None:
-        """Removes frozen weights of every version that is not in ``keep``."""
+        """Removes frozen weights of every version that is not in ``keep``; files of other names stay."""
+        own_folder(self.snapshots)
         for path in self.snapshots.glob("*" + SUFFIX):
-            if not path.stem.isdecimal() or int(path.stem) not in keep:
+            if _VERSION.fullmatch(path.stem) and int(path.stem) not in keep:
                 path.unlink(missing_ok=True)
 
 
@@ -210,6 +227,7 @@ class RunLog:
         self._events = JsonlWriter(run.events)
         self._matches = JsonlWriter(run.matches)
         self._log_path = run.log
+        os.close(open_own(self._log_path, os.O_WRONLY))
         self.lost_rows = 0
         self.problem: str = ""
 
@@ -226,8 +244,12 @@ class RunLog:
     def message(self, text: str) -> None:
         """One line of ``log.txt``."""
         try:
-            with self._log_path.open("a", encoding="utf-8") as file:
+            with os.fdopen(
+                open_own(self._log_path, os.O_WRONLY | os.O_APPEND), "a", encoding="utf-8"
+            ) as file:
                 file.write(f"{utc_now()} {text}\n")
+        except CorruptFile as error:
+            self.problem = str(error)
         except OSError as error:
             self.problem = f"{self._log_path}: {error.strerror or error}"
 

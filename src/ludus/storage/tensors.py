@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
 from ludus.flow.weights import Weights, WeightsMeta
 from ludus.storage.errors import CorruptFile, RunNotFound
@@ -73,7 +74,7 @@ def read_weights(path: Path) -> Weights:
     if len(text) > MAX_META_BYTES:
         raise CorruptFile(f"{path}: metadata of {len(text)} bytes, expected at most {MAX_META_BYTES}")
     try:
-        meta = msgspec.json.decode(text, type=WeightsMeta)
+        meta = from_json(text, WeightsMeta)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptFile(f"{path}: metadata does not describe weights ({error})") from error
     for name, tensor in tensors.items():

@@ -33,6 +33,8 @@ from ludus.storage import (
 from ludus.train.changes import in_words, record_change, run_settings
 from ludus.train.league.league_run import prepare as prepare_league
 from ludus.train.prepared import Prepare, Prepared
+from ludus.train.reporting.floors import Floors, floors_of
+from ludus.train.reporting.metrics import read_metrics
 from ludus.train.reporting.sinks import RunStart, Sink, Sinks
 from ludus.train.reporting.tensorboard import default_sinks
 from ludus.train.run_context import RunContext
@@ -59,7 +61,8 @@ class RunResult(msgspec.Struct, frozen=True):
     """How a run ended.
 
     ``best_version``: the weights that ``RUN@best`` gives, in a league those of ``best_player``; ``final``:
-    how they play; ``more``: settings under which a resume trains on.
+    how they play; ``floors``: what was reached without training; ``more``: settings under which a resume
+    trains on.
     """
 
     run: str
@@ -70,6 +73,7 @@ class RunResult(msgspec.Struct, frozen=True):
     ticks: int
     minutes: float
     final: tuple[EvalResult, ...]
+    floors: Floors
     report: str
     more: dict[str, str]
     best_player: str = ""
@@ -221,6 +225,13 @@ def _carry_out(
         return _run(trainer, context)
 
 
+def _floors(run: RunDirectory) -> Floors:
+    try:
+        return floors_of(read_metrics(run)[1])
+    except StorageError:
+        return Floors()  # the report says what is wrong with the file
+
+
 def _run(trainer: Steps, context: RunContext) -> RunResult:
     preset, run, report = context.preset, context.directory, context.report
     loop = RunLoop(trainer, context)
@@ -240,6 +251,7 @@ def _run(trainer: Steps, context: RunContext) -> RunResult:
             ticks=state.budget.ticks,
             minutes=state.budget.minutes,
             final=final,
+            floors=_floors(run),
             report=str(run.report),
             more=more_budget(preset.run, state.budget),
             best_player=state.best_player,

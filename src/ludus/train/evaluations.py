@@ -8,11 +8,14 @@ from typing import NamedTuple, Protocol
 
 from ludus.evaluation.play import Player
 from ludus.evaluation.results import ALONE, EvalResult
-from ludus.storage import StorageError
+from ludus.presets.errors import EndlessMatch
+from ludus.storage import StorageError, read_jsonl
 from ludus.train.candidates import BestWeights, Ranked, score_of
-from ludus.train.reporting.metrics import EvaluationMetrics
+from ludus.train.changes import run_settings
+from ludus.train.reporting.floors import floors_of
+from ludus.train.reporting.metrics import EvaluationMetrics, metrics_of
 from ludus.train.run_context import RunContext
-from ludus.train.run_evaluator import FINAL, PLAYOFF, RunEvaluator
+from ludus.train.run_evaluator import FINAL, INITIAL, PLAYOFF, RunEvaluator
 from ludus.train.stopping import Budget
 
 RECORDED = 32  # matches of a final evaluation that keep a replay
@@ -76,6 +79,37 @@ class Evaluations:
         """Keeps the checkpoints that the state refers to."""
         self._best.pin(self._steps.state.candidates)
 
+    def initial(self) -> None:
+        """Evaluates the weights that the run begins with, once in the life of a run.
+
+        They are no candidate for the best weights and reach no target: a run without this evaluation trains
+        and ends the same way.
+        """
+        matches = self._floor_matches()
+        if matches == 0 or self._steps.version > 0 or self._initial_row():
+            return
+        version, player = self._steps.player(None)
+        try:
+            results = self._steps.run_evaluator.rate(player, version, INITIAL, matches)
+        except EndlessMatch as error:  # untrained weights may never end a match that trained ones do
+            self._report.problem(f"the initial weights were not evaluated: {error}")
+            return
+        if results is not None:
+            self._report.evaluation(self._metrics(version, score_of(results), False, results, initial=True))
+
+    def _floor_matches(self) -> int:
+        return (self._config.floor_matches or self._config.matches) if self._config.initial else 0
+
+    def _initial_row(self) -> EvaluationMetrics | None:
+        """The initial evaluation in the log, which a resumed run shortens to its checkpoint."""
+        try:
+            for row in read_jsonl(self._context.directory.metrics):
+                if row.get("initial") is True and isinstance(found := metrics_of(row), EvaluationMetrics):
+                    return found
+        except (StorageError, ValueError):  # a damaged log, which the report is about
+            pass
+        return None
+
     def due(self) -> bool:
         """Whether an evaluation is to be made now. Remembered until it was made."""
         state = self._steps.state
@@ -121,6 +155,7 @@ class Evaluations:
             return ()
         chosen = self._play_off()
         member, best, player = chosen
+        uniform = self._uniform()
         self._context.evaluated = member
         self._report.message(f"final evaluation of version {chosen.named}: {matches} matches{self._each()}")
         results = self._rate(player, best, FINAL, matches, record=RECORDED)
@@ -128,11 +163,30 @@ class Evaluations:
         state.best_version, state.best_player = best, member
         self._best.point(best, score, member)
         self._reached(results)
-        final = self._metrics(best, score, True, results, final=True)
+        final = self._metrics(best, score, True, results, final=True, uniform=uniform)
         self._report.evaluation(final)
+        self._say_floors(final)
         for problem in self._steps.run_evaluator.keep_replays(self._context.directory.replays):
             self._report.problem(problem)
         return results
+
+    def _uniform(self) -> tuple[EvalResult, ...]:
+        """What uniform play reaches in the setting of the final matches. Raises ``Interrupted``."""
+        matches = self._floor_matches()
+        try:
+            results = self._steps.run_evaluator.uniform(matches) if matches else ()
+        except EndlessMatch as error:
+            self._report.problem(f"uniform play was not measured: {error}")
+            return ()
+        self._stop_if_interrupted()
+        return results or ()
+
+    def _say_floors(self, final: EvaluationMetrics) -> None:
+        first = self._initial_row()
+        floors = floors_of([final] if first is None else [first, final])
+        for result in final.results:
+            if text := floors.text(result.against):
+                self._report.message(f"floor{'' if result.alone else f' against {result.against}'}: {text}")
 
     def _play_off(self) -> Entrant:
         """The weights that the final matches rate.
@@ -190,6 +244,8 @@ class Evaluations:
         *,
         final: bool = False,
         playoff: bool = False,
+        initial: bool = False,
+        uniform: tuple[EvalResult, ...] = (),
     ) -> EvaluationMetrics:
         return EvaluationMetrics(
             version=version,
@@ -199,8 +255,15 @@ class Evaluations:
             results=results,
             final=final,
             playoff=playoff,
+            initial=initial,
+            uniform=uniform,
+            begins_with=self._begins_with() if initial else "",
             player=self._context.evaluated,
         )
+
+    def _begins_with(self) -> str:
+        """The weights of another run, as the preset named them when the run was started."""
+        return self._context.begins_with or run_settings(self._context.directory).preset.run.start
 
     def _reached(self, results: tuple[EvalResult, ...]) -> None:
         """Remembers how near to the target the run has come."""

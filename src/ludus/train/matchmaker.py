@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow import Controller, MatchResult, Orders
+from ludus.flow.decode import from_json
 from ludus.flow.seeds import COUNTER_PAST
 
 LATEST = "latest"
@@ -183,7 +184,7 @@ class Past:
     def load_state(self, state: bytes) -> None:
         """See :meth:`Matchmaker.load_state`."""
         try:
-            past = msgspec.json.decode(state, type=PastWindow)
+            past = from_json(state, PastWindow)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"past opponents: {error}") from error
         if len(past.playing) != len(self.past.playing):
@@ -232,7 +233,7 @@ class FixedMixture:
     def load_state(self, state: bytes) -> None:
         """See :meth:`Matchmaker.load_state`."""
         try:
-            states = msgspec.json.decode(state, type=dict[str, msgspec.Raw])
+            states = from_json(state, dict[str, msgspec.Raw])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"matchmaker: {error}") from error
         if unknown := states.keys() - self.parts.keys():

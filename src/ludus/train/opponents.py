@@ -145,6 +145,14 @@ def build_seats(spec: GameSpec, preset: Preset) -> Seats:
     return Seats(ids, build_lineup(spec, preset), labels)
 
 
+def opponent_skip(preset: Preset, name: str) -> int:
+    """Ticks between decisions of ``name`` in evaluations: as in training, or as the others there; 0 = the
+    game's default.
+    """
+    skips = {o.name: o.frame_skip for o in preset.opponents}
+    return skips.get(name, next(iter(skips.values()), 0))
+
+
 def measured_against(spec: GameSpec, preset: Preset, trained: tuple[str, ...]) -> tuple[str, ...]:
     """Whom evaluations meet: as the preset says, else the bots of training, of the game, or chance."""
     if spec.seats == 1:

@@ -75,6 +75,7 @@ class RunContext:
         #: Of a league: the members that evaluations rate in turn; the best of them is the run's.
         self.contenders: tuple[str, ...] = ("",)
         self.evaluated = ""  #: the one of them whose weights are evaluated now
+        self.begins_with = ""  #: of a league: the weights that this member begins with, empty for new ones
 
     def interrupted(self) -> bool:
         """Whether the run should end as soon as it can be saved."""

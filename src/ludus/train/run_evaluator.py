@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ludus.evaluation.play import Player, opponent, play_matches
+from ludus.evaluation.play import UNIFORM, Player, opponent, play_matches, scripted_player
 from ludus.evaluation.results import EvalResult, seat_of_plan, summarise
 from ludus.flow import GameSpec, MatchResult
 from ludus.flow.seeds import SEED_EVALUATION, derive_seed
 from ludus.presets.config import Preset
 from ludus.presets.hardware import pool_thread_count
-from ludus.storage import RunLog
+from ludus.storage import RunLog, write_atomic
+from ludus.train.opponents import opponent_skip
 
 FINAL = 1 << 20  # number of the final evaluation, apart from those inside training
 PLAYOFF = FINAL + 1  # of the matches that decide whose final evaluation it is: the same for all candidates
-NAMES = {FINAL: "final", PLAYOFF: "playoff"}  # in matches.jsonl; evaluations inside training have numbers
+INITIAL = FINAL + 2  # of the weights that the run begins with
+UNIFORM_PLAY = FINAL + 3  # of uniform play over the legal choices
+#: In matches.jsonl; evaluations inside training have numbers.
+NAMES = {FINAL: "final", PLAYOFF: "playoff", INITIAL: "initial", UNIFORM_PLAY: UNIFORM}
 REPLAYS_PER_OPPONENT = 2
 
 
@@ -38,16 +42,28 @@ class RunEvaluator:
         self.should_stop = should_stop
         self._recorded: dict[str, list[MatchResult]] = {}
 
+    def uniform(self, matches: int) -> tuple[EvalResult, ...] | None:
+        """What uniform play over the legal choices reaches in the setting of the run's weights."""
+        skip = self.preset.game.frame_skip
+        return self.rate(
+            lambda seed: scripted_player(UNIFORM, self.spec, seed, skip), None, UNIFORM_PLAY, matches
+        )
+
     def rate(
-        self, player_of: Callable[[int], Player], version: int, number: int, matches: int, record: int = 0
+        self,
+        player_of: Callable[[int], Player],
+        version: int | None,
+        number: int,
+        matches: int,
+        record: int = 0,
     ) -> tuple[EvalResult, ...] | None:
         """Against every opponent in turn; None when it was told to stop before the end.
 
-        ``player_of`` makes the player that is rated, from the seed of what it draws.
+        ``player_of`` makes the player that is rated, from the seed of what it draws. ``version``: of its
+        weights, None where it has none.
         """
         preset = self.preset
         results: list[EvalResult] = []
-        opponent_skip = next((o.frame_skip for o in preset.opponents), 0)
         for index, name in enumerate(self.against):
             seed = derive_seed(preset.run.seed, SEED_EVALUATION, number, index)
             player = player_of(seed)
@@ -55,12 +71,13 @@ class RunEvaluator:
                 self.spec,
                 self.params,
                 player,
-                opponent(name, self.spec, self.params, seed ^ 1, opponent_skip),
+                opponent(name, self.spec, self.params, seed ^ 1, opponent_skip(preset, name)),
                 matches=matches,
                 seed=seed,
                 threads=pool_thread_count(preset),
                 record=record,
                 max_ticks=preset.evaluation.max_ticks,
+                timeout_s=preset.pool.timeout_s,
                 should_stop=self.should_stop,
             )
             if self.should_stop():
@@ -89,13 +106,13 @@ class RunEvaluator:
             for index, result in enumerate(won_first[:REPLAYS_PER_OPPONENT]):
                 path = folder / f"final-{name}-{index + 1}.replay.ludus"
                 try:
-                    path.write_bytes(result.replay)
+                    write_atomic(path, result.replay)
                 except OSError as error:
                     problems.append(f"{path} was not written: {error.strerror or error}")
         return problems
 
 
-def match_row(result: MatchResult, evaluation: int, version: int) -> dict[str, object]:
+def match_row(result: MatchResult, evaluation: int, version: int | None) -> dict[str, object]:
     """A line of ``matches.jsonl``."""
     return {
         "evaluation": NAMES.get(evaluation, evaluation),

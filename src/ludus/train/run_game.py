@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.games import typed
 from ludus.games.hosted import placed
 from ludus.games.names import is_installed_name
@@ -65,7 +66,7 @@ def _record(run: Path) -> RunRecord | None:
     name = _file(run)
     data = read_private(name, MAX_RECORD)
     try:
-        return None if data is None else msgspec.json.decode(data, type=RunRecord)
+        return None if data is None else from_json(data, RunRecord)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptFile(f"{name} of this user's state: {error}") from error
 

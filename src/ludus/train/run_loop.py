@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ludus.evaluation.results import EvalResult
+from ludus.pool import MatchError, PoolError
 from ludus.presets.errors import RunFailed
 from ludus.storage import StorageError
 from ludus.train.changes import options
@@ -50,6 +51,7 @@ class RunLoop:
         self.evaluations.begin()
         with context.interrupt.signals():
             self._say_what_would_go_on()
+            self._evaluate_initial()
             while not self._is_over():
                 steps.prepare_round()
                 evaluate = self.evaluations.evaluate if self.evaluations.due() else None
@@ -71,6 +73,15 @@ class RunLoop:
         except (OSError, StorageError) as error:
             what = error.strerror if isinstance(error, OSError) else None
             self.context.report.problem(f"{directory.report} was not written: {what or error}")
+
+    def _evaluate_initial(self) -> None:
+        """Takes no minutes of the budget: training is the same without it."""
+        try:
+            with self.steps.paused():
+                self.evaluations.initial()
+        except (MatchError, PoolError) as error:
+            raise RunFailed(f"{error}; nothing has been trained") from error
+        self.context.clock.lap()
 
     def _is_over(self) -> bool:
         self.reason = reason_to_stop(self.context.preset.run, self.steps.state.budget)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.games.views import RENDERERS as NEEDS
 from ludus.games.views import View
 from ludus.web.recording import Recording, ViewError
@@ -53,7 +54,7 @@ class DocumentPacking:
         self._views: list[object] = []
 
     def see(self, document: bytes | str) -> None:
-        view: object = msgspec.json.decode(document)
+        view: object = from_json(document)
         if not isinstance(view, dict) or not isinstance(view.get("tick"), int):
             raise ViewError("a view document is not an object with an integer `tick`")
         self._views.append(view)
@@ -135,7 +136,7 @@ def renderer_of(game: str, view: View | None, document: bytes | str) -> str:
 def _fits(name: str, document: bytes | str) -> bool:
     renderer = RENDERERS[name]
     try:
-        shape = msgspec.json.decode(document, type=_Shape)
+        shape = from_json(document, _Shape)
     except msgspec.ValidationError:  # fields of these names that mean something else
         return name == "document"
     return renderer.fits(shape)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ludus.flow.extras import install_command
 from ludus.games import replays
+from ludus.storage.files import open_new
 from ludus.web.from_replay import recording_of
 from ludus.web.renderers import renderer_named
 
@@ -66,6 +67,7 @@ def to_video(
     recording = recording_of(replay, every, game)
     aside = out.with_name(f".{out.name}.{os.getpid()}.part")
     out.parent.mkdir(parents=True, exist_ok=True)
+    open_new(aside).close()  # the library would follow a link
     try:
         frames = _encode(libraries[0], aside, pictures(recording, libraries[1:], width, seat), repeat)
         aside.replace(out)

@@ -197,3 +197,19 @@ def test_a_line_names_the_member(capsys: pytest.CaptureFixture[str]) -> None:
     view = live.LineView(every_s=0.0)
     view.update(msgspec.structs.replace(update(), player="main"))
     assert "] main version 12," in capsys.readouterr().err
+
+
+def test_a_board_says_that_a_curriculum_helps() -> None:
+    helped = update()
+    numbers = dict(helped.numbers)
+    numbers["rollout/win_rate_with_help/simple"] = numbers.pop("rollout/win_rate/simple")
+    helped = msgspec.structs.replace(helped, numbers=numbers)
+    assert "won with help simple 50.0%" in live.results_text(helped)
+    board = live.LiveView()
+    for metrics, wanted in ((helped, True), (update(), False)):
+        board.update(metrics)
+        text = io.StringIO()
+        board.console = type(board.console)(file=text, width=100, height=30)
+        board.console.print(board.render())
+        assert ("training, with help" in text.getvalue()) == wanted
+        assert "50.0%" in text.getvalue()

@@ -147,7 +147,7 @@ def test_every_seat_sees_its_own_screen_and_the_ends_of_a_match_are_told(two: Vi
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_an_engine_that_dies_or_freezes_ends_the_match_alone(how: signal.Signals) -> None:
-    game = match(2, tic_s="1.0")
+    game = match(2, tic_s="5.0")
     try:
         game.reset(1)
         victim = min(game.engines)
@@ -155,7 +155,7 @@ def test_an_engine_that_dies_or_freezes_ends_the_match_alone(how: signal.Signals
         begin = time.monotonic()
         with pytest.raises(RuntimeError, match=r"tic: seat"):
             play(game)
-        assert time.monotonic() - begin < 10
+        assert time.monotonic() - begin < 100
         assert not game.engines
         game.reset(2)  # the next match has engines again
         assert len(game.engines) == 2

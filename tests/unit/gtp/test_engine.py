@@ -267,7 +267,7 @@ class Waits(io.BytesIO):
         self._ready, self._count = ready, 0
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 100
         while not self._ready(self._count) and time.monotonic() < deadline:
             time.sleep(0.001)
         self._count += 1

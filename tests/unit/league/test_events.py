@@ -193,7 +193,7 @@ class Events(RuleBasedStateMachine):
                 assert again.draw(name, 3) == self.league.draw(name, 3)
 
 
-# The seeds are hypothesis' own, so every run tries others; LUDUS_EXAMPLES=10000 tries the full number.
+# The same examples in every run; LUDUS_EXAMPLES=10000 tries others, and the full number of them.
 EXAMPLES = int(os.environ.get("LUDUS_EXAMPLES", "150"))
 Events.TestCase.settings = settings(
     max_examples=EXAMPLES,

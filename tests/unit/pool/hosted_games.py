@@ -20,8 +20,8 @@ class Walk:
     """Over after ``length`` ticks; earns the sum of its actions at every step.
 
     ``trouble`` happens at tick ``at``, in the match with that ``seed`` alone unless it is -1. Whoever
-    makes one of these and is not the process ``parent`` crashes as long as it finds a file in the folder
-    ``crashes``, of which it takes one.
+    makes one of these and is not the process ``parent`` gets the signal ``by`` as long as it finds a file in
+    the folder ``crashes``, of which it takes one.
     """
 
     def __init__(
@@ -33,6 +33,7 @@ class Walk:
         late: bool = False,
         crashes: str = "",
         parent: int = 0,
+        by: int = signal.SIGSEGV,
     ) -> None:
         self.length, self.trouble, self.at, self.only, self.late = length, trouble, at, seed, late
         self.truncated = False
@@ -41,7 +42,7 @@ class Walk:
         for left in sorted(Path(crashes).iterdir()) if crashes and os.getpid() != parent else []:
             with contextlib.suppress(FileNotFoundError):  # another worker's by now
                 left.unlink()
-                os.kill(os.getpid(), signal.SIGSEGV)
+                os.kill(os.getpid(), by)
 
     @property
     def spec(self) -> GameSpec:
@@ -92,6 +93,8 @@ class Walk:
             raise ValueError("the rules broke")
         if self.trouble == f"{where}-hang":
             time.sleep(1000)
+        if self.trouble == f"{where}-stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
         if self.trouble == f"{where}-exit":
             os._exit(7)
 

@@ -248,7 +248,7 @@ def test_games_that_cannot_be_made_are_reported_by_the_parent() -> None:
 @pytest.mark.parametrize("trouble", ["step-exit", "step-hang", "reset-hang"])
 def test_a_worker_that_dies_or_hangs_is_replaced(trouble: str) -> None:
     match = 5 if trouble.startswith("reset") else 1
-    with walk({"trouble": trouble, "seed": match_seed(5, match)}, slots=8, timeout_s=0.4) as pool:
+    with walk({"trouble": trouble, "seed": match_seed(5, match)}, slots=8, timeout_s=5.0) as pool:
         before = pool.worker_pids
         slab = pool.slab(15)
         results = play(pool, slab)
@@ -257,7 +257,7 @@ def test_a_worker_that_dies_or_hangs_is_replaced(trouble: str) -> None:
         assert before[0] != after[0]
         assert _gone(before[0])
     failed = {r.match: r for r in results if r.error}
-    why = "took longer than 0.4 s" if "hang" in trouble else "the worker exited with code 7"
+    why = "took longer than 5 s" if "hang" in trouble else "the worker exited with code 7"
     assert failed[match].error.startswith(why)
     # The worker played slots 0, 1 of group 0 and 4, 5 of group 1; the other worker's matches never noticed.
     assert {r.slot for r in failed.values()} == {0, 1, 4, 5}
@@ -328,7 +328,7 @@ def test_a_game_that_kills_its_worker_at_every_start_ends_the_pool() -> None:
 # ---- nothing is left behind ------------------------------------------------------------------------
 
 
-def _gone(pid: int, seconds: float = 5.0) -> bool:
+def _gone(pid: int, seconds: float = 60.0) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
@@ -373,36 +373,30 @@ def program(body: str, trouble: str = "") -> Iterator[tuple[subprocess.Popen[str
 FOREVER = "while True: play(pool, slab)"
 
 
-def _shared_memory() -> set[str]:
-    names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
-    return {n for n in names if not n.startswith("ViZDoom")}  # engines of tests that run beside these
+# The memory that processes share has no name: it goes with them.
 
 
 def test_ctrl_c_leaves_nothing() -> None:
-    before = _shared_memory()
     with program(FOREVER) as (child, pids):
         time.sleep(0.3)
         child.send_signal(signal.SIGINT)
-        child.wait(10)
+        child.wait(60)
         assert all(_gone(p) for p in pids)
-    assert _shared_memory() <= before
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's help is Linux's")
 @pytest.mark.parametrize("trouble", ["", "step-hang"])
 def test_a_killed_parent_takes_its_workers_along(trouble: str) -> None:
-    before = _shared_memory()
     with program(FOREVER, trouble) as (child, pids):
         time.sleep(0.3)
         child.kill()
-        child.wait(10)
+        child.wait(60)
         assert all(_gone(p) for p in pids)
-    assert _shared_memory() <= before
 
 
 def test_an_exception_leaves_nothing() -> None:
     with program("play(pool, slab); raise RuntimeError('mine')") as (child, pids):
-        _, errors = child.communicate(timeout=20)
+        _, errors = child.communicate(timeout=60)
         assert "RuntimeError: mine" in errors
         assert all(_gone(p) for p in pids)
 

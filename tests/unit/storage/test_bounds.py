@@ -91,7 +91,7 @@ def test_a_file_of_the_limit_is_read_and_one_byte_more_is_not(tmp_path: Path) ->
         read_bounded(path, 9)
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

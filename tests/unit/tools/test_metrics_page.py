@@ -32,12 +32,14 @@ RARE = {
     "loss/score",
     "learner/counted",
     "rollout/handover_ticks",
+    "rollout/win_rate_with_help/OPPONENT",
     "rollout/handover_win_rate",
     "player",
+    "begins_with",
     "playoff/OPPONENT/KEY",
 }
 #: Scalars whose names have names of players in them.
-WITH_OPPONENT = re.compile(r"^(rollout/win_rate/|(?:eval|playoff|final)/).*?((?:/[a-z_]+)?)$")
+WITH_OPPONENT = re.compile(r"^(rollout/win_rate(?:_with_help)?/|(?:eval|playoff|final)/).*?((?:/[a-z_]+)?)$")
 
 CELL = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 
@@ -104,7 +106,7 @@ def test_every_written_key_is_on_the_page(file: str, written: dict[str, set[str]
     found = written[file]
     if file == "metrics":
         assert RESULT in page
-        found = {key.removeprefix("results[].") for key in found}
+        found = {re.sub(r"^(results|uniform)\[\]\.", "", key) for key in found}
     elif file == "results":  # the keys of `eval` are the table "A result"
         page |= documented("metrics")
     assert not found - page
@@ -112,8 +114,8 @@ def test_every_written_key_is_on_the_page(file: str, written: dict[str, set[str]
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_key_on_the_page_is_written(file: str, written: dict[str, set[str]]) -> None:
-    found = {key.removeprefix("results[].") for key in written[file]}
-    stale = documented(file) - found - RARE - {RESULT, "KEY"}
+    found = {re.sub(r"^(results|uniform)\[\]\.", "", key) for key in written[file]}
+    stale = documented(file) - found - RARE - {RESULT, "uniform[].KEY", "KEY"}
     if file == "events":  # written by a run that failed or met a problem
         stale -= {"text"}
     assert not stale

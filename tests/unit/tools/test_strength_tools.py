@@ -49,11 +49,12 @@ def test_matches_at_a_time_are_those_of_one_after_the_other(tmp_path: Path) -> N
     assert reverse["won"] in (0, 1)
 
 
+@pytest.mark.usefixtures("stepped_self_play")
 def test_the_curve_has_a_row_a_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run, out = tmp_path / "run", tmp_path / "curve.json"
-    keep = {"run.keep_checkpoints": "9", "run.checkpoint_every_minutes": "0.001"}
+    keep = {"run.keep_checkpoints": "9", "run.checkpoint_every_minutes": "0.0000001"}
     start_run(load_preset("presets/go5.toml", TINY | keep).preset, run)
     kept = RunDirectory.open(run).checkpoints.versions()
     versions = [str(kept[0]), str(kept[-1])]

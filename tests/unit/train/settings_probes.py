@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,8 +35,6 @@ from ludus.search import Batch, Trees
 from ludus.search.evaluator import Floats
 from ludus.storage import RunDirectory, read_jsonl
 from ludus.train.alphazero import components as alphazero_parts
-from ludus.train.alphazero import trainer as alphazero
-from ludus.train.alphazero.workers import Workers
 from ludus.train.api import start_run
 from ludus.train.on_policy import async_rounds, sampler
 from ludus.train.on_policy import components as wiring
@@ -46,35 +43,9 @@ from ludus.train.reporting.sinks import Sink
 from ludus.train.stopping import Budget, progress, reason_to_stop
 from tests.unit.synthetic import act, random_slab
 from tests.unit.train.runs import reproducible_rows
+from tests.unit.train.stepped import step_self_play
 
 Probe = Callable[[Preset], object]
-
-
-class Stepped(Workers):
-    """Self-play whose every look at the moves plays one batch: rounds end at the same move always."""
-
-    _on = False
-
-    def start(self) -> None:
-        self._on = True
-
-    def pause(self) -> None:
-        self._on = False
-
-    def moves(self) -> int:
-        if self._on:
-            for worker in self.workers:
-                worker.run(Once())
-        return super().moves()
-
-
-class Once(threading.Event):
-    """Asked twice: goes on, then stops."""
-
-    def is_set(self) -> bool:
-        asked = super().is_set()
-        self.set()
-        return asked
 
 
 class Plain:
@@ -105,8 +76,7 @@ def digest(data: bytes) -> str:
 def run(preset: Preset) -> object:
     """A whole run: everything that it leaves and that does not depend on the clock."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alphazero, "Workers", Stepped)
-        patch.setattr(alphazero, "POLL_S", 0.0)
+        step_self_play(patch)
         patch.setattr(residual, "Inference", Plain)
         path = Path(folder) / "run"
         result = start_run(preset, path)

@@ -434,6 +434,8 @@ EVALUATION = {
     "greedy": Seen("true", under={"evaluation.final_matches": "20"}),
     "visits": Seen("2", base=SELF),
     "max_ticks": Seen("10", probes.ending, RTS),
+    "initial": Seen("false", under={"evaluation.matches": "4"}),
+    "floor_matches": Seen("5"),
 }
 
 RUN = {

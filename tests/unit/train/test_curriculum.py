@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ludus.cli.live import results_text
 from ludus.presets.config import CurriculumConfig
 from ludus.presets.errors import Interrupted
 from ludus.presets.file import PresetError, load_preset
@@ -84,3 +85,21 @@ def test_advancing_without_a_bot_is_refused() -> None:
         check_game(load_preset("tic_tac_toe", {"curriculum.advance": "0.5"}))
     (line,) = error.value.lines
     assert line.startswith("--curriculum.advance: curriculum.advance = 0.5: expected 0 where")
+
+
+def test_win_rates_with_help_have_another_name_and_never_mix(tmp_path: Path) -> None:
+    """At the update where the bot's ticks are over, the average starts anew under its own name."""
+    recorder = Recorder()
+    shares: dict[str, object] = {"curriculum__advance": 0.0, "curriculum__share": 0.5}
+    start_run(small_preset(**{**SETTINGS, **shares}), tmp_path / "run", sinks=[recorder])
+    named = [{n for n in u.numbers if n.startswith("rollout/win_rate")} for u in recorder.updates]
+    helped = [bool(u.under("rollout/win_rate_with_help")) for u in recorder.updates]
+    assert helped[1]
+    assert not helped[-1]
+    assert helped == sorted(helped, reverse=True)
+    assert all(len(names) <= 1 for names in named)
+    first = recorder.updates[helped.index(False)]
+    won, drawn, lost = first.outcomes["random"]
+    assert first.numbers["rollout/win_rate/random"] == won / (won + drawn + lost)
+    assert ", won with help random " in results_text(recorder.updates[1])
+    assert ", won random " in results_text(recorder.updates[-1])

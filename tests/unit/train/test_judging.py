@@ -179,6 +179,7 @@ def test_the_threshold_of_giving_up_moves_towards_what_winners_have_seen() -> No
 # ---- the debt ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("stepped_self_play")
 def test_what_a_round_owes_and_does_not_learn_is_learned_later(tmp_path: Path) -> None:
     """``reuse`` is kept over a run, whatever part of a minibatch each round leaves over."""
     wanted = preset(

@@ -39,7 +39,7 @@ max_steps = 1500
 threads = 1
 precision = "float32"
 keep_checkpoints = 9
-checkpoint_every_minutes = 0.00001
+checkpoint_every_minutes = 0.0000001
 """
 
 
@@ -54,6 +54,7 @@ def test_better_players_are_rated_higher() -> None:
     assert all(table.points[i][j] + table.points[j][i] == 40 for i in range(4) for j in range(i))
 
 
+@pytest.mark.usefixtures("stepped_self_play")
 def test_the_versions_of_a_run_and_neighbours(tmp_path: Path) -> None:
     run = tmp_path / "run"
     start_run(parse_preset(TOML.encode(), "test").preset, run)

@@ -28,7 +28,8 @@ class Eval(msgspec.Struct, frozen=True):
 
     PLAYER is one of:
 
-      simple, random         a bot of the game (ludus games show GAME), or uniformly random play
+      simple, random         a bot of the game (ludus games show GAME)
+      uniform                uniform play over the legal choices, in every game
       RUN@best               weights of a run; also RUN@last and RUN@VERSION
       RUN@main               the newest weights of a member of a league, also while it trains
       RUN@main:1200          a frozen player of a league; RUN@main:last is the newest one of main
@@ -44,6 +45,7 @@ class Eval(msgspec.Struct, frozen=True):
     EXAMPLES: ClassVar = (
         "ludus eval RUN@best --against simple --matches 1000",
         "ludus eval mcts:50 --against random --game tic_tac_toe --json",
+        "ludus eval uniform --against simple --game minirts",
         "ludus eval RUN@best --against RUN@120 --record replays --record-matches 20",
     )
 
@@ -81,6 +83,7 @@ class Eval(msgspec.Struct, frozen=True):
         from ludus.cli.progress import Progress
         from ludus.evaluation.evaluate import evaluate
         from ludus.games.replays import info
+        from ludus.storage.files import write_atomic
 
         replays: list[str] = []
         unlike: list[int] = []  # matches whose re-simulation differed
@@ -89,7 +92,7 @@ class Eval(msgspec.Struct, frozen=True):
             if result.replay:
                 path = Path(self.record) / f"match-{result.match:06d}.ludus"
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(result.replay)
+                write_atomic(path, result.replay)
                 replays.append(str(path))
                 unlike.extend([result.match] * (info(result.replay).reproduced == "no"))
 

@@ -175,6 +175,11 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
     from ludus.cli.live import interval_text
 
     best = f"{result.best_player}:{result.best_version}" if result.best_player else result.best_version
+    final: list[tuple[str, str]] = []
+    for r in result.final:
+        final.append(("mean return" if r.alone else f"against {r.against}", interval_text(r)))
+        if floor := result.floors.text(r.against):
+            final.append(("floor", floor))
     rows = [
         ("run", result.run),
         ("ended", result.reason),
@@ -183,7 +188,7 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
             f"{result.steps:,} decisions, {result.ticks:,} ticks in {console.duration(result.minutes)}",
         ),
         ("weights", f"best version {best}, last version {result.version}"),
-        *(("mean return" if r.alone else f"against {r.against}", interval_text(r)) for r in result.final),
+        *final,
         ("report", result.report),
     ]
     console.result(console.table(rows))
@@ -196,10 +201,12 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
     from ludus.cli.commands.replay import read_replay
     from ludus.games.replays import info
 
-    replays = sorted(Path(result.run, "replays").glob("*.ludus"))
-    if replays:
-        shown = (
-            "info" if info(read_replay(str(replays[0]))).format == 2 else "to-html"
-        )  # Python games have no page
-        console.result(f"  ludus replay {shown} {replays[0]}")
+    for replay in sorted(Path(result.run, "replays").glob("*.ludus")):
+        try:
+            about = info(read_replay(str(replay)))
+        except (UserError, ValueError, OSError):  # cut off by a full disk: the run is whole without it
+            continue
+        shown = "info" if about.format == 2 else "to-html"  # Python games have no page
+        console.result(f"  ludus replay {shown} {replay}")
+        break
     console.result(f"  ludus resume {result.run} {options(result.more)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.search import NEVER_RESIGN
 from ludus.storage import CorruptFile
 from ludus.train.candidates import Candidate
@@ -40,7 +41,7 @@ class AlphaZeroState(msgspec.Struct):
 def decode_state(data: bytes, where: str) -> AlphaZeroState:
     """The counters in a checkpoint's JSON text. Raises ``CorruptFile`` on anything else."""
     try:
-        state = msgspec.json.decode(data, type=AlphaZeroState)
+        state = from_json(data, AlphaZeroState)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptFile(f"{where}: {error}") from error
     if state.schema != SCHEMA:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from ludus.flow import Weights
+from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
 from ludus.league.config import LeagueConfig
 from ludus.storage import Checkpoint, CheckpointStore, CorruptFile, RunNotFound, read_weights
@@ -73,7 +74,7 @@ def _arrays(member: Member) -> tuple[dict[str, Array], dict[str, Array]]:
 def decode_league_state(data: bytes) -> LeagueState:
     """The state in a checkpoint's JSON text. Raises ``CorruptFile`` on anything else."""
     try:
-        state = msgspec.json.decode(data, type=LeagueState)
+        state = from_json(data, LeagueState)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptFile(f"state of a league's checkpoint: {error}") from error
     if state.schema != SCHEMA:

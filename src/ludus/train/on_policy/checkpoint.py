@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow import Slab
+from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
 from ludus.storage import Checkpoint, CorruptFile
 from ludus.train.candidates import Candidate
@@ -49,6 +50,7 @@ class TrainerState(msgspec.Struct):
     matches: int = 0
     errors: int = 0
     win_rate: dict[str, float] = {}
+    helped: bool = False  # a curriculum's bot played the first ticks of the matches in ``win_rate``
     evaluations: int = 0  # made so far
     evaluated_steps: int = 0  # budget.steps of the last one
     evaluation_due: bool = False  # one that was decided on but not made when the checkpoint was written
@@ -74,6 +76,11 @@ class TrainerState(msgspec.Struct):
     def waiting(self) -> list[RolloutSummary]:
         """Of the slabs that wait for the learner, oldest first."""
         return [] if self.filled is None else [self.filled, *self.queued]
+
+    def count_help(self, helped: bool) -> None:
+        """Whether a curriculum's bot plays for the policy. Win rates with and without it never mix."""
+        if helped != self.helped:
+            self.helped, self.win_rate = helped, {}
 
     def drop_waiting(self) -> None:
         """Nothing is in flight any more: what was counts as dropped."""
@@ -112,7 +119,7 @@ def make_checkpoint(
 def decode_state(data: bytes) -> TrainerState:
     """The counters in a checkpoint's JSON text. Raises ``CorruptFile`` on anything else."""
     try:
-        state = msgspec.json.decode(data, type=TrainerState)
+        state = from_json(data, TrainerState)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptFile(f"state of a checkpoint: {error}") from error
     if state.schema != SCHEMA:
@@ -133,7 +140,7 @@ class _PastState(msgspec.Struct):
 def before_lanes(checkpoint: Checkpoint) -> bool:
     """Whether past weights play in it without lanes (before 0.1.0): its pool had other policy ids."""
     try:
-        state = msgspec.json.decode(checkpoint.state, type=_PastState)
+        state = from_json(checkpoint.state, _PastState)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return False  # decode_state raises
     return state.past is not None and state.lanes is msgspec.UNSET

@@ -182,8 +182,9 @@ class Trainer:
             self._learned(done.update, done.learned, done.times)
 
     def _learned(self, update: UpdateStats, summary: RolloutSummary, times: RoundTimes) -> None:
-        self._counts.take(self.state, update, summary)
         curriculum, handover = self.preset.curriculum, None
+        self.state.count_help(bool(curriculum.bot) and self._handover() > 0)
+        self._counts.take(self.state, update, summary)
         if curriculum.bot:
             if curriculum.advance > 0.0:
                 self.state.handover = advanced(curriculum, self.state.handover, summary.outcomes)

@@ -7,7 +7,7 @@ from ludus.presets.config import RunConfig
 from ludus.train.on_policy.checkpoint import TrainerState
 from ludus.train.on_policy.rollout_summary import RolloutSummary
 from ludus.train.on_policy.rounds import RoundTimes
-from ludus.train.reporting.metrics import UpdateMetrics, lag_numbers
+from ludus.train.reporting.metrics import WIN_RATE, WITH_HELP, UpdateMetrics, lag_numbers
 from ludus.train.stopping import Budget, minutes_left, progress
 
 
@@ -60,7 +60,8 @@ def _rollout_numbers(state: TrainerState, summary: RolloutSummary) -> dict[str, 
         numbers["rollout/length"] = summary.sum_ticks / summary.matches
     if state.mean_return is not None:
         numbers["rollout/running_return"] = state.mean_return
-    return numbers | {f"rollout/win_rate/{name}": rate for name, rate in state.win_rate.items()}
+    rates = WITH_HELP if state.helped else WIN_RATE
+    return numbers | {f"{rates}/{name}": rate for name, rate in state.win_rate.items()}
 
 
 def _time_numbers(

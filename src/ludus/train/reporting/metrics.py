@@ -18,6 +18,10 @@ from ludus.storage.old_metrics import is_old, renamed
 
 SCHEMA = 2
 
+#: Running win rates of the training matches, by opponent; while a curriculum's bot plays for the policy they
+#: have another name.
+WIN_RATE, WITH_HELP = "rollout/win_rate", "rollout/win_rate_with_help"
+
 #: Namespaces of the numbers that differ between equal runs.
 TIMED = ("time", "throughput")
 
@@ -42,6 +46,12 @@ class UpdateMetrics(msgspec.Struct, frozen=True):
     player: str = ""  # of a league
     kind: Literal["update"] = "update"
 
+    @property
+    def training_rates(self) -> tuple[dict[str, float], bool]:
+        """Running win rates by opponent, and whether a curriculum's bot plays the first ticks."""
+        helped = self.under(WITH_HELP)
+        return (helped, True) if helped else (self.under(WIN_RATE), False)
+
     def under(self, namespace: str) -> dict[str, float]:
         """The numbers of one namespace, by the rest of their names."""
         prefix = namespace + "/"
@@ -52,6 +62,9 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     """One evaluation of the weights.
 
     ``playoff``: of a candidate at the end of the run. The best candidate plays the ``final`` matches.
+    ``initial``: of the weights that the run begins with, before any training; ``begins_with``: the weights
+    of another run that they are, empty for untrained ones. ``uniform``: in the row of the final matches,
+    what uniform play over the legal choices reaches in their setting.
     """
 
     version: int
@@ -61,6 +74,9 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     results: tuple[EvalResult, ...]
     final: bool = False
     playoff: bool = False
+    initial: bool = False
+    begins_with: str = ""
+    uniform: tuple[EvalResult, ...] = ()
     player: str = ""  # of a league
     kind: Literal["evaluation"] = "evaluation"
 
@@ -68,6 +84,13 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     def named(self) -> str:
         """The version, in a league behind its member: ``main:12``."""
         return f"{self.player}:{self.version}" if self.player else str(self.version)
+
+    @property
+    def whose(self) -> str:
+        """``version 12``, ``the initial weights``, ``the initial weights (RUN@best)``."""
+        if not self.initial:
+            return f"version {self.named}"
+        return "the initial weights" + (f" ({self.begins_with})" if self.begins_with else "")
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -87,8 +110,9 @@ def metrics_row(metrics: Metrics) -> Row:
     """A line of ``metrics.jsonl``."""
     row: Row = msgspec.to_builtins(metrics, str_keys=True)
     row.pop("numbers", None)
-    if not metrics.player:
-        del row["player"]
+    for name in ("player", "begins_with", "uniform"):
+        if not row.get(name, True):
+            del row[name]
     return {"schema": SCHEMA, **row, **metrics.numbers}
 
 

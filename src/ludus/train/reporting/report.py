@@ -10,6 +10,7 @@ from ludus.presets.config import Preset
 from ludus.storage import RunDirectory
 from ludus.storage.files import write_atomic
 from ludus.train.changes import in_words, read_changes
+from ludus.train.reporting.floors import Floors, floors_of
 from ludus.train.reporting.league_record import read_record
 from ludus.train.reporting.league_report import write_league
 from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics, read_metrics
@@ -41,10 +42,11 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
     final = [e for e in evaluations if e.final]
     if final:
         lines += [
-            f"## Final matches of version {final[-1].version}",
+            f"## Final matches of version {final[-1].named}",
             "",
             *_result_table(final[-1].results),
             "",
+            *_floor_lines(final[-1].results, floors_of(evaluations)),
             *_play_off_table([e for e in evaluations if e.playoff]),
         ]
     inside = [e for e in evaluations if not e.final and not e.playoff]
@@ -114,6 +116,16 @@ def _result_table(results: Sequence[EvalResult]) -> list[str]:
     return lines
 
 
+def _floor_lines(results: Sequence[EvalResult], floors: Floors) -> list[str]:
+    """What was reached without any training, in the same setting; nothing where it was not measured."""
+    lines = []
+    for r in results:
+        known = [f"{what} {_interval(f)} of {f.matches:,}" for what, f in floors.against(r.against)]
+        if known:
+            lines += [f"Floor{'' if r.alone else f' against {r.against}'}: {', '.join(known)}.", ""]
+    return lines
+
+
 def _play_off_table(candidates: Sequence[EvaluationMetrics]) -> list[str]:
     """How the version of the final matches was chosen; nothing where there was no choice."""
     if not candidates:
@@ -149,11 +161,14 @@ def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
     ]
     for e in thinned(evaluations, CURVE_ROWS):
         rates = {r.against: _interval(r) for r in e.results}
-        mark = " *" if e.best else ""
+        mark = ", initial weights" if e.initial else " *" if e.best else ""
         lines.append(
             f"| {e.steps:,} | {e.named}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
         )
-    return [*lines, "", "\\* the best so far, by the mean lower bound of its intervals"]
+    lines += ["", "\\* the best so far, by the mean lower bound of its intervals"]
+    if begun := next((e.begins_with for e in evaluations if e.begins_with), ""):
+        lines += ["", f"The run began with the weights `{begun}`."]
+    return lines
 
 
 def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:

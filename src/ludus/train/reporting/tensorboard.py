@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ludus.storage.errors import StorageError
+from ludus.storage.files import open_own, own_folder
 from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics
 from ludus.train.reporting.sinks import RunStart, Sink
 
@@ -52,9 +54,9 @@ class TensorBoardSink(Sink):
         record = io.BytesIO()
         self._writer(record).write(event.SerializeToString())
         # metrics.jsonl is the truth, and says what is wrong with the disk
-        with suppress(OSError):
-            self._path.parent.mkdir(exist_ok=True)
-            with self._path.open("ab", buffering=0) as file:
+        with suppress(OSError, StorageError):
+            own_folder(self._path.parent, make=True)
+            with os.fdopen(open_own(self._path, os.O_WRONLY | os.O_APPEND), "ab", buffering=0) as file:
                 good, data = file.tell(), record.getvalue()
                 try:
                     whole = file.write(data) == len(data)

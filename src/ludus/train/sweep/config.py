@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,6 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import msgspec.inspect as mi
 
+from ludus.flow.decode import TomlError, from_toml
 from ludus.flow.names import did_you_mean, nearest
 from ludus.presets import schema
 from ludus.presets.file import MAX_BYTES, PresetError, find_preset, option_of
@@ -17,11 +17,6 @@ from ludus.presets.schema import quoted
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
 from ludus.train.sweep.ranges import KINDS, Range, Value, range_problem
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 Table = dict[str, Any]
@@ -92,10 +87,10 @@ def read_sweep(source: str, overrides: Mapping[str, str] | None = None) -> Sweep
         what = "is a folder" if path.is_dir() else "no such file"
         raise PresetError([f"{source}: {what}; expected a sweep file (.toml); see: docs/guides/sweeps.md"])
     try:
-        document = tomllib.loads(read_bounded(path, MAX_BYTES).decode("utf-8"))
+        document = from_toml(read_bounded(path, MAX_BYTES).decode("utf-8"))
     except (StorageError, OSError) as error:
         raise PresetError([f"{source}: cannot be read: {error}"]) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (UnicodeDecodeError, TomlError) as error:
         raise PresetError([f"{source}: not valid TOML: {error}"]) from None
     return parse_sweep(document, source, overrides)
 

@@ -36,7 +36,7 @@ Record = tuple[Sequence[UpdateMetrics], Sequence[EvaluationMetrics]]
 
 def has_evaluations(record: Record) -> bool:
     """Whether a run has evaluations enough for a curve."""
-    return len(_inside(record[1])) >= 3
+    return sum(not e.initial for e in _inside(record[1])) >= 3
 
 
 def run_curve(record: Record, grid: Floats, evaluated: bool) -> Floats:
@@ -81,8 +81,8 @@ def _between(grid: Floats, steps: Floats, values: Floats) -> Floats:
 
 def cell_curve(records: Sequence[Record], most: int) -> Curve | None:
     """The curve of a cell's runs up to ``most`` decisions, where all of them have a result; None for none."""
-    grid = np.linspace(0.0, float(most), POINTS + 1)[1:]
     evaluated = all(has_evaluations(r) for r in records)
+    grid = np.linspace(0.0, float(most), POINTS + 1)[0 if evaluated else 1 :]  # only evaluations know step 0
     runs = np.array([run_curve(r, grid, evaluated) for r in records if r[0]])
     if not runs.size:
         return None

@@ -19,9 +19,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.presets.schema import quoted
 from ludus.storage.errors import CorruptFile, RunExists, StorageError
-from ludus.storage.files import fsync_directory, read_bounded, write_atomic
+from ludus.storage.files import fsync_directory, own_folder, read_bounded, write_atomic
 from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
 from ludus.storage.lock import RunBusy, RunLock, this_process
 from ludus.storage.rundir import RunDirectory, utc_now
@@ -81,9 +82,8 @@ class SweepDirectory:
             raise RunExists(
                 f"{path}: exists already and holds no sweep (no sweep.json in it); choose another --run-dir"
             )
-        path.mkdir(parents=True, exist_ok=True)
-        for folder in (sweep.runs, sweep.greedy, sweep.logs, sweep.locks):
-            folder.mkdir(exist_ok=True)
+        for folder in (path, sweep.runs, sweep.greedy, sweep.logs, sweep.locks):
+            own_folder(folder, make=True)
         write_atomic(sweep.info_path, msgspec.json.format(msgspec.json.encode(info)) + b"\n")
         write_atomic(sweep.file, read_bounded(Path(config.source), MAX_BYTES))
         fsync_directory(path)
@@ -92,7 +92,7 @@ class SweepDirectory:
     def info(self) -> SweepInfo:
         """Raises ``CorruptFile``."""
         try:
-            info = msgspec.json.decode(read_bounded(self.info_path, MAX_BYTES), type=SweepInfo)
+            info = from_json(read_bounded(self.info_path, MAX_BYTES), SweepInfo)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{self.info_path}: {error}") from error
         if info.schema != SCHEMA:
@@ -121,8 +121,12 @@ class SweepDirectory:
         return self.greedy / name / f"{against}.json"
 
     def state(self, name: str) -> RunState:
-        """How far a run is, from its directory; one that was never whole is removed."""
+        """How far a run is, from its directory; one that was never whole is removed.
+
+        Raises ``CorruptFile`` where it is a link.
+        """
         run = self.run(name)
+        own_folder(run.path)
         if not run.path.exists():
             return "absent"
         if not run.info_path.is_file():
@@ -176,7 +180,7 @@ def identity_of(config: SweepConfig) -> dict[str, Any]:
     identity |= {f"random.{k}": [r.kind, *r.values] for k, r in config.random.items()}
     if config.random:
         identity |= {"search": config.search, "search_seed": config.search_seed}
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(identity))
+    plain: dict[str, Any] = from_json(msgspec.json.encode(identity))
     return plain
 
 

@@ -17,6 +17,7 @@ from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
 from ludus.presets.file import option_of
 from ludus.storage.errors import StorageError
+from ludus.train.opponents import opponent_skip
 from ludus.train.sweep.config import SweepConfig
 from ludus.train.sweep.directory import SweepDirectory
 from ludus.train.sweep.plan import PlannedRun, known_points, loaded_run, planned_cells, runs_of
@@ -245,7 +246,7 @@ def next_command(run: PlannedRun, directory: SweepDirectory, preset: Preset, gre
 
 def greedy_words(path: str, preset: Preset, against: str, alone: bool) -> tuple[str, ...]:
     """Matches of the measured weights that play their likeliest actions."""
-    skip = next((o.frame_skip for o in preset.opponents), 0)
+    skip = opponent_skip(preset, against)
     return (
         "eval",
         f"{path}@best",

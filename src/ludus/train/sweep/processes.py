@@ -18,6 +18,8 @@ from typing import Literal
 
 import msgspec
 
+from ludus.storage.files import open_new, open_own, own_folder
+
 What = Literal["train", "resume", "greedy"]
 MAX_MESSAGE = 400  # characters of a process's last line that are shown
 MAX_READ = 1 << 16
@@ -80,18 +82,19 @@ class Process:
 def launch(command: Command, lock: Path, log: Path) -> Process | None:
     """Starts a command; None while another process holds ``lock``. Its stderr goes to the end of ``log``.
 
-    The process has a session of its own, so that Ctrl-C reaches the sweep alone. Raises ``OSError``.
+    The process has a session of its own, so that Ctrl-C reaches the sweep alone. Raises ``OSError``, and
+    ``CorruptFile`` where a file that it writes is a link.
     """
-    held = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    held = open_own(lock, os.O_RDWR)
     try:
         if not _try_lock(held):
             return None
-        with log.open("ab") as errors:
+        with os.fdopen(open_own(log, os.O_WRONLY | os.O_APPEND), "ab") as errors:
             begin = errors.seek(0, os.SEEK_END)
             if command.result:
                 aside = _aside(Path(command.result))
-                aside.parent.mkdir(parents=True, exist_ok=True)
-                with aside.open("wb") as out:
+                own_folder(aside.parent, make=True)
+                with open_new(aside) as out:
                     process = _start(command.words, held, out.fileno(), errors.fileno())
             else:
                 process = _start(command.words, held, subprocess.DEVNULL, errors.fileno())

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import msgspec
 
 from ludus.evaluation.results import EvalResult
+from ludus.flow.decode import TomlError, from_json, from_toml
 from ludus.presets.file import leaves
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import read_bounded
 from ludus.storage.rundir import RunDirectory
 from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics, read_metrics
 from ludus.train.sweep.directory import SweepDirectory
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 MAX_RESULT_BYTES = 1 << 20
 
@@ -85,7 +80,7 @@ def greedy_results(sweep: SweepDirectory, name: str) -> tuple[EvalResult, ...]:
     found = []
     for path in sorted((sweep.greedy / name).glob("*.json")):
         try:
-            document = msgspec.json.decode(read_bounded(path, MAX_RESULT_BYTES))
+            document = from_json(read_bounded(path, MAX_RESULT_BYTES))
             if document.get("alone"):  # without winners it has no win rate
                 document = _NOTHING_WON | document
             found.append(msgspec.convert(document, EvalResult))
@@ -108,8 +103,8 @@ _NOTHING_WON = {
 def run_leaves(run: RunDirectory) -> dict[str, Any]:
     """The settings of a run as it was started, by path. Raises ``CorruptFile``."""
     try:
-        return dict(leaves(tomllib.loads(run.config_bytes().decode())))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        return dict(leaves(from_toml(run.config_bytes().decode())))
+    except (UnicodeDecodeError, TomlError) as error:
         raise CorruptFile(f"{run.config}: {error}") from error
 
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ludus.flow.decode import from_json
 from ludus.web.recording import Recording
 from ludus.web.rts.document import RtsView, UnitView
 
@@ -51,7 +51,7 @@ class Painter:
     def __init__(self, recording: Recording, pillow: Sequence[ModuleType], width: int, seat: int) -> None:
         self.recording, self.seat = recording, seat
         self.image, self.draw, font = pillow
-        self.views = [msgspec.json.decode(view, type=RtsView) for view in recording.views]
+        self.views = [from_json(view, RtsView) for view in recording.views]
         self.columns, self.rows = self.views[0].map.width, self.views[0].map.height
         self.size = width - width % 2
         self.cell = self.size * _FINER / self.columns

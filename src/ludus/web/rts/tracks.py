@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from ludus.flow.decode import from_json
 from ludus.web.columns import Column, Writer
 from ludus.web.recording import ViewError
 from ludus.web.rts.document import BulletView, MapView, RtsView, UnitView
@@ -120,7 +121,7 @@ class RtsTracks:
     def see(self, document: bytes | str) -> None:
         """Raises ViewError when the document does not fit the ones before it."""
         try:
-            view = msgspec.json.decode(document, type=RtsView)
+            view = from_json(document, RtsView)
         except msgspec.MsgspecError as error:
             raise ViewError(f"frame {len(self._ticks)}: {error}") from None
         try:

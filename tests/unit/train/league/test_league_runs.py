@@ -6,7 +6,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -146,21 +145,48 @@ def written(run: Path) -> int:
         return 0
 
 
+# ludus that kills itself once a row of the journal is written, at once or when it next syncs a file for the
+# n-th time. A process that watched from outside would be late on a busy machine.
+KILLED = """
+import os, signal, sys
+from ludus.cli.__main__ import main
+from ludus.storage.journal import Journal
+
+row, syncs, reached = int(sys.argv[1]), int(sys.argv[2]), False
+flush, fsync = Journal.flush, os.fsync
+
+def kill():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def flushed(journal):
+    global reached
+    done, reached = flush(journal), journal.last >= row
+    if reached and not syncs:
+        kill()
+    return done
+
+def synced(descriptor):
+    global syncs
+    syncs -= reached
+    if reached and syncs <= 0:
+        kill()
+    fsync(descriptor)
+
+Journal.flush, os.fsync = flushed, synced
+sys.exit(main(sys.argv[3:]))
+"""
+
+
 def killed_run(preset: Path, run: Path, kills: int, seed: int, rows: int) -> int:
     """Trains and resumes in processes killed at random rows of the journal. Returns how many were."""
-    targets = sorted(random.Random(seed).sample(range(1, rows * 9 // 10), kills))
+    generator = random.Random(seed)
+    targets = sorted(generator.sample(range(1, rows * 9 // 10), kills))
     words, killed = ["train", str(preset), "--run-dir", str(run)], 0
-    for target in [*targets, rows + 1]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "ludus", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        while process.poll() is None and (target > rows or written(run) < target):
-            time.sleep(0.002)
-        if process.poll() is None:
-            process.kill()
-            killed += 1
-        _, errors = process.communicate()
-        assert process.returncode in (0, -signal.SIGKILL), errors.decode()
+    for target in [*targets, 10 * rows]:
+        watched = [sys.executable, "-c", KILLED, str(target), str(generator.randrange(5))]
+        process = subprocess.run([*watched, *words], capture_output=True, timeout=250, check=False)
+        assert process.returncode in (0, -signal.SIGKILL), process.stderr.decode()
+        killed += process.returncode != 0
         words = ["resume", str(run)] if (run / "run.json").exists() else words
     assert process.returncode == 0
     return killed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -190,6 +191,26 @@ def test_points_are_kept_and_checked(tmp_path: Path) -> None:
         sweep.asked_points(space)
 
 
+# Found by every Python that starts: it waits until a file is there.
+GATE = """
+import pathlib, time
+end = time.monotonic() + 100
+while not pathlib.Path(__file__).with_name("open").exists() and time.monotonic() < end:
+    time.sleep(0.01)
+"""
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Processes that start run while this file exists, however late anyone looks at them."""
+    folder = tmp_path / "gate"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(GATE)
+    searched = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(searched))
+    return folder / "open"
+
+
 def wait(process: Process) -> Ended:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
@@ -200,12 +221,13 @@ def wait(process: Process) -> Ended:
     raise AssertionError("the process does not end")
 
 
-def test_processes_hold_their_lock_and_results_appear_whole(tmp_path: Path) -> None:
+def test_processes_hold_their_lock_and_results_appear_whole(tmp_path: Path, gate: Path) -> None:
     lock, log, result = tmp_path / "lock", tmp_path / "log", tmp_path / "r" / "result.json"
     command = Command("greedy", ("games", "list", "--json"), str(result))
     process = launch(command, lock, log)
     assert process is not None
     assert launch(command, lock, log) is None
+    gate.touch()
     ended = wait(process)
     assert (ended.code, ended.message) == (0, "")
     assert ended.cpu_s > 0
@@ -217,6 +239,7 @@ def test_processes_hold_their_lock_and_results_appear_whole(tmp_path: Path) -> N
     assert ended.code == 2
     assert ended.message == "ludus games: unknown command shwo (did you mean show?)"
     assert not (tmp_path / "none").exists()
+    gate.unlink()
     killed = launch(Command("train", ("games", "list")), lock, log)
     assert killed is not None
     killed.stop(9)

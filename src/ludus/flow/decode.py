@@ -1,0 +1,134 @@
+"""JSON and TOML of files, decoded within bounds.
+
+A file may be anyone's. Python's decoders recurse, convert integers of any length, and need quadratic time for
+long dotted keys. Every reader of files decodes here, so that such a file is one error like any other damage.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from itertools import accumulate
+from types import UnionType
+from typing import Any, TypeVar, overload
+
+import msgspec
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MAX_DEPTH = 64
+MAX_INTEGER = 1 << 64
+
+Decoded = TypeVar("Decoded")
+#: What a TOML text that cannot be used raises, a ``ValueError``.
+TomlError = tomllib.TOMLDecodeError
+
+_TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
+_TOO_LONG = "an integer of more than 64 bits"
+_DIGITS = re.compile(rb"[0-9]{21}")
+_JSON_ESCAPE = re.compile(rb"\\.", re.DOTALL)
+_JSON_STRING = re.compile(rb'"[^"]*"?')
+_JSON_INTEGER = re.compile(rb"(?<![0-9.eE+])[0-9]{21,}(?![0-9.eE])")
+_NOT_BRACKETS = bytes(set(range(256)) - set(b'[]{}"'))
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_TOML_OPENS = re.compile(r'"""|\'\'\'|["\'#]')
+_TOML_CLOSES = {
+    '"""': re.compile(r'\\.|"""', re.DOTALL),
+    "'''": re.compile("'''"),
+    '"': re.compile(r'\\.|["\n]', re.DOTALL),
+    "'": re.compile(r"['\n]"),
+    "#": re.compile(r"\n"),
+}
+#: A key of too many parts, in a text whose strings are empty.
+_TOML_KEY = re.compile(rf"(?<![^\s.,=\[\]{{}}])(?:[^\s.,=\[\]{{}}]+[ \t]*\.[ \t]*){{{MAX_DEPTH}}}")
+_TOML_DIGITS = re.compile(r"[0-9_]{640,}")  # no limit of Python's can be lower
+
+
+@overload
+def from_json(data: bytes | str | msgspec.Raw) -> Any: ...  # noqa: ANN401
+@overload
+def from_json(data: bytes | str | msgspec.Raw, kind: type[Decoded]) -> Decoded: ...
+@overload
+def from_json(data: bytes | str | msgspec.Raw, kind: UnionType) -> Any: ...  # noqa: ANN401
+def from_json(data: bytes | str | msgspec.Raw, kind: Any = Any) -> Any:
+    """The value of a JSON document as a ``kind``.
+
+    Raises ``msgspec.DecodeError`` for anything else, for text that is not UTF-8, values nested more than
+    ``MAX_DEPTH`` deep and integers of more than 64 bits.
+    """
+    try:
+        raw = data.encode() if isinstance(data, str) else bytes(data)
+        _check_json(raw)
+        return msgspec.json.decode(raw, type=kind)
+    except UnicodeError:
+        raise msgspec.DecodeError("not UTF-8 text") from None
+    except RecursionError:
+        raise msgspec.DecodeError(_TOO_DEEP) from None
+
+
+def _check_json(raw: bytes) -> None:
+    """Raises ``msgspec.DecodeError`` for a document out of bounds; the decoder finds other damage."""
+    long = _DIGITS.search(raw) is not None
+    if not long and raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
+        return
+    if b"\\" in raw:
+        raw = _JSON_ESCAPE.sub(b"", raw)
+    if long and _JSON_INTEGER.search(_JSON_STRING.sub(b"", raw)):
+        raise msgspec.DecodeError(_TOO_LONG)
+    brackets = _JSON_STRING.sub(b"", raw.translate(None, _NOT_BRACKETS))
+    steps = memoryview(brackets.translate(_STEPS)).cast("b")
+    if max(accumulate(steps), default=0) > MAX_DEPTH:
+        raise msgspec.DecodeError(_TOO_DEEP)
+
+
+def from_toml(text: str) -> dict[str, Any]:
+    """The document of a TOML text.
+
+    Raises ``TomlError`` for anything else, for tables nested more than ``MAX_DEPTH`` deep and integers of
+    more than 64 bits.
+    """
+    if _TOML_KEY.search(_without_strings(text)):
+        raise TomlError(_TOO_DEEP)
+    try:
+        document: dict[str, Any] = tomllib.loads(text)
+    except RecursionError:
+        raise TomlError(_TOO_DEEP) from None
+    except TomlError:
+        raise
+    except ValueError:  # Python's own bound on the digits of an integer
+        digits = _TOML_DIGITS.search(text)
+        at = f" (at line {text.count(chr(10), 0, digits.start()) + 1})" if digits else ""
+        raise TomlError(f"{_TOO_LONG}{at}") from None
+    _check_document(document)
+    return document
+
+
+def _without_strings(text: str) -> str:
+    """``text`` with empty strings and no comments, up to its first mistake.
+
+    One search after another: a pattern for whole strings takes memory for every character of a long one.
+    """
+    parts: list[str] = []
+    at = 0
+    while (opened := _TOML_OPENS.search(text, at)) is not None:
+        closing = _TOML_CLOSES[opened[0]].finditer(text, opened.end())
+        parts += [text[at : opened.start()], "\n" if opened[0] == "#" else '""']
+        at = next((found.end() for found in closing if found[0][0] != "\\"), len(text))
+    return "".join([*parts, text[at:]])
+
+
+def _check_document(document: dict[str, Any]) -> None:
+    waiting: list[tuple[object, int, str]] = [(document, 0, "")]
+    while waiting:
+        value, depth, name = waiting.pop()
+        if depth > MAX_DEPTH:
+            raise TomlError(_TOO_DEEP)
+        if isinstance(value, dict):
+            waiting += [(v, depth + 1, k) for k, v in value.items()]
+        elif isinstance(value, list):
+            waiting += [(v, depth + 1, name) for v in value]
+        elif isinstance(value, int) and not -MAX_INTEGER < value < MAX_INTEGER:
+            raise TomlError(f"{name[:80]}: {_TOO_LONG}")

@@ -1,0 +1,78 @@
+"""Text of files and people as it is shown: escaped once, where it leaves, for the medium that it enters.
+
+Titles, names, messages and paths may come from anyone's files. Each medium has one function, which every
+report, plot, page and line uses: :func:`markdown`, :func:`markup` (SVG and HTML) and :func:`terminal`. Each
+makes control characters, escape sequences and marks that turn the direction of writing visible (``\\x1b``,
+``\\u202e``), so that a reader sees what is there and nothing acts on it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+
+_SHORT = 80
+_PRINTABLE = re.compile(r"[!-~]+")
+#: What Markdown makes something of within a line.
+_ACTIVE = re.compile(r"[<>&\[\]|`\\]|(?<=:)//|(?i:\bwww(?=\.))")
+_ENDS = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+
+
+def visible(text: str) -> str:
+    """``text`` on one line: every character that is not printed stands as its escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or unicodedata.category(c) == "Zs" else _escape(c) for c in text)
+
+
+def terminal(text: str) -> str:
+    """``text`` for a terminal or a log; its lines and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" else visible(c) for c in text)
+
+
+def shown(text: str) -> str:
+    """``text`` as one short word of a message: control characters escaped, cut to one short line."""
+    whole = text if _PRINTABLE.fullmatch(text) else repr(text)
+    return whole if len(whole) <= _SHORT else f"{whole[:_SHORT]}... ({len(whole)} characters)"
+
+
+def markup(text: str) -> str:
+    """``text`` within SVG or HTML, between tags or as an attribute."""
+    return html.escape(visible(text), quote=True)
+
+
+def markdown(text: str) -> str:
+    """``text`` within a line or a table's cell of Markdown: no tag, link, image, code or cell comes of it."""
+    return _ACTIVE.sub(_neutral, visible(text))
+
+
+def code(text: str) -> str:
+    """``text`` as a span of code in Markdown, also within a table's cell."""
+    plain = visible(text).replace("|", "\\|")
+    marks = _fence(plain, 1)
+    space = " " if "`" in plain else ""
+    return f"{marks}{space}{plain}{space}{marks}"
+
+
+def fenced(text: str, language: str = "") -> list[str]:
+    """The lines of ``text`` as a block of code in Markdown, which nothing in ``text`` closes."""
+    plain = terminal(text)
+    fence = _fence(plain, 3)
+    return [f"{fence}{language}", plain, fence]
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _neutral(found: re.Match[str]) -> str:
+    given = found[0]
+    return _ENDS.get(given) or "".join(f"&#{ord(c)};" for c in given)
+
+
+def _fence(text: str, least: int) -> str:
+    """Backticks, more than anywhere in ``text`` in a row."""
+    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))

@@ -1,0 +1,47 @@
+"""Self-play that advances when it is looked at, not while time passes: rounds end at the same move always.
+
+AlphaZero's threads play on while the process that waits for them is not scheduled. On a busy machine a whole
+run may fit into its first round. A test that counts rounds, chunks, versions or checkpoints steps instead.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from ludus.train.alphazero import trainer
+from ludus.train.alphazero.workers import Workers
+
+
+class Stepped(Workers):
+    """Every look at the moves plays one batch of every worker."""
+
+    _on = False
+
+    def start(self) -> None:
+        self._on = True
+
+    def pause(self) -> None:
+        self._on = False
+
+    def moves(self) -> int:
+        if self._on:
+            for worker in self.workers:
+                worker.run(Once())
+        return super().moves()
+
+
+class Once(threading.Event):
+    """Asked twice: goes on, then stops."""
+
+    def is_set(self) -> bool:
+        asked = super().is_set()
+        self.set()
+        return asked
+
+
+def step_self_play(patch: pytest.MonkeyPatch) -> None:
+    """AlphaZero runs of this process step, until ``patch`` is undone."""
+    patch.setattr(trainer, "Workers", Stepped)
+    patch.setattr(trainer, "POLL_S", 0.0)
