@@ -44,8 +44,8 @@ def resolve_player(
 
     Args:
         text: A bot's name, ``random``, ``uniform``, ``RUN@best|last|VERSION``, ``RUN@PLAYER``,
-            ``RUN@PLAYER:VERSION``, a weights file, a bot in Python (``my_bot.py``, ``my_bot.py:CLASS``), whose
-            code is run, or a search (``mcts:400``, ``RUN@best+search:400``; see :mod:`ludus.search.player`).
+            ``RUN@PLAYER:VERSION``, a weights file, a bot in Python (``my_bot.py``, ``my_bot.py:CLASS``),
+            whose code is run, or a search (``mcts:400``, ``RUN@best+search:400``; see :mod:`ludus.search.player`).
         spec: The game.
         seed: Seed of the player's random choices.
         frame_skip: Ticks between two decisions; 0 = those of the training, or the game's default.
