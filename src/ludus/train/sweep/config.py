@@ -23,7 +23,14 @@ Table = dict[str, Any]
 #: Tables whose keys are settings of the preset.
 TABLES = ("settings", "grid", "random")
 #: Settings that every run gets unless the file sets them: its last weights are what is measured.
-DEFAULTS: dict[str, Value] = {"run.threads": 1, "evaluation.every_steps": 0, "evaluation.matches": 0}
+DEFAULTS: dict[str, Value] = {
+    "run.threads": 1,
+    "evaluation.every_steps": 0,
+    "evaluation.matches": 0,
+    "evaluation.floor_matches": 100,
+}
+#: Settings that change nothing that is trained or compared.
+FLOORS = ("evaluation.initial", "evaluation.floor_matches")
 MAX_SEED = 2**31 - 1
 MAX_SEEDS = 10_000
 

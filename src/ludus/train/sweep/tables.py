@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ludus.train.sweep.comparison import CellBudget, CellResult
+from ludus.train.sweep.floors import CellFloor
 from ludus.train.sweep.results import RunRecord
 
 PLAYS = {"drawn": "actions drawn", "greedy": "likeliest actions"}
 MAX_SETTINGS = 12  # columns
 
 
-def result_table(results: Sequence[CellResult], baseline: str) -> list[str]:
-    """Cells against one opponent."""
+def result_table(results: Sequence[CellResult], baseline: str, floors: Sequence[CellFloor] = ()) -> list[str]:
+    """Cells against one opponent, with the floors that are known against it."""
+    known = {f.cell: f.text() for f in floors if f.against == results[0].against}
     first = results[0]
     what = "Mean return" if first.alone else f"Win rate against {first.against}"
     lines = [f"## {what}, {PLAYS[first.play]}, {first.matches:,} matches a seed", ""]
     names = ["cell", "seeds", "each seed", "median", "centre", "95% interval", "± one run"]
+    names += ["floor"] if known else []
     names += ["P(better)", "difference"] if baseline else []
     lines += ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
     for r in results:
@@ -32,6 +35,8 @@ def result_table(results: Sequence[CellResult], baseline: str) -> list[str]:
             interval_text(r),
             _measure(s.deviation, r.alone) if len(s.values) > 1 else "-",
         ]
+        if known:
+            row.append(known.get(r.cell, "-"))
         if baseline:
             row += _better(r, baseline)
         lines.append("| " + " | ".join(row) + " |")
