@@ -1,9 +1,12 @@
 """Finished sweeps as one record of ``benchmarks/results``: the centre of each cell's seeds with its interval.
 
+Greedy actions and drawn ones, a raw line for each seed, and the floors that the runs measured: initial
+weights and uniform play.
+
     python -m benchmarks.strength.sweep_record NAME RUNS... --title TITLE --reference TEXT --commit SHA \
         --machine TEXT
 
-``RUNS`` are directories of sweeps, whose ``results.json`` is read.
+``RUNS`` are directories of sweeps, whose ``results.json`` and runs' ``metrics.jsonl`` are read.
 """
 
 from __future__ import annotations
@@ -14,35 +17,30 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.train.sweep.comparison import TOGETHER, CellBudget
-from tools.results import RECORDS, Figure, Record, preset_hash
+from benchmarks.strength.run_floors import floor_figures, floor_lines
+from ludus.evaluation.results import EvalResult
+from ludus.storage import StorageError
+from ludus.train.sweep.comparison import CellBudget
+from tools.raw_lines import Line, figure_of, line_of, read_lines, write_record
+from tools.records import RECORDS, Figure, Record, preset_hash
 
 COUNT = "Counts are seeds: from five on IQM and bootstrap interval, else mean and Student's interval."
 
 
-class CentreOfSeeds(msgspec.Struct, frozen=True):
-    """JSON has null for an interval that is not known."""
+class Run(msgspec.Struct, frozen=True):
+    """One run: its final matches with drawn and with greedy actions."""
 
-    values: tuple[float, ...]
-    centre: float
-    low: float | None
-    high: float | None
-
-
-class Result(msgspec.Struct, frozen=True):
-    """One cell against one opponent."""
-
+    name: str
     cell: str
-    against: str
-    play: str
-    alone: bool
-    summary: CentreOfSeeds
+    seed: int
+    final: tuple[EvalResult, ...]
+    greedy: tuple[EvalResult, ...]
 
 
 class Results(msgspec.Struct, frozen=True):
     """What a record needs of ``results.json``."""
 
-    results: tuple[Result, ...]
+    runs: tuple[Run, ...]
     budgets: tuple[CellBudget, ...]
     missing: tuple[str, ...]
 
@@ -57,21 +55,24 @@ class _Sweep(msgspec.Struct):
     presets: dict[str, str]
 
 
-def figures(
+def chosen(
     report: Results, cells: Collection[str], against: Collection[str], plays: Collection[str]
-) -> Iterator[Figure]:
-    """One a cell, opponent and way to choose actions; win rates in percent. An empty collection means all."""
-    for r in report.results:
-        if r.play not in plays or r.against == TOGETHER:
-            continue
-        if (cells and r.cell not in cells) or (against and r.against not in against):
-            continue
-        s, scale = r.summary, 1.0 if r.alone else 100.0
-        ends = [e if r.alone or e is None else min(1.0, max(0.0, e)) for e in (s.low, s.high)]
-        low, high = (None if e is None else round(scale * e, 1) for e in ends)
-        label = ", ".join((r.cell, *(() if r.alone else (f"against {r.against}",)), r.play))
-        unit = "return" if r.alone else "%"
-        yield Figure(round(scale * s.centre, 1), unit, label, None, low, high, len(s.values))
+) -> Iterator[Line]:
+    """A line a run, opponent and way to choose actions. An empty collection means all."""
+    for play in plays:
+        for run in report.runs:
+            for r in run.final if play == "drawn" else run.greedy:
+                if (cells and run.cell not in cells) or (against and r.against not in against):
+                    continue
+                label = ", ".join((run.cell, *(() if r.alone else (f"against {r.against}",)), play))
+                yield line_of(r, label, seed=run.seed, play=play)
+
+
+def figures(lines: Sequence[Line]) -> Iterator[Figure]:
+    """One a label, over its seeds; win rates in percent."""
+    for label in dict.fromkeys(line.label for line in lines):
+        alone = any(line.value is not None for line in lines if line.label == label)
+        yield figure_of(lines, label, "return" if alone else "%", "seeds")
 
 
 def budget(budgets: Sequence[CellBudget]) -> str:
@@ -87,16 +88,24 @@ def budget(budgets: Sequence[CellBudget]) -> str:
     return f"a run: {steps} M decisions, {updates} gradient steps, {minutes} processor minutes"
 
 
-def record(args: argparse.Namespace) -> Record:
-    """The record of the directories in ``args.runs``. Raises ``OSError`` and ``msgspec.DecodeError``."""
-    made: list[Figure] = []
+def record(args: argparse.Namespace) -> tuple[Record, list[Line]]:
+    """The record of the directories in ``args.runs`` and its raw lines.
+
+    Raises ``OSError`` and ``msgspec.DecodeError``.
+    """
+    made: list[Line] = []
+    floors: list[Line] = [line for path in args.floors for line in read_lines(path)]
     notes, commands, dates = [COUNT, *args.note], [], []
     presets = set[str]()
     budgets: list[CellBudget] = []
     for folder in args.runs:
         report = msgspec.json.decode((folder / "results.json").read_bytes(), type=Results)
         sweep = msgspec.json.decode((folder / "sweep.json").read_bytes(), type=_Sweep)
-        made += figures(report, args.cells, args.against, args.plays)
+        made += chosen(report, args.cells, args.against, args.plays)
+        for run in report.runs:
+            if not args.cells or run.cell in args.cells:
+                found = floor_lines(folder / "runs" / run.name / "metrics.jsonl", run.seed, run.cell)
+                floors += [f for f in found if not args.against or not f.against or f.against in args.against]
         budgets += [b for b in report.budgets if not args.cells or b.cell in args.cells]
         commands.append(f"ludus sweep {sweep.config.source}")
         dates.append(sweep.started[:10])
@@ -104,11 +113,12 @@ def record(args: argparse.Namespace) -> Record:
         if report.missing:
             notes.append(f"{len(report.missing)} runs of {sweep.config.source} are missing.")
     preset = presets.pop() if len(presets) == 1 else ""
-    return Record(
-        schema=1,
+    made_of = Record(
+        schema=2,
         section="learning",
         title=args.title,
-        figures=tuple(made),
+        figures=tuple(figures(made)),
+        floors=floor_figures(floors),
         commands=tuple(commands),
         commit=args.commit,
         date=max(dates),
@@ -119,6 +129,7 @@ def record(args: argparse.Namespace) -> Record:
         reference=args.reference,
         notes=tuple(notes),
     )
+    return made_of, [*made, *floors]
 
 
 def main() -> None:
@@ -129,13 +140,22 @@ def main() -> None:
     parser.add_argument("--reference", default="")
     parser.add_argument("--cells", nargs="*", default=[], help="these cells (default: all)")
     parser.add_argument("--against", nargs="*", default=[], help="these opponents (default: all)")
-    parser.add_argument("--plays", nargs="*", default=["drawn"], help="drawn, greedy")
+    parser.add_argument(
+        "--plays",
+        nargs="*",
+        choices=["greedy", "drawn"],
+        default=["greedy", "drawn"],
+        help="drawn, greedy (default: both)",
+    )
+    parser.add_argument("--floors", nargs="*", type=Path, default=[], help="raw lines of more floors")
     parser.add_argument("--note", action="append", default=[])
     parser.add_argument("--commit", required=True)
     parser.add_argument("--machine", required=True)
     args = parser.parse_args()
-    text = msgspec.json.format(msgspec.json.encode(record(args)), indent=1) + b"\n"
-    (RECORDS / f"{args.name}.json").write_bytes(text)
+    try:
+        write_record(args.name, *record(args), RECORDS)
+    except (OSError, ValueError, StorageError) as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":
