@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def changed(folder: Path, change: dict[str, object], name: str = "good") -> list[str]:
+def changed(folder: Path, change: Mapping[str, object], name: str = "good") -> list[str]:
     """The faults of a record after a change."""
     return faults({name: msgspec.structs.replace(load(folder)[name], **change)}, folder)
 
