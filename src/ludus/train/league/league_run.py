@@ -192,6 +192,10 @@ class LeagueTrainer:
         self.report.problem(f"{error}; {error.player} retires from the league")
         self._apply(Retired(error.player))
 
+    def owes(self) -> bool:
+        """Never: Ctrl-C takes effect between two rounds."""
+        return False
+
     def round(self, evaluate: Callable[[], None] | None) -> None:
         member = self._playing
         try:
