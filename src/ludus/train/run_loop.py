@@ -24,6 +24,10 @@ class Steps(Evaluated, Saved, Protocol):
         """Follows the newest weights: opponents, curricula."""
         ...
 
+    def owes(self) -> bool:
+        """Whether an interrupt has left a part of the last round undone: it is done whatever the budget."""
+        ...
+
     def round(self, evaluate: Callable[[], None] | None) -> None:
         """Matches and learning, until a moment at which the run can be saved.
 
@@ -85,11 +89,11 @@ class RunLoop:
 
     def _is_over(self) -> bool:
         self.reason = reason_to_stop(self.context.preset.run, self.steps.state.budget)
-        return bool(self.reason)
+        return bool(self.reason) and not self.steps.owes()
 
     def _say_what_would_go_on(self) -> None:
         run, budget = self.context.preset.run, self.steps.state.budget
-        if used_up := reason_to_stop(run, budget):
+        if (used_up := reason_to_stop(run, budget)) and not self.steps.owes():
             self.context.report.message(
                 f"nothing is left to train: {used_up}; more: ludus resume {self.context.directory.path} "
                 f"{options(more_budget(run, budget))}"

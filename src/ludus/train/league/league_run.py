@@ -197,6 +197,10 @@ class LeagueTrainer:
         for member in self.members.values():
             member.quotas.lose(error.player)
 
+    def owes(self) -> bool:
+        """Never: Ctrl-C takes effect between two rounds."""
+        return False
+
     def round(self, evaluate: Callable[[], None] | None) -> None:
         member = self._playing
         try:
