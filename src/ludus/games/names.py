@@ -1,10 +1,11 @@
-"""References that may load code.
+"""References that may load code: games, and bots in Python.
 
 A reference comes from the user (a command line, a preset named there, a program) or from a file: weights, a
 run, a replay. A file may be untrusted, so its names load built-in and installed games only.
 :func:`typed` marks a reference as given by the user; every other reference counts as read from a file. The
-mark belongs to this process and to exactly that reference. So code that forgets the mark refuses a game and
-never runs one.
+mark belongs to this process and to exactly that reference. So code that forgets the mark refuses a game or a
+bot and never runs one. :func:`admit` and :func:`admit_bot` stand where code is loaded, whatever key or file
+a reference is from.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ class UnknownGame(ParamError):
     """An unknown game, or a game whose code the user must name. A ``ValueError``."""
 
 
+class UntypedBot(ValueError):
+    """A bot in Python that a file names."""
+
+
 def typed(reference: str) -> str:
     """Returns ``reference`` and allows it to load code in this process, because the user gave it.
 
@@ -67,6 +72,26 @@ def may_load(reference: str) -> bool:
 def is_installed_name(reference: str) -> bool:
     """Whether ``reference`` has the form of a built-in or installed game, the only one that files may use."""
     return len(reference) <= MAX_NAME and _INSTALLED.fullmatch(reference) is not None
+
+
+def is_bot_file(text: str) -> bool:
+    """Whether a player's name is a Python file with a bot: ``my_bot.py`` or ``my_bot.py:Pikes``."""
+    file, colon, name = text.rpartition(":")
+    return text.endswith(".py") or bool(colon and file.endswith(".py") and name.isidentifier())
+
+
+def typed_player(text: str) -> str:
+    """:func:`typed` for a player's name: a bot in Python may load its file, no other name gets the mark."""
+    return typed(text) if is_bot_file(text) else text
+
+
+def admit_bot(text: str) -> None:
+    """Raises :class:`UntypedBot` unless the user gave ``text``, the name of a bot in Python."""
+    if not is_typed(text):
+        raise UntypedBot(
+            f"{shown(text)}: a name read from a file loads no Python file; if you trust this code, name it "
+            "yourself on the command line (in Python: ludus.games.typed)"
+        )
 
 
 def admit(reference: str) -> None:

@@ -8,6 +8,7 @@ shape and dtype is compared with what the configuration implies before a number 
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 import msgspec
@@ -100,7 +101,10 @@ def load_meta(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Weigh
 
 
 def _opened(target: Path, max_bytes: int) -> safe_open:
-    size = target.stat().st_size
+    about = target.stat()
+    if not stat.S_ISREG(about.st_mode):  # a pipe would never end
+        raise WeightsError(f"{target}: not a regular file")
+    size = about.st_size
     if size > max_bytes:
         raise WeightsError(f"{target}: {size} bytes; a weights file has at most {max_bytes}")
     return safe_open(str(target), framework="numpy")

@@ -18,7 +18,7 @@ from ludus.presets.config import Preset
 from ludus.presets.file import Explained, LoadedPreset, explain, load_preset, to_toml
 from ludus.presets.game_checks import check_game, effective_params
 from ludus.train.changes import RESUMABLE, options, run_settings
-from ludus.train.run_game import resumed_game
+from ludus.train.run_game import resumed_code
 
 if TYPE_CHECKING:
     from ludus.flow import GameSpec
@@ -81,7 +81,8 @@ class Resume(msgspec.Struct, frozen=True):
 
     A new budget may be given, and later resumes keep it: --run.max-minutes, --run.max-steps, --run.target;
     so may --run.threads. RUN/changes.jsonl records the change. The code of a game that is neither built in
-    nor installed is loaded if you started the run on this machine, or if --game names it."""
+    nor installed is loaded if you started the run on this machine, or if --game names it; so is a teacher
+    in Python, which --teacher names."""
 
     EXAMPLES: ClassVar = (
         "ludus resume runs/minirts-20261120-1530-3f2a",
@@ -91,6 +92,9 @@ class Resume(msgspec.Struct, frozen=True):
     directory: Annotated[str, positional("a run directory", "RUN")]
     game: Annotated[
         str, option("code of the run's game, if the run was started elsewhere (./my_game.py)", "GAME")
+    ] = ""
+    teacher: Annotated[
+        str, option("Python file of the run's teacher, if the run was started elsewhere", "FILE.py")
     ] = ""
     quiet: Annotated[bool, QUIET] = False
     json: Annotated[bool, JSON] = False
@@ -108,7 +112,7 @@ class Resume(msgspec.Struct, frozen=True):
         from ludus.storage.rundir import RunDirectory
 
         loaded = run_settings(RunDirectory(run_dir), self.overrides)
-        preset = resumed_game(run_dir, loaded.preset, self.game)
+        preset = resumed_code(run_dir, loaded.preset, self.game, self.teacher)
         loaded = msgspec.structs.replace(loaded, preset=preset)
         check_game(loaded)
 
@@ -120,7 +124,11 @@ class Resume(msgspec.Struct, frozen=True):
 
         with make_view(self.quiet) as view:
             result = resume_run(
-                run_dir, sinks=[view], more=changed if self.overrides else None, game=self.game
+                run_dir,
+                sinks=[view],
+                more=changed if self.overrides else None,
+                game=self.game,
+                teacher=self.teacher,
             )
         tell(result, loaded.preset.game.name, self.json)
         return DONE

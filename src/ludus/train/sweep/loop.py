@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import time
@@ -13,10 +14,10 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from ludus.games.names import is_installed_name
+from ludus.games.names import is_bot_file, is_installed_name, shown
 from ludus.presets.config import Preset
 from ludus.presets.file import option_of
-from ludus.storage.errors import StorageError
+from ludus.storage.errors import CorruptFile, StorageError
 from ludus.train.opponents import opponent_skip
 from ludus.train.sweep.config import SweepConfig
 from ludus.train.sweep.directory import SweepDirectory
@@ -27,6 +28,7 @@ from ludus.train.sweep.search import Tried, ask
 
 POLL_S = 0.2
 EVAL_SEED = 1  # of greedy matches, the same for all runs
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_:;,.=+ -]*")
 State = Literal["finished", "failed", "interrupted"]
 
 
@@ -236,12 +238,24 @@ def next_command(run: PlannedRun, directory: SweepDirectory, preset: Preset, gre
     if not greedy:
         return None
     for result in final_results(directory.run(run.name)):
+        if not _plain(result.against):
+            raise CorruptFile(
+                f"{directory.run(run.name).metrics}: against = {shown(result.against)}: expected a bot or "
+                "a search, as a preset names them"
+            )
         target = directory.greedy_result(run.name, result.against)
         if not target.is_file():
             return Command(
                 "greedy", greedy_words(str(path), preset, result.against, result.alone), str(target)
             )
     return None
+
+
+def _plain(against: str) -> bool:
+    """Whether a name from a run's record may become a word of a command and a file's name: it is no path,
+    no option and no reference, and loads no code.
+    """
+    return _NAME.fullmatch(against) is not None and not is_bot_file(against)
 
 
 def greedy_words(path: str, preset: Preset, against: str, alone: bool) -> tuple[str, ...]:
