@@ -151,6 +151,10 @@ def _explain(error: Exception) -> int:
         if kind is not None and isinstance(error, kind):
             _say(str(error))
             return code
+    if isinstance(error, MemoryError):
+        detail = f" ({error})" if str(error) else ""
+        _say(f"not enough memory{detail}; expected smaller settings, such as pool.slots or policy.hidden")
+        return errors.USAGE
     if isinstance(error, OSError) and error.errno is not None:
         _say(_os_error(error))
         return errors.FAILED
