@@ -171,7 +171,7 @@ def _explain(error: Exception) -> int:
             return errors.FAILED
     import traceback
 
-    traceback.print_exception(type(error), error, error.__traceback__)
+    _say("".join(traceback.format_exception(type(error), error, error.__traceback__)).rstrip())
     _say("internal error: please report it with the lines above and the output of: ludus doctor")
     return errors.FAILED
 
@@ -187,8 +187,10 @@ def _os_error(error: OSError) -> str:
 
 
 def _say(text: str) -> None:
+    from ludus.flow.shown import terminal
+
     with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        print(terminal(text), file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.players import evaluator_of, game_of_player, resolve_player
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.weights import check_spec
-from ludus.games.names import shown
+from ludus.flow.shown import shown
 from ludus.policies.summary import check_size
 from ludus.presets import hardware
 from ludus.presets.config import GameConfig, Preset

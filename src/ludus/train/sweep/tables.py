@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ludus.flow.shown import code, markdown
 from ludus.train.sweep.comparison import CellBudget, CellResult
 from ludus.train.sweep.results import RunRecord
 
@@ -14,7 +15,7 @@ MAX_SETTINGS = 12  # columns
 def result_table(results: Sequence[CellResult], baseline: str) -> list[str]:
     """Cells against one opponent."""
     first = results[0]
-    what = "Mean return" if first.alone else f"Win rate against {first.against}"
+    what = "Mean return" if first.alone else f"Win rate against {markdown(first.against)}"
     lines = [f"## {what}, {PLAYS[first.play]}, {first.matches:,} matches a seed", ""]
     names = ["cell", "seeds", "each seed", "median", "centre", "95% interval", "± one run"]
     names += ["P(better)", "difference"] if baseline else []
@@ -24,7 +25,7 @@ def result_table(results: Sequence[CellResult], baseline: str) -> list[str]:
         shown = " ".join(_measure(v, r.alone) for v in s.values)
         kind = "IQM" if s.kind == "iqm" else "mean"
         row = [
-            cell_text(r.cell),
+            markdown(r.cell),
             str(len(r.seeds)),
             shown,
             _measure(s.median, r.alone),
@@ -65,11 +66,6 @@ def _measure(value: float, alone: bool) -> str:
     return f"{value:,.1f}" if alone else f"{100 * value:.1f}%"
 
 
-def cell_text(text: str) -> str:
-    """A name as a table's cell."""
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
 def budget_table(budgets: Sequence[CellBudget]) -> list[str]:
     """What a finished run of each cell used, on average."""
     names = ["cell", "runs", "decisions", "updates", "gradient steps", "minutes", "processor minutes"]
@@ -77,7 +73,7 @@ def budget_table(budgets: Sequence[CellBudget]) -> list[str]:
     for b in budgets:
         cpu = "-" if b.cpu_minutes is None else f"{b.cpu_minutes:.2f}"
         lines.append(
-            f"| {cell_text(b.cell)} | {b.runs} | {b.steps:,.0f} | {b.updates:,.0f} "
+            f"| {markdown(b.cell)} | {b.runs} | {b.steps:,.0f} | {b.updates:,.0f} "
             f"| {b.gradient_steps:,.0f} | {b.minutes:.2f} | {cpu} |"
         )
     return lines
@@ -89,10 +85,10 @@ def cell_settings_table(settings: Mapping[str, Mapping[str, object]]) -> list[st
     if not paths or len(settings) < 2:
         return []
     shown = list(paths)[:MAX_SETTINGS]
-    head = ["cell", *(f"`{p}`" for p in shown)]
+    head = ["cell", *(code(p) for p in shown)]
     lines = ["## Settings", "", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for cell, values in settings.items():
-        row = [cell_text(cell), *(cell_text("" if values[p] is None else str(values[p])) for p in shown)]
+        row = [markdown(cell), *(markdown("" if values[p] is None else str(values[p])) for p in shown)]
         lines.append("| " + " | ".join(row) + " |")
     if len(paths) > len(shown):
         lines += ["", f"{len(paths) - len(shown)} more settings differ; results.json has them all."]
@@ -104,6 +100,6 @@ def unfinished_table(runs: Sequence[RunRecord], missing: Sequence[str]) -> list[
     if not runs and not missing:
         return []
     lines = ["## Not finished", "", "| run | decisions |", "|---|---|"]
-    lines += [f"| {cell_text(r.name)} | {r.steps:,} |" for r in runs]
-    lines += [f"| {cell_text(name)} | did not begin |" for name in missing]
+    lines += [f"| {markdown(r.name)} | {r.steps:,} |" for r in runs]
+    lines += [f"| {markdown(name)} | did not begin |" for name in missing]
     return [*lines, ""]
