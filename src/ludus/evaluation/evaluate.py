@@ -13,10 +13,11 @@ from ludus.evaluation.players import game_of_player, resolve_player
 from ludus.evaluation.results import ALONE, EvalResult
 from ludus.flow import MatchResult
 from ludus.flow.seeds import derive_seed
+from ludus.flow.shown import shown
 from ludus.games import list_games
 from ludus.games import spec as game_spec
 from ludus.games.hosted import is_hosted
-from ludus.games.names import may_load, shown
+from ludus.games.names import may_load
 from ludus.presets.config import ParamValue
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import params_text

@@ -45,8 +45,8 @@ def resolve_player(
 
     Args:
         text: A bot's name, ``random``, ``uniform``, ``RUN@best|last|VERSION``, ``RUN@PLAYER``,
-            ``RUN@PLAYER:VERSION``, a weights file, a bot in Python (``my_bot.py``, ``my_bot.py:CLASS``), whose
-            code is run if the user gave the name (:mod:`ludus.games.names`), or a search (``mcts:400``,
+            ``RUN@PLAYER:VERSION``, a weights file, a bot in Python (``bot.py``, ``bot.py:CLASS``), whose
+            code is run if the user gave it (:mod:`ludus.games.names`), or a search (``mcts:400``,
             ``RUN@best+search:400``; see :mod:`ludus.search.player`).
         spec: The game.
         seed: Seed of the player's random choices.

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 
+from ludus.flow.shown import shown
 from ludus.native import ParamError
 
 #: Longest name that a file may give a game.
 MAX_NAME = 128
-_SHOWN = 80
 
 _WORD = r"[A-Za-z0-9][A-Za-z0-9_-]*"
 #: Names that files may use: a word (a built-in game, an entry point), or an entry of an installed library's
@@ -27,7 +27,6 @@ _INSTALLED = re.compile(
     rf"|(?:atari|openspiel|vizdoom)/{_WORD}"
     rf"|pettingzoo/(?:atari|butterfly|classic|mpe|sisl)/{_WORD}"
 )
-_PRINTABLE = re.compile(r"[!-~]+")
 
 #: References that the user gave.
 _typed: set[str] = set()
@@ -102,9 +101,3 @@ def admit(reference: str) -> None:
             "if you trust the code of this game, name it yourself: --game REFERENCE "
             "(in Python: ludus.games.typed)"
         )
-
-
-def shown(reference: str) -> str:
-    """``reference`` for a message: control characters escaped, cut to one short line."""
-    text = reference if _PRINTABLE.fullmatch(reference) else repr(reference)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(reference)} characters)"

@@ -20,13 +20,12 @@ from safetensors.numpy import save
 from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
 from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
-from ludus.policies.config import PolicyConfig, decode_config
+from ludus.policies.config import MAX_PARTS, MAX_SIZE, PolicyConfig, decode_config
 from ludus.policies.factory import build_network
 from ludus.policies.protocol import Network
 
 MAX_BYTES = 4 << 30
 _MAX_JSON = 8 << 20
-_MAX_PARTS = 256  # tensors of a spec, heads, layers
 _KEY = "ludus"
 
 
@@ -163,11 +162,11 @@ def _check_bounds(config: PolicyConfig, spec: GameSpec) -> None:
     lists = {f"policy.{name}": getattr(config, name) for name in config.__struct_fields__}
     lists |= {"spec.observation": spec.observation, "spec.heads": spec.heads}
     for name, items in lists.items():
-        if isinstance(items, tuple) and len(items) > _MAX_PARTS:
-            raise ValueError(f"{name} has {len(items)} entries; at most {_MAX_PARTS}")
+        if isinstance(items, tuple) and len(items) > MAX_PARTS:
+            raise ValueError(f"{name} has {len(items)} entries; at most {MAX_PARTS}")
     sizes = [n for t in spec.observation for n in t.shape] + [h.size for h in spec.heads]
     for size in (*config.widths(), *sizes):
-        if not 1 <= size <= 1 << 20:
-            raise ValueError(f"a size of {size}; sizes lie between 1 and {1 << 20}")
+        if not 1 <= size <= MAX_SIZE:
+            raise ValueError(f"a size of {size}; sizes lie between 1 and {MAX_SIZE}")
     if not spec.heads:
         raise ValueError("spec.heads is empty; a policy decides something")

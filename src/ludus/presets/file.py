@@ -23,7 +23,7 @@ from ludus.flow.names import did_you_mean, nearest
 from ludus.games import rulebook
 from ludus.presets import schema
 from ludus.presets.code import given_code
-from ludus.presets.config import ParamValue, Preset, preset_of, preset_type
+from ludus.presets.config import MAX_DECISIONS, ParamValue, Preset, preset_of, preset_type
 from ludus.presets.renamed import line_of, new_name, renamed_keys, translate
 from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
@@ -333,6 +333,9 @@ def _together(preset: Preset) -> Iterator[Problem]:
             "pool.slots",
             f"pool.slots = {pool.slots}: expected a multiple of pool.groups = {pool.groups}",
         )
+    if pool.slots * pool.rollout_length > MAX_DECISIONS:
+        text = f"pool.slots = {pool.slots}, pool.rollout_length = {pool.rollout_length}"
+        yield Problem("pool.slots", f"{text}: expected a product of at most {MAX_DECISIONS:,}")
     for key, text in policy.problems():
         yield Problem(f"policy.{key}", f"policy.{key} {text}")
     for key, text in preset.algorithm.problems():

@@ -38,7 +38,7 @@ SCHEMA = 1
 APPLICATION = 0x4C554C47  # "LULG" in the file's header
 MAX_BODY_BYTES = 1 << 16
 MAX_NAME = 128  # characters of a player, a tag, a kind
-MAX_COUNT = 1 << 53
+MAX_COUNT = 1 << 40  # sums of millions of rows still fit 64 bits
 MAX_TALLIES = 1 << 16  # of one event
 BUSY_S = 2.0
 

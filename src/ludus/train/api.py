@@ -16,7 +16,9 @@ from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.players import evaluator_of, game_of_player, resolve_player
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.weights import check_spec
-from ludus.games.names import is_installed_name, shown
+from ludus.flow.shown import shown
+from ludus.games.names import is_installed_name
+from ludus.policies.summary import check_size
 from ludus.presets import hardware
 from ludus.presets.code import GAME, TEACHER, code_of
 from ludus.presets.config import Preset
@@ -207,6 +209,10 @@ def _prepared(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
     """The run's parts, as its method puts them together."""
     if wrong := [p.text for p in training_problems(preset, resolve_spec(preset)[0])]:
         raise ConfigError("\n".join(wrong))
+    try:
+        check_size(preset.policy, resolve_spec(preset)[0])
+    except ValueError as error:
+        raise ConfigError(f"policy: {error}") from error
     if preset.league is not None:
         return prepare_league(preset, checkpoint)
     try:

@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 
 from ludus.flow.decode import from_json
-from ludus.games.names import is_installed_name, is_typed, shown
+from ludus.flow.shown import shown
+from ludus.games.names import is_installed_name, is_typed
 from ludus.presets.code import GAME, TEACHER, code_of, typed_code, with_code
 from ludus.presets.config import GameConfig, Preset
 from ludus.presets.errors import ConfigError

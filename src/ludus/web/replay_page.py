@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import re
 import zlib
 from importlib import resources
 
 import msgspec
 
+from ludus.flow.shown import markup
 from ludus.web.columns import Writer
 from ludus.web.from_replay import recording_of
 from ludus.web.recording import Recording
@@ -63,7 +63,7 @@ def render(recording: Recording) -> str:
     )
     parts = {
         "POLICY": policy,
-        "TITLE": html.escape(recording.title),
+        "TITLE": markup(recording.title),
         "STYLE": style,
         "DATA": base64.b64encode(zlib.compress(pack(recording), 9)).decode("ascii"),
         "SCRIPT": script,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ludus.flow.shown import fenced, markdown
 from ludus.league.record import Record
 from ludus.league.strengths import Z95, Strength, Strengths, strengths
 from ludus.league.summary import payoff, status, the_newest, tree
@@ -41,7 +42,7 @@ def write_league(run: RunDirectory, record: Record) -> list[str]:
         lines += [f"![Settings of the members over steps]({SETTINGS})", ""]
     grown = tree(record)
     more = [f"... {len(grown) - LISTED} more: ludus league lineage"] if len(grown) > LISTED else []
-    return [*lines, "What each frozen player came from:", "", "```", *grown[:LISTED], *more, "```", ""]
+    return [*lines, "What each frozen player came from:", "", *fenced("\n".join(grown[:LISTED] + more)), ""]
 
 
 def _member_table(record: Record) -> list[str]:
@@ -53,8 +54,8 @@ def _member_table(record: Record) -> list[str]:
         rate = "-" if m.win_rate is None else f"{m.win_rate:.1%}"
         mean = "-" if m.mean_return is None else f"{m.mean_return:.3g}"
         lines.append(
-            f"| {_safe(m.name)} | {m.role} | {m.steps:,} | {m.version} | {m.frozen} | {rate} | {mean} "
-            f"| {_safe(m.asked)} |"
+            f"| {markdown(m.name)} | {markdown(m.role)} | {m.steps:,} | {m.version} | {m.frozen} "
+            f"| {rate} | {mean} | {markdown(m.asked)} |"
         )
     return lines
 
@@ -74,11 +75,6 @@ def _rating_row(s: Strength) -> str:
     skill = "-" if s.skill is None else f"{s.skill:.1f}"
     share = "-" if s.nash_share is None else f"{s.nash_share:.1%}"
     return (
-        f"| {_safe(s.player)} | {rating:+.0f} | {rating - half:+.0f} to {rating + half:+.0f} "
+        f"| {markdown(s.player)} | {rating:+.0f} | {rating - half:+.0f} to {rating + half:+.0f} "
         f"| {skill} | {share} | {s.matches:,} |"
     )
-
-
-def _safe(text: str) -> str:
-    """A name in a table of Markdown."""
-    return "".join(f"&#{ord(c)};" if c in "|<>&[]`\\" else c for c in text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -60,6 +61,9 @@ class CellConfig(msgspec.Struct, frozen=True):
     settings: dict[str, Value] = {}
 
 
+MAX_RUNS = 100_000
+
+
 class SweepConfig(msgspec.Struct, frozen=True):
     """A sweep file whose keys are whole; the settings in it are not checked yet.
 
@@ -82,6 +86,12 @@ class SweepConfig(msgspec.Struct, frozen=True):
     workers: int = 0
     baseline: str = ""
     greedy: bool = False
+
+
+def run_count(config: SweepConfig) -> int:
+    """Runs of a sweep, counted without listing them."""
+    count = len(config.cells) * len(config.seeds) * max(1, config.count)
+    return count * math.prod(len(values) for values in config.grid.values())
 
 
 def read_sweep(source: str, overrides: Mapping[str, str] | None = None) -> SweepConfig:

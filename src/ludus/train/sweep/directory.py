@@ -26,7 +26,7 @@ from ludus.storage.files import fsync_directory, own_folder, read_bounded, write
 from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
 from ludus.storage.lock import RunBusy, RunLock, this_process
 from ludus.storage.rundir import RunDirectory, utc_now
-from ludus.train.sweep.config import FLOORS, SweepConfig
+from ludus.train.sweep.config import FLOORS, MAX_RUNS, SweepConfig, run_count
 from ludus.train.sweep.ranges import Range, Value
 
 SCHEMA = 1
@@ -97,6 +97,8 @@ class SweepDirectory:
             raise CorruptFile(f"{self.info_path}: {error}") from error
         if info.schema != SCHEMA:
             raise CorruptFile(f"{self.info_path}: schema {info.schema}, this version of ludus reads {SCHEMA}")
+        if (count := run_count(info.config)) > MAX_RUNS:
+            raise CorruptFile(f"{self.info_path}: {count:,} runs; expected at most {MAX_RUNS:,}")
         return info
 
     def lock(self) -> RunLock:

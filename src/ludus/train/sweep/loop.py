@@ -14,7 +14,8 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from ludus.games.names import is_bot_file, is_installed_name, shown
+from ludus.flow.shown import shown
+from ludus.games.names import is_bot_file, is_installed_name
 from ludus.presets.config import Preset
 from ludus.presets.file import option_of
 from ludus.storage.errors import CorruptFile, StorageError

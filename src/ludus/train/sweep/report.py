@@ -9,6 +9,7 @@ import msgspec
 
 from ludus import __version__
 from ludus.flow.names import did_you_mean
+from ludus.flow.shown import markdown
 from ludus.presets.errors import ConfigError
 from ludus.presets.schema import quoted
 from ludus.storage.files import write_atomic
@@ -152,7 +153,7 @@ def report_text(report: SweepReport) -> str:
     """The report as Markdown."""
     finished = sum(r.finished for r in report.runs)
     total = len(report.runs) + len(report.missing)
-    lines = [f"# {report.title}", "", f"{finished} of {total} runs are finished.", ""]
+    lines = [f"# {markdown(report.title)}", "", f"{finished} of {total} runs are finished.", ""]
     if report.results:
         notes = [
             NOTE,
