@@ -4,8 +4,8 @@
     python -m benchmarks.strength.population --seeds 1 --steps 800000 --record benchmarks/results/pbt.json
 
 Both runs start with the same four learning rates, of which three are 30 times and more off, and have the same
-budget. ``return``: mean of a member's last 100 episodes or so, while it learns. ``final``: the first member,
-which begins with a bad rate, in evaluation matches of its own.
+budget. ``return``: mean of a member's last 100 episodes or so, while it learns. ``final``: ``RUN@best``, the
+winner of the play-off over the members' last weights, in matches of its own that no choice was made by.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ NEVER = 10**15  # decisions
 
 
 class Result(msgspec.Struct, frozen=True):
-    """``first``, ``last``: a member's learning rates, by member; ``returns``: how it plays in the end."""
+    """``first``, ``last``: a member's learning rates, by member; ``returns``: how it plays in the end.
+
+    ``final``: mean return of the run's best weights, those of the member ``best``.
+    """
 
     seed: int
     changes: bool
@@ -45,6 +48,7 @@ class Result(msgspec.Struct, frozen=True):
     last: tuple[float, ...]
     returns: tuple[float, ...]
     copies: int
+    best: str
     final: float
     floors: tuple[Line, ...] = ()
 
@@ -76,6 +80,7 @@ def play(seed: int, steps: int, minutes: float, changes: bool, folder: Path) -> 
         last=tuple(m.hyper[RATE] for m in members),
         returns=tuple(m.mean_return or 0.0 for m in members),
         copies=sum(m.what == "copied" for m in record.milestones),
+        best=done.best_player,
         final=done.final[0].mean_return,
         floors=tuple(floor_lines(Path(done.run) / "metrics.jsonl", seed)) if changes else (),
     )
@@ -84,8 +89,8 @@ def play(seed: int, steps: int, minutes: float, changes: bool, folder: Path) -> 
 def table(results: Sequence[Result]) -> str:
     """A line a run."""
     lines = [
-        "| seed | settings | decisions | minutes | rates: first > last: return | copies | final |",
-        "|---|---|---|---|---|---|---|",
+        "| seed | settings | decisions | minutes | rates: first > last: return | copies | best | final |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for r in results:
         members = ", ".join(
@@ -95,19 +100,19 @@ def table(results: Sequence[Result]) -> str:
         settings = "change" if r.changes else "stay"
         lines.append(
             f"| {r.seed} | {settings} | {r.steps:,} | {r.minutes:.1f} | {members} | {r.copies} "
-            f"| {r.final:.1f} |"
+            f"| {r.best} | {r.final:.1f} |"
         )
     return "\n".join(lines)
 
 
 def lines_of(results: Sequence[Result]) -> list[Line]:
-    """Members of each population, and the first one's final matches."""
+    """Members of each population, and the final matches of its best weights."""
     found = []
     for r in results:
         ranked = sorted(r.returns)
-        shown = {"population, worst member": ranked[0], "population, first member, final matches": r.final}
+        shown = {"population, worst member": ranked[0], "population, RUN@best, final matches": r.final}
         if not r.changes:
-            shown = {"best fixed rate": ranked[-1], "first fixed rate, final matches": r.final}
+            shown = {"best fixed rate": ranked[-1], "fixed rates, RUN@best, final matches": r.final}
             if len(ranked) > 1:
                 shown["second best fixed rate"] = ranked[-2]
         found += [Line(label, r.seed, value=value) for label, value in shown.items()]

@@ -165,7 +165,7 @@ class LiveView(View):
         self.metrics: UpdateMetrics | None = None
         self.members = MemberRows()
         self.evaluations: dict[str, EvalResult] = {}
-        self.evaluated = self.best = -1
+        self.evaluated = self.best = ""
         self.saved = -1
         self._opened = ExitStack()
         self.live = Live(
@@ -193,9 +193,9 @@ class LiveView(View):
 
     def evaluation(self, evaluation: EvaluationMetrics) -> None:
         self.evaluations = {r.against: r for r in evaluation.results}
-        self.evaluated = evaluation.version
+        self.evaluated = evaluation.named
         if evaluation.best:
-            self.best = evaluation.version
+            self.best = evaluation.named
 
     def checkpoint(self, path: Path, version: int) -> None:
         self.saved = version
@@ -249,7 +249,7 @@ class LiveView(View):
         """Lines of at most 56 characters, the most important first."""
         r, numbers = self.rates, metrics.numbers
         saved = f"checkpoint {self.saved}" if self.saved >= 0 else "no checkpoint yet"
-        best = f", best {self.best}" if self.best >= 0 else ""
+        best = f", best {self.best}" if self.best else ""
         length = f" of {numbers['rollout/length']:.0f} ticks" if "rollout/length" in numbers else ""
         steps, matches = metrics.steps, metrics.matches
         lines: list[str] = []
@@ -279,7 +279,7 @@ class LiveView(View):
         rates, helped = metrics.training_rates
         earned = metrics.numbers.get("rollout/running_return")
         alone = not rates and earned is not None
-        version = f" of version {self.evaluated}" if self.evaluated >= 0 else ""
+        version = f" of version {self.evaluated}" if self.evaluated else ""
         training = "training, with help" if helped else "training"
         for title in ("" if alone else "against", f"evaluation{version}", training):
             table.add_column(title, no_wrap=True, overflow="ellipsis")

@@ -84,12 +84,14 @@ class StateFile(msgspec.Struct, frozen=True):
 class Pointer(msgspec.Struct, frozen=True):
     """Content of ``best.json`` and ``last.json``. ``score``: what made it best (NaN-free), 0 for last.
 
-    ``version``: of the checkpoint. ``player``: the member of a league whose weights in it are meant.
+    ``version``: of the checkpoint. ``player``: the member of a league whose weights in it are meant, and
+    ``own`` their version.
     """
 
     version: int
     score: float = 0.0
     player: str = ""
+    own: int = -1
 
 
 @dataclass(slots=True)
@@ -128,6 +130,9 @@ class CheckpointStore:
         self.unsigned = ""
         #: Versions that are kept in addition to the newest ``keep`` and the best one.
         self.pinned: frozenset[int] = frozenset()
+        #: Members of a league with versions whose weights stay where a checkpoint takes the place of another
+        #: with its number: one member learned, the one that numbers them did not.
+        self.held: frozenset[tuple[str, int]] = frozenset()
 
     def path(self, version: int) -> Path:
         return self.directory / f"{version:0{DIGITS}d}"
@@ -147,6 +152,7 @@ class CheckpointStore:
         own_folder(self.directory, make=True)
         self._sweep()
         target = self.path(checkpoint.version)
+        carried = self._carried(checkpoint)
 
         def fill(folder: Path) -> None:
             files: dict[str, FileRecord] = {}
@@ -155,6 +161,7 @@ class CheckpointStore:
                 (OPTIMIZER_FILE, encode_tensors(checkpoint.optimizer)),
                 (ROLLOUT_FILE, encode_tensors(checkpoint.rollout)),
                 *((_member_file(n, w), encode_weights(w)) for n, w in checkpoint.members.items()),
+                *carried,
             ):
                 write_synced(folder / name, data)
                 files[name] = FileRecord(len(data), hashlib.sha256(data).hexdigest())
@@ -163,7 +170,8 @@ class CheckpointStore:
             write_synced(folder / STATE_FILE, msgspec.json.encode(self._signed(state)))
 
         write_directory_atomic(target, fill)
-        self.point("last", Pointer(checkpoint.version, player=checkpoint.player))
+        own = checkpoint.version if checkpoint.player else -1
+        self.point("last", Pointer(checkpoint.version, player=checkpoint.player, own=own))
         self._prune()
         return target
 
@@ -241,16 +249,49 @@ class CheckpointStore:
         if reference in ("best", "last"):
             pointer = (self.pointer("best") if reference == "best" else None) or self.pointer("last")
             if pointer is not None and pointer.player:
-                own = self.members(version).get(pointer.player)
+                own = self._file_in(version, pointer.player, pointer.own)
         return own or self.path(version) / WEIGHTS_FILE
 
     def members(self, version: int) -> dict[str, Path]:
-        """Files of the members of a league in the checkpoint ``version``, by name."""
+        """Files of the members of a league in the checkpoint ``version``, by name; of each the newest."""
+        return {member_of_file(p)[0]: p for p in self._member_files(version)}
+
+    def member_path(self, version: int, player: str) -> Path | None:
+        """The weights of a member of a league at its ``version``, from the newest checkpoint with them."""
+        found = (self._file_in(number, player, version) for number in reversed(self.versions()))
+        return next((path for path in found if path is not None), None)
+
+    def holding(self, version: int, player: str = "") -> int | None:
+        """The checkpoint with ``version`` of the weights, in a league of those of ``player``; or None."""
+        path = self.member_path(version, player) if player else None
+        if path is not None:
+            return int(path.parent.name)
+        # one of an earlier ludus has the weights that evaluations rated, and no others
+        return version if version in self.versions() and not (player and self.members(version)) else None
+
+    def _file_in(self, number: int, player: str, version: int) -> Path | None:
+        files = self._member_files(number)
+        return next((p for p in files if member_of_file(p) == (player, version)), None)
+
+    def _member_files(self, version: int) -> list[Path]:
+        """By name, so that versions of a member ascend."""
         folder = self.path(version)
         if folder.is_symlink() or not folder.is_dir():
-            return {}
-        files = sorted(p for p in folder.iterdir() if p.is_file() and not p.is_symlink())
-        return {member_of_file(p)[0]: p for p in files if member_of_file(p)[0]}
+            return []
+        files = (p for p in folder.iterdir() if p.is_file() and not p.is_symlink())
+        return sorted(p for p in files if _MEMBER_FILE.fullmatch(p.name))
+
+    def _carried(self, checkpoint: Checkpoint) -> list[tuple[str, bytes]]:
+        """Files of the checkpoint that ``checkpoint`` replaces: weights of members that are still wanted."""
+        best = self.pointer("best")
+        wanted = self.held | ({(best.player, best.own)} if best is not None else set())
+        new = {(name, w.meta.version) for name, w in checkpoint.members.items()}
+        kept: list[tuple[str, bytes]] = []
+        for path in self._member_files(checkpoint.version):
+            if member_of_file(path) in wanted - new:
+                with contextlib.suppress(OSError):  # a file that is lost must not end checkpoints
+                    kept.append((path.name, path.read_bytes()))
+        return kept
 
     def _read_state(self, folder: Path) -> StateFile:
         path = folder / STATE_FILE

@@ -18,7 +18,8 @@ from ludus.storage.rundir import RunDirectory
 from ludus.storage.tensors import read_weights
 
 ALL = "all"  #: RUN@all: every kept version of a run, every frozen player of a league
-_INITIAL = re.compile(r"(@(?:[a-z0-9][a-z0-9_-]{0,63}:)?0+)(\+[^@]*)?\Z")  # version 0 of a run, of a member
+#: Version 0 of a run, or of a member of a league.
+_INITIAL = re.compile(r"(@0+|(?:@|\A)[a-z0-9][a-z0-9_-]{0,63}:0+)(\+[^@]*)?\Z")
 
 
 def is_reference(text: str) -> bool:
@@ -98,10 +99,9 @@ def _of_member(run: RunDirectory, reference: str) -> Path:
     player, _, number = reference.partition(":")
     fits = is_player_name(player) and number.isdecimal() and len(number) <= 18
     if fits and int(number) not in run.frozen.versions(player):
-        for version in reversed(run.checkpoints.versions()):
-            path = run.checkpoints.members(version).get(player)
-            if path is not None and member_of_file(path)[1] == int(number):
-                return path
+        path = run.checkpoints.member_path(int(number), player)
+        if path is not None:
+            return path
     return run.frozen.find(reference)
 
 

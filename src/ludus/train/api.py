@@ -63,8 +63,9 @@ RUN_SCHEMA = 1
 class RunResult(msgspec.Struct, frozen=True):
     """How a run ended.
 
-    ``best_version``: the weights that ``RUN@best`` gives; ``final``: how they play; ``floors``: what was
-    reached without training; ``more``: settings under which a resume trains on.
+    ``best_version``: the weights that ``RUN@best`` gives, in a league those of ``best_player``; ``final``:
+    how they play; ``floors``: what was reached without training; ``more``: settings under which a resume
+    trains on.
     """
 
     run: str
@@ -78,6 +79,7 @@ class RunResult(msgspec.Struct, frozen=True):
     floors: Floors
     report: str
     more: dict[str, str]
+    best_player: str = ""
 
 
 def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> RunResult:
@@ -262,6 +264,7 @@ def _run(trainer: Steps, context: RunContext) -> RunResult:
             floors=_floors(run),
             report=str(run.report),
             more=more_budget(preset.run, state.budget),
+            best_player=state.best_player,
         )
     except Exception as error:
         if not isinstance(error, Interrupted):

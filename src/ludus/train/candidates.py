@@ -15,10 +15,14 @@ CANDIDATES = 3  # versions whose weights are kept for the play-off at the end
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A version of the weights and the score of its newest evaluation inside training."""
+    """A version of the weights and the score of its newest evaluation inside training.
+
+    ``player``: the member of a league whose weights and version they are.
+    """
 
     version: int
     score: float
+    player: str = ""
 
 
 class Ranked(Protocol):
@@ -26,6 +30,7 @@ class Ranked(Protocol):
 
     best_score: float | None
     best_version: int
+    best_player: str
     candidates: list[Candidate]
 
 
@@ -36,7 +41,7 @@ def score_of(results: Sequence[EvalResult]) -> float:
 
 def best_candidates(known: Sequence[Candidate], new: Candidate) -> list[Candidate]:
     """The ``CANDIDATES`` best of ``known`` and ``new``, best first, every version once."""
-    others = [c for c in known if c.version != new.version]
+    others = [c for c in known if (c.version, c.player) != (new.version, new.player)]
     return sorted([*others, new], key=lambda c: (c.score, c.version), reverse=True)[:CANDIDATES]
 
 
@@ -48,31 +53,34 @@ class BestWeights:
 
     def pin(self, candidates: Sequence[Candidate]) -> None:
         """Their checkpoints stay on disk."""
-        self._checkpoints.pinned = frozenset(c.version for c in candidates)
+        holding = (self._checkpoints.holding(c.version, c.player) for c in candidates)
+        self._checkpoints.pinned = frozenset(number for number in holding if number is not None)
+        self._checkpoints.held = frozenset((c.player, c.version) for c in candidates if c.player)
 
-    def consider(self, state: Ranked, version: int, score: float) -> bool:
-        """Takes an evaluated version in. Returns whether it is the best so far.
+    def consider(self, state: Ranked, version: int, score: float, player: str = "") -> bool:
+        """Takes an evaluated version in, of ``player`` in a league. Returns whether it is the best so far.
 
         Weights that no checkpoint has (the disk was full) cannot become the best.
         """
-        if version not in self._checkpoints.versions():
+        if self._checkpoints.holding(version, player) is None:
             return False
         best = state.best_score is None or score > state.best_score
         known = state.candidates
         if not known and state.best_score is not None:  # a checkpoint of before there were candidates
             known = [Candidate(state.best_version, state.best_score)]
-        state.candidates = best_candidates(known, Candidate(version, score))
+        state.candidates = best_candidates(known, Candidate(version, score, player))
         self.pin(state.candidates)
         if best:
-            state.best_score, state.best_version = score, version
-            self.point(version, score)
+            state.best_score, state.best_version, state.best_player = score, version, player
+            self.point(version, score, player)
         return best
 
-    def point(self, version: int, score: float) -> None:
+    def point(self, version: int, score: float, player: str = "") -> None:
         """Writes ``best.json``; a failure is reported."""
-        if version not in self._checkpoints.versions():
+        holding = self._checkpoints.holding(version, player)
+        if holding is None:
             return
         try:
-            self._checkpoints.point("best", Pointer(version, score))
+            self._checkpoints.point("best", Pointer(holding, score, player, version if player else -1))
         except OSError as error:
             self._report.problem(f"best.json was not written: {error.strerror or error}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ludus.evaluation.play import Player
 from ludus.evaluation.results import ALONE, EvalResult
@@ -22,6 +22,19 @@ RECORDED = 32  # matches of a final evaluation that keep a replay
 
 #: Weights as a player whose draws come from a seed.
 Seeded = Callable[[int], Player]
+
+
+class Entrant(NamedTuple):
+    """Weights in a play-off. ``member``: of a league, whose weights and version they are."""
+
+    member: str
+    version: int
+    player: Seeded
+
+    @property
+    def named(self) -> str:
+        """``12``, in a league ``main:12``."""
+        return f"{self.member}:{self.version}" if self.member else str(self.version)
 
 
 class EvaluationState(Ranked, Protocol):
@@ -48,7 +61,8 @@ class Evaluated(Protocol):
 
     def player(self, version: int | None) -> tuple[int, Seeded]:
         """Weights as evaluations want them, and their version: those that act (None), or those of a
-        checkpoint where it is there and they are others. Raises ``StorageError``.
+        checkpoint where it is there and they are others. Of a league those of the member that is evaluated.
+        Raises ``StorageError``.
         """
         ...
 
@@ -106,8 +120,12 @@ class Evaluations:
         return state.evaluation_due
 
     def evaluate(self) -> None:
-        """Evaluates the weights that act now; the checkpoint that was saved just before has the same."""
-        state = self._steps.state
+        """Evaluates the weights that act now; the checkpoint that was saved just before has the same.
+
+        Those of a league that may become its best are rated in turn.
+        """
+        state, contenders = self._steps.state, self._context.contenders
+        member = self._context.evaluated = contenders[state.evaluations % len(contenders)]
         version, player = self._steps.player(None)
         results = self._steps.run_evaluator.rate(player, version, state.evaluations, self._config.matches)
         if results is None:  # interrupted: it is made again after the run is resumed
@@ -115,29 +133,35 @@ class Evaluations:
         state.evaluations += 1
         state.evaluation_due = False
         score = score_of(results)
-        best = self._best.consider(state, version, score)
+        best = self._best.consider(state, version, score, member)
         self._reached(results)
         self._report.evaluation(self._metrics(version, score, best, results))
 
     def final(self) -> tuple[EvalResult, ...]:
         """The last weights are evaluated as well, then the best of a play-off play their final matches.
 
+        Where several members may be the best, the play-off takes the place of evaluations of their last ones.
+
         Raises ``Interrupted``.
         """
         state, matches = self._steps.state, self._config.final_matches
-        if self._config.matches > 0 and self._steps.version > 0:
-            state.evaluation_due = True
-            self.evaluate()
-            self._stop_if_interrupted()
+        several = len(self._context.contenders) > 1
+        if self._config.matches > 0 and self._steps.version > 0 and not (several and matches):
+            for _ in self._context.contenders:
+                state.evaluation_due = True
+                self.evaluate()
+                self._stop_if_interrupted()
         if matches == 0:
             return ()
-        best, player = self._play_off()
+        chosen = self._play_off()
+        member, best, player = chosen
         uniform = self._uniform()
-        self._report.message(f"final evaluation of version {best}: {matches} matches{self._each()}")
+        self._context.evaluated = member
+        self._report.message(f"final evaluation of version {chosen.named}: {matches} matches{self._each()}")
         results = self._rate(player, best, FINAL, matches, record=RECORDED)
         score = score_of(results)
-        state.best_version = best
-        self._best.point(best, score)
+        state.best_version, state.best_player = best, member
+        self._best.point(best, score, member)
         self._reached(results)
         final = self._metrics(best, score, True, results, final=True, uniform=uniform)
         self._report.evaluation(final)
@@ -164,33 +188,43 @@ class Evaluations:
             if text := floors.text(result.against):
                 self._report.message(f"floor{'' if result.alone else f' against {result.against}'}: {text}")
 
-    def _play_off(self) -> tuple[int, Seeded]:
+    def _play_off(self) -> Entrant:
         """The weights that the final matches rate.
 
         The best of many noisy evaluations is mostly the luckiest. So the candidates meet the same fresh
         matches, which alone decide; and because the best of several is lucky again, its own final matches are
-        fresh once more.
+        fresh once more. Each member of a league that may be its best enters with its last weights as well.
         """
-        state = self._steps.state
-        players: list[tuple[int, Seeded]] = []
-        for candidate in state.candidates:
+        entrants: list[Entrant] = []
+        for candidate in self._steps.state.candidates:
             try:
-                players.append(self._steps.player(candidate.version))
+                entrants.append(self._entrant(candidate.player, candidate.version))
             except StorageError as error:
                 self._report.problem(
                     f"version {candidate.version} cannot be read and is no candidate: {error}"
                 )
-        if len(players) < 2:
-            return players[0] if players else self._steps.player(None)
+        contenders = self._context.contenders
+        if len(contenders) > 1 or not entrants:
+            known = {(e.member, e.version) for e in entrants}
+            last = [self._entrant(member, None) for member in contenders]
+            entrants += [e for e in last if (e.member, e.version) not in known]
+        if len(entrants) < 2:
+            return entrants[0]
         matches = math.ceil(self._config.final_matches / 2)
-        named = ", ".join(str(version) for version, _ in players)
+        named = ", ".join(e.named for e in entrants)
         self._report.message(f"play-off of versions {named}: {matches} matches each{self._each()}")
         scores: list[float] = []
-        for version, player in players:
-            results = self._rate(player, version, PLAYOFF, matches)
+        for entrant in entrants:
+            self._context.evaluated = entrant.member
+            results = self._rate(entrant.player, entrant.version, PLAYOFF, matches)
             scores.append(score_of(results))
-            self._report.evaluation(self._metrics(version, scores[-1], False, results, playoff=True))
-        return max(zip(scores, players, strict=True), key=lambda pair: (pair[0], pair[1][0]))[1]
+            self._report.evaluation(self._metrics(entrant.version, scores[-1], False, results, playoff=True))
+        return max(zip(scores, entrants, strict=True), key=lambda pair: (pair[0], pair[1].version))[1]
+
+    def _entrant(self, member: str, version: int | None) -> Entrant:
+        """Raises ``StorageError``."""
+        self._context.evaluated = member
+        return Entrant(member, *self._steps.player(version))
 
     def _rate(
         self, player: Seeded, version: int, number: int, matches: int, record: int = 0

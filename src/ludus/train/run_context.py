@@ -72,7 +72,9 @@ class RunContext:
         self.interrupt = Interrupt()
         self.clock = Clock()
         self.needed = NeededFiles(self.report)
-        self.evaluated = ""  #: of a league: the member whose weights are evaluated
+        #: Of a league: the members that evaluations rate in turn; the best of them is the run's.
+        self.contenders: tuple[str, ...] = ("",)
+        self.evaluated = ""  #: the one of them whose weights are evaluated now
         self.begins_with = ""  #: of a league: the weights that this member begins with, empty for new ones
 
     def interrupted(self) -> bool:

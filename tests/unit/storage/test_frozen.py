@@ -22,6 +22,7 @@ from ludus.storage import (
 )
 from ludus.storage.frozen import FrozenPlayers, is_player_name
 from ludus.storage.journal import Journal
+from ludus.storage.references import labelled
 
 
 def weights(version: int, fill: float = 1.0) -> Weights:
@@ -116,3 +117,22 @@ def test_all_of_a_league_are_its_frozen_players(run: RunDirectory) -> None:
     run.league.unlink()
     fewer = ["main:0", "main:120", "main_exploiter:7"]
     assert expand(f"{run.path}@all+search:4", 2) == [f"{run.path}@{name}+search:4" for name in fewer]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("run@0", "run@0 (initial weights)"),
+        ("run@main:0", "run@main:0 (initial weights)"),
+        ("main:0", "main:0 (initial weights)"),  # as a league's tables name it
+        ("run@main:0+search:40", "run@main:0 (initial weights)+search:40"),
+        ("run@10", "run@10"),
+        ("run@main:10", "run@main:10"),
+        ("mcts:400", "mcts:400"),
+        ("plan:8x100", "plan:8x100"),
+        ("run@main:10+search:0", "run@main:10+search:0"),
+        ("random", "random"),
+    ],
+)
+def test_initial_weights_are_shown_as_that(name: str, shown: str) -> None:
+    assert labelled(name) == shown

@@ -113,6 +113,7 @@ class LeaguePlayers(msgspec.Struct, frozen=True):
     def run(self) -> int:
         run, record = _read(self.run_dir)
         from ludus.league.summary import players
+        from ludus.storage.references import labelled
 
         there = {f"{p}:{v}" for p in run.frozen.players() for v in run.frozen.versions(p)}
         shown = players(record, there)
@@ -121,7 +122,7 @@ class LeaguePlayers(msgspec.Struct, frozen=True):
             return DONE
         rows = [
             (
-                p.player,
+                labelled(p.player),
                 p.kind,
                 p.role or "-",
                 "-" if p.steps is None else console.si(p.steps),
@@ -160,6 +161,7 @@ class LeaguePayoff(msgspec.Struct, frozen=True):
     def run(self) -> int:
         _, record = _read(self.run_dir)
         from ludus.league.summary import against, payoff, the_newest
+        from ludus.storage.references import labelled
 
         if self.player:
             names = [p.name for p in record.players]
@@ -171,7 +173,7 @@ class LeaguePayoff(msgspec.Struct, frozen=True):
                 return DONE
             cells = [
                 (
-                    r.opponent,
+                    labelled(r.opponent),
                     f"{r.wins:,}",
                     f"{r.draws:,}",
                     f"{r.losses:,}",
@@ -191,7 +193,7 @@ class LeaguePayoff(msgspec.Struct, frozen=True):
         table = payoff(record, chosen)
         numbers = [str(k + 1) for k in range(len(chosen))]
         lines = [
-            (numbers[i], name, *(_cell(table, i, j) for j in range(len(chosen))))
+            (numbers[i], labelled(name), *(_cell(table, i, j) for j in range(len(chosen))))
             for i, name in enumerate(table.players)
         ]
         console.result(console.table(lines, ("", "player", *numbers)))
@@ -226,6 +228,7 @@ class LeagueRatings(msgspec.Struct, frozen=True):
         anchors = dict(self._anchor(text) for text in self.anchor)
         _, record = _read(self.run_dir)
         from ludus.league.strengths import Z95, strengths
+        from ludus.storage.references import labelled
 
         try:
             shown = strengths(record, anchors)
@@ -237,7 +240,7 @@ class LeagueRatings(msgspec.Struct, frozen=True):
         ordered = sorted(shown.players, key=lambda s: (s.rating is None, -(s.rating or 0.0)))
         rows = [
             (
-                s.player,
+                labelled(s.player),
                 "-" if s.rating is None else f"{s.rating:+.0f}",
                 "-" if s.error is None else f"{Z95 * s.error:.0f}",
                 "-" if s.skill is None else f"{s.skill:.1f}",

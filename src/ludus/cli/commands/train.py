@@ -182,6 +182,7 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
         return
     from ludus.cli.live import interval_text
 
+    best = f"{result.best_player}:{result.best_version}" if result.best_player else result.best_version
     final: list[tuple[str, str]] = []
     for r in result.final:
         final.append(("mean return" if r.alone else f"against {r.against}", interval_text(r)))
@@ -194,7 +195,7 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
             "trained",
             f"{result.steps:,} decisions, {result.ticks:,} ticks in {console.duration(result.minutes)}",
         ),
-        ("weights", f"best version {result.best_version}, last version {result.version}"),
+        ("weights", f"best version {best}, last version {result.version}"),
         *final,
         ("report", result.report),
     ]

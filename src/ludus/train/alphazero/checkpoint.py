@@ -33,6 +33,7 @@ class AlphaZeroState(msgspec.Struct):
     evaluation_due: bool = False
     best_score: float | None = None
     best_version: int = -1
+    best_player: str = ""  # of a league: whose version it is
     candidates: list[Candidate] = []  # best first
     log_sizes: dict[str, int] = {}
     learner: dict[str, int] = {}

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import msgspec
 
+from ludus.flow import Weights
 from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
 from ludus.league.config import LeagueConfig
-from ludus.storage import Checkpoint, CorruptFile
+from ludus.storage import Checkpoint, CheckpointStore, CorruptFile, RunNotFound, read_weights
 from ludus.train.league.member import Member, MemberState
 from ludus.train.on_policy.checkpoint import POOL, SCHEMA, TrainerState, make_checkpoint, restore_components
 
@@ -45,6 +46,17 @@ def league_checkpoint(members: Mapping[str, Member], first: Member, state: Leagu
         members=weights,
         player=first.name,
     )
+
+
+def saved_weights(store: CheckpointStore, member: str, version: int) -> Weights:
+    """Weights of a member that a checkpoint has. Raises ``RunNotFound`` or ``CorruptFile``."""
+    path = store.member_path(version, member)
+    if path is not None:
+        return read_weights(path)
+    holding = store.holding(version, member)
+    if holding is None:
+        raise RunNotFound(f"{store.directory}: no checkpoint has version {version} of {member}")
+    return store.load(holding).weights
 
 
 def _arrays(member: Member) -> tuple[dict[str, Array], dict[str, Array]]:

@@ -33,9 +33,17 @@ class LeagueComponents:
 
     @property
     def first(self) -> Member:
-        """The first main, else the first member: what ``RUN@best`` and ``RUN@last`` mean."""
+        """The first main, else the first member: what ``RUN@last`` means."""
         members = list(self.members.values())
         return next((m for m in members if choices_of(m.config).kind == "main"), members[0])
+
+    @property
+    def contenders(self) -> tuple[str, ...]:
+        """Members that may be the best of the run: the mains, else all that are not exploiters, else all."""
+        kinds = {name: choices_of(m.config).kind for name, m in self.members.items()}
+        mains = [name for name, kind in kinds.items() if kind == "main"]
+        others = [name for name, kind in kinds.items() if kind != "exploiter"]
+        return tuple(mains or others or kinds)
 
     @property
     def spec(self) -> GameSpec:

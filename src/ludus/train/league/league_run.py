@@ -37,15 +37,15 @@ from ludus.league.quotas import DRAWS
 from ludus.pool import MatchError, PoolError
 from ludus.presets.config import Preset
 from ludus.presets.errors import RunFailed
-from ludus.storage import Checkpoint, why_unsigned
+from ludus.storage import Checkpoint, StorageError, why_unsigned
 from ludus.storage.frozen import LearnerState
 from ludus.storage.journal import Journal
 from ludus.train.evaluations import Seeded
-from ludus.train.league.checkpoint import LeagueState, league_checkpoint, restore_member
+from ludus.train.league.checkpoint import LeagueState, league_checkpoint, restore_member, saved_weights
 from ludus.train.league.components import LeagueComponents, build_league
 from ludus.train.league.frozen import FrozenWeights, PlayerLost, split
 from ludus.train.league.member import Member
-from ludus.train.on_policy.acting import player_of_version
+from ludus.train.on_policy.acting import actor_of, player_of_actor
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import RolloutSummary
 from ludus.train.on_policy.rounds import Round, RoundTimes
@@ -78,7 +78,9 @@ class LeagueTrainer:
         self.state: LeagueState = components.state
         self.run_dir = context.directory
         first = components.first
-        context.evaluated, context.begins_with = first.name, first.config.seed
+        context.contenders = components.contenders
+        context.evaluated = context.contenders[0]
+        context.begins_with = self.members[context.evaluated].config.seed
         try:
             self.journal = self._open_journal(checkpoint)
         except BaseException:
@@ -101,6 +103,7 @@ class LeagueTrainer:
         self._rows: list[JournalRow] = []  # of events that the journal does not have yet
         self._playing = first
         self._rounds = self._saved_rounds = 0
+        self._saved_versions: dict[str, int] = {}  # of members in the newest checkpoint
         self.signatures = Signatures(context)
         self._journal_problem = ""
         if checkpoint is None:
@@ -133,6 +136,7 @@ class LeagueTrainer:
             self._begin_matches_anew(checkpoint)
         for member in self.members.values():
             restore_member(member, checkpoint)
+            self._saved_versions[member.name] = member.version
             self._bind(member)
         self.context.rewind_log(self.state.log_sizes)
         for request in self.league.pending():
@@ -319,8 +323,21 @@ class LeagueTrainer:
     # ---- evaluation and files --------------------------------------------------------------------
 
     def player(self, version: int | None) -> tuple[int, Seeded]:
-        actor = self.components.first.components.actor
-        return player_of_version(self.context, self.components.spec, actor, version)
+        """A checkpoint's, also of those that act: other members' learners are ahead of their actors."""
+        member = self.members.get(self.context.evaluated, self.components.first)
+        actor = member.components.actor
+        wanted = version
+        if version is None and self.saved_already():
+            wanted = self._saved_versions.get(member.name)
+        if wanted is not None and wanted != actor.version:
+            try:
+                weights = saved_weights(self.run_dir.checkpoints, member.name, wanted)
+            except StorageError:
+                if version is not None:
+                    raise
+            else:
+                actor = actor_of(weights, self.components.spec, actor)
+        return player_of_actor(self.context, actor, member.name)
 
     def saved_already(self) -> bool:
         return self._rounds == self._saved_rounds
@@ -334,10 +351,10 @@ class LeagueTrainer:
             raise OSError(None, f"it needs the journal: {self.journal.problem}")
         self.state.journal = self.journal.last
         self.state.log_sizes = self.context.log.sync()
-        path = self.run_dir.checkpoints.save(
-            league_checkpoint(self.members, self.components.first, self.state)
-        )
+        checkpoint = league_checkpoint(self.members, self.components.first, self.state)
+        path = self.run_dir.checkpoints.save(checkpoint)
         self._saved_rounds = self._rounds
+        self._saved_versions = {name: w.meta.version for name, w in checkpoint.members.items()}
         return path
 
     def after_checkpoint(self) -> None:

@@ -57,6 +57,7 @@ class TrainerState(msgspec.Struct):
     mean_return: float | None = None  # running average of the training matches, None before the first
     best_score: float | None = None
     best_version: int = -1
+    best_player: str = ""  # of a league: whose version it is
     candidates: list[Candidate] = []  # best first
     acting_version: int = 0
     filled: RolloutSummary | None = None  # of the slab that waits for the learner; of several the oldest

@@ -81,10 +81,15 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
     kind: Literal["evaluation"] = "evaluation"
 
     @property
+    def named(self) -> str:
+        """The version, in a league behind its member: ``main:12``."""
+        return f"{self.player}:{self.version}" if self.player else str(self.version)
+
+    @property
     def whose(self) -> str:
         """``version 12``, ``the initial weights``, ``the initial weights (RUN@best)``."""
         if not self.initial:
-            return f"version {self.version}"
+            return f"version {self.named}"
         return "the initial weights" + (f" ({self.begins_with})" if self.begins_with else "")
 
     @property

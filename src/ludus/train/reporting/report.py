@@ -43,7 +43,7 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
     final = [e for e in evaluations if e.final]
     if final:
         lines += [
-            f"## Final matches of version {final[-1].version}",
+            f"## Final matches of version {final[-1].named}",
             "",
             *_result_table(final[-1].results),
             "",
@@ -144,7 +144,7 @@ def _play_off_table(candidates: Sequence[EvaluationMetrics]) -> list[str]:
     ]
     for e in candidates:
         rates = (_interval(r) for r in e.results)
-        lines.append(f"| version {e.version} | {e.results[0].matches} | " + " | ".join(rates) + " |")
+        lines.append(f"| version {e.named} | {e.results[0].matches} | " + " | ".join(rates) + " |")
     return [*lines, ""]
 
 
@@ -167,7 +167,7 @@ def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
         rates = {r.against: _interval(r) for r in e.results}
         mark = ", initial weights" if e.initial else " *" if e.best else ""
         lines.append(
-            f"| {e.steps:,} | {e.version}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
+            f"| {e.steps:,} | {e.named}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
         )
     lines += ["", "\\* the best so far, by the mean lower bound of its intervals"]
     if begun := next((e.begins_with for e in evaluations if e.begins_with), ""):
