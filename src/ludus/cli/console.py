@@ -37,6 +37,12 @@ def table(rows: Sequence[Sequence[str]], head: Sequence[str] = (), indent: str =
     return "\n".join(lines)
 
 
+def filled(rows: Sequence[Sequence[str]], head: Sequence[str]) -> str:
+    """:func:`table` without the columns in which every row has a dash: nothing there applies."""
+    kept = [k for k in range(len(head)) if not rows or any(row[k] != "-" for row in rows)]
+    return table([[row[k] for k in kept] for row in rows], [head[k] for k in kept])
+
+
 def si(value: float) -> str:
     """1234567 -> ``1.23 M``."""
     for bound, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
