@@ -50,6 +50,12 @@ def table(rows: Sequence[Sequence[str]], head: Sequence[str] = (), indent: str =
     return "\n".join(lines)
 
 
+def filled(rows: Sequence[Sequence[str]], head: Sequence[str]) -> str:
+    """:func:`table` without the columns in which every row has a dash: nothing there applies."""
+    kept = [k for k in range(len(head)) if not rows or any(row[k] != "-" for row in rows)]
+    return table([[row[k] for k in kept] for row in rows], [head[k] for k in kept])
+
+
 def board() -> Console:
     """A console of rich on stderr that takes no text for markup, and escapes it as every line is."""
     from rich.console import Console

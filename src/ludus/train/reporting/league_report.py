@@ -17,27 +17,19 @@ PAYOFF, RATINGS, SETTINGS = "league_payoff.svg", "league_ratings.svg", "league_s
 
 def write_league(run: RunDirectory, record: Record) -> list[str]:
     """Writes the plots of ``record`` into ``run``; gives the lines of the report. Raises ``OSError``."""
-    rated = strengths(record)
-    plots = {
-        PAYOFF: heat_map(payoff(record, the_newest(record, MAP_PLAYERS))),
-        RATINGS: ratings_plot(rated, [m.name for m in record.members]),
-    }
+    rated, met = strengths(record), record.anybody_met()
+    plots: dict[str, str] = {}
+    if met:
+        plots[PAYOFF] = heat_map(payoff(record, the_newest(record, MAP_PLAYERS)))
+        plots[RATINGS] = ratings_plot(rated, [m.name for m in record.members])
     if any(m.hyper for m in record.members):
         plots[SETTINGS] = settings_plot(record)
     for name, text in plots.items():
         write_atomic(run.path / name, text.encode())
-    lines = [
-        "## League",
-        "",
-        *_member_table(record),
-        "",
-        f"![Payoff: how often the row's player beats the column's]({PAYOFF})",
-        "",
-        f"![Elo over steps, with 95% intervals]({RATINGS})",
-        "",
-        *_rating_table(rated),
-        "",
-    ]
+    lines = ["## League", "", *_member_table(record), ""]
+    if met:
+        lines += [f"![Payoff: how often the row's player beats the column's]({PAYOFF})", ""]
+        lines += [f"![Elo over steps, with 95% intervals]({RATINGS})", "", *_rating_table(rated), ""]
     if SETTINGS in plots:
         lines += [f"![Settings of the members over steps]({SETTINGS})", ""]
     grown = tree(record)
@@ -46,17 +38,14 @@ def write_league(run: RunDirectory, record: Record) -> list[str]:
 
 
 def _member_table(record: Record) -> list[str]:
-    lines = [
-        "| member | role | steps | version | frozen | against frozen | return | last |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    met = record.anybody_met()
+    head = ["member", "role", "steps", "version", "frozen", *["against frozen"] * met, "return", "last"]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for m in status(record, "").members:
         rate = "-" if m.win_rate is None else f"{m.win_rate:.1%}"
         mean = "-" if m.mean_return is None else f"{m.mean_return:.3g}"
-        lines.append(
-            f"| {markdown(m.name)} | {markdown(m.role)} | {m.steps:,} | {m.version} | {m.frozen} "
-            f"| {rate} | {mean} | {markdown(m.asked)} |"
-        )
+        cells = [markdown(m.name), markdown(m.role), f"{m.steps:,}", str(m.version), str(m.frozen)]
+        lines.append(f"| {' | '.join([*cells, *[rate] * met, mean])} | {markdown(m.asked)} |")
     return lines
 
 
