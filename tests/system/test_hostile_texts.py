@@ -45,7 +45,7 @@ against = ["random"]
 max_steps = 200
 threads = 1
 """
-SWEEP = 'title = "plain"\npreset = "preset.toml"\nseeds = 1\n[grid]\n"pool.slots" = [8, 16]\n'
+SWEEP = 'title = "plain"\npreset = "preset.toml"\nseeds = 1\n[grid]\n"pool.slots" = [8]\n'
 SECONDS = 5.0  # of a refusal, on a machine with other work; a bomb took far longer or ended in no time
 DEEP = '{"a":' * 5000 + "1" + "}" * 5000
 LONG = "1" + "0" * 10_000
@@ -353,7 +353,7 @@ def test_texts_of_a_sweep(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     for words in (
         ("report", "sweep"),
         ("report", "sweep", "--json"),
-        ("report", "sweep", "--run-dir", "out"),
+        ("report", "sweep", "--out", "out"),
     ):
         main(words)
         output = capsys.readouterr()
