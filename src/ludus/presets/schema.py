@@ -68,7 +68,7 @@ def expected(kind: mi.Type) -> str:
 
 
 def _bound(value: float) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return str(int(value)) if float(value).is_integer() else f"{value:g}"
 
 
 def _plural(kind: mi.Type) -> str:

@@ -12,7 +12,7 @@ import pytest
 from ludus.cli import __main__ as cli
 from ludus.flow.league import Tally
 from ludus.league.events import AnyEvent, Copied, Frozen, Joined, Results, to_row
-from ludus.storage.journal import Journal
+from ludus.storage.journal import MAX_COUNT, Journal
 from tests.unit.league.recorded import EVENTS, recorded_run
 
 COMMANDS = ("status", "players", "payoff", "ratings", "lineage")
@@ -206,3 +206,44 @@ def test_a_game_of_one_seat_has_no_columns_of_dashes(
             "no player has met another: a league that has just started, or a game of one seat\n"
         )
     assert "p0 has not met another player" in shown(capsys, "payoff", run, "--player", "p0")
+
+
+OBJECTS = '{"a":' * 10_000 + "1" + "}" * 10_000
+
+
+def edited(run: Path, statement: str) -> None:
+    with contextlib.closing(sqlite3.connect(run / "league.sqlite", isolation_level=None)) as database:
+        assert database.execute(statement).rowcount > 0
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("tag", ["rating", "quality", "pfsp"])
+def test_huge_counts_are_counted_at_once(
+    run: Path, command: str, tag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = "player = 'main:0'" if tag == "rating" else "opponent = 'main:0'"
+    edited(run, f"UPDATE tallies SET tag = '{tag}', wins = {MAX_COUNT} WHERE {where}")
+    assert shown(capsys, command, run)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (f"UPDATE tallies SET wins = {1 << 53} WHERE player = 'ex'", "a count outside"),
+        (f"UPDATE tallies SET losses = {(1 << 63) - 1} WHERE player = 'p0'", "a count outside"),
+        (f"UPDATE events SET body = CAST('{OBJECTS}' AS BLOB)", "nested more than"),
+        (f"UPDATE events SET body = CAST('{'[' * 30_000}{']' * 30_000}' AS BLOB)", "nested more than"),
+        (f"UPDATE events SET body = CAST('[1{'0' * 10_000}]' AS BLOB)", "64 bits"),
+    ],
+)
+def test_bombs_of_a_journal(
+    run: Path, command: str, statement: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edited(run, statement)
+    assert cli.main(["league", command, str(run)]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert len(error) < 500
