@@ -181,7 +181,8 @@ class LiveView(View):
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._opened.close()
+        with suppress(OSError):  # a terminal that is gone
+            self._opened.close()
 
     def start(self, run: RunStart) -> None:
         self.head = visible(f"{run.preset.title or run.spec.title}   {run.path}")

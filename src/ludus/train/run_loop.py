@@ -44,6 +44,7 @@ class RunLoop:
         self.evaluations = Evaluations(steps, context)
         self.saver = Saver(steps, context.needed, context.report, context.preset.run.checkpoint_every_minutes)
         self.reason = ""  # why training has ended
+        self._saved = -1  # version that was saved before the evaluation that is due; -1 if it was not
 
     def run(self) -> tuple[EvalResult, ...]:
         """Trains until a budget is used up, then evaluates the best weights. Returns that evaluation.
@@ -58,10 +59,10 @@ class RunLoop:
             self._evaluate_initial()
             while not self._is_over():
                 steps.prepare_round()
-                evaluate = self.evaluations.evaluate if self.evaluations.due() else None
+                evaluate = self._evaluate if self.evaluations.due() else None
                 self._leave_if_interrupted()
                 if evaluate or self.saver.due():
-                    self.saver.save()
+                    self._saved = steps.version if self.saver.save() else -1
                 steps.round(evaluate)
             context.report.message(f"training ends: {self.reason}")
             self.saver.save()
@@ -98,6 +99,12 @@ class RunLoop:
                 f"nothing is left to train: {used_up}; more: ludus resume {self.context.directory.path} "
                 f"{options(more_budget(run, budget))}"
             )
+
+    def _evaluate(self) -> None:
+        """Interrupted, the run ends here: after this round the weights would not be those that are due."""
+        self.evaluations.evaluate()
+        if self._saved >= 0 and self.steps.state.evaluation_due:
+            self.context.stop_if_interrupted(self._saved)
 
     def _leave_if_interrupted(self) -> None:
         if not self.context.interrupted():

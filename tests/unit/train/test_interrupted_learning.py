@@ -14,10 +14,12 @@ from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.alphazero.stats import LearnStats
 from ludus.presets.errors import Interrupted
+from ludus.search import Matches
 from ludus.storage import RunDirectory, read_jsonl
 from ludus.train.alphazero import trainer
 from ludus.train.alphazero.checkpoint import AlphaZeroState, decode_state
 from ludus.train.alphazero.gate import Gate, GateResult, Named
+from ludus.train.alphazero.match_store import MatchStore
 from ludus.train.api import RunResult, resume_run, start_run
 
 from .runs import Recorder
@@ -118,14 +120,14 @@ def test_matches_of_an_interrupted_round_are_learned_from(
 ) -> None:
     """The signal comes when matches have been played and nothing has been learned from them."""
     run = tmp_path / "run"
-    keep = trainer.MatchStore.keep
+    keep = MatchStore.keep
 
-    def interrupting(store: trainer.MatchStore, matches: trainer.Matches) -> None:
+    def interrupting(store: MatchStore, matches: Matches) -> None:
         keep(store, matches)
         if store.state.next_chunk == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(trainer.MatchStore, "keep", interrupting)
+    monkeypatch.setattr(MatchStore, "keep", interrupting)
     until_finished(run, 1)
     assert owed(state_of(run)) < 1.0
 

@@ -13,6 +13,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
+from ludus.flow.interrupts import like_ctrl_c
 from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
 from ludus.presets.file import Explained, LoadedPreset, explain, load_preset, to_toml
@@ -70,7 +71,7 @@ class Train(msgspec.Struct, frozen=True):
         from ludus.cli.live import make_view
         from ludus.train.api import start_run
 
-        with make_view(self.quiet) as view:
+        with like_ctrl_c(), make_view(self.quiet) as view:
             result = start_run(loaded.preset, run_dir, sinks=[view])
         tell(result, loaded.preset.game.name, self.json)
         return DONE
@@ -122,7 +123,7 @@ class Resume(msgspec.Struct, frozen=True):
         def changed(_: Preset) -> Preset:
             return loaded.preset
 
-        with make_view(self.quiet) as view:
+        with like_ctrl_c(), make_view(self.quiet) as view:
             result = resume_run(
                 run_dir,
                 sinks=[view],

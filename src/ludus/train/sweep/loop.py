@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from ludus.flow.interrupts import on_stop
 from ludus.flow.shown import shown
 from ludus.games.names import is_bot_file, is_installed_name
 from ludus.presets.config import Preset
@@ -132,6 +132,8 @@ class SweepLoop:
             else:
                 process = launch(command, self.directory.lock_of(run.name), self.directory.log(run.name))
                 self.active[run.name] = Active(run, process, command)
+                if self.stopping and process is not None:  # the signal came while it was started
+                    process.stop()
         except (StorageError, OSError, ValueError) as error:
             self._end(run, "failed", " ".join(str(error).split()))
 
@@ -204,10 +206,7 @@ class SweepLoop:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM: every run saves and ends; a second Ctrl-C kills them."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
+        """Ctrl-C, SIGTERM and SIGHUP: every run saves and ends; a second Ctrl-C kills them."""
 
         def stop(number: int, frame: FrameType | None) -> None:
             if self.stopping and number == signal.SIGINT:
@@ -217,12 +216,8 @@ class SweepLoop:
                 if active.process:
                     active.process.stop()
 
-        before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
-        try:
+        with on_stop(stop):
             yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 def next_command(run: PlannedRun, directory: SweepDirectory, preset: Preset, greedy: bool) -> Command | None:
