@@ -13,6 +13,7 @@ begins at the middle need not find it. With ``--out FILE`` runs that are there a
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import tempfile
 import time
@@ -41,7 +42,8 @@ from ludus.storage import RunDirectory, utc_now
 from ludus.storage.tensors import encode_weights
 from ludus.train.api import start_run
 from ludus.train.on_policy.components import build_learner
-from tools.results import Figure, Record
+from tools.raw_lines import Line, figures_of, write_record
+from tools.records import Record
 
 ONE_ACTION = 4.0  # logit of the one action, above the others
 FIRST = "main"  # the member that is measured
@@ -260,40 +262,53 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def figures(rows: Sequence[Row]) -> tuple[Figure, ...]:
-    """A mean over the seeds of each method; the interval is the range of the seeds."""
-    found = []
-    for game, method in dict.fromkeys((r.game, r.method) for r in rows):
-        mine = [r for r in rows if (r.game, r.method) == (game, method)]
-        for key in ("uniform", "last"):
-            values = [round(getattr(r, key), 3) for r in mine]
-            label = f"{game}, {method}, {key}"
-            mean = round(float(np.mean(values)), 3)
-            found.append(Figure(mean, "", label, None, min(values), max(values), len(mine)))
-    return tuple(found)
+def lines_of(rows: Sequence[Row]) -> list[Line]:
+    """The exploitability of each run's mixture and of its last frozen player."""
+    keys = ("uniform", "last")
+    return [
+        Line(f"{r.game}, {r.method}, {key}", r.seed, value=getattr(r, key), detail=dict(r.settings))
+        for key in keys
+        for r in rows
+    ]
+
+
+def commands_of(rows: Sequence[Row], steps: int) -> tuple[str, ...]:
+    """A command for the methods of equal seeds and settings."""
+    found: dict[tuple[tuple[int, ...], tuple[tuple[str, str], ...]], list[str]] = {}
+    for method in dict.fromkeys(r.method for r in rows):
+        mine = [r for r in rows if r.method == method]
+        seeds = tuple(sorted(r.seed for r in mine))
+        found.setdefault((seeds, tuple(mine[0].settings.items())), []).append(method)
+    budget = ["--steps", str(steps)] if steps != GAMES[rows[0].game].steps else []
+    return tuple(
+        shlex.join(
+            [
+                *("python", "-m", "benchmarks.strength.equilibria", rows[0].game, *budget),
+                *("--methods", *methods, "--seeds", *map(str, seeds)),
+                *(word for setting in settings for word in ("--set", *setting)),
+            ]
+        )
+        for (seeds, settings), methods in found.items()
+    )
 
 
 def record_of(rows: Sequence[Row], steps: int, commit: str, machine: str) -> Record:
     """The rows of one game as a published result."""
     (game,) = {r.game for r in rows}
-    methods, seeds = (list(dict.fromkeys(getattr(r, key) for r in rows)) for key in ("method", "seed"))
-    budget = f" --steps {steps}" if steps != GAMES[game].steps else ""
-    command = (
-        f"python -m benchmarks.strength.equilibria {game}{budget} --methods {' '.join(methods)} "
-        f"--seeds {' '.join(map(str, sorted(seeds)))}"
-    )
     return Record(
-        schema=1,
+        schema=2,
         section="learning",
         title=f"{TITLES[game]}: exploitability of the frozen players, exact",
-        figures=figures(rows),
-        commands=(command,),
+        figures=figures_of(lines_of(rows), "", "seeds"),
+        commands=commands_of(rows, steps),
         commit=commit,
         date=utc_now()[:10],
         machine=machine,
         budget=f"{steps:,} decisions a run, {np.mean([r.minutes for r in rows]):.1f} minutes",
         reference=REFERENCES[game],
-        notes=("Means over the seeds. The interval is their range.",),
+        notes=(
+            "Counts are seeds: from five on IQM and bootstrap interval, else mean and Student's interval.",
+        ),
     )
 
 
@@ -346,7 +361,7 @@ def main() -> None:
     print(table(rows))
     if args.record:
         made = record_of(rows, steps, args.commit, args.machine)
-        args.record.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
+        write_record(args.record.stem, made, lines_of(rows), args.record.parent)
 
 
 if __name__ == "__main__":

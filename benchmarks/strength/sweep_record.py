@@ -3,46 +3,35 @@
     python -m benchmarks.strength.sweep_record NAME RUNS... --title TITLE --reference TEXT --commit SHA \
         --machine TEXT
 
-``RUNS`` are directories of sweeps, whose ``results.json`` is read.
+``RUNS`` are directories of sweeps, whose ``results.json`` is read. ``ludus report SWEEP`` writes it again.
+Greedy play is ELF's protocol and comes first, where the sweep has it. The raw lines are the evaluations of
+each seed; floors are the initial weights of each seed and uniform play.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from ludus.train.sweep.comparison import TOGETHER, CellBudget
-from tools.results import RECORDS, Figure, Record, preset_hash
+from ludus.evaluation.results import EvalResult
+from ludus.train.sweep.comparison import CellBudget
+from ludus.train.sweep.results import RunRecord
+from tools.raw_lines import INITIAL, UNIFORM, Line, figure_of, line_of, write_record
+from tools.records import RECORDS, Figure, Record, preset_hash
 
 COUNT = "Counts are seeds: from five on IQM and bootstrap interval, else mean and Student's interval."
-
-
-class CentreOfSeeds(msgspec.Struct, frozen=True):
-    """JSON has null for an interval that is not known."""
-
-    values: tuple[float, ...]
-    centre: float
-    low: float | None
-    high: float | None
-
-
-class Result(msgspec.Struct, frozen=True):
-    """One cell against one opponent."""
-
-    cell: str
-    against: str
-    play: str
-    alone: bool
-    summary: CentreOfSeeds
+PLAYS = ("greedy", "drawn")
+GREEDY_SETTING = "evaluation.greedy"
 
 
 class Results(msgspec.Struct, frozen=True):
     """What a record needs of ``results.json``."""
 
-    results: tuple[Result, ...]
+    runs: tuple[RunRecord, ...]
     budgets: tuple[CellBudget, ...]
     missing: tuple[str, ...]
 
@@ -57,21 +46,58 @@ class _Sweep(msgspec.Struct):
     presets: dict[str, str]
 
 
-def figures(
-    report: Results, cells: Collection[str], against: Collection[str], plays: Collection[str]
-) -> Iterator[Figure]:
-    """One a cell, opponent and way to choose actions; win rates in percent. An empty collection means all."""
-    for r in report.results:
-        if r.play not in plays or r.against == TOGETHER:
+def lines_of(
+    runs: Sequence[RunRecord], cells: Collection[str], against: Collection[str], plays: Collection[str]
+) -> list[Line]:
+    """The evaluations of finished runs, a line each seed and opponent. An empty collection means all."""
+    wanted = plays or PLAYS
+    chosen = [r for r in runs if r.finished and (not cells or r.cell in cells)]
+    found = []
+    for play in (p for p in PLAYS if p in wanted):
+        for run in chosen:
+            for result in _results(run, play):
+                if not against or result.against in against:
+                    label = _label(run.cell, result.alone, result.against, play)
+                    found.append(line_of(result, label, seed=run.seed, play=play))
+    return found
+
+
+def _results(run: RunRecord, play: str) -> tuple[EvalResult, ...]:
+    if run.settings.get(GREEDY_SETTING):  # then the final matches are greedy, too
+        return run.final if play == "greedy" else ()
+    return run.greedy if play == "greedy" else run.final
+
+
+def floor_lines(runs: Sequence[RunRecord], lines: Sequence[Line], cells: Collection[str]) -> list[Line]:
+    """The floors against the opponents of ``lines``; uniform play has no seed of training."""
+    opponents = {line.against for line in lines}
+    found = []
+    for run in runs:
+        if not run.finished or (cells and run.cell not in cells):
             continue
-        if (cells and r.cell not in cells) or (against and r.against not in against):
-            continue
-        s, scale = r.summary, 1.0 if r.alone else 100.0
-        ends = [e if r.alone or e is None else min(1.0, max(0.0, e)) for e in (s.low, s.high)]
-        low, high = (None if e is None else round(scale * e, 1) for e in ends)
-        label = ", ".join((r.cell, *(() if r.alone else (f"against {r.against}",)), r.play))
-        unit = "return" if r.alone else "%"
-        yield Figure(round(scale * s.centre, 1), unit, label, None, low, high, len(s.values))
+        play = "greedy" if run.settings.get(GREEDY_SETTING) else "drawn"
+        for kind, how, results in (
+            (INITIAL, play, run.floors.initial),
+            (UNIFORM, "", run.floors.uniform),
+        ):
+            for result in results:
+                if result.alone or result.against in opponents:
+                    label = f"{kind}, {_label(run.cell, result.alone, result.against, how)}"
+                    seed = run.seed if kind == INITIAL or result.alone else None
+                    found.append(line_of(result, label, seed=seed, play=how))
+    return found
+
+
+def _label(cell: str, alone: bool, against: str, play: str) -> str:
+    return ", ".join(t for t in (cell, "" if alone else f"against {against}", play) if t)
+
+
+def figures(lines: Sequence[Line]) -> Iterator[Figure]:
+    """One for each label, over its seeds; of uniform play against an opponent, over all its matches."""
+    for label in dict.fromkeys(line.label for line in lines):
+        alone = next(line.value is not None for line in lines if line.label == label)
+        together = label.startswith(UNIFORM) and not alone
+        yield figure_of(lines, label, "return" if alone else "%", "wilson" if together else "seeds")
 
 
 def budget(budgets: Sequence[CellBudget]) -> str:
@@ -87,28 +113,41 @@ def budget(budgets: Sequence[CellBudget]) -> str:
     return f"a run: {steps} M decisions, {updates} gradient steps, {minutes} processor minutes"
 
 
-def record(args: argparse.Namespace) -> Record:
-    """The record of the directories in ``args.runs``. Raises ``OSError`` and ``msgspec.DecodeError``."""
-    made: list[Figure] = []
+def record(args: argparse.Namespace) -> tuple[Record, list[Line]]:
+    """The record of the directories in ``args.runs`` and its raw lines.
+
+    Raises ``OSError``, ``ValueError`` and ``msgspec.DecodeError``.
+    """
+    lines: list[Line] = []
+    floors: list[Line] = []
     notes, commands, dates = [COUNT, *args.note], [], []
     presets = set[str]()
     budgets: list[CellBudget] = []
     for folder in args.runs:
         report = msgspec.json.decode((folder / "results.json").read_bytes(), type=Results)
         sweep = msgspec.json.decode((folder / "sweep.json").read_bytes(), type=_Sweep)
-        made += figures(report, args.cells, args.against, args.plays)
+        own = lines_of(report.runs, args.cells, args.against, args.plays)
+        lines += own
+        floors += floor_lines(report.runs, own, args.cells)
         budgets += [b for b in report.budgets if not args.cells or b.cell in args.cells]
         commands.append(f"ludus sweep {sweep.config.source}")
         dates.append(sweep.started[:10])
         presets |= set(sweep.presets)
         if report.missing:
             notes.append(f"{len(report.missing)} runs of {sweep.config.source} are missing.")
+        begun = sorted({r.floors.begins_with for r in report.runs if r.floors.begins_with})
+        if begun:
+            notes.append(f"The initial weights are those of {', '.join(begun)}.")
+    if not lines:
+        raise ValueError("no finished run of these cells, opponents and plays")
+    lines.sort(key=lambda line: PLAYS.index(line.play))  # of several sweeps; stable
     preset = presets.pop() if len(presets) == 1 else ""
-    return Record(
-        schema=1,
+    made = Record(
+        schema=2,
         section="learning",
         title=args.title,
-        figures=tuple(made),
+        figures=tuple(figures(lines)),
+        floors=tuple(figures(floors)),
         commands=tuple(commands),
         commit=args.commit,
         date=max(dates),
@@ -119,9 +158,10 @@ def record(args: argparse.Namespace) -> Record:
         reference=args.reference,
         notes=tuple(notes),
     )
+    return made, [*lines, *floors]
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("name", help="of the record")
     parser.add_argument("runs", nargs="+", type=Path)
@@ -129,14 +169,19 @@ def main() -> None:
     parser.add_argument("--reference", default="")
     parser.add_argument("--cells", nargs="*", default=[], help="these cells (default: all)")
     parser.add_argument("--against", nargs="*", default=[], help="these opponents (default: all)")
-    parser.add_argument("--plays", nargs="*", default=["drawn"], help="drawn, greedy")
+    parser.add_argument("--plays", nargs="*", choices=PLAYS, default=[], help="default: all that there are")
     parser.add_argument("--note", action="append", default=[])
     parser.add_argument("--commit", required=True)
     parser.add_argument("--machine", required=True)
     args = parser.parse_args()
-    text = msgspec.json.format(msgspec.json.encode(record(args)), indent=1) + b"\n"
-    (RECORDS / f"{args.name}.json").write_bytes(text)
+    try:
+        made, lines = record(args)
+    except (OSError, ValueError) as error:  # msgspec's DecodeError is a ValueError
+        print(f"sweep_record: {error}", file=sys.stderr)
+        return 2
+    write_record(args.name, made, lines, RECORDS)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -104,7 +104,9 @@ inline void check_options(const GameSpec& spec, const PoolOptions& o) {
   if (spec.seats < 1 || spec.seats > kMaxSeats) fail("seats must be in [1, 16]");
   if (spec.observation.size() > kMaxTensors) fail("at most 32 observation tensors");
   if (spec.heads.empty() || spec.heads.size() > kMaxHeads) fail("heads must be in [1, 16]");
-  if (o.slots < 1 || o.slots > kMaxSlots) fail("slots=" + number(o.slots) + ", expected >= 1");
+  if (o.slots < 1 || o.slots > kMaxSlots) {
+    fail("slots=" + number(o.slots) + ", expected 1.." + number(kMaxSlots));
+  }
   if (o.groups < 1 || o.groups > o.slots) {
     fail("groups=" + number(o.groups) + ", expected 1.." + number(o.slots) + " (slots)");
   }

@@ -76,6 +76,38 @@ TEST_CASE("matrix: rewards are payoffs, and the mean of outcomes is the payoff")
   CHECK(played(r, 1, 1).result == 0);
 }
 
+TEST_CASE("matrix: the mean of outcomes is the payoff, whichever side it favours") {
+  const Matrix::Rules r = Matrix::make_rules(Params{{"table", "weighted"}});
+  for (int i = 0; i < r.rows; ++i) {
+    for (int j = 0; j < r.columns; ++j) {
+      int sum = 0;
+      for (std::uint64_t m = 0; m < 4000; ++m) sum += played(r, i, j, m).result;
+      INFO(i << ", " << j);
+      CHECK(std::abs(sum / 4000.0 - static_cast<double>(r.at(i, j))) < 0.05);  // six deviations
+    }
+  }
+}
+
+TEST_CASE("matrix: states that differ in choices, result or tick have different hashes") {
+  const Matrix::Rules r = Matrix::make_rules(Params{{"table", "weighted"}});
+  const Matrix::State s = played(r, 0, 1);
+  const std::uint64_t hash = Matrix::hash(r, s);
+  CHECK(Matrix::hash(r, Matrix::State(s)) == hash);
+  for (const int result : {-1, 0, 1}) {
+    Matrix::State other = s;
+    other.result = static_cast<std::int16_t>(result);
+    CHECK((Matrix::hash(r, other) == hash) == (result == s.result));
+  }
+  for (const std::size_t seat : {0U, 1U}) {
+    Matrix::State other = s;
+    other.chosen[seat] = 2;
+    CHECK(Matrix::hash(r, other) != hash);
+  }
+  Matrix::State other = s;
+  other.tick = 0;
+  CHECK(Matrix::hash(r, other) != hash);
+}
+
 TEST_CASE("matrix: seats observe which seat they are only where the table is not antisymmetric") {
   for (const auto& [text, bits] : {std::pair{"1,0,0;0,1,0", 2}, std::pair{"0,1;-1,0", 0}}) {
     const Matrix::Rules r = Matrix::make_rules(Params{{"table", text}});

@@ -226,3 +226,61 @@ def test_a_disk_that_is_full_for_a_moment_costs_nothing(small_disk: Path, preset
     assert resumed.returncode == 0, resumed.stderr.decode()
     assert b"problem" not in resumed.stdout + resumed.stderr
     assert b"max_steps = 1500 reached" in resumed.stdout
+
+
+# The disk is full while the replays of the last matches are written, and at no other time.
+FULL_FOR_REPLAYS = """
+import resource, sys
+from pathlib import Path
+from ludus.cli.__main__ import main
+from ludus.train.run_evaluator import RunEvaluator
+
+keep = RunEvaluator.keep_replays
+
+def full(self, folder):
+    if sys.argv[2] != "disk":
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), hard))
+        problems = keep(self, folder)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        return problems
+    filler = folder.parent.parent / "filler"
+    with open(filler, "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError:
+            pass
+    problems = keep(self, folder)
+    filler.unlink()
+    return problems
+
+RunEvaluator.keep_replays = full
+sys.exit(main(["train", str(Path(sys.argv[1]).parent / "preset.toml"), "--run-dir", sys.argv[1]]))
+"""
+
+
+def check_replays(run: Path, how: str) -> None:
+    (run.parent / "preset.toml").write_text(PRESET)
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_FOR_REPLAYS, str(run), how],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "replay.ludus was not written" in done.stdout + done.stderr
+    assert "ludus eval" in done.stdout
+    assert "ludus replay" not in done.stdout
+    assert list((run / "replays").iterdir()) == []
+
+
+@pytest.mark.parametrize("size", ["0", "1", "50"])
+def test_replays_that_may_not_grow_are_removed(tmp_path: Path, size: str) -> None:
+    check_replays(tmp_path / "run", size)
+
+
+@pytest.mark.parametrize("small_disk", [4], indirect=True)
+def test_replays_on_a_full_disk_are_removed(small_disk: Path) -> None:
+    check_replays(small_disk / "run", "disk")

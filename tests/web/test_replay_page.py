@@ -8,8 +8,10 @@ import json
 import re
 import zlib
 
+import msgspec
 import pytest
 
+from ludus.flow.shown import visible
 from ludus.web.columns import MAX_UINT, Column, Writer
 from ludus.web.recording import Recording, ViewError
 from ludus.web.replay_page import MODULES, asset, pack, render
@@ -190,3 +192,16 @@ def test_other_games_need_a_tick() -> None:
     recording = Recording(game="g", title="g", renderer="g", seats=("a",), views=[b'{"board": 1}'])
     with pytest.raises(ViewError, match="integer `tick`"):
         render(recording)
+
+
+@pytest.mark.parametrize("text", ["\u202egnp.exe", "a\x1b[31m", "a\nb", "\x9b1m", "a\u2028b"])
+def test_texts_that_are_not_seen_stand_as_their_escapes(text: str) -> None:
+    recording = synthetic.recording(ticks=100, every=50, seats=(text, text), title=text)
+    recording = msgspec.structs.replace(recording, facts=((text, text),))
+    header = header_of(recording)
+    assert header["title"] == visible(text) != text
+    assert header["seats"] == [visible(text)] * 2
+    assert header["facts"] == [[visible(text)] * 2]
+    title = re.search(r"<title>(.*?)</title>", render(recording))
+    assert title is not None
+    assert title[1].isprintable()

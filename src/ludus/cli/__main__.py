@@ -152,6 +152,10 @@ def _explain(error: Exception) -> int:
         if kind is not None and isinstance(error, kind):
             _say(str(error))
             return code
+    if isinstance(error, MemoryError):
+        detail = f" ({error})" if str(error) else ""
+        _say(f"not enough memory{detail}; expected smaller settings, such as pool.slots or policy.hidden")
+        return errors.USAGE
     if isinstance(error, OSError) and error.errno is not None:
         _say(_os_error(error))
         return errors.FAILED
@@ -168,7 +172,7 @@ def _explain(error: Exception) -> int:
             return errors.FAILED
     import traceback
 
-    traceback.print_exception(type(error), error, error.__traceback__)
+    _say("".join(traceback.format_exception(type(error), error, error.__traceback__)).rstrip())
     _say("internal error: please report it with the lines above and the output of: ludus doctor")
     return errors.FAILED
 
@@ -184,8 +188,10 @@ def _os_error(error: OSError) -> str:
 
 
 def _say(text: str) -> None:
+    from ludus.flow.shown import terminal
+
     with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        print(terminal(text), file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

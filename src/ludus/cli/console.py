@@ -1,16 +1,29 @@
-"""stdout carries results, stderr everything else."""
+"""stdout carries results, stderr everything else.
+
+Text is escaped here, where it leaves: nothing in a file or a name acts on the terminal.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
+
+from ludus.flow.shown import terminal, visible
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+
+_ODD = re.compile(r"[^ -~\n]")
 
 
 def result(text: str) -> None:
     """Prints a result as text."""
-    print(text, file=sys.stdout, flush=True)
+    print(terminal(text), file=sys.stdout, flush=True)
 
 
 def document(value: object) -> None:
@@ -18,23 +31,54 @@ def document(value: object) -> None:
     data = msgspec.json.encode(value)
     if sys.stdout.isatty():
         data = msgspec.json.format(data, indent=2)
-    print(data.decode(), file=sys.stdout, flush=True)
+    print(_escaped(data.decode()), file=sys.stdout, flush=True)
 
 
 def note(text: str) -> None:
     """Prints a line of progress or explanation on stderr."""
-    print(text, file=sys.stderr, flush=True)
+    print(terminal(text), file=sys.stderr, flush=True)
 
 
 def table(rows: Sequence[Sequence[str]], head: Sequence[str] = (), indent: str = "") -> str:
     """Aligned columns; the last one is not padded."""
-    everything = [list(head), *map(list, rows)] if head else [list(r) for r in rows]
+    everything = [[visible(cell) for cell in row] for row in ([head, *rows] if head else rows)]
     widths = [max(len(row[i]) for row in everything) for i in range(len(everything[0]))] if everything else []
     lines = []
     for row in everything:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
         lines.append(indent + "  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def filled(rows: Sequence[Sequence[str]], head: Sequence[str]) -> str:
+    """:func:`table` without the columns in which every row has a dash: nothing there applies."""
+    kept = [k for k in range(len(head)) if not rows or any(row[k] != "-" for row in rows)]
+    return table([[row[k] for k in kept] for row in rows], [head[k] for k in kept])
+
+
+def board() -> Console:
+    """A console of rich on stderr that takes no text for markup, and escapes it as every line is."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Board(Console):
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterator[Segment]:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else terminal(text), style, control)
+
+    return Board(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def _escaped(text: str) -> str:
+    """JSON with everything that a terminal may act on as an escape of JSON, which is the same document."""
+    return _ODD.sub(lambda found: found[0] if found[0].isprintable() else _json_escape(found[0]), text)
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
 
 
 def si(value: float) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ludus.cli import console
 from ludus.cli.console import duration, percent, si
 from ludus.cli.member_rows import MemberRows
+from ludus.flow.shown import visible
 from ludus.train.reporting.sinks import RunStart, Sink
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class LineView(View):
         self.rates = Rates()
 
     def start(self, run: RunStart) -> None:
-        console.note(f"run {run.path}: {run.preset.title or run.spec.title}")
+        console.note(visible(f"run {run.path}: {run.preset.title or run.spec.title}"))
 
     def update(self, metrics: UpdateMetrics) -> None:
         self.rates.see(metrics)
@@ -148,17 +149,16 @@ class LineView(View):
         console.note(f"{what} of {evaluation.whose}: {results}{mark}")
 
     def message(self, text: str) -> None:
-        console.note(text)
+        console.note(visible(text))
 
 
 class LiveView(View):
     """A board that redraws itself in place."""
 
     def __init__(self) -> None:
-        from rich.console import Console
         from rich.live import Live
 
-        self.console = Console(stderr=True, highlight=False)
+        self.console = console.board()
         self.rates = Rates()
         self.messages: deque[str] = deque(maxlen=MESSAGES)
         self.head = "starting"
@@ -181,10 +181,11 @@ class LiveView(View):
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._opened.close()
+        with suppress(OSError):  # a terminal that is gone
+            self._opened.close()
 
     def start(self, run: RunStart) -> None:
-        self.head = f"{run.preset.title or run.spec.title}   {run.path}"
+        self.head = visible(f"{run.preset.title or run.spec.title}   {run.path}")
 
     def update(self, metrics: UpdateMetrics) -> None:
         self.rates.see(metrics)
@@ -201,7 +202,7 @@ class LiveView(View):
         self.saved = version
 
     def message(self, text: str) -> None:
-        self.messages.append(text)
+        self.messages.append(visible(text))
 
     def render(self) -> RenderableType:
         """The current board, no higher than the terminal."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import signal
 import sys
-import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from ludus.cli import console
 from ludus.cli.console import duration
+from ludus.flow.interrupts import on_stop
 
 if TYPE_CHECKING:
     from ludus.flow.match import MatchResult
@@ -24,23 +25,22 @@ class Progress:
     """Shows on stderr how many of ``total`` matches are over.
 
     On a terminal it redraws one line, elsewhere it prints a line every ten seconds. As a context manager it
-    handles SIGINT and SIGTERM: the first sets :attr:`stopped`, a second Ctrl-C raises ``KeyboardInterrupt``.
+    handles SIGINT, SIGTERM and SIGHUP: the first sets :attr:`stopped`, a second Ctrl-C raises
+    ``KeyboardInterrupt``.
     """
 
     def __init__(self, total: int) -> None:
         self.total, self.over, self.stopped = total, 0, False
         self.begun = self.shown = time.monotonic()
         self._live = sys.stderr.isatty()
-        self._before: dict[int, object] = {}
+        self._opened = ExitStack()
 
     def __enter__(self) -> Progress:
-        if threading.current_thread() is threading.main_thread():
-            self._before = {s: signal.signal(s, self._stop) for s in (signal.SIGINT, signal.SIGTERM)}
+        self._opened.enter_context(on_stop(self._stop))
         return self
 
     def __exit__(self, *error: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+        self._opened.close()
         self.clear()
 
     def should_stop(self) -> bool:
@@ -70,12 +70,14 @@ class Progress:
     def clear(self) -> None:
         """Clears the redrawn line before permanent output."""
         if self._live:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            with suppress(OSError):  # a terminal that is gone
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         if self.stopped and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.stopped = True
         self.clear()
-        console.note("ending with the matches that are over; Ctrl-C again ends at once")
+        with suppress(OSError):
+            console.note("ending with the matches that are over; Ctrl-C again ends at once")

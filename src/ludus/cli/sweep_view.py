@@ -14,6 +14,7 @@ from ludus.cli import console
 from ludus.cli.console import duration, percent, si
 from ludus.cli.live import LINE_EVERY_S, quiet_control_keys, remaining, results_text
 from ludus.flow.decode import from_json
+from ludus.flow.shown import visible
 from ludus.storage.errors import StorageError
 from ludus.storage.files import open_regular
 from ludus.train.reporting.metrics import UpdateMetrics, metrics_of
@@ -91,7 +92,8 @@ def make_sweep_view(quiet: bool) -> SweepView:
 
 def ended_text(outcome: Outcome) -> str:
     """A line about a run that has ended."""
-    return f"{outcome.run.name}: {outcome.state}" + (f": {outcome.message}" if outcome.message else "")
+    text = f"{outcome.run.name}: {outcome.state}" + (f": {outcome.message}" if outcome.message else "")
+    return visible(text)
 
 
 class SweepLines(SweepView):
@@ -129,11 +131,10 @@ class SweepBoard(SweepView):
     """A board that redraws itself in place."""
 
     def __init__(self) -> None:
-        from rich.console import Console
         from rich.live import Live
 
         super().__init__()
-        self.console = Console(stderr=True, highlight=False)
+        self.console = console.board()
         self.messages: deque[str] = deque(maxlen=MESSAGES)
         self.shown_at = 0.0
         self._opened = ExitStack()
@@ -180,5 +181,5 @@ class SweepBoard(SweepView):
         shown = lines[: max(1, room - 1 - len(rows))]
         for line in shown:
             line.no_wrap, line.overflow = True, "ellipsis"
-        title = f"{loop.config.title or loop.config.source}   {loop.directory.path}"
+        title = visible(f"{loop.config.title or loop.config.source}   {loop.directory.path}")
         return Panel(Group(table, *shown), title=Text(title), title_align="left", border_style="blue")

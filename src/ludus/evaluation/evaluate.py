@@ -13,10 +13,11 @@ from ludus.evaluation.players import game_of_player, resolve_player
 from ludus.evaluation.results import ALONE, EvalResult
 from ludus.flow import MatchResult
 from ludus.flow.seeds import derive_seed
+from ludus.flow.shown import shown
 from ludus.games import list_games
 from ludus.games import spec as game_spec
 from ludus.games.hosted import is_hosted
-from ludus.games.names import may_load, shown
+from ludus.games.names import may_load
 from ludus.presets.config import ParamValue
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import params_text
@@ -69,21 +70,7 @@ def evaluate(
     """
     if matches < 1:
         raise ConfigError(f"matches = {matches}: expected at least 1")
-    text_params = params_text(params or {})
-    trained_on = game_of_player(player) or (game_of_player(against) if against else None)
-    if trained_on is not None:
-        if params is None:
-            text_params = trained_on[1]
-        if not game:
-            game = _installed_game(player, trained_on[0])
-        elif game_spec(game, text_params).name != trained_on[0]:
-            raise ConfigError(
-                f"{player} against {against}: weights of {shown(trained_on[0])}, the game asked for is {game}"
-            )
-    if not game:
-        raise ConfigError(
-            f"{player} against {against}: two bots do not determine the game, name one (--game)"
-        )
+    game, text_params = decide_game([p for p in (player, against) if p], game, params)
     spec = game_spec(game, text_params)
     first = resolve_player(
         player, spec, seed=derive_seed(seed, 0), frame_skip=frame_skip, greedy=greedy, params=text_params
@@ -124,6 +111,34 @@ def evaluate(
         for match in played:
             keep(match)
     return result
+
+
+def decide_game(
+    players: Sequence[str], game: str = "", params: dict[str, ParamValue] | None = None
+) -> tuple[str, dict[str, str]]:
+    """The game that ``players`` play and its parameters as text: those named, else of the first weights.
+
+    Raises:
+        ConfigError: No player determines the game, or weights of another one.
+        StorageError: No such run, version or file.
+    """
+    named, text = game, params_text(params or {})
+    first = ""
+    for player in players:
+        trained_on = game_of_player(player)
+        if trained_on is None:
+            continue
+        if not first and params is None:
+            text = trained_on[1]
+        if not game:
+            game = _installed_game(player, trained_on[0])
+        elif game_spec(game, text).name != trained_on[0]:
+            asked = f"the game asked for is {game}" if named else f"those of {first} are of {game}"
+            raise ConfigError(f"{player}: weights of {shown(trained_on[0])}; {asked}")
+        first = first or player
+    if not game:
+        raise ConfigError(f"{' against '.join(players)}: bots do not determine the game, name one (--game)")
+    return game, text
 
 
 def _installed_game(player: str, name: str) -> str:

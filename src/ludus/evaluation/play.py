@@ -172,7 +172,7 @@ def play_matches(
         EndlessMatch: A match exceeds ``max_ticks``.
     """
     if random_start:
-        _check_random_start(random_start, spec, player, against)
+        check_random_start(random_start, spec, player, against)
     start = RANDOM if random_start else ""
     sides: list[Player] = []
 
@@ -261,7 +261,8 @@ class _Course:
         return sorted((_tried(r, self.spec.name) for r in self.results), key=lambda r: r.match)
 
 
-def _check_random_start(ticks: int, spec: GameSpec, *sides: Player) -> None:
+def check_random_start(ticks: int, spec: GameSpec, *sides: Player) -> None:
+    """Raises ``ConfigError`` where :func:`play_matches` would not take ``random_start`` = ``ticks``."""
     if ticks < 0:
         raise ConfigError(f"random_start = {ticks}: expected 0 ticks or more")
     if RANDOM not in (bot.name for bot in spec.bots):

@@ -18,11 +18,12 @@ from ludus.evaluation.play import (
 )
 from ludus.evaluation.results import ALONE
 from ludus.flow import GameSpec
+from ludus.games.names import is_bot_file
 from ludus.presets.config import RunConfig
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import parse_preset
 from ludus.presets.game_checks import params_text
-from ludus.rollouts.scripted import ScriptedActor, is_bot_file, load_bot
+from ludus.rollouts.scripted import ScriptedActor, load_bot
 from ludus.search.planner import is_plan
 from ludus.search.text import SUFFIX, Seen, is_search, parse_search
 from ludus.storage import RunDirectory, is_reference, name_of, refuse_run, resolve_weights
@@ -44,8 +45,14 @@ def resolve_player(
 
     Args:
         text: A bot's name, ``random``, ``uniform``, ``RUN@best|last|VERSION``, ``RUN@PLAYER``,
+<<<<<<< HEAD
             ``RUN@PLAYER:VERSION``, a weights file, a bot in Python (``my_bot.py``, ``my_bot.py:CLASS``),
             whose code is run, or a search (``mcts:400``, ``RUN@best+search:400``; see :mod:`ludus.search.player`).
+=======
+            ``RUN@PLAYER:VERSION``, a weights file, a bot in Python (``bot.py``, ``bot.py:CLASS``), whose
+            code is run if the user gave it (:mod:`ludus.games.names`), or a search (``mcts:400``,
+            ``RUN@best+search:400``; see :mod:`ludus.search.player`).
+>>>>>>> main
         spec: The game.
         seed: Seed of the player's random choices.
         frame_skip: Ticks between two decisions; 0 = those of the training, or the game's default.

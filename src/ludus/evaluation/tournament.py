@@ -8,10 +8,13 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.evaluate import decide_game, evaluate
+from ludus.evaluation.play import check_random_start
+from ludus.evaluation.players import resolve_player
 from ludus.evaluation.results import EvalResult
 from ludus.flow import MatchResult
 from ludus.flow.seeds import derive_seed
+from ludus.games import spec as game_spec
 from ludus.presets.config import ParamValue
 from ludus.presets.errors import ConfigError
 from ludus.ratings import elo, nash_average
@@ -78,6 +81,21 @@ def pairings(players: Sequence[str], versions: int, neighbours: int = 0) -> int:
     return sum(min(apart, count - 1 - i) for i in range(count))
 
 
+def _checked(
+    players: Sequence[str], game: str, params: dict[str, ParamValue] | None, greedy: bool, random_start: int
+) -> tuple[str, dict[str, ParamValue]]:
+    """The game and its parameters, which all ``players`` can play. Raises before a match is played."""
+    game, text = decide_game(players, game, params)
+    spec = game_spec(game, text)
+    if spec.seats == 1:
+        raise ConfigError(f"{spec.name} has one seat: players do not meet; ludus eval measures each alone")
+    for name in players:
+        player = resolve_player(name, spec, greedy=greedy, params=text)
+        if random_start:
+            check_random_start(random_start, spec, player)
+    return game, dict(text)
+
+
 def tournament(
     players: Sequence[str],
     *,
@@ -101,6 +119,7 @@ def tournament(
     The arguments that are not listed are those of :func:`ludus.evaluation.evaluate.evaluate`.
 
     Args:
+        game: May be empty if one player, whichever, is weights; then all pairs play its game.
         matches: Matches of a pair, with alternating seats.
         versions: See :func:`expand`.
         neighbours: Above 0 only pairs at most so far apart in the list meet (ELF OpenGo's self-play Elo: 1).
@@ -108,7 +127,8 @@ def tournament(
         on_result: Receives the result of every pair.
 
     Raises:
-        ConfigError: Fewer than two players, a player named twice, or an error of :func:`evaluate`.
+        ConfigError: Fewer than two players, a player named twice, or an error of :func:`evaluate`. A wrong
+            player is refused before the first match.
     """
     everyone = [name for player in players for name in expand(player, versions)]
     if len(everyone) < 2:
@@ -117,6 +137,7 @@ def tournament(
         twice = next(name for name in everyone if everyone.count(name) > 1)
         raise ConfigError(f"{twice}: named twice")
     count = len(everyone)
+    game, params = _checked(everyone, game, params, greedy, random_start)
     points, met = np.zeros((count, count)), np.zeros((count, count), np.int64)
     played, names, interrupted = "", list(everyone), False
     for i in range(count):

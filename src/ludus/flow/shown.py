@@ -13,9 +13,11 @@ import re
 import unicodedata
 
 _SHORT = 80
+_ODD = re.compile(r"[^ -~]")
 _PRINTABLE = re.compile(r"[!-~]+")
 #: What Markdown makes something of within a line.
 _ACTIVE = re.compile(r"[<>&\[\]|`\\]|(?<=:)//|(?i:\bwww(?=\.))")
+_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ENDS = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 
 
@@ -23,14 +25,14 @@ def visible(text: str) -> str:
     """``text`` on one line: every character that is not printed stands as its escape."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or unicodedata.category(c) == "Zs" else _escape(c) for c in text)
+    return _ODD.sub(lambda found: _seen(found[0]), text)
 
 
 def terminal(text: str) -> str:
     """``text`` for a terminal or a log; its lines and tabs stay."""
     if text.isprintable():
         return text
-    return "".join(c if c in "\n\t" else visible(c) for c in text)
+    return _ODD.sub(lambda found: found[0] if found[0] in "\n\t" else _seen(found[0]), text)
 
 
 def shown(text: str) -> str:
@@ -64,8 +66,16 @@ def fenced(text: str, language: str = "") -> list[str]:
     return [f"{fence}{language}", plain, fence]
 
 
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+def _seen(character: str) -> str:
+    """The character, or its escape where it would not be seen; JSON and TOML read most of these escapes."""
+    if character.isprintable() or unicodedata.category(character) == "Zs":
+        return character
+    if character in _NAMED:
+        return _NAMED[character]
+    number = ord(character)
+    if number < 0x80:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 1 << 16 else f"\\U{number:08x}"
 
 
 def _neutral(found: re.Match[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import msgspec
 
@@ -16,13 +17,13 @@ class WeightsMeta(msgspec.Struct, frozen=True):
     JSON (read by :func:`ludus.flow.spec.decode_spec`), so that a weights file is self-contained.
     """
 
-    version: int
+    version: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
     spec_hash: str
     architecture: str
     spec: str
     game: str
-    frame_skip: int = 1
-    steps: int = 0
+    frame_skip: Annotated[int, msgspec.Meta(ge=0, le=1 << 20)] = 1
+    steps: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 @dataclass(slots=True)

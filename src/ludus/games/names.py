@@ -1,21 +1,22 @@
-"""References that may load code.
+"""References that may load code: games, and bots in Python.
 
 A reference comes from the user (a command line, a preset named there, a program) or from a file: weights, a
 run, a replay. A file may be untrusted, so its names load built-in and installed games only.
 :func:`typed` marks a reference as given by the user; every other reference counts as read from a file. The
-mark belongs to this process and to exactly that reference. So code that forgets the mark refuses a game and
-never runs one.
+mark belongs to this process and to exactly that reference. So code that forgets the mark refuses a game or a
+bot and never runs one. :func:`admit` and :func:`admit_bot` stand where code is loaded, whatever key or file
+a reference is from.
 """
 
 from __future__ import annotations
 
 import re
 
+from ludus.flow.shown import shown
 from ludus.native import ParamError
 
 #: Longest name that a file may give a game.
 MAX_NAME = 128
-_SHOWN = 80
 
 _WORD = r"[A-Za-z0-9][A-Za-z0-9_-]*"
 #: Names that files may use: a word (a built-in game, an entry point), or an entry of an installed library's
@@ -26,7 +27,6 @@ _INSTALLED = re.compile(
     rf"|(?:atari|openspiel|vizdoom)/{_WORD}"
     rf"|pettingzoo/(?:atari|butterfly|classic|mpe|sisl)/{_WORD}"
 )
-_PRINTABLE = re.compile(r"[!-~]+")
 
 #: References that the user gave.
 _typed: set[str] = set()
@@ -36,6 +36,10 @@ _loaded: set[str] = set()
 
 class UnknownGame(ParamError):
     """An unknown game, or a game whose code the user must name. A ``ValueError``."""
+
+
+class UntypedBot(ValueError):
+    """A bot in Python that a file names."""
 
 
 def typed(reference: str) -> str:
@@ -69,6 +73,26 @@ def is_installed_name(reference: str) -> bool:
     return len(reference) <= MAX_NAME and _INSTALLED.fullmatch(reference) is not None
 
 
+def is_bot_file(text: str) -> bool:
+    """Whether a player's name is a Python file with a bot: ``my_bot.py`` or ``my_bot.py:Pikes``."""
+    file, colon, name = text.rpartition(":")
+    return text.endswith(".py") or bool(colon and file.endswith(".py") and name.isidentifier())
+
+
+def typed_player(text: str) -> str:
+    """:func:`typed` for a player's name: a bot in Python may load its file, no other name gets the mark."""
+    return typed(text) if is_bot_file(text) else text
+
+
+def admit_bot(text: str) -> None:
+    """Raises :class:`UntypedBot` unless the user gave ``text``, the name of a bot in Python."""
+    if not is_typed(text):
+        raise UntypedBot(
+            f"{shown(text)}: a name read from a file loads no Python file; if you trust this code, name it "
+            "yourself on the command line (in Python: ludus.games.typed)"
+        )
+
+
 def admit(reference: str) -> None:
     """Raises :class:`UnknownGame` if :func:`may_load` is false."""
     if not may_load(reference):
@@ -77,9 +101,3 @@ def admit(reference: str) -> None:
             "if you trust the code of this game, name it yourself: --game REFERENCE "
             "(in Python: ludus.games.typed)"
         )
-
-
-def shown(reference: str) -> str:
-    """``reference`` for a message: control characters escaped, cut to one short line."""
-    text = reference if _PRINTABLE.fullmatch(reference) else repr(reference)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(reference)} characters)"

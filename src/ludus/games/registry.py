@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ludus.flow.names import did_you_mean
+from ludus.flow.shown import shown
 from ludus.flow.spec import GameSpec, decode_spec
 from ludus.games.hosted import hosted_maker, is_hosted, resolved
-from ludus.games.names import UnknownGame, admit, is_installed_name, loaded, shown
+from ludus.games.names import UnknownGame, admit, is_installed_name, loaded
 from ludus.native import NativeGames, ParamError, core
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from ludus.flow.decode import from_json
+from ludus.flow.shown import shown
 from ludus.games import names
 from ludus.games.registry import find, is_python, maker, text_params
 from ludus.native import ReplayError, core
@@ -125,19 +126,19 @@ def load_game(about: ReplayInfo, game: str) -> None:
     Raises ``ReplayError`` if it is another game, ``ParamError`` if there is none.
     """
     if game and (found := find(game).name) != about.game:
-        raise ReplayError(f"replay: recorded for {names.shown(about.game)}, not {found}")
+        raise ReplayError(f"replay: recorded for {shown(about.game)}, not {found}")
 
 
 def _maker_of(about: ReplayInfo, game: str) -> GameMaker:
     if game:
         made = maker(game, about.params)
         if made.spec.name != about.game:
-            raise ReplayError(f"replay: recorded for {names.shown(about.game)}, not {made.spec.name}")
+            raise ReplayError(f"replay: recorded for {shown(about.game)}, not {made.spec.name}")
     elif names.may_load(about.game) and is_python(about.game):
         made = maker(about.game, about.params)
     else:
         raise names.UnknownGame(
-            f"replay: of {names.shown(about.game)}, a game that is neither built in nor installed; "
+            f"replay: of {shown(about.game)}, a game that is neither built in nor installed; "
             "say which with --game REFERENCE"
         )
     spec = made.spec

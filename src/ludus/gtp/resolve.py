@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ludus.flow.shown import shown
 from ludus.games import spec
 from ludus.games.match import Match
-from ludus.games.names import shown
 from ludus.gtp.expectation import NetworkReader
 from ludus.gtp.players import BotPlayer, Choice, Player, RawNetwork
 from ludus.presets.errors import ConfigError

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from ludus.flow.shown import shown
 from ludus.games import go, registry
 from ludus.games.match import Match
-from ludus.games.names import shown
 from ludus.gtp.expectation import NetworkReader, by_playouts
 from ludus.gtp.players import Candidate, Choice, Expected, RawNetwork, Report, Restriction
 from ludus.presets.errors import ConfigError

@@ -58,6 +58,7 @@ from ludus.league.standings import MemberState, PlayerState, Standings, Stream
 STREAM_ORIGIN, STREAM_POPULATION = 2, 3
 RETURN_DECAY = 0.99  # of the mean return, an episode
 ELO_CHUNK = 50  # matches that one step of online Elo takes together
+ELO_MATCHES = 50_000  # of one tally that Elo moves by: it settles within far fewer
 
 
 class League:
@@ -283,6 +284,7 @@ class League:
         """Elo's update, in steps of a few matches, the outcomes evenly mixed."""
         matches = tally.wins + tally.draws + tally.losses
         score = (tally.wins + 0.5 * tally.draws) / max(matches, 1)
+        matches = min(matches, ELO_MATCHES)
         while matches > 0:
             taken = min(matches, ELO_CHUNK)
             expected = float(matchmaking.expected_score(player.elo - opponent.elo))

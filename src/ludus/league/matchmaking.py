@@ -201,6 +201,9 @@ def softmax(logits: Floats) -> Floats:
     return shares
 
 
+MAX_WINS = 10_000  # of one tally that lower a quality, which is next to nothing long before
+
+
 def won_by_quality(quality: dict[int, float], player: int, wins: int, rate: float) -> None:
     """OpenAI Five's update after ``wins`` matches won against ``player``: each q -= rate / (N p), p anew."""
     if player not in quality or wins <= 0:
@@ -208,7 +211,7 @@ def won_by_quality(quality: dict[int, float], player: int, wins: int, rate: floa
     top = max(quality.values())
     total = sum(np.exp(q - top) for q in quality.values())
     q = quality[player]
-    for _ in range(wins):
+    for _ in range(min(wins, MAX_WINS)):
         power = float(np.exp(q - top))
         q -= rate * float(total) / (len(quality) * max(power, 1e-300))
         total += float(np.exp(q - top)) - power

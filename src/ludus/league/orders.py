@@ -1,7 +1,8 @@
 """Orders: who plays whom in the matches of a member's pool, and how their results come back.
 
-An order stands in one slot of a pool until another takes its place; every match that begins there is played
-by its players. The pool knows the order's number only, as the tag of the match. The trainer seats
+An order that was drawn adds to what its players are owed (``quotas``). Those that are owed most stand in
+slots of a pool as an order with a number of its own, until another takes its place; every match that begins
+there is played by its players. The pool knows that number only, as the tag of the match. The trainer seats
 ``players[0]`` at the plans of the first team, ``players[1]`` at those of the second, and so on: a team draws
 as one, each other team is drawn on its own. A live player is the member's own policy, or the newest weights
 of another member; a frozen one is a lane of the bank; a bot is a bot.
@@ -25,7 +26,8 @@ STREAM_DRAW = 1
 
 
 class Order(msgspec.Struct, frozen=True):
-    """``number`` counts the member's orders from 0 and is the tag of its matches in the pool.
+    """``number`` counts the member's orders from 0: those drawn, and apart from them those that stood in its
+    pool, where it is the tag of matches.
 
     ``players``: one a team, the member first, or a frozen player in an order that rates. ``tags``: why each
     of ``players[1:]`` was drawn.

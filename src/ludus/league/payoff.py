@@ -112,6 +112,15 @@ class Payoff:
         """Wins, draws and losses of i against j."""
         return int(self._wins[i, j]), int(self._draws[i, j]), int(self._wins[j, i])
 
+    def recent(self, i: int, others: Indices) -> npt.NDArray[np.bool_]:
+        """Whether the rates of i against ``others: [N]`` count about the last matches instead of all."""
+        found: npt.NDArray[np.bool_] = (self._live[others] | self._live[i]) & (self.decay < 1.0)
+        return found
+
+    def window(self) -> float:
+        """How many matches a decaying rate counts, about; 0: all."""
+        return 1.0 / (1.0 - self.decay) if self.decay < 1.0 else 0.0
+
     def matches(self, i: int, others: Indices) -> Ints:
         """Matches that i played against each of ``others: [N]``."""
         total: Ints = self._wins[i, others] + self._wins[others, i] + self._draws[i, others]

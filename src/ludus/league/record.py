@@ -43,7 +43,8 @@ What = Literal["joined", "frozen", "reset", "copied", "mutated"]
 class Milestone:
     """Something that happened to a member at ``steps`` of its decisions. ``time``: seconds since 1970.
 
-    ``detail``: the frozen player and why, or what the member went on from.
+    ``detail``: the frozen player and why, or what the member went on from. ``parent``: the frozen player
+    that its weights come from then, empty for first weights.
     """
 
     member: str
@@ -52,6 +53,7 @@ class Milestone:
     time: float
     detail: str
     hyper: dict[str, float]
+    parent: str = ""
 
 
 @dataclass(slots=True)
@@ -180,7 +182,8 @@ class Record:
 
     def _milestone(self, what: What, member: str, time: float, detail: str) -> None:
         state = self.league.standings.members[member]
-        self.milestones.append(Milestone(member, what, state.steps, time, detail, dict(state.hyper)))
+        hyper = dict(state.hyper)
+        self.milestones.append(Milestone(member, what, state.steps, time, detail, hyper, state.parent))
 
     def _renew(self, member: str, like: int | None) -> None:
         """The live weights of ``member`` are an entrant of their own from now on, as strong as ``like``."""
@@ -214,6 +217,10 @@ class Record:
                 matches[met.i, met.j] += played
                 matches[met.j, met.i] += played
         return points, matches
+
+    def anybody_met(self) -> bool:
+        """Whether two players have met: never in a game of one seat."""
+        return any(isinstance(entry, Met) for entry in self.history)
 
     def frozen_at(self) -> dict[str, Milestone]:
         """The milestone at which each frozen player was made, by its name."""

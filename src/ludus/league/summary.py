@@ -65,7 +65,11 @@ class PlayerRow(msgspec.Struct, frozen=True):
 
 
 class PayoffTable(msgspec.Struct, frozen=True):
-    """``rate[i][j]`` of player i against j with its 95% interval, and the counts of i against j."""
+    """``rate[i][j]`` of player i against j with its 95% interval, and the counts of i against j.
+
+    Counts are of all matches with the present weights of both. ``recent[i][j]``: the rate and its
+    interval are of about the last ``window`` of them, because a player lives; else of all.
+    """
 
     players: tuple[str, ...]
     rate: tuple[tuple[float, ...], ...]
@@ -74,10 +78,17 @@ class PayoffTable(msgspec.Struct, frozen=True):
     wins: tuple[tuple[int, ...], ...]
     draws: tuple[tuple[int, ...], ...]
     losses: tuple[tuple[int, ...], ...]
+    recent: tuple[tuple[bool, ...], ...] = ()
+    window: float = 0.0
 
 
 class OpponentRow(msgspec.Struct, frozen=True):
-    """One player against ``opponent``. ``tags``: matches by the rule that drew them."""
+    """One player against ``opponent``.
+
+    Counts are of all matches since a player's weights were last replaced. ``window``: about how many of the
+    last matches the rate and its interval count, 0 = all. ``tags``: all matches ever by the rule that drew
+    them.
+    """
 
     opponent: str
     wins: int
@@ -87,6 +98,7 @@ class OpponentRow(msgspec.Struct, frozen=True):
     low: float
     high: float
     tags: dict[str, int]
+    window: float = 0.0
 
 
 def status(record: Record, state: str) -> Status:
@@ -198,6 +210,8 @@ def payoff(record: Record, names: Sequence[str] = ()) -> PayoffTable:
         wins=tuple(tuple(s[0] for s in row) for row in scores),
         draws=tuple(tuple(s[1] for s in row) for row in scores),
         losses=tuple(tuple(s[2] for s in row) for row in scores),
+        recent=tuple(tuple(map(bool, table.recent(i, picked))) for i in rows),
+        window=table.window(),
     )
 
 
@@ -208,6 +222,7 @@ def against(record: Record, name: str) -> tuple[OpponentRow, ...]:
     others: Indices = np.array([i for i in range(len(record.players)) if i != me], np.int64)
     others = others[table.matches(me, others) > 0]
     rates, (lows, highs) = table.rates(me, others), table.intervals(me, others)
+    recent = table.recent(me, others)
     tags: dict[str, dict[str, int]] = {}
     for (player, opponent, _, tag), counts in record.league.counts.items():
         if name in (player, opponent) and player != opponent:
@@ -221,6 +236,7 @@ def against(record: Record, name: str) -> tuple[OpponentRow, ...]:
             float(lows[k]),
             float(highs[k]),
             dict(sorted(tags.get(record.players[j].name, {}).items())),
+            table.window() if recent[k] else 0.0,
         )
         for k, j in enumerate(map(int, others))
     ]
@@ -233,17 +249,24 @@ def lineage(record: Record) -> tuple[Milestone, ...]:
 
 
 def tree(record: Record) -> list[str]:
-    """Lines of frozen players, each below what it came from.
+    """Lines of frozen players and of copies, each below what it came from.
 
-    A line that begins there, because a member went on from an older or another's player, is set in.
+    A line that begins there, because a member went on from an older or another's player, is set in and says
+    from which. A copy stands below the frozen player that the copied weights come from.
     """
     state = {p.name: p for p in record.players}
     children, made = record.children(), record.frozen_at()
 
+    copies: dict[str, list[str]] = {}
+    for m in record.milestones:
+        if m.what == "copied":
+            copies.setdefault(m.parent, []).append(f"{m.member} copied {m.detail}  {m.steps:,} steps")
+
     def line(name: str, depth: int) -> str:
         milestone = made.get(name)
         steps = f"  {milestone.steps:,} steps, {_reason(milestone)}" if milestone is not None else ""
-        return f"{'  ' * depth}{name}{steps}"
+        origin = f", from {state[name].parent}" if depth and state[name].parent in state else ""
+        return f"{'  ' * depth}{name}{steps}{origin}"
 
     before: dict[str, str] = {}  # what the same member froze last
     newest: dict[str, str] = {}
@@ -256,9 +279,10 @@ def tree(record: Record) -> list[str]:
     while waiting:
         name, depth = waiting.pop()
         lines.append(line(name, depth))
+        lines += [f"{'  ' * (depth + 1)}{copy}" for copy in copies.get(name, ())]
         own, others = _split(state[name], [state[c] for c in children.get(name, [])], before)
         waiting += [(c, depth) for c in reversed(own)] + [(c, depth + 1) for c in reversed(others)]
-    return lines
+    return lines + copies.get("", [])
 
 
 def _split(

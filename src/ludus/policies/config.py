@@ -9,7 +9,10 @@ import msgspec
 
 from ludus.flow.decode import from_json
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
+#: Largest size of a layer; most layers of a kind, tensors of a spec and heads; also in weights files.
+MAX_SIZE, MAX_PARTS = 1 << 20, 256
+Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_SIZE)]
+Counts = Annotated[tuple[Count, ...], msgspec.Meta(max_length=MAX_PARTS)]
 Blocks = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 ValueHeads = Annotated[int, msgspec.Meta(ge=1, le=64)]
 Slope = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -28,13 +31,13 @@ class EncoderConfig(
     """
 
     inputs: tuple[str, ...] = ()
-    channels: tuple[Count, ...] = (32, 64)  # of each convolution
-    strides: tuple[Count, ...] = (2, 2)  # one per convolution
-    kernels: tuple[Count, ...] = ()  # one per convolution, without padding; empty = 3x3 with padding 1
+    channels: Counts = (32, 64)  # of each convolution
+    strides: Counts = (2, 2)  # one per convolution
+    kernels: Counts = ()  # one per convolution, without padding; empty = 3x3 with padding 1
     # plain, or residual: IMPALA's stages, each convolution, 3x3 maximum at its stride, two residual blocks
     convolution: Literal["plain", "residual"] = "plain"
-    dense: tuple[Count, ...] = (128,)  # encoder of the tensors that are not planes
-    hidden: tuple[Count, ...] = (256,)  # after joining
+    dense: Counts = (128,)  # encoder of the tensors that are not planes
+    hidden: Counts = (256,)  # after joining
     activation: Literal["leaky_relu", "relu", "tanh", "gelu", "elu"] = "leaky_relu"
     leaky_slope: Slope = 0.01  # of leaky_relu below 0
     # of dense layers and convolutions; batch: by stored statistics (batch_norm.py)

@@ -14,6 +14,8 @@ from ludus.flow import GameSpec
 from ludus.policies.config import PolicyConfig
 from ludus.policies.factory import build_network
 
+MAX_PARAMETERS = 1 << 30
+
 
 class InputSummary(msgspec.Struct, frozen=True):
     """An observation as the network reads it. ``kind``: planes, rows or vector; ``shape``: of one row."""
@@ -54,6 +56,19 @@ def summary_of(config: PolicyConfig, spec: GameSpec) -> NetworkSummary:
     parts = tuple(_parts(network))
     statistics = sum(b.numel() for b in network.buffers())
     return NetworkSummary(sum(p.parameters for p in parts), statistics, inputs, parts)
+
+
+def check_size(config: PolicyConfig, spec: GameSpec) -> None:
+    """Raises ``ValueError`` for a network that no machine is meant for, before anything is allocated."""
+    try:
+        parameters = summary_of(config, spec).parameters
+    except (RuntimeError, OverflowError) as error:  # more bytes than torch can count
+        raise ValueError(f"a network that cannot be made ({error})") from error
+    if parameters > MAX_PARAMETERS:
+        raise ValueError(
+            f"a network of {parameters:,} parameters; expected at most {MAX_PARAMETERS:,}; "
+            "make its layers narrower"
+        )
 
 
 def _parts(network: nn.Module) -> Iterator[PartSummary]:

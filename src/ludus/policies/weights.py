@@ -8,6 +8,7 @@ shape and dtype is compared with what the configuration implies before a number 
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 import msgspec
@@ -19,13 +20,12 @@ from safetensors.numpy import save
 from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
 from ludus.flow.decode import from_json
 from ludus.flow.slab import Array
-from ludus.policies.config import PolicyConfig, decode_config
+from ludus.policies.config import MAX_PARTS, MAX_SIZE, PolicyConfig, decode_config
 from ludus.policies.factory import build_network
 from ludus.policies.protocol import Network
 
 MAX_BYTES = 4 << 30
 _MAX_JSON = 8 << 20
-_MAX_PARTS = 256  # tensors of a spec, heads, layers
 _KEY = "ludus"
 
 
@@ -100,7 +100,10 @@ def load_meta(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Weigh
 
 
 def _opened(target: Path, max_bytes: int) -> safe_open:
-    size = target.stat().st_size
+    about = target.stat()
+    if not stat.S_ISREG(about.st_mode):  # a pipe would never end
+        raise WeightsError(f"{target}: not a regular file")
+    size = about.st_size
     if size > max_bytes:
         raise WeightsError(f"{target}: {size} bytes; a weights file has at most {max_bytes}")
     return safe_open(str(target), framework="numpy")
@@ -159,11 +162,11 @@ def _check_bounds(config: PolicyConfig, spec: GameSpec) -> None:
     lists = {f"policy.{name}": getattr(config, name) for name in config.__struct_fields__}
     lists |= {"spec.observation": spec.observation, "spec.heads": spec.heads}
     for name, items in lists.items():
-        if isinstance(items, tuple) and len(items) > _MAX_PARTS:
-            raise ValueError(f"{name} has {len(items)} entries; at most {_MAX_PARTS}")
+        if isinstance(items, tuple) and len(items) > MAX_PARTS:
+            raise ValueError(f"{name} has {len(items)} entries; at most {MAX_PARTS}")
     sizes = [n for t in spec.observation for n in t.shape] + [h.size for h in spec.heads]
     for size in (*config.widths(), *sizes):
-        if not 1 <= size <= 1 << 20:
-            raise ValueError(f"a size of {size}; sizes lie between 1 and {1 << 20}")
+        if not 1 <= size <= MAX_SIZE:
+            raise ValueError(f"a size of {size}; sizes lie between 1 and {MAX_SIZE}")
     if not spec.heads:
         raise ValueError("spec.heads is empty; a policy decides something")

@@ -19,6 +19,14 @@ ParamValue = str | int | float | bool
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
+#: Bounds of the core, and of what a run may allocate or start.
+Slots = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
+Threads = Annotated[int, msgspec.Meta(ge=0, le=1024)]
+Ticks = Annotated[int, msgspec.Meta(ge=0, le=1 << 20)]
+Length = Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]
+Window = Annotated[int, msgspec.Meta(ge=1, le=1 << 16)]
+Controllers = Annotated[int, msgspec.Meta(ge=1, le=1024)]
+MAX_DECISIONS = 1 << 30  # of a slab, of each seat
 Queue = Annotated[int, msgspec.Meta(ge=0, le=256)]
 Pools = Annotated[int, msgspec.Meta(ge=2, le=64)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0)]
@@ -37,7 +45,7 @@ class GameConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Name
     params: dict[str, ParamValue] = {}
     randomise: dict[str, tuple[float, float]] = {}
-    frame_skip: Natural = 0  # ticks between decisions of the learner, 0 = the game's default
+    frame_skip: Ticks = 0  # ticks between decisions of the learner, 0 = the game's default
 
 
 class OpponentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,10 +58,10 @@ class OpponentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Name
     weight: NonNegative = 1.0
-    frame_skip: Natural = 0
-    past_window: Count = 10
+    frame_skip: Ticks = 0
+    past_window: Window = 10
     past_every: Count = 20
-    past_slots: Count = 2
+    past_slots: Controllers = 2
 
 
 class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,12 +73,12 @@ class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allow. ``go_on`` reports it and begins the slot's next match; ``stop`` ends the run.
     """
 
-    slots: Count = 256
-    groups: Count = 2
-    threads: Natural = 0  # workers of the core; 0 = as many as run.threads, none if the run has one thread
+    slots: Slots = 256
+    groups: Slots = 2
+    threads: Threads = 0  # workers of the core; 0 = as many as run.threads, none if the run has one thread
     timeout_s: NonNegative = 60.0  # of one step of a Python game, then its process is replaced; 0 = never
     on_error: Literal["go_on", "stop"] = "go_on"
-    rollout_length: Count = 32
+    rollout_length: Length = 32
 
 
 class CurriculumConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -134,7 +142,7 @@ class RunConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     queue: Queue = 0  # slabs between sampler and learner: the lag of sync and pipelined is longer by it
     max_lag: Natural = 4  # versions, in async
     over_lag: Literal["wait", "drop"] = "wait"  # what async does rather than exceed max_lag
-    threads: Natural = 0  # learner and sampler together; 0 = all processors this process may use
+    threads: Threads = 0  # learner and sampler together; 0 = all processors this process may use
     checkpoint_every_minutes: NonNegative = 2.0
     keep_checkpoints: Count = 3
     device: Literal["auto", "cpu", "cuda"] = "auto"

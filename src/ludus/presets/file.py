@@ -20,10 +20,10 @@ from ludus.algorithms.registry import method_of
 from ludus.flow.decode import TomlError, from_toml
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.names import did_you_mean, nearest
-from ludus.games import rulebook, typed
-from ludus.games.hosted import placed
+from ludus.games import rulebook
 from ludus.presets import schema
-from ludus.presets.config import ParamValue, Preset, preset_of, preset_type
+from ludus.presets.code import given_code
+from ludus.presets.config import MAX_DECISIONS, ParamValue, Preset, preset_of, preset_type
 from ludus.presets.renamed import line_of, new_name, renamed_keys, translate
 from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
@@ -99,8 +99,8 @@ def find_preset(name: str) -> Path:
 def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> LoadedPreset:
     """Reads and checks a preset that a user named.
 
-    ``overrides``: dotted path -> text, as options give them. The game that the preset names may load its code
-    (:mod:`ludus.games.names`). Raises :class:`PresetError` with every mistake that was found.
+    ``overrides``: dotted path -> text, as options give them. Game and teacher that the preset names may load
+    their code (:mod:`ludus.presets.code`). Raises :class:`PresetError` with every mistake that was found.
     """
     path = find_preset(name)
     source = name if Path(name).is_file() else str(path)
@@ -111,19 +111,10 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
     except OSError as error:
         raise PresetError([f"{source}: cannot be read ({error.strerror})"]) from None
     loaded = parse_preset(raw, source=source, name=path.stem, overrides=overrides)
-    return _with_game(_with_rulebook(loaded, path.parent), path.parent)
-
-
-def _with_game(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
-    """The preset with its game's path made absolute, so that the run resumes from any folder.
-
-    A preset that a user names may load its game's code; a run's ``config.toml`` may not.
-    """
-    game = loaded.preset.game
-    from_preset = loaded.origins.get("game.name") == "preset"
-    name = typed(placed(game.name, folder if from_preset else Path()))
-    resolved = msgspec.structs.replace(game, name=name)
-    return msgspec.structs.replace(loaded, preset=msgspec.structs.replace(loaded.preset, game=resolved))
+    loaded = _with_rulebook(loaded, path.parent)
+    from_preset = {p for p, origin in loaded.origins.items() if origin == "preset"}
+    preset = given_code(loaded.preset, lambda p: path.parent if p in from_preset else Path())
+    return msgspec.structs.replace(loaded, preset=preset)
 
 
 def _with_rulebook(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
@@ -342,6 +333,9 @@ def _together(preset: Preset) -> Iterator[Problem]:
             "pool.slots",
             f"pool.slots = {pool.slots}: expected a multiple of pool.groups = {pool.groups}",
         )
+    if pool.slots * pool.rollout_length > MAX_DECISIONS:
+        text = f"pool.slots = {pool.slots}, pool.rollout_length = {pool.rollout_length}"
+        yield Problem("pool.slots", f"{text}: expected a product of at most {MAX_DECISIONS:,}")
     for key, text in policy.problems():
         yield Problem(f"policy.{key}", f"policy.{key} {text}")
     for key, text in preset.algorithm.problems():

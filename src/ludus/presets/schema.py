@@ -16,6 +16,8 @@ import msgspec.inspect as mi
 
 from ludus.flow.names import did_you_mean, nearest
 
+_LARGEST = 2**63 - 1  # integer of a setting
+
 
 class Problem(msgspec.Struct, frozen=True):
     """One mistake. ``path`` is where it sits ("" = the whole document), ``more`` a hint or empty."""
@@ -39,9 +41,9 @@ def expected(kind: mi.Type) -> str:
     if isinstance(kind, (mi.IntType, mi.FloatType)):
         noun = "an integer" if isinstance(kind, mi.IntType) else "a number"
         if kind.ge is not None and kind.le is not None:
-            return f"{noun} from {kind.ge:g} to {kind.le:g}"
+            return f"{noun} from {_bound(kind.ge)} to {_bound(kind.le)}"
         bounds = [
-            f"{sign} {bound:g}"
+            f"{sign} {_bound(bound)}"
             for sign, bound in ((">", kind.gt), (">=", kind.ge), ("<", kind.lt), ("<=", kind.le))
             if bound is not None
         ]
@@ -51,7 +53,8 @@ def expected(kind: mi.Type) -> str:
     if isinstance(kind, mi.LiteralType):
         return "one of " + ", ".join(str(v) for v in kind.values)
     if isinstance(kind, mi.VarTupleType):
-        return f"a list of {_plural(kind.item_type)}"
+        most = f"at most {kind.max_length} " if kind.max_length is not None else ""
+        return f"a list of {most}{_plural(kind.item_type)}"
     if isinstance(kind, mi.TupleType):
         return f"a list of {len(kind.item_types)} values: " + ", ".join(expected(t) for t in kind.item_types)
     if isinstance(kind, mi.UnionType):
@@ -62,6 +65,10 @@ def expected(kind: mi.Type) -> str:
     if isinstance(kind, mi.DictType):
         return "a table"
     return "a value"
+
+
+def _bound(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else f"{value:g}"
 
 
 def _plural(kind: mi.Type) -> str:
@@ -78,6 +85,9 @@ def check(value: object, kind: mi.Type, path: str = "") -> Iterator[Problem]:
     elif isinstance(kind, mi.StructType):
         yield from _check_struct(value, kind, path)
     elif isinstance(kind, mi.VarTupleType) and isinstance(value, (list, tuple)):
+        if kind.max_length is not None and len(value) > kind.max_length:
+            yield _mismatch(value, kind, path)
+            return
         for i, item in enumerate(value):
             yield from check(item, kind.item_type, f"{path}.{i}")
     elif isinstance(kind, mi.TupleType) and isinstance(value, (list, tuple)):
@@ -179,7 +189,10 @@ def unknown_key(path: str, key: str, kind: mi.StructType, owners: Mapping[str, s
 
 
 def _mismatch(value: object, kind: mi.Type, path: str, more: str = "") -> Problem:
-    return Problem(path, f"{path or 'this'} = {quoted(value)}: expected {expected(kind)}{more}")
+    wanted = expected(kind)
+    if isinstance(value, int) and isinstance(kind, (mi.IntType, mi.FloatType)) and value > _LARGEST:
+        wanted = wanted if kind.le is not None else f"{wanted}, at most {_LARGEST}"
+    return Problem(path, f"{path or 'this'} = {quoted(value)}: expected {wanted}{more}")
 
 
 def _fits(value: object, kind: mi.Type) -> bool:
@@ -199,7 +212,7 @@ def _fits(value: object, kind: mi.Type) -> bool:
 
 
 def _in_range(value: float, kind: mi.IntType | mi.FloatType) -> bool:
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+    if isinstance(value, int) and not -_LARGEST <= value <= _LARGEST:
         return False
     if not math.isfinite(value):
         return False

@@ -28,6 +28,7 @@ from ludus.flow import GameSpec, TensorSpec
 from ludus.flow.masks import legal_choices
 from ludus.flow.names import did_you_mean
 from ludus.flow.slab import Array
+from ludus.games.names import UntypedBot, admit_bot
 from ludus.rollouts.actor import ActInput, Decision
 
 #: What a bot may answer: the label of a choice (or its number) where the game has one head, or one a head.
@@ -179,18 +180,17 @@ def _where(error: Exception) -> str:
     return f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
 
 
-def is_bot_file(text: str) -> bool:
-    """Whether a player's name is a Python file with a bot: ``my_bot.py`` or ``my_bot.py:Pikes``."""
-    return text.partition(".py:")[1] == ".py:" or text.endswith(".py")
-
-
 def load_bot(text: str) -> Callable[[], PythonBot]:
     """The class that ``my_bot.py:Pikes`` names, or the only one with ``decide``. This runs the file.
 
-    Only ever called with what a person typed. Raises :class:`BotError`.
+    Raises :class:`BotError`, also for a name that the user did not give (:mod:`ludus.games.names`).
     """
-    file, _, wanted = text.partition(".py:") if ".py:" in text else (text.removesuffix(".py"), "", "")
-    path = Path(f"{file}.py")
+    try:
+        admit_bot(text)
+    except UntypedBot as error:
+        raise BotError(str(error)) from None
+    file, _, wanted = (text, "", "") if text.endswith(".py") else text.rpartition(":")
+    path = Path(file)
     if not path.is_file():
         raise BotError(f"{path}: no such file")
     name = f"ludus_bot_{path.stem}"

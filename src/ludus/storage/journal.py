@@ -38,7 +38,7 @@ SCHEMA = 1
 APPLICATION = 0x4C554C47  # "LULG" in the file's header
 MAX_BODY_BYTES = 1 << 16
 MAX_NAME = 128  # characters of a player, a tag, a kind
-MAX_COUNT = 1 << 53
+MAX_COUNT = 1 << 40  # sums of millions of rows still fit 64 bits
 MAX_TALLIES = 1 << 16  # of one event
 BUSY_S = 2.0
 
@@ -111,6 +111,9 @@ class Journal:
     @classmethod
     def _existing(cls, path: Path, mode: Literal["ro", "rw"]) -> Journal:
         _regular(path)
+        for suffix in ("-wal", "-shm", "-journal"):  # SQLite writes them, for readers too
+            with contextlib.suppress(RunNotFound):
+                _regular(path.with_name(path.name + suffix))
         with _explained(path):
             # A first look that cannot write: SQLite would clean up after what it takes for a crash.
             database = _connect(path, "ro")
@@ -271,11 +274,13 @@ class Journal:
 
 def _regular(path: Path) -> None:
     try:
-        mode = path.lstat().st_mode
+        about = path.lstat()
     except FileNotFoundError as error:
         raise RunNotFound(f"{path}: not there; the run has no league, or its journal was removed") from error
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(about.st_mode):
         raise CorruptFile(f"{path}: not a regular file")
+    if about.st_nlink > 1:
+        raise CorruptFile(f"{path}: a file with {about.st_nlink} names (hard links), expected one")
 
 
 def _connect(path: Path, mode: Literal["ro", "rw"]) -> sqlite3.Connection:

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from ludus.flow.decode import from_json
+from ludus.flow.shown import visible
 from ludus.storage.errors import StorageError
 from ludus.storage.files import open_own, read_bounded
 
@@ -40,8 +41,7 @@ class Holder(msgspec.Struct, frozen=True):
     since: str
 
     def __str__(self) -> str:
-        host = "".join(c for c in self.host if c.isprintable())[:100]
-        return f"process {self.pid} on {host} since {self.since[:40]}"
+        return f"process {self.pid} on {visible(self.host[:100])} since {visible(self.since[:40])}"
 
 
 class RunLock:

@@ -244,9 +244,8 @@ class RunLog:
     def message(self, text: str) -> None:
         """One line of ``log.txt``."""
         try:
-            with os.fdopen(
-                open_own(self._log_path, os.O_WRONLY | os.O_APPEND), "a", encoding="utf-8"
-            ) as file:
+            fd = open_own(self._log_path, os.O_WRONLY | os.O_APPEND)
+            with os.fdopen(fd, "a", encoding="utf-8") as file:
                 file.write(f"{utc_now()} {text}\n")
         except CorruptFile as error:
             self.problem = str(error)

@@ -16,9 +16,12 @@ from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.players import evaluator_of, game_of_player, resolve_player
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.weights import check_spec
-from ludus.games.names import shown
+from ludus.flow.shown import shown
+from ludus.games.names import is_installed_name
+from ludus.policies.summary import check_size
 from ludus.presets import hardware
-from ludus.presets.config import GameConfig, Preset
+from ludus.presets.code import GAME, TEACHER, code_of
+from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import to_toml
 from ludus.presets.game_checks import resolve_spec
@@ -38,7 +41,7 @@ from ludus.train.reporting.metrics import read_metrics
 from ludus.train.reporting.sinks import RunStart, Sink, Sinks
 from ludus.train.reporting.tensorboard import default_sinks
 from ludus.train.run_context import RunContext
-from ludus.train.run_game import remember, resumed_game
+from ludus.train.run_game import remember, resumed_code
 from ludus.train.run_loop import RunLoop, Steps
 from ludus.train.start import resumed_start, start_file
 from ludus.train.stopping import more_budget
@@ -113,7 +116,7 @@ def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> R
         raise
     report = Sinks((*default_sinks(), *sinks))
     with lock:
-        _remember(run_dir, preset.game, preset, report)
+        _remember(run_dir, preset, preset, report)
         return _carry_out(preset, prepared, run, report)
 
 
@@ -123,6 +126,7 @@ def resume_run(
     sinks: Iterable[Sink] = (),
     more: Callable[[Preset], Preset] | None = None,
     game: str = "",
+    teacher: str = "",
 ) -> RunResult:
     """Goes on with the newest whole checkpoint of ``run_dir``, or from the beginning if there is none.
 
@@ -136,8 +140,8 @@ def resume_run(
     report = Sinks((*default_sinks(), *sinks))
     run = RunDirectory.open(run_dir)
     preset = run_settings(run).preset
+    configured, preset = preset, resumed_code(run_dir, preset, game, teacher)
     _same_game(run, preset, game)
-    configured, preset = preset.game, resumed_game(run_dir, preset, game)
     before = preset
     if more is not None:
         preset = more(preset)
@@ -179,11 +183,11 @@ def _newest(run: RunDirectory, report: Sinks) -> Checkpoint | None:
 
 
 def _same_game(run: RunDirectory, preset: Preset, game: str) -> None:
-    """Raises ``ConfigError`` where ``game`` declares what the game of the run did not."""
+    """Raises ``ConfigError`` where ``game``, now that of ``preset``, is not the game of the run."""
     started = run.info()
     if not game:
         return
-    spec, _ = resolve_spec(resumed_game(run.path, preset, game))
+    spec, _ = resolve_spec(preset)
     if spec.spec_hash != started.spec_hash:
         raise ConfigError(
             f"--game {game}: {spec.name} has spec {spec.spec_hash}; the run was started with "
@@ -191,13 +195,15 @@ def _same_game(run: RunDirectory, preset: Preset, game: str) -> None:
         )
 
 
-def _remember(run_dir: Path, configured: GameConfig, preset: Preset, report: Sinks) -> None:
+def _remember(run_dir: Path, configured: Preset, preset: Preset, report: Sinks) -> None:
     try:
-        remember(run_dir, configured, preset.game.name)
+        remember(run_dir, configured, preset)
     except (OSError, StorageError) as error:
+        code = code_of(preset)
+        words = [] if is_installed_name(code[GAME]) else [f"--game {code[GAME]}"]
+        words += [f"--teacher {code[TEACHER]}"] if TEACHER in code else []
         report.problem(
-            f"{error}; this run could not be recorded as yours, so resuming it will need "
-            f"--game {preset.game.name}"
+            f"{error}; this run could not be recorded as yours, so resuming it will need {' '.join(words)}"
         )
 
 
@@ -205,6 +211,10 @@ def _prepared(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
     """The run's parts, as its method puts them together."""
     if wrong := [p.text for p in training_problems(preset, resolve_spec(preset)[0])]:
         raise ConfigError("\n".join(wrong))
+    try:
+        check_size(preset.policy, resolve_spec(preset)[0])
+    except ValueError as error:
+        raise ConfigError(f"policy: {error}") from error
     if preset.league is not None:
         return prepare_league(preset, checkpoint)
     try:

@@ -10,11 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import msgspec
-
 from ludus.flow.match import Lineup
 from ludus.games import typed
-from ludus.games.hosted import placed
+from ludus.games.names import typed_player
 from ludus.presets.config import ParamValue, Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.hardware import run_name
@@ -54,6 +52,7 @@ def train(
         PresetError: A wrong preset or setting; ``ConfigError``: settings that do not fit together.
         RunExists: ``run_dir`` exists; ``RunFailed``, ``Interrupted``: how a run may end early.
     """
+    from ludus.presets.code import given_code
     from ludus.presets.file import load_preset
     from ludus.presets.game_checks import check_game
     from ludus.train.api import start_run
@@ -63,8 +62,8 @@ def train(
             raise ConfigError(
                 "settings: only with a preset's name or file; replace fields of a Preset instead"
             )
-        game = msgspec.structs.replace(preset.game, name=typed(placed(preset.game.name, Path())))
-        chosen, name = msgspec.structs.replace(preset, game=game), Path(game.name).stem
+        chosen = given_code(preset)
+        name = Path(chosen.game.name).stem
     else:
         loaded = load_preset(str(preset), {k: _option(v) for k, v in (settings or {}).items()})
         check_game(loaded)
@@ -80,7 +79,9 @@ def _option(value: Setting) -> str:
     return str(value) if isinstance(value, (str, int, float)) else ",".join(map(str, value))
 
 
-def resume(run_dir: str | Path, *, sinks: Sequence[Sink] = (), game: str = "") -> RunResult:
+def resume(
+    run_dir: str | Path, *, sinks: Sequence[Sink] = (), game: str = "", teacher: str = ""
+) -> RunResult:
     """Goes on with a run from its newest whole checkpoint.
 
     Args:
@@ -88,13 +89,14 @@ def resume(run_dir: str | Path, *, sinks: Sequence[Sink] = (), game: str = "") -
         sinks: Receive what the run reports, besides its files (default: TensorBoard alone).
         game: The code of a game that is neither built in nor installed, for a run that this user did not
             start here.
+        teacher: The file of a bot in Python that the run learns from, for such a run.
 
     Raises:
         RunNotFound, CorruptFile: No such run, or none that can be read; else as :func:`train`.
     """
     from ludus.train.api import resume_run
 
-    return resume_run(Path(run_dir), sinks=sinks, game=game)
+    return resume_run(Path(run_dir), sinks=sinks, game=game, teacher=teacher)
 
 
 def evaluate(
@@ -111,8 +113,9 @@ def evaluate(
     """Plays ``matches`` whole matches between two players, each from every seat.
 
     Args:
-        player: A bot, ``random``, ``RUN@best|last|VERSION|PLAYER|PLAYER:VERSION``, a weights file, any of
-            these weights with ``+search:VISITS``, or ``mcts:VISITS``.
+        player: A bot, ``random``, ``uniform``, a bot in Python (``my_bot.py``, whose code is run),
+            ``RUN@best|last|VERSION|PLAYER|PLAYER:VERSION``, a weights file, any of these weights with
+            ``+search:VISITS``, or ``mcts:VISITS``.
         against: The same; empty in games of one seat.
         game: The game; may stay empty where one of the two names weights of a built-in or installed game.
         params: Parameters of the game (default: the run's).
@@ -128,8 +131,8 @@ def evaluate(
     from ludus.evaluation.evaluate import evaluate as play
 
     return play(
-        player,
-        against,
+        typed_player(player),
+        typed_player(against),
         game=typed(game),
         params=params,
         matches=matches,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from ludus.flow.interrupts import on_stop
 from ludus.presets.config import Preset
 from ludus.presets.errors import Interrupted
 from ludus.storage import RunDirectory, RunLog
@@ -18,7 +18,7 @@ from ludus.train.stopping import Budget
 
 
 class Interrupt:
-    """Ctrl-C and SIGTERM, remembered until the run can end in order."""
+    """Ctrl-C, SIGTERM and SIGHUP, remembered until the run can end in order."""
 
     def __init__(self) -> None:
         self.came = False
@@ -26,21 +26,14 @@ class Interrupt:
     @contextmanager
     def signals(self) -> Iterator[None]:
         """While it is open, they end the run after the present round; a second Ctrl-C ends it at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
 
         def stop(number: int, frame: FrameType | None) -> None:
             if self.came and number == signal.SIGINT:
                 raise KeyboardInterrupt
             self.came = True
 
-        before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
-        try:
+        with on_stop(stop):
             yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 class Clock:

@@ -24,6 +24,10 @@ class Steps(Evaluated, Saved, Protocol):
         """Follows the newest weights: opponents, curricula."""
         ...
 
+    def owes(self) -> bool:
+        """Whether an interrupt has left a part of the last round undone: it is done whatever the budget."""
+        ...
+
     def round(self, evaluate: Callable[[], None] | None) -> None:
         """Matches and learning, until a moment at which the run can be saved.
 
@@ -40,6 +44,7 @@ class RunLoop:
         self.evaluations = Evaluations(steps, context)
         self.saver = Saver(steps, context.needed, context.report, context.preset.run.checkpoint_every_minutes)
         self.reason = ""  # why training has ended
+        self._saved = -1  # version that was saved before the evaluation that is due; -1 if it was not
 
     def run(self) -> tuple[EvalResult, ...]:
         """Trains until a budget is used up, then evaluates the best weights. Returns that evaluation.
@@ -54,10 +59,10 @@ class RunLoop:
             self._evaluate_initial()
             while not self._is_over():
                 steps.prepare_round()
-                evaluate = self.evaluations.evaluate if self.evaluations.due() else None
+                evaluate = self._evaluate if self.evaluations.due() else None
                 self._leave_if_interrupted()
                 if evaluate or self.saver.due():
-                    self.saver.save()
+                    self._saved = steps.version if self.saver.save() else -1
                 steps.round(evaluate)
             context.report.message(f"training ends: {self.reason}")
             self.saver.save()
@@ -85,15 +90,21 @@ class RunLoop:
 
     def _is_over(self) -> bool:
         self.reason = reason_to_stop(self.context.preset.run, self.steps.state.budget)
-        return bool(self.reason)
+        return bool(self.reason) and not self.steps.owes()
 
     def _say_what_would_go_on(self) -> None:
         run, budget = self.context.preset.run, self.steps.state.budget
-        if used_up := reason_to_stop(run, budget):
+        if (used_up := reason_to_stop(run, budget)) and not self.steps.owes():
             self.context.report.message(
                 f"nothing is left to train: {used_up}; more: ludus resume {self.context.directory.path} "
                 f"{options(more_budget(run, budget))}"
             )
+
+    def _evaluate(self) -> None:
+        """Interrupted, the run ends here: after this round the weights would not be those that are due."""
+        self.evaluations.evaluate()
+        if self._saved >= 0 and self.steps.state.evaluation_due:
+            self.context.stop_if_interrupted(self._saved)
 
     def _leave_if_interrupted(self) -> None:
         if not self.context.interrupted():

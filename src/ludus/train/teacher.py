@@ -8,9 +8,9 @@ import msgspec
 
 from ludus.algorithms.actor_critic.config import AdvantageConfig
 from ludus.algorithms.imitation.config import ImitationConfig
+from ludus.games.names import is_bot_file
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
-from ludus.rollouts.scripted import is_bot_file
 from ludus.search.text import SUFFIX
 from ludus.storage import RunDirectory, StorageError, is_reference, resolve_weights
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import re
 import zlib
 from importlib import resources
 
 import msgspec
 
+from ludus.flow.shown import markup, visible
 from ludus.web.columns import Writer
 from ludus.web.from_replay import recording_of
 from ludus.web.recording import Recording
@@ -63,7 +63,7 @@ def render(recording: Recording) -> str:
     )
     parts = {
         "POLICY": policy,
-        "TITLE": html.escape(recording.title),
+        "TITLE": markup(recording.title),
         "STYLE": style,
         "DATA": base64.b64encode(zlib.compress(pack(recording), 9)).decode("ascii"),
         "SCRIPT": script,
@@ -76,13 +76,13 @@ def pack(recording: Recording) -> bytes:
     """The data of the page: length of the header (``uint``), the header (JSON), the columns."""
     header: dict[str, object] = {
         "format": FORMAT,
-        "game": recording.game,
-        "title": recording.title,
+        "game": visible(recording.game),
+        "title": visible(recording.title),
         "renderer": recording.renderer,
-        "seats": recording.seats,
+        "seats": [visible(name) for name in recording.seats],
         "outcome": recording.outcome,
         "truncated": recording.truncated,
-        "facts": recording.facts,
+        "facts": [[visible(part) for part in fact] for fact in recording.facts],
         "ticks_per_s": recording.ticks_per_s,
     }
     packing = renderer_named(recording.renderer).packing()
@@ -109,7 +109,7 @@ def _pack_decisions(recording: Recording, packing: Packing) -> dict[str, object]
             texts.setdefault(text, len(texts)) if (text := packing.effect(d.seat, d.tick)) else -1
             for d in ordered
         ],
-        "texts": list(texts),
+        "texts": [visible(text) for text in texts],
     }
 
 

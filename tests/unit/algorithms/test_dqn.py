@@ -312,6 +312,23 @@ def test_the_target_network_follows_slowly() -> None:
     assert "target" not in learner_of(target="none").others
 
 
+@pytest.mark.parametrize("tau", [0.0, 0.25])
+def test_a_target_that_follows_slowly_normalises_as_the_learner_does(tau: float) -> None:
+    """Statistics are not weights: they come over whole with every gradient step."""
+    learner = learner_of(target="polyak", target_tau=tau, updates=1)
+    for seed in range(3):
+        before = {name: buffer.clone() for name, buffer in learner.network.named_buffers()}
+        slab = played(learner, seed)
+        slab.obs["numbers"] += seed
+        learner.update(slab)
+        target = dict(learner.others["target"].named_buffers())
+        for name, buffer in before.items():
+            if name.startswith("normaliser."):  # as the learner's were during the step
+                torch.testing.assert_close(target[name], buffer, msg=name)
+    assert float(target["normaliser.count"]) > 0
+    assert not torch.equal(target["normaliser.mean"], learner.network.normaliser.mean)  # type: ignore[union-attr, arg-type]
+
+
 def test_normalised_returns_keep_what_both_networks_say() -> None:
     learner = learner_of(normalise_returns=True, target_every=7, learning_rate=1e-3, reward_scale=20.0)
     for seed in range(3):

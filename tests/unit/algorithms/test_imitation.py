@@ -10,6 +10,7 @@ import torch
 from ludus.algorithms.imitation.config import ImitationConfig
 from ludus.algorithms.imitation.learner import ImitationLearner
 from ludus.algorithms.imitation.loss import Shown, imitation_loss
+from ludus.algorithms.returns import gae, transitions
 from ludus.algorithms.samples import Samples
 from ludus.flow import Slab
 from ludus.policies.config import EncoderConfig
@@ -129,6 +130,45 @@ def test_the_value_learns_what_the_teacher_earns() -> None:
     head = next(without.network.value_head.parameters()).detach().clone()
     without.update(lesson(1))
     assert torch.equal(next(without.network.value_head.parameters()), head)
+
+
+def test_the_value_learns_from_known_returns_alone() -> None:
+    """Decisions whose match goes on after the slab, and of a row that does not act again, have no return."""
+    learner = make_learner(normalise_returns=False, discount=0.9, gae_lambda=0.8)
+    slab = lesson(8)
+    samples = Samples(slab, learner.network, TEACHER, learner.network.initial_memory(24))
+    value = np.zeros_like(slab.value)
+    for task in learner._evaluations(samples, value, np.zeros_like(slab.log_prob)):
+        task(0)
+    moves = transitions(
+        slab.reward, slab.terminated != 0, slab.truncated != 0, None, value, samples.learner_mask
+    )
+    returns = gae(moves, value, discount=0.9, gae_lambda=0.8)
+    decided = samples.learner_mask[:-1]
+    known = decided & returns.valid
+    assert decided.sum() > known.sum() + 5 > 50
+    error = 0.5 * np.square(value[:-1] - returns.target, dtype=np.float64)
+    assert error[decided & ~known].sum() > 0.1
+    numbers = learner.update(slab).numbers
+    assert numbers["loss/value"] == pytest.approx(error[known].sum() / decided.sum(), rel=1e-4)
+
+
+def test_the_normaliser_learns_from_the_teachers_rows() -> None:
+    learner = make_learner()
+    slab = lesson(9)
+    slab.policy[:, ::4][slab.policy[:, ::4] >= 0] = 0  # decisions of another
+    taught = (slab.active[:-1] != 0) & (slab.policy[:-1] == TEACHER)
+    learner.update(slab)
+    network = PolicyNetwork(POLICY, SPEC, 1)
+    obs = {name: torch.from_numpy(array[:-1][taught]) for name, array in slab.obs.items()}
+    vectors, (expected, found) = network.vectors(obs), (network.normaliser, learner.network.normaliser)
+    assert vectors is not None
+    assert expected is not None
+    assert found is not None
+    expected.absorb(vectors)
+    assert float(found.count) == float(expected.count) == taught.sum() > 50
+    torch.testing.assert_close(found.mean, expected.mean)
+    torch.testing.assert_close(found.variance, expected.variance)
 
 
 @pytest.mark.parametrize("memory", ["gru", "recall"])

@@ -77,9 +77,11 @@ def test_upgoing_returns_equal_a_float64_loop(idle: float) -> None:
     np.testing.assert_allclose(advantage, expected, atol=5e-5)
 
 
+@pytest.mark.parametrize("standardised", [False, True])
 @pytest.mark.parametrize("method", EVERY_METHOD)
-def test_upgo_is_an_addend_with_weights_of_at_most_one(method: str) -> None:
-    settings: Settings = {"discount": 0.9, "normalise_advantages": False, "entropy_coefficient": 0.0}
+def test_upgo_is_an_addend_with_weights_of_at_most_one(method: str, standardised: bool) -> None:
+    """Its advantages are standardised where the method's own are, over the same decisions."""
+    settings: Settings = {"discount": 0.9, "normalise_advantages": standardised, "entropy_coefficient": 0.0}
     learner = make_learner(method, upgo_coefficient=0.5, **settings)
     slab = played(learner, 1)
     shift = np.random.default_rng(2).normal(size=slab.log_prob.shape).astype(np.float32) * 0.5
@@ -88,9 +90,14 @@ def test_upgo_is_an_addend_with_weights_of_at_most_one(method: str) -> None:
     m = Moments(0, 10, 24)
     m.reward, m.terminated, m.truncated = slab.reward, slab.terminated != 0, slab.truncated != 0
     m.final_value, m.value, m.active = slab.final_value, slab.value, slab.active != 0
+    advantage = {at: total - float(slab.value[at]) for at, total in upgoing(m, 0.9).items()}
+    mean, deviation = 0.0, 1.0
+    if standardised:
+        mean, deviation = np.mean(list(advantage.values())), np.std(list(advantage.values()))
+        assert abs(deviation - 1.0) > 0.2
     terms = [
-        -min(math.exp(-float(shift[at])), 1.0) * (total - float(slab.value[at])) * float(log_prob[at])
-        for at, total in upgoing(m, 0.9).items()
+        -min(math.exp(-float(shift[at])), 1.0) * (a - mean) / deviation * float(log_prob[at])
+        for at, a in advantage.items()
     ]
     numbers = learner.update(slab).numbers
     assert numbers["loss/upgo"] == pytest.approx(float(np.mean(terms)), rel=1e-4, abs=1e-5)

@@ -73,7 +73,10 @@ def test_double_dash_ends_options() -> None:
         ("x --cout 3", "unknown option --cout (did you mean --count?)"),
         ("x --count 0", "--count = 0: expected an integer >= 1"),
         ("x --count two", '--count = "two": expected an integer >= 1'),
-        ("x --count 99999999999999999999", "--count = 99999999999999999999: expected an integer >= 1"),
+        (
+            "x --count 99999999999999999999",
+            "--count = 99999999999999999999: expected an integer >= 1, at most 9223372036854775807",
+        ),
         ("x --mode slwo", '--mode = "slwo": expected one of fast, slow (did you mean slow?)'),
         ("x --count", "--count: missing value"),
         ("x --count --json", "--count: missing value"),

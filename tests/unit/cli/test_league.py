@@ -11,8 +11,8 @@ import pytest
 
 from ludus.cli import __main__ as cli
 from ludus.flow.league import Tally
-from ludus.league.events import Results, to_row
-from ludus.storage.journal import Journal
+from ludus.league.events import AnyEvent, Copied, Frozen, Joined, Results, to_row
+from ludus.storage.journal import MAX_COUNT, Journal
 from tests.unit.league.recorded import EVENTS, recorded_run
 
 COMMANDS = ("status", "players", "payoff", "ratings", "lineage")
@@ -142,3 +142,108 @@ def test_mistakes(run: Path, words: list[str], said: str, capsys: pytest.Capture
 def test_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["league", "status", str(tmp_path)]) == 2
     assert "not a run directory" in capsys.readouterr().err
+
+
+def test_the_payoff_says_which_matches_a_rate_counts(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = shown(capsys, "payoff", run, "--player", "main").splitlines()
+    assert [head for head in ("won in all", "rate of", "drawn by, ever") if head in lines[0]] == [
+        "won in all",
+        "rate of",
+        "drawn by, ever",
+    ]
+    assert all("last 100" in line for line in lines[1:])
+    frozen = shown(capsys, "payoff", run, "--player", "main:0").splitlines()
+    assert ["last 100" in line for line in frozen[1:]] == [line.startswith("main ") for line in frozen[1:]]
+    assert "all" in next(line for line in frozen if line.startswith("random"))
+    table = shown(capsys, "payoff", run).splitlines()
+    assert [line.split()[2] == "*" for line in table[1:6]] == [True, True, True, True, False]
+    document = json.loads(shown(capsys, "payoff", run, "--json"))
+    places = {name: k for k, name in enumerate(document["players"])}
+    assert document["window"] == pytest.approx(100.0)
+    assert document["recent"][places["main"]][places["random"]]
+    assert not document["recent"][places["main:0"]][places["random"]]
+
+
+def test_copies_stand_in_the_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events: list[AnyEvent] = [
+        Joined("p0", "learner", "population"),
+        Joined("p1", "learner", "population"),
+        Frozen("p0", 0),
+        Frozen("p1", 0),
+        Results("p0", 0, 1200, 3, 3, (Tally("p0", "p1", 0, "elo", 1, 0, 9),)),
+        Frozen("p0", 3),
+        Copied("p1", "p0", {}),
+        Frozen("p1", 9),
+    ]
+    run = recorded_run(tmp_path / "run", events).path
+    assert shown(capsys, "lineage", run).splitlines() == [
+        "p0:0  0 steps, asked",
+        "p0:3  1,200 steps, asked",
+        "  p1 copied p0  0 steps",
+        "  p1:9  0 steps, asked, from p0:3",
+        "p1:0  0 steps, asked",
+    ]
+
+
+def test_a_game_of_one_seat_has_no_columns_of_dashes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events: list[AnyEvent] = [
+        Joined("p0", "learner", "population"),
+        Joined("p1", "learner", "population"),
+        Frozen("p0", 0),
+        Results("p0", 0, 1200, 3, 3, (), 10, 5.0),
+    ]
+    run = recorded_run(tmp_path / "run", events).path
+    status = shown(capsys, "status", run)
+    assert "return" in status
+    assert "against frozen" not in status
+    players = shown(capsys, "players", run)
+    assert "score" not in players
+    assert "matches" not in players
+    for command in ("payoff", "ratings"):
+        assert shown(capsys, command, run) == (
+            "no player has met another: a league that has just started, or a game of one seat\n"
+        )
+    assert "p0 has not met another player" in shown(capsys, "payoff", run, "--player", "p0")
+
+
+OBJECTS = '{"a":' * 10_000 + "1" + "}" * 10_000
+
+
+def edited(run: Path, statement: str) -> None:
+    with contextlib.closing(sqlite3.connect(run / "league.sqlite", isolation_level=None)) as database:
+        assert database.execute(statement).rowcount > 0
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("tag", ["rating", "quality", "pfsp"])
+def test_huge_counts_are_counted_at_once(
+    run: Path, command: str, tag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = "player = 'main:0'" if tag == "rating" else "opponent = 'main:0'"
+    edited(run, f"UPDATE tallies SET tag = '{tag}', wins = {MAX_COUNT} WHERE {where}")
+    assert shown(capsys, command, run)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (f"UPDATE tallies SET wins = {1 << 53} WHERE player = 'ex'", "a count outside"),
+        (f"UPDATE tallies SET losses = {(1 << 63) - 1} WHERE player = 'p0'", "a count outside"),
+        (f"UPDATE events SET body = CAST('{OBJECTS}' AS BLOB)", "nested more than"),
+        (f"UPDATE events SET body = CAST('{'[' * 30_000}{']' * 30_000}' AS BLOB)", "nested more than"),
+        (f"UPDATE events SET body = CAST('[1{'0' * 10_000}]' AS BLOB)", "64 bits"),
+    ],
+)
+def test_bombs_of_a_journal(
+    run: Path, command: str, statement: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edited(run, statement)
+    assert cli.main(["league", command, str(run)]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert len(error) < 500

@@ -50,6 +50,37 @@ def test_freezing_once_everyone_is_beaten() -> None:
     assert play.result("a", steps=400, version=5) == [Freeze("a", 5, "timeout")]
 
 
+def test_everyone_is_met_often_enough_before_it_counts_as_beaten() -> None:
+    rule = cfg.Beats(rate=0.6, min_steps=10, max_steps=0, matches=20)
+    play = Play(cfg.PlayerConfig("a", "main", freeze=rule))
+    play.freeze("a", 1, 2)
+    play.result("a", "a:1", 30, 0, steps=20, version=3)
+    assert play.result("a", "a:2", 19, 0, steps=30, version=4) == []  # 19 matches of 20
+    assert play.result("a", "a:2", 1, 0, steps=40, version=5) == [Freeze("a", 5, "beats")]
+
+
+def test_a_frozen_player_begins_with_the_elo_of_its_member() -> None:
+    play = Play(MAIN, elo_k=10.0)
+    play.result("main", "simple", 30, 0)
+    elo = play.league.standings.players[0].elo
+    assert elo > 50.0
+    play.freeze("main", 7)
+    frozen = play.league.standings.find("main:7")
+    assert frozen is not None
+    assert play.league.standings.players[frozen].elo == elo
+
+
+def test_the_lineage_of_a_copy_goes_on_from_the_parent_of_its_source() -> None:
+    play = Play(cfg.PlayerConfig("p0", "population"), cfg.PlayerConfig("p1", "population"))
+    play.freeze("p0", 5)
+    play.freeze("p1", 6)
+    play.league.apply(Copied("p1", "p0", {}))
+    play.freeze("p1", 9)
+    copied = play.league.standings.find("p1:9")
+    assert copied is not None
+    assert play.league.standings.players[copied].parent == "p0:5"
+
+
 def test_the_bounds_of_a_period_are_not_inherited() -> None:
     play = Play(
         MAIN,
@@ -245,6 +276,14 @@ def test_mutations_keep_their_bounds() -> None:
     assert np.median(np.log10([h["c"] for h in seen])) == pytest.approx(-2.5, abs=0.3)
     unchanged = populations.mutated(hyper, tunes, Stream(1), 0.0, lambda s, t: 2.0)
     assert unchanged == hyper
+
+
+@pytest.mark.parametrize(("factor", "discount"), [(2.0, 0.98), (0.5, 0.995)])
+def test_the_distance_of_a_discount_from_one_is_multiplied(factor: float, discount: float) -> None:
+    tunes = {"g": cfg.Tune(low=0.5, high=0.9999, how="complement")}
+    assert populations.mutated({"g": 0.99}, tunes, Stream(3), 1.0, lambda s, t: factor) == {
+        "g": pytest.approx(discount)
+    }
 
 
 def test_tuned_settings_of_the_members_own_rules() -> None:

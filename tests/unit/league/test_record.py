@@ -76,7 +76,7 @@ def test_rates_fade_as_the_run_says(tmp_path: Path) -> None:
 
 def test_lineage_begins_lines_of_their_own(record: Record) -> None:
     lines = tree(record)
-    assert [line.split("  ")[0] for line in lines] == ["main:0", "main:100", "ex:50"]
+    assert [line.split("  ")[0] for line in lines] == ["main:0", "main:100", "ex:50", "p0 copied p1"]
     more = [*EVENTS, Results("ex", 1, 900, 90, 90), Frozen("ex", 90, "beats")]
     grown = Record().read(to_row(e, n) for n, e in enumerate(more, 1))
     assert [m.what for m in lineage(grown)][-1] == "frozen"

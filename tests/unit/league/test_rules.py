@@ -184,6 +184,15 @@ def test_verification() -> None:
     assert play.shares("main", cfg.Verification(forgotten=0.35)) == {}
 
 
+def test_exploiters_that_beat_the_main_are_met_by_the_square_of_their_rate() -> None:
+    play = Play(MAIN, EXPLOITER)
+    play.freeze("ex", 1, 2)
+    play.result("main", "ex:1", 1, 7)  # a rate of .2
+    play.result("main", "ex:2", 5, 3)  # .6
+    shares = play.shares("main", cfg.Verification())
+    assert shares == pytest.approx({"ex:1": 0.64 / 0.8, "ex:2": 0.16 / 0.8})
+
+
 def test_a_rule_that_finds_nobody_leaves_its_matches_to_the_next() -> None:
     meet = (cfg.Pfsp(weight=0.5), cfg.Verification(weight=0.15), cfg.Main(weight=0.35))
     play = Play(cfg.PlayerConfig("main", "main", meet=meet, freeze=cfg.Never()), EXPLOITER)
@@ -253,6 +262,17 @@ def test_psro_draws_from_the_nash_mixture() -> None:
     assert "main:5" not in shares
 
 
+@pytest.mark.parametrize("solver", ["nash", "uniform"])
+def test_the_newest_players_alone_are_in_the_mixture(solver: str) -> None:
+    rule = cfg.Psro(solver=solver, last=2)  # type: ignore[arg-type]
+    play = Play(cfg.PlayerConfig("main", "psro", meet=(rule,), freeze=cfg.Never()))
+    play.freeze("main", 1)
+    play.result("main", "simple", 0, 1)
+    for newest in (2, 3, 4):
+        play.freeze("main", newest)
+        assert play.shares("main", rule) == {f"main:{newest - 1}": 0.5, f"main:{newest}": 0.5}
+
+
 def test_each_seat_draws_on_its_own() -> None:
     """TLeague gave all seats one opponent, where its paper says seven."""
     play = Play(cfg.PlayerConfig("main", "fsp", freeze=cfg.Never()))
@@ -281,6 +301,19 @@ def test_a_share_of_matches_goes_to_the_least_played_frozen_pairs() -> None:
     assert all(len(pair) == 2 and not pair & {"main", "ex"} for pair in pairs)
     assert frozenset(("main:1", "main:2")) not in pairs
     assert frozenset(("main:3", "simple")) in pairs  # bots are anchors
+
+
+def test_the_less_a_pair_met_the_likelier_it_is_drawn() -> None:
+    """(1 + n)^-2: after one match a quarter as often as a pair that never met."""
+    play = Play(MAIN, bots=(), rating_share=1.0)
+    play.freeze("main", 1, 2, 3)
+    play.result("main", "main:2", 1, 0, player="main:1", tag="rating")
+    orders = [o.players for o in play.league.draw("main", 6000)]
+    second = [players[1] for players in orders if players[0] == "main:1"]
+    assert len(second) > 1000
+    assert second.count("main:2") / len(second) == pytest.approx(0.2, abs=0.04)
+    others = [players[1] for players in orders if players[0] == "main:3"]
+    assert others.count("main:1") / len(others) == pytest.approx(0.5, abs=0.05)
 
 
 def test_two_bots_do_not_rate_each_other() -> None:

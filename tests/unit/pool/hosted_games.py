@@ -92,6 +92,7 @@ class Walk:
         if self.trouble == f"{where}-raise":
             raise ValueError("the rules broke")
         if self.trouble == f"{where}-hang":
+            os.write(2, b"hangs\n")
             time.sleep(1000)
         if self.trouble == f"{where}-stop":
             os.kill(os.getpid(), signal.SIGSTOP)

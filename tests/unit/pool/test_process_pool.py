@@ -370,7 +370,14 @@ def program(body: str, trouble: str = "") -> Iterator[tuple[subprocess.Popen[str
         child.communicate()
 
 
-FOREVER = "while True: play(pool, slab)"
+FOREVER = "play(pool, slab); print('plays', flush=True)\nwhile True: play(pool, slab)"
+
+
+def _await_play(child: subprocess.Popen[str], trouble: str = "") -> None:
+    """Until the program plays, or one of its games hangs."""
+    stream = child.stderr if trouble else child.stdout
+    assert stream is not None
+    assert stream.readline() == ("hangs\n" if trouble else "plays\n")
 
 
 # The memory that processes share has no name: it goes with them.
@@ -378,7 +385,7 @@ FOREVER = "while True: play(pool, slab)"
 
 def test_ctrl_c_leaves_nothing() -> None:
     with program(FOREVER) as (child, pids):
-        time.sleep(0.3)
+        _await_play(child)
         child.send_signal(signal.SIGINT)
         child.wait(60)
         assert all(_gone(p) for p in pids)
@@ -388,7 +395,7 @@ def test_ctrl_c_leaves_nothing() -> None:
 @pytest.mark.parametrize("trouble", ["", "step-hang"])
 def test_a_killed_parent_takes_its_workers_along(trouble: str) -> None:
     with program(FOREVER, trouble) as (child, pids):
-        time.sleep(0.3)
+        _await_play(child, trouble)
         child.kill()
         child.wait(60)
         assert all(_gone(p) for p in pids)

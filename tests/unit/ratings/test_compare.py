@@ -83,6 +83,17 @@ def test_differences_are_paired_by_seed() -> None:
     assert paired_difference({1: 0.5, 2: 0.5}, {2: 0.5, 3: 0.5}) is None
 
 
+def test_more_confidence_makes_the_paired_interval_wider() -> None:
+    """With two differences the bounds are 12.706 and 63.657 standard errors away."""
+    one, other = {1: 0.5, 2: 0.7}, {1: 0.4, 2: 0.4}
+    narrow, wide = paired_difference(one, other), paired_difference(one, other, confidence=0.99)
+    assert narrow is not None
+    assert wide is not None
+    assert narrow.mean == wide.mean == pytest.approx(0.2)
+    assert narrow.high - narrow.mean == pytest.approx(0.1 * 12.706, abs=1e-3)
+    assert wide.high - wide.mean == pytest.approx(0.1 * 63.657, abs=1e-3)
+
+
 def test_wrong_shapes_are_refused() -> None:
     with pytest.raises(ValueError, match=r"shape \(3,\): expected \[runs, tasks\]"):
         bootstrap_interval([1.0, 2.0, 3.0])

@@ -10,8 +10,9 @@ import pytest
 from ludus.cli import __main__ as cli
 from ludus.evaluation.evaluate import evaluate
 from ludus.games import spec
+from ludus.games.names import is_bot_file, typed
 from ludus.rollouts.actor import ActInput
-from ludus.rollouts.scripted import BotError, Scene, ScriptedActor, is_bot_file, load_bot
+from ludus.rollouts.scripted import BotError, Scene, ScriptedActor, load_bot
 
 GAME = spec("rts")
 
@@ -98,19 +99,20 @@ def test_wrong_answers_and_faults_are_named() -> None:
 def test_files_that_hold_no_bot_are_refused(tmp_path: Path) -> None:
     assert is_bot_file("a/b.py")
     assert is_bot_file("b.py:Name")
-    assert not is_bot_file("simple")
+    for other in ("simple", "a.py:b/run@best", "b.py:", "RUN@main:1", "a.py/run@best"):
+        assert not is_bot_file(other)
     with pytest.raises(BotError, match="no such file"):
-        load_bot(str(tmp_path / "none.py"))
+        load_bot(typed(str(tmp_path / "none.py")))
     with pytest.raises(BotError, match="SyntaxError"):
-        load_bot(written(tmp_path, "def ("))
+        load_bot(typed(written(tmp_path, "def (")))
     with pytest.raises(BotError, match=r"expected one class with decide; there are: none"):
         load_bot(written(tmp_path, "x = 1"))
     with pytest.raises(BotError, match=r"no class Other with decide.*there are: Rusher"):
-        load_bot(written(tmp_path, BOT) + ":Other")
+        load_bot(typed(written(tmp_path, BOT) + ":Other"))
 
 
 def test_a_bot_in_python_plays_whole_matches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bot = written(tmp_path, BOT)
+    bot = typed(written(tmp_path, BOT))
     result = evaluate(bot, "noop", game="rts", matches=6, seed=1)
     assert result.errors == 0
     assert result.wins == 6

@@ -13,7 +13,7 @@ import pytest
 
 from tools.raw_lines import Line, write_record
 from tools.readme_numbers import readme_faults
-from tools.record_faults import FROM_BEFORE, Checkout, faults, gone, notices
+from tools.record_faults import FROM_BEFORE, Checkout, faults, figures_hash, gone, notices
 from tools.records import ROOT, Figure, Record, load, preset_hash
 from tools.results import main, render, table
 
@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def changed(folder: Path, change: dict[str, object], name: str = "good") -> list[str]:
+def changed(folder: Path, change: Mapping[str, object], name: str = "good") -> list[str]:
     """The faults of a record after a change."""
     return faults({name: msgspec.structs.replace(load(folder)[name], **change)}, folder)
 
@@ -163,23 +163,25 @@ def test_lines_that_cannot_be_right_are_a_fault(folder: Path) -> None:
     assert "won.jsonl:1: won, drawn and lost of 9 matches have another sum" in found
 
 
-def test_an_interval_of_one_seed_is_a_fault_in_old_records_too(folder: Path) -> None:
-    name = next(iter(sorted(FROM_BEFORE)))
+def test_an_interval_of_one_seed_is_a_fault_in_old_records_too(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old = msgspec.structs.replace(GOOD, schema=1, figures=(Figure(0.066, "", low=0.06, high=0.07, count=1),))
-    assert [f.partition(": ")[2] for f in faults({name: old}, folder)] == [
-        "0.066 [0.06, 0.07] of 1: an interval of one seed"
-    ]
+    monkeypatch.setitem(FROM_BEFORE, "old", figures_hash(old))
+    assert faults({"old": old}, folder) == ["old: 0.066 [0.06, 0.07] of 1: an interval of one seed"]
 
 
-def test_no_record_joins_the_old_ones(folder: Path) -> None:
-    name = next(iter(sorted(FROM_BEFORE)))
+def test_no_record_joins_the_old_ones(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = msgspec.structs.replace(GOOD, schema=1, transcribed=True)
-    assert faults({name: old}, folder) == []
+    monkeypatch.setitem(FROM_BEFORE, "old", figures_hash(old))
+    assert faults({"old": old}, folder) == []
     assert "_Typed in, not reproducible._" in table([old])
     assert "raw lines" in faults({"another": old}, folder)[0]
     again = msgspec.structs.replace(old, date="2026-11-26")
-    assert "a figure measured again needs schema 2" in faults({name: again}, folder)[0]
-    assert f"{name}: no old record any more: remove the name from FROM_BEFORE" in gone({name: GOOD})
+    assert "a figure measured again needs schema 2" in faults({"old": again}, folder)[0]
+    other = msgspec.structs.replace(old, figures=(Figure(500.0, "return"),))
+    assert "the figures of this old record have changed" in faults({"old": other}, folder)[0]
+    assert "old: no old record any more: remove the name from FROM_BEFORE" in gone({"old": GOOD})
 
 
 @pytest.mark.parametrize(

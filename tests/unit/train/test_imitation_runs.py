@@ -10,6 +10,7 @@ import pytest
 from ludus.cli.__main__ import main
 from ludus.evaluation.players import resolve_player
 from ludus.games import spec as game_spec
+from ludus.games.names import typed, typed_player
 from ludus.policies.weights import load_weights
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
@@ -95,7 +96,11 @@ def test_a_bot_in_python_teaches(tmp_path: Path) -> None:
     """Its first move is always the middle of the board; the policy learns it."""
     bot = tmp_path / "middle.py"
     bot.write_text(BOT)
-    changes = {"algorithm__teacher": str(bot), "algorithm__learning_rate": 0.01, "run__max_steps": 6000}
+    changes = {
+        "algorithm__teacher": typed(str(bot)),
+        "algorithm__learning_rate": 0.01,
+        "run__max_steps": 6000,
+    }
     recorder = Recorder()
     start_run(preset_of(**changes, algorithm__seats="all"), tmp_path / "run", sinks=[recorder])
     assert recorder.updates[-1].numbers["imitation/accuracy"] > 0.9
@@ -166,7 +171,7 @@ def test_a_teacher_that_cannot_be_leaves_no_run(tmp_path: Path, teacher: str, me
         changes = {"game__name": "connect_four", "opponents__0__name": "random", "policy__channels": "4"}
         teacher = weights_of(tmp_path / "connect_four", **changes, policy__strides="1")
     with pytest.raises(ConfigError, match=message):
-        start_run(preset_of(algorithm__teacher=teacher), tmp_path / "run")
+        start_run(preset_of(algorithm__teacher=typed_player(teacher)), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import socket
@@ -74,7 +75,7 @@ def test_a_second_writer_is_refused_while_a_process_trains(tmp_path: Path, prese
         assert bool(workers) == (preset is PYTHON)
         for worker in workers:
             held = [os.readlink(fd) for fd in Path(f"/proc/{worker}/fd").iterdir()]
-            assert str(run.lock_path) not in held
+            assert not {str(run.lock_path), str(run.path)} & set(held)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         assert run.status().state == "lost"
@@ -148,3 +149,36 @@ def test_a_lock_that_is_a_link_changes_no_other_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(CorruptFile, match="not a regular file"):
         RunLock(tmp_path / "pipe", Holder(1, "h", "t"))
+
+
+@pytest.mark.parametrize("change", ["removed", "replaced", "moved", "made a folder"])
+def test_a_lock_file_that_is_gone_admits_no_second_writer(tmp_path: Path, change: str) -> None:
+    """The lock is on the directory; the file only says who has it."""
+    path = tmp_path / "lock"
+    with RunLock(path, Holder(1, "here", "now")):
+        if change == "moved":
+            path.rename(tmp_path / "old")
+        else:
+            path.unlink()
+        if change == "replaced":
+            path.write_bytes(b"")
+        elif change == "made a folder":
+            path.mkdir()
+        assert is_locked(path)
+        with pytest.raises(RunBusy, match="another process trains this run"):
+            RunLock(path, Holder(2, "here", "now"))
+    assert not is_locked(path)
+
+
+def test_a_second_writer_of_an_older_version_is_seen(tmp_path: Path) -> None:
+    """It locks the file alone."""
+    path = tmp_path / "lock"
+    fd = os.open(path, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    try:
+        assert is_locked(path)
+        with pytest.raises(RunBusy):
+            RunLock(path, Holder(2, "here", "now"))
+    finally:
+        os.close(fd)
+    RunLock(path, Holder(2, "here", "now")).release()

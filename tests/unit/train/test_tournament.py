@@ -9,7 +9,9 @@ import pytest
 from ludus.evaluation.tournament import expand, tournament
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import parse_preset
+from ludus.storage import StorageError
 from ludus.train.api import start_run
+from tests.unit.train.test_one_seat import GAME as ONE_SEAT
 
 TOML = """
 [game]
@@ -74,3 +76,66 @@ def test_refusals() -> None:
         tournament(["random"], game="tic_tac_toe")
     with pytest.raises(ConfigError, match="random: named twice"):
         tournament(["random", "mcts:4", "random"], game="tic_tac_toe")
+
+
+PPO = """
+[game]
+name = "tic_tac_toe"
+[pool]
+slots = 4
+rollout_length = 4
+threads = 1
+[policy]
+dense = []
+hidden = [4]
+[evaluation]
+every_steps = 0
+matches = 0
+final_matches = 0
+[run]
+max_steps = 40
+threads = 1
+precision = "float32"
+"""
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> str:
+    start_run(parse_preset(PPO.encode(), "test").preset, tmp_path / "run")
+    return f"{tmp_path / 'run'}@last"
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_any_player_determines_the_game(weights: str, place: int) -> None:
+    players = ["random", "mcts:4"]
+    players.insert(place, weights)
+    table = tournament(players, matches=2)
+    assert table.game == "tic_tac_toe"
+    assert all(s.matches == 4 for s in table.standings)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "game", "message"),
+    [
+        ("no_such_bot", "", "no_such_bot"),
+        ("no_such_run@best", "", "no_such_run"),
+        ("simple", "minirts", "the game asked for is minirts"),
+        ("mcts:0", "", "mcts:0"),
+    ],
+)
+def test_all_players_are_checked_before_a_match(weights: str, wrong: str, game: str, message: str) -> None:
+    """The wrong one is the last of four: five pairs would have met."""
+    played: list[object] = []
+    with pytest.raises((ConfigError, StorageError), match=message):
+        tournament(["random", "mcts:4", weights, wrong], game=game, matches=2, on_result=played.append)
+    assert played == []
+
+
+def test_bots_alone_do_not_determine_the_game() -> None:
+    with pytest.raises(ConfigError, match="name one"):
+        tournament(["random", "mcts:4", "perfect"], matches=2)
+
+
+def test_players_of_a_game_of_one_seat_do_not_meet() -> None:
+    with pytest.raises(ConfigError, match="one seat"):
+        tournament(["random", "noop"], game=ONE_SEAT, matches=2)

@@ -82,9 +82,11 @@ class Eval(msgspec.Struct, frozen=True):
         from ludus.cli import results
         from ludus.cli.progress import Progress
         from ludus.evaluation.evaluate import evaluate
+        from ludus.games.names import typed_player
         from ludus.games.replays import info
         from ludus.storage.files import write_atomic
 
+        player, against = typed_player(self.player), typed_player(self.against)
         replays: list[str] = []
         unlike: list[int] = []  # matches whose re-simulation differed
 
@@ -98,8 +100,8 @@ class Eval(msgspec.Struct, frozen=True):
 
         with Progress(self.matches) as progress:
             result = evaluate(
-                self.player,
-                self.against,
+                player,
+                against,
                 game=game,
                 params=params or None,
                 matches=self.matches,
@@ -127,7 +129,7 @@ class Eval(msgspec.Struct, frozen=True):
                     ("not the same again", f"{len(unlike)} of them: the game depends on more than its seed")
                 ]
             show(result, rows)
-        results.keep("eval", (self.player, self.against), result)
+        results.keep("eval", (player, against), result)
         if result.interrupted:
             over = result.matches + result.errors
             console.note(f"interrupted: {over} of {self.matches} matches were over, short ones first")

@@ -47,6 +47,7 @@ class Gtp(msgspec.Struct, frozen=True):
         if self.size:
             params["size"] = self.size
         game_spec("go", params)
+        from ludus.cli.console import note
         from ludus.gtp import console
         from ludus.gtp.engine import Engine
         from ludus.gtp.resolve import resolve_player
@@ -54,7 +55,7 @@ class Gtp(msgspec.Struct, frozen=True):
 
         def log(text: str) -> None:
             if not self.quiet:
-                print(text, file=sys.stderr, flush=True)
+                note(text)
 
         text = {name: str(value) for name, value in params.items()}
         seed = self.seed or secrets.randbelow(MAX_SEED) + 1

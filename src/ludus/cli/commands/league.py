@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Run = Annotated[str, positional("the directory of a run with a league", "RUN")]
 Json = Annotated[bool, option("print one JSON document")]
+NOBODY_MET = "no player has met another: a league that has just started, or a game of one seat"
 WIDE = 12  # columns of a payoff that fit a terminal
 
 
@@ -85,7 +86,7 @@ class LeagueStatus(msgspec.Struct, frozen=True):
         head = (
             "member", "role", "version", "steps", "frozen", "since", "against frozen", "return", "last",
         )  # fmt: skip
-        console.result(console.table(rows, head))
+        console.result(console.filled(rows, head))
         hyper = [
             (m.name, ", ".join(f"{k} {v:.4g}" for k, v in m.hyper.items())) for m in shown.members if m.hyper
         ]
@@ -116,7 +117,7 @@ class LeaguePlayers(msgspec.Struct, frozen=True):
         from ludus.storage.references import labelled
 
         there = {f"{p}:{v}" for p in run.frozen.players() for v in run.frozen.versions(p)}
-        shown = players(record, there)
+        shown, met = players(record, there), record.anybody_met()
         if self.json:
             console.document(shown)
             return DONE
@@ -128,14 +129,14 @@ class LeaguePlayers(msgspec.Struct, frozen=True):
                 "-" if p.steps is None else console.si(p.steps),
                 p.parent or "-",
                 p.reason or "-",
-                f"{p.matches:,}",
+                f"{p.matches:,}" if met else "-",
                 console.percent(p.score) if p.matches else "-",
                 "retired" if p.retired else "no file" if p.kind == "frozen" and not p.file else "",
             )
             for p in shown
         ]
         head = ("player", "kind", "role", "steps", "from", "why", "matches", "score", "")
-        console.result(console.table(rows, head))
+        console.result(console.filled(rows, head))
         return DONE
 
 
@@ -143,9 +144,10 @@ class LeaguePayoff(msgspec.Struct, frozen=True):
     """Show how often each player of a league beats each other, in percent; a draw is half a win.
 
     A rate is the mean of a Beta distribution; - stands for players that have not met. Rates of live members
-    are those of about their last 100 matches with each opponent, rates between frozen players count all.
-    With --player the table has one player's opponents, their matches and the 95% interval. The document of
-    --json has all counts."""
+    are those of about their last 100 matches with each opponent (a star marks these members), rates between
+    frozen players count all. With --player the table has one player's opponents, their matches and the 95%
+    interval: counts are of all matches since either's weights were replaced, RATE OF says which matches a
+    rate counts, DRAWN BY has all matches ever. The document of --json has all counts."""
 
     EXAMPLES: ClassVar = (
         "ludus league payoff runs/league",
@@ -178,25 +180,41 @@ class LeaguePayoff(msgspec.Struct, frozen=True):
                     f"{r.draws:,}",
                     f"{r.losses:,}",
                     console.percent(r.rate),
+                    f"last {r.window:.0f}" if r.window else "all",
                     f"{console.percent(r.low)} to {console.percent(r.high)}",
                     ", ".join(f"{tag} {count:,}" for tag, count in r.tags.items()) or "-",
                 )
                 for r in rows
             ]
-            head = ("against", "won", "drawn", "lost", "rate", "95% interval", "drawn by")
+            if not cells:
+                console.result(f"{self.player} has not met another player")
+                return DONE
+            head = (
+                "against", "won in all", "drawn", "lost", "rate", "rate of", "95% interval", "drawn by, ever",
+            )  # fmt: skip
             console.result(console.table(cells, head))
             return DONE
         if self.json:
             console.document(payoff(record))
             return DONE
+        if not record.anybody_met():
+            console.result(NOBODY_MET)
+            return DONE
         chosen = the_newest(record, self.most)
         table = payoff(record, chosen)
         numbers = [str(k + 1) for k in range(len(chosen))]
+        live = {m.name for m in record.members} if table.window else set[str]()
         lines = [
-            (numbers[i], labelled(name), *(_cell(table, i, j) for j in range(len(chosen))))
+            (
+                numbers[i],
+                f"{labelled(name)} *" if name in live else labelled(name),
+                *(_cell(table, i, j) for j in range(len(chosen))),
+            )
             for i, name in enumerate(table.players)
         ]
         console.result(console.table(lines, ("", "player", *numbers)))
+        if live:
+            console.note(f"* lives: its rates are of about the last {table.window:.0f} matches of each pair")
         left = len(record.players) - len(chosen)
         if left > 0:
             console.note(f"{left} more players; --most {len(record.players)} or --json shows them")
@@ -237,6 +255,9 @@ class LeagueRatings(msgspec.Struct, frozen=True):
         if self.json:
             console.document(shown)
             return DONE
+        if not record.anybody_met():
+            console.result(NOBODY_MET)
+            return DONE
         ordered = sorted(shown.players, key=lambda s: (s.rating is None, -(s.rating or 0.0)))
         rows = [
             (
@@ -252,7 +273,7 @@ class LeagueRatings(msgspec.Struct, frozen=True):
             for s in ordered
         ]
         head = ("player", "Elo", "95% +-", "skill", "+-", "Nash share", "Elo against it", "matches")
-        console.result(console.table(rows, head))
+        console.result(console.filled(rows, head))
         return DONE
 
     def _anchor(self, text: str) -> tuple[str, float]:
@@ -266,7 +287,7 @@ class LeagueRatings(msgspec.Struct, frozen=True):
 
 
 class LeagueLineage(msgspec.Struct, frozen=True):
-    """Show what each frozen player came from, and what members went on from.
+    """Show what each frozen player and each copy of a member came from, as a tree.
 
     A member that went on from first weights, or from another's, begins a line of its own."""
 

@@ -67,7 +67,11 @@ class Rate(msgspec.Struct, frozen=True):
         from ludus.cli import results
         from ludus.cli.progress import Progress
         from ludus.evaluation.tournament import pairings, tournament
+        from ludus.games.names import typed_player
         from ludus.storage.references import labelled
+
+        for player in self.players:
+            typed_player(player)
 
         def on_result(result: EvalResult) -> None:
             progress.clear()

@@ -13,12 +13,13 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
+from ludus.flow.interrupts import like_ctrl_c
 from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
 from ludus.presets.file import Explained, LoadedPreset, explain, load_preset, to_toml
 from ludus.presets.game_checks import check_game, effective_params
 from ludus.train.changes import RESUMABLE, options, run_settings
-from ludus.train.run_game import resumed_game
+from ludus.train.run_game import resumed_code
 
 if TYPE_CHECKING:
     from ludus.flow import GameSpec
@@ -70,7 +71,7 @@ class Train(msgspec.Struct, frozen=True):
         from ludus.cli.live import make_view
         from ludus.train.api import start_run
 
-        with make_view(self.quiet) as view:
+        with like_ctrl_c(), make_view(self.quiet) as view:
             result = start_run(loaded.preset, run_dir, sinks=[view])
         tell(result, loaded.preset.game.name, self.json)
         return DONE
@@ -81,7 +82,8 @@ class Resume(msgspec.Struct, frozen=True):
 
     A new budget may be given, and later resumes keep it: --run.max-minutes, --run.max-steps, --run.target;
     so may --run.threads. RUN/changes.jsonl records the change. The code of a game that is neither built in
-    nor installed is loaded if you started the run on this machine, or if --game names it."""
+    nor installed is loaded if you started the run on this machine, or if --game names it; so is a teacher
+    in Python, which --teacher names."""
 
     EXAMPLES: ClassVar = (
         "ludus resume runs/minirts-20261120-1530-3f2a",
@@ -91,6 +93,9 @@ class Resume(msgspec.Struct, frozen=True):
     directory: Annotated[str, positional("a run directory", "RUN")]
     game: Annotated[
         str, option("code of the run's game, if the run was started elsewhere (./my_game.py)", "GAME")
+    ] = ""
+    teacher: Annotated[
+        str, option("Python file of the run's teacher, if the run was started elsewhere", "FILE.py")
     ] = ""
     quiet: Annotated[bool, QUIET] = False
     json: Annotated[bool, JSON] = False
@@ -108,7 +113,7 @@ class Resume(msgspec.Struct, frozen=True):
         from ludus.storage.rundir import RunDirectory
 
         loaded = run_settings(RunDirectory(run_dir), self.overrides)
-        preset = resumed_game(run_dir, loaded.preset, self.game)
+        preset = resumed_code(run_dir, loaded.preset, self.game, self.teacher)
         loaded = msgspec.structs.replace(loaded, preset=preset)
         check_game(loaded)
 
@@ -118,9 +123,13 @@ class Resume(msgspec.Struct, frozen=True):
         def changed(_: Preset) -> Preset:
             return loaded.preset
 
-        with make_view(self.quiet) as view:
+        with like_ctrl_c(), make_view(self.quiet) as view:
             result = resume_run(
-                run_dir, sinks=[view], more=changed if self.overrides else None, game=self.game
+                run_dir,
+                sinks=[view],
+                more=changed if self.overrides else None,
+                game=self.game,
+                teacher=self.teacher,
             )
         tell(result, loaded.preset.game.name, self.json)
         return DONE

@@ -83,11 +83,16 @@ class ActingWeights:
         )
 
     def _passes_gate(self, candidate: Network) -> bool:
+        """Interrupted, nothing is decided: the gate remains due."""
         state, report, version = self.state, self.context.report, self.components.learner.version
-        state.gates += 1
+        state.gate_due = True
         result = self.gate.gate(
-            (candidate, version), (self.network, state.playing), state.gates, self.context.interrupted
+            (candidate, version), (self.network, state.playing), state.gates + 1, self.context.interrupted
         )
+        if self.context.interrupted():
+            return False
+        state.gates += 1
+        state.gate_due = False
         report.event("gate", version=version, **msgspec.structs.asdict(result))
         report.message(
             f"gate: version {version} scored {result.score:g} of {result.matches} against "

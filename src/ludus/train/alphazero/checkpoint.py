@@ -27,6 +27,7 @@ class AlphaZeroState(msgspec.Struct):
     resign_below: float = NEVER_RESIGN
     playing: int = 0  # version of the weights that play, where a gate holds newer ones back
     gates: int = 0
+    gate_due: bool = False  # the newest weights have not been held against those that play
     evaluations: int = 0
     evaluated_steps: int = 0
     evaluation_due: bool = False

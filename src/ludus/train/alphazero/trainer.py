@@ -2,7 +2,8 @@
 
 Rounds: self-play until enough new positions are there, the matches into the window (and onto disk), learning
 until every new position has been read often enough, new weights for self-play. Matches are not broken off
-when weights change: they go on with the newest, and every ply records which weights decided.
+when weights change: they go on with the newest, and every ply records which weights decided. What Ctrl-C
+leaves undone of a round's learning is owed: a resumed run does it first, even if its budget is used up.
 
 ``run.lag``: with ``sync`` and ``pipelined`` all threads play, then all learn; with ``async`` self-play goes
 on while the learner's thread works, which is right where learning has a device of its own.
@@ -41,7 +42,7 @@ from ludus.train.evaluations import Seeded
 from ludus.train.prepared import Prepared
 from ludus.train.run_context import RunContext
 from ludus.train.run_evaluator import RunEvaluator
-from ludus.train.stopping import progress
+from ludus.train.stopping import progress, reason_to_stop
 
 BLOCK = 1 << 15  # positions that are led to at once
 POLL_S = 0.01
@@ -75,7 +76,8 @@ class AlphaZeroTrainer:
             context.interrupted,
         )
         self.gate = Gate(preset, components, context.directory.reference)
-        self._saved_matches = -1
+        self._saved: tuple[int, ...] = ()
+        self._interrupted = self.state.debt >= 1.0 or self.state.gate_due  # in the middle of a round
         if checkpoint is None:
             self._begin()
         else:
@@ -142,7 +144,7 @@ class AlphaZeroTrainer:
             evaluate()
             self.context.clock.lap()  # no part of the minutes that training has
         begin = time.perf_counter()
-        matches = self._collect()
+        matches = Matches.empty() if self._catches_up() else self._collect()
         times = self.workers.times()
         collected = time.perf_counter()
         if len(matches):
@@ -155,10 +157,13 @@ class AlphaZeroTrainer:
             self.workers.pause()
             if learned.minibatches:
                 self._publish()
+            elif self.state.gate_due and not self.context.interrupted():
+                self._play_with(self.components.learner.playing)
         end = time.perf_counter()
         self.context.clock.lap(self.state.budget)
-        if len(matches):
-            done = Round(matches, self.store.lag, learned, times, collected - begin, end - collected)
+        if len(matches) or learned.minibatches:
+            lag = self.store.lag if len(matches) else {}
+            done = Round(matches, lag, learned, times, collected - begin, end - collected)
             self.report.update(update_metrics(self.preset, self.components, self.state, done))
 
     def _collect(self) -> Matches:
@@ -190,17 +195,27 @@ class AlphaZeroTrainer:
 
     # ---- learning --------------------------------------------------------------------------------
 
+    def owes(self) -> bool:
+        """See :class:`ludus.train.run_loop.Steps`: learning, or the judgement of what was learned."""
+        ready = self.components.replay_buffer.ready
+        return ready and (self.state.debt >= 1.0 or self.state.gate_due)
+
+    def _catches_up(self) -> bool:
+        """Whether a round does what is owed and no more. Matches that a killed process has left are learned
+        from together with the next ones, if there are to be any.
+        """
+        over = bool(reason_to_stop(self.preset.run, self.state.budget))
+        return self.owes() and (self._interrupted or over)
+
     def _draw(self, count: int) -> Positions:
         with fitting():
             return self.components.replay_buffer.draw(count, self._random, self.components.lead)
 
     def _learn(self) -> LearnStats:
         batch = self.config.batch
-        due = int(self.state.debt)
-        self.state.debt -= due
         total = LearnStats()
-        while due > 0 and not self.context.interrupted():
-            now = min(due, max(1, BLOCK // batch))
+        while self.state.debt >= 1.0 and not self.context.interrupted():
+            now = min(int(self.state.debt), max(1, BLOCK // batch))
             share = progress(self.preset.run, self.state.budget)
             stats = self.components.learner.learn(self._draw(now * batch), share)
             if not stats.finite():
@@ -209,13 +224,14 @@ class AlphaZeroTrainer:
                     "lower algorithm.learning_rate, then resume"
                 )
             total = _merged(total, stats)
-            due -= now
+            self.state.debt -= now
         return total
 
     def _publish(self) -> None:
-        network = self.components.learner.publish(
-            self._draw(self.config.statistics_batches * self.config.batch)
-        )
+        positions = self._draw(self.config.statistics_batches * self.config.batch)
+        self._play_with(self.components.learner.publish(positions))
+
+    def _play_with(self, network: Network) -> None:
         if self.acting.take(network):
             self._hand_over(self.acting.evaluator())
 
@@ -242,7 +258,11 @@ class AlphaZeroTrainer:
         yield
 
     def saved_already(self) -> bool:
-        return self.state.matches == self._saved_matches
+        return self._moment() == self._saved
+
+    def _moment(self) -> tuple[int, ...]:
+        state, learner = self.state, self.components.learner
+        return state.matches, learner.steps, learner.version, state.gates
 
     def write_checkpoint(self) -> Path:
         state, learner = self.state, self.components.learner
@@ -251,7 +271,7 @@ class AlphaZeroTrainer:
         rollout: dict[str, Array] = {"lowest_winner": self.store.lowest_winner}
         checkpoint = Checkpoint(learner.weights(), arrays, rollout, msgspec.json.encode(state))
         path = self.context.directory.checkpoints.save(checkpoint)
-        self._saved_matches = state.matches
+        self._saved = self._moment()
         return path
 
     def referred_to(self) -> set[Path]:

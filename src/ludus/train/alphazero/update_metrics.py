@@ -16,7 +16,7 @@ from ludus.train.stopping import minutes_left, progress
 
 @dataclass(slots=True)
 class Round:
-    """Self-play and learning of one round."""
+    """Self-play and learning of one round; no matches where only what an interrupt left is learned."""
 
     matches: Matches
     lag: dict[int, int]
@@ -60,11 +60,15 @@ def _self_play_numbers(
 ) -> dict[str, float]:
     matches, times, buffer = done.matches, done.times, components.replay_buffer
     slots = components.config.self_play.slots
-    return {
-        "rollout/length": float(matches.plies.mean()),
-        "self_play/first_seat_win_rate": float((matches.outcome > 0).mean()),
-        "self_play/draw_rate": float((matches.outcome == 0).mean()),
-        "self_play/resigned": float(matches.resigned.mean()),
+    played: dict[str, float] = {}
+    if len(matches):
+        played = {
+            "rollout/length": float(matches.plies.mean()),
+            "self_play/first_seat_win_rate": float((matches.outcome > 0).mean()),
+            "self_play/draw_rate": float((matches.outcome == 0).mean()),
+            "self_play/resigned": float(matches.resigned.mean()),
+        }
+    return played | {
         "self_play/resign_below": state.resign_below,
         "search/batch_fill": times.evaluations / max(1, times.batches * slots),
         "search/cache_hits": times.hits / max(1, times.lookups),

@@ -33,6 +33,7 @@ from ludus.league.events import (
     player_of,
     to_row,
 )
+from ludus.league.quotas import DRAWS
 from ludus.pool import MatchError, PoolError
 from ludus.presets.config import Preset
 from ludus.presets.errors import RunFailed
@@ -43,7 +44,7 @@ from ludus.train.evaluations import Seeded
 from ludus.train.league.checkpoint import LeagueState, league_checkpoint, restore_member, saved_weights
 from ludus.train.league.components import LeagueComponents, build_league
 from ludus.train.league.frozen import FrozenWeights, PlayerLost, split
-from ludus.train.league.member import HAND, Member
+from ludus.train.league.member import Member
 from ludus.train.on_policy.acting import actor_of, player_of_actor
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import RolloutSummary
@@ -181,20 +182,28 @@ class LeagueTrainer:
         member.follow_live()
 
     def _deal(self, member: Member, rounds: int) -> None:
-        slots = min(member.components.sampler.pool.slots, HAND)
         while True:
-            hand = member.hand_of(self.league.draws(member.name, slots, member.seating.teams))
+            matches = member.missing()
+            orders = self.league.draw(member.name, min(matches, DRAWS), member.seating.teams)
+            member.take_orders(orders, matches)
+            if orders:
+                self._apply(Ordered(member.name, len(orders)))
             try:
-                member.deal(hand, rounds, self.frozen, self.members)
+                member.deal(rounds, self.frozen, self.members)
             except PlayerLost as error:
                 self._retire(error)
             else:
-                self._apply(Ordered(member.name, len(hand)))
                 return
 
     def _retire(self, error: PlayerLost) -> None:
         self.report.problem(f"{error}; {error.player} retires from the league")
         self._apply(Retired(error.player))
+        for member in self.members.values():
+            member.quotas.lose(error.player)
+
+    def owes(self) -> bool:
+        """Never: Ctrl-C takes effect between two rounds."""
+        return False
 
     def round(self, evaluate: Callable[[], None] | None) -> None:
         member = self._playing

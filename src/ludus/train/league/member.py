@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -18,6 +18,7 @@ from ludus.flow.seeds import SEED_LEAGUE, SEED_PAST, derive_seed
 from ludus.flow.slab import Array
 from ludus.league.config import LeagueConfig, PlayerConfig
 from ludus.league.orders import Order, OrderBook
+from ludus.league.quotas import Key, Matchup, Quotas, QuotaState
 from ludus.policies.protocol import Network
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
@@ -45,7 +46,8 @@ class MemberState(msgspec.Struct):
     """What a checkpoint holds of a member, apart from tensors and matches.
 
     ``hyper``: its settings by path. ``lanes``: lane -> player. ``orders``: those that stand or that matches
-    in play began with; from number ``first`` on they are the newest hand, dealt in round ``dealt``.
+    in play began with; from number ``first`` on they are the newest hand, dealt in round ``dealt``, each in
+    as many slots as ``spread`` says (empty in old runs: evenly). ``next_hand``: the number that follows.
     ``pools``: how often its pool was made anew; ``played``: whether the present one has played a slab.
     ``value_only``: updates from now on in which only what the value alone depends on learns.
     """
@@ -56,6 +58,9 @@ class MemberState(msgspec.Struct):
     orders: tuple[Order, ...] = ()
     first: int = -1
     dealt: int = -1
+    spread: tuple[int, ...] = ()
+    next_hand: int = 0
+    quotas: QuotaState = msgspec.field(default_factory=QuotaState)
     pools: int = 0
     played: bool = False
     value_only: int = 0
@@ -98,7 +103,8 @@ class Member:
             state.value_only = config.value_only_updates
         self.components = self._components(learner)
         self.seating = Seating(self.components.spec, self.name, self._lanes)
-        self.book = OrderBook(state.orders)
+        self.book, self.quotas = OrderBook(state.orders), Quotas(state.quotas)
+        state.next_hand = max([state.next_hand, state.first, *(o.number + 1 for o in state.orders)])
         self._live: dict[int, LiveLane] = {}
         self._networks: list[Network] = []  # for live lanes, used again at each bind
         self.rounds: Rounds | None = None
@@ -151,27 +157,27 @@ class Member:
         playing = self._in_play()
         return bool(playing) and min(playing) >= self.state.first
 
-    def hand_of(self, orders: Iterable[Order]) -> list[Order]:
-        """The first of ``orders``, as many as the lanes of half a pool can be bound to."""
-        half, guests, hand = self._lanes // 2, set[str](), list[Order]()
-        for order in orders:
-            wanted = guests | set(self.seating.guests(order))
-            if hand and len(wanted) > half:
-                break
-            guests = wanted
-            hand.append(order)
-        return hand
+    def missing(self) -> int:
+        """Matches for which orders are to be drawn before the next hand is dealt."""
+        return self.quotas.missing(self.components.sampler.pool.slots, self._matchups_in_play())
 
-    def deal(
-        self, hand: Sequence[Order], rounds: int, frozen: FrozenWeights, live: Mapping[str, Member]
-    ) -> None:
-        """Binds lanes and gives ``hand`` to the pool. Raises :class:`PlayerLost`, changing nothing."""
-        state = self.state
+    def take_orders(self, orders: Sequence[Order], matches: int) -> None:
+        """Orders that were drawn for ``matches`` matches."""
+        self.quotas.enter(orders, matches, self._matchups_in_play())
+
+    def deal(self, rounds: int, frozen: FrozenWeights, live: Mapping[str, Member]) -> None:
+        """Binds lanes and gives a new hand to the pool. Raises :class:`PlayerLost`, changing nothing.
+
+        The lanes of half a pool are for the players of a hand; the first matchup fits in any case.
+        """
+        state, slots = self.state, self.components.sampler.pool.slots
+        placed = self.quotas.hand(slots, min(slots, HAND), self._matchups_in_play(), self._fit)
+        hand = [Order(state.next_hand + k, self.name, m.players, m.tags) for k, (m, _) in enumerate(placed)]
+        guests = list(dict.fromkeys(p for order in hand for p in self.seating.guests(order.players)))
+        self._load([p for p in guests if p not in live], frozen)  # all are there before anything changes
         if state.first >= 0:
             self.book.keep({n for n in (o.number for o in self.book.orders()) if n >= state.first})
-        guests = list(dict.fromkeys(p for order in hand for p in self.seating.guests(order)))
-        self._load([p for p in guests if p not in live], frozen)  # all are there before anything changes
-        used = {p for order in self.book.orders() for p in self.seating.guests(order)}
+        used = {p for order in self.book.orders() for p in self.seating.guests(order.players)}
         lanes = {lane: p for lane, p in state.lanes.items() if p in used or p in guests}
         free = [lane for lane in range(1, 1 + self._lanes) if lane not in lanes]
         for player in guests:
@@ -180,15 +186,30 @@ class Member:
         state.lanes = dict(sorted(lanes.items()))
         self.book.add(hand)
         state.first, state.dealt = hand[0].number, rounds
+        state.next_hand += len(hand)
+        state.spread = tuple(n for _, n in placed)
         self.bind(frozen, live)
         self.stand()
+
+    def _fit(self, matchups: Sequence[Matchup]) -> bool:
+        guests = {p for matchup in matchups for p in self.seating.guests(matchup.players)}
+        return len(guests) <= self._lanes // 2
+
+    def _matchups_in_play(self) -> Counter[Key]:
+        known = {order.number: order for order in self.book.orders()}
+        counts = Counter[Key]()
+        for number, matches in self._in_play().items():
+            if number in known:
+                counts[known[number].players, known[number].tags] += matches
+        return counts
 
     def stand(self) -> None:
         """The newest hand stands in the pool."""
         hand = [order for order in self.book.orders() if order.number >= self.state.first]
         of_player = {p: lane for lane, p in self.state.lanes.items()}
         pool = self.components.sampler.pool
-        pool.set_orders(*self.seating.pool_orders(hand, of_player, pool.slots))
+        spread = self.state.spread if len(self.state.spread) == len(hand) else ()
+        pool.set_orders(*self.seating.pool_orders(hand, of_player, pool.slots, spread))
 
     def bind(self, frozen: FrozenWeights, live: Mapping[str, Member]) -> None:
         """The lanes are played by the players that the state names. Raises :class:`PlayerLost`."""
@@ -241,6 +262,10 @@ class Member:
         """
         alike = Counter[tuple[int, tuple[float, ...], tuple[int, ...]]]()
         own, episodes, returns = f"policy:{LEARNER}", 0, 0.0
+        ended = Counter(result.tag for result in results)
+        for order in self.book.orders():
+            if ended[order.number + 1]:
+                self.quotas.played(order, ended[order.number + 1])
         for result in results:
             if result.error or result.tag == 0:
                 continue
@@ -253,10 +278,13 @@ class Member:
             self.book.credit(tag - 1, outcome, self.seating.teams_of_seats(plans), matches)
         return episodes, returns
 
-    def _in_play(self) -> set[int]:
+    def _in_play(self) -> Counter[int]:
+        """Matches that have begun and not ended, by the number of their order."""
         pool = self.components.sampler.pool
-        tags = {int(tag) for group in range(pool.groups) for tag in pool.in_play(group).tags}
-        return {tag - 1 for tag in tags if tag > 0}
+        tags = Counter[int]()
+        for group in range(pool.groups):
+            tags.update(pool.in_play(group).tags.tolist())
+        return Counter({tag - 1: matches for tag, matches in tags.items() if tag > 0})
 
     def _own_network(self) -> Network:
         return first_network(self._preset, self.components.spec).for_acting()
@@ -330,15 +358,16 @@ class Member:
 
     def lose(self, player: str) -> None:
         """``player`` cannot play any more. Matches with it that go on are not counted."""
+        self.quotas.lose(player)
         kept = [order for order in self.book.orders() if player not in order.players]
         self.book.keep({order.number for order in kept})
         self.state.lanes = {lane: p for lane, p in self.state.lanes.items() if p != player}
 
     def store(self) -> None:
         """Writes what stands into the state."""
-        known = self._in_play() | {o.number for o in self.book.orders() if o.number >= self.state.first}
+        known = set(self._in_play()) | {o.number for o in self.book.orders() if o.number >= self.state.first}
         self.book.keep(known)
-        self.state.orders = self.book.orders()
+        self.state.orders, self.state.quotas = self.book.orders(), self.quotas.state()
         self.state.counts.set_waiting([w.summary for w in self.driver.waiting])
 
     def _jump(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:

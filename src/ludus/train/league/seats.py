@@ -12,6 +12,7 @@ import numpy as np
 
 from ludus.flow import Controller, GameSpec, SeatPlan
 from ludus.flow.lineups import lineup_of
+from ludus.flow.seeds import derive_seed
 from ludus.league.config import LeagueConfig
 from ludus.league.orders import Order
 from ludus.pool.orders import Controllers, Tags
@@ -52,21 +53,28 @@ class Seating:
         self._bots = {bot.name: 1 + lanes + i for i, bot in enumerate(spec.bots)}
         self.teams = len(set(self._teams))
 
-    def guests(self, order: Order) -> list[str]:
-        """Players of ``order`` that need a lane, each once."""
-        return [p for p in dict.fromkeys(order.players) if p != self._member and p not in self._bots]
+    def guests(self, players: Sequence[str]) -> list[str]:
+        """Those of an order's ``players`` that need a lane, each once."""
+        return [p for p in dict.fromkeys(players) if p != self._member and p not in self._bots]
 
     def pool_orders(
-        self, hand: Sequence[Order], lanes: dict[str, int], slots: int
+        self, hand: Sequence[Order], lanes: dict[str, int], slots: int, spread: Sequence[int] = ()
     ) -> tuple[Controllers, Tags]:
-        """``hand`` spread evenly over the slots. ``lanes``: player -> lane, for all guests."""
+        """``hand`` spread over the slots. ``lanes``: player -> lane, for all guests.
+
+        ``spread``: slots of each order, in sum ``slots``; none = evenly. A slot has its seats for good: an
+        order has neighbours, to be played from every seat, and the first slot is drawn for each hand.
+        """
         controllers = np.empty((slots, len(self._teams)), np.int32)
         tags = np.empty(slots, np.uint64)
-        for k, order in enumerate(hand):  # neighbours, so that an order is played from every seat
-            mine = slice(k * slots // len(hand), (k + 1) * slots // len(hand))
+        ends = np.cumsum(spread) if spread else [(k + 1) * slots // len(hand) for k in range(len(hand))]
+        first, start = 0, derive_seed(0, hand[0].number) % slots if spread else 0
+        for order, end in zip(hand, ends, strict=True):
+            mine = (np.arange(first, end) + start) % slots
             of_team = [self._controller(player, lanes) for player in order.players]
             controllers[mine] = [of_team[team] for team in self._teams]
             tags[mine] = order.number + 1
+            first = int(end)
         return controllers, tags
 
     def teams_of_seats(self, plan_of_seat: Sequence[int]) -> list[int]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from ludus.algorithms.imitation.config import ImitationConfig
 from ludus.flow.names import did_you_mean
 from ludus.flow.spec import GameSpec
+from ludus.games.names import is_bot_file
 from ludus.presets.config import Preset
 from ludus.presets.schema import Problem
-from ludus.rollouts.scripted import is_bot_file
 from ludus.search.planner import is_plan
 from ludus.search.text import is_search
 from ludus.storage import is_reference

@@ -146,6 +146,10 @@ class Trainer:
         if self.preset.curriculum.bot:
             self.rounds.set_handover(self._handover())
 
+    def owes(self) -> bool:
+        """Never: Ctrl-C takes effect between two rounds."""
+        return False
+
     def round(self, evaluate: Callable[[], None] | None) -> None:
         try:
             done = self.rounds.run(self._progress(), evaluate)

@@ -6,8 +6,8 @@ The payoff goes from orange (lost) over white (even) to blue (won).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
+from ludus.flow.shown import markup
 from ludus.league.record import Record
 from ludus.league.strengths import Z95, Strength, Strengths
 from ludus.league.summary import PayoffTable
@@ -29,9 +29,9 @@ def heat_map(table: PayoffTable) -> str:
     out = head(max(width, 320), height, "Payoff: how often the row's player beats the column's")
     for i, name in enumerate(names):
         middle = margin + cell * (i + 0.5)
-        out.append(f'<text x="{margin - 6:.1f}" y="{middle + 4:.1f}" text-anchor="end">{escape(name)}</text>')
+        out.append(f'<text x="{margin - 6:.1f}" y="{middle + 4:.1f}" text-anchor="end">{markup(name)}</text>')
         turned = f"translate({middle + 4:.1f} {margin - 6:.1f}) rotate(-90)"
-        out.append(f'<text transform="{turned}">{escape(name)}</text>')
+        out.append(f'<text transform="{turned}">{markup(name)}</text>')
         for j, other in enumerate(names):
             out.append(
                 _cell(table, i, j, margin + cell * j, margin + cell * i, cell, f"{name} against {other}")
@@ -49,7 +49,7 @@ def _cell(table: PayoffTable, i: int, j: int, x: float, y: float, size: int, tit
     said = f"{title}: {rate:.0%} of {met:,} matches" if met else f"{title}: not met"
     box = (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{size - 1}" height="{size - 1}" fill="{fill}">'
-        f"<title>{escape(said)}</title></rect>"
+        f"<title>{markup(said)}</title></rect>"
     )
     if not met or size < CELL:
         return box
@@ -104,7 +104,7 @@ def ratings_plot(rated: Strengths, members: Sequence[str]) -> str:
         out += [
             f'<circle cx="{plot.x(_steps(s))}" cy="{plot.y(s.rating or 0.0)}" r="3" stroke="{colour}" '
             f'stroke-width="2" fill="{colour if s.kind == "frozen" else "#ffffff"}">'
-            f"<title>{escape(short(s.player))}: {s.rating:+.0f}</title></circle>"
+            f"<title>{markup(short(s.player))}: {s.rating:+.0f}</title></circle>"
             for s in line
         ]
         out.append(legend(index, member, colour, 0.0))
@@ -128,7 +128,7 @@ def settings_plot(record: Record) -> str:
         scale = ", logarithmic" if log else ""
         out.append(
             f'<text x="{LEFT}" y="{top + TOP - 10}" font-weight="bold">'
-            f"{escape(short(path, 60))}{scale}</text>"
+            f"{markup(short(path, 60))}{scale}</text>"
         )
         for index, (name, milestones) in enumerate(lives.items()):
             colour = COLOURS[index % len(COLOURS)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ludus.flow.shown import fenced, markdown
 from ludus.league.record import Record
 from ludus.league.strengths import Z95, Strength, Strengths, strengths
 from ludus.league.summary import payoff, status, the_newest, tree
@@ -16,46 +17,35 @@ PAYOFF, RATINGS, SETTINGS = "league_payoff.svg", "league_ratings.svg", "league_s
 
 def write_league(run: RunDirectory, record: Record) -> list[str]:
     """Writes the plots of ``record`` into ``run``; gives the lines of the report. Raises ``OSError``."""
-    rated = strengths(record)
-    plots = {
-        PAYOFF: heat_map(payoff(record, the_newest(record, MAP_PLAYERS))),
-        RATINGS: ratings_plot(rated, [m.name for m in record.members]),
-    }
+    rated, met = strengths(record), record.anybody_met()
+    plots: dict[str, str] = {}
+    if met:
+        plots[PAYOFF] = heat_map(payoff(record, the_newest(record, MAP_PLAYERS)))
+        plots[RATINGS] = ratings_plot(rated, [m.name for m in record.members])
     if any(m.hyper for m in record.members):
         plots[SETTINGS] = settings_plot(record)
     for name, text in plots.items():
         write_atomic(run.path / name, text.encode())
-    lines = [
-        "## League",
-        "",
-        *_member_table(record),
-        "",
-        f"![Payoff: how often the row's player beats the column's]({PAYOFF})",
-        "",
-        f"![Elo over steps, with 95% intervals]({RATINGS})",
-        "",
-        *_rating_table(rated),
-        "",
-    ]
+    lines = ["## League", "", *_member_table(record), ""]
+    if met:
+        lines += [f"![Payoff: how often the row's player beats the column's]({PAYOFF})", ""]
+        lines += [f"![Elo over steps, with 95% intervals]({RATINGS})", "", *_rating_table(rated), ""]
     if SETTINGS in plots:
         lines += [f"![Settings of the members over steps]({SETTINGS})", ""]
     grown = tree(record)
     more = [f"... {len(grown) - LISTED} more: ludus league lineage"] if len(grown) > LISTED else []
-    return [*lines, "What each frozen player came from:", "", "```", *grown[:LISTED], *more, "```", ""]
+    return [*lines, "What each frozen player came from:", "", *fenced("\n".join(grown[:LISTED] + more)), ""]
 
 
 def _member_table(record: Record) -> list[str]:
-    lines = [
-        "| member | role | steps | version | frozen | against frozen | return | last |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    met = record.anybody_met()
+    head = ["member", "role", "steps", "version", "frozen", *["against frozen"] * met, "return", "last"]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for m in status(record, "").members:
         rate = "-" if m.win_rate is None else f"{m.win_rate:.1%}"
         mean = "-" if m.mean_return is None else f"{m.mean_return:.3g}"
-        lines.append(
-            f"| {_safe(m.name)} | {m.role} | {m.steps:,} | {m.version} | {m.frozen} | {rate} | {mean} "
-            f"| {_safe(m.asked)} |"
-        )
+        cells = [markdown(m.name), markdown(m.role), f"{m.steps:,}", str(m.version), str(m.frozen)]
+        lines.append(f"| {' | '.join([*cells, *[rate] * met, mean])} | {markdown(m.asked)} |")
     return lines
 
 
@@ -74,11 +64,6 @@ def _rating_row(s: Strength) -> str:
     skill = "-" if s.skill is None else f"{s.skill:.1f}"
     share = "-" if s.nash_share is None else f"{s.nash_share:.1%}"
     return (
-        f"| {_safe(s.player)} | {rating:+.0f} | {rating - half:+.0f} to {rating + half:+.0f} "
+        f"| {markdown(s.player)} | {rating:+.0f} | {rating - half:+.0f} to {rating + half:+.0f} "
         f"| {skill} | {share} | {s.matches:,} |"
     )
-
-
-def _safe(text: str) -> str:
-    """A name in a table of Markdown."""
-    return "".join(f"&#{ord(c)};" if c in "|<>&[]`\\" else c for c in text)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from ludus.evaluation.results import EvalResult
+from ludus.flow.shown import fenced, markdown, markup, visible
 from ludus.presets.config import Preset
 from ludus.storage import RunDirectory
 from ludus.storage.files import write_atomic
@@ -36,7 +37,7 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
     """Markdown: results first, then the curve, then how to get it again. ``league``: lines about it."""
     updates, evaluations = read_metrics(run)
     info = run.info()
-    lines = [f"# {preset.title or run.path.name}", ""]
+    lines = [f"# {markdown(preset.title or run.path.name)}", ""]
     if updates:
         lines += [_totals(updates, reason), ""]
     final = [e for e in evaluations if e.final]
@@ -56,16 +57,19 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
         lines += [f"## {title} while training", "", plot, "", *_curve_table(inside), ""]
     lines += league
     for player in dict.fromkeys(u.player for u in updates):
-        own, of = [u for u in updates if u.player == player], f" of {player}" if player else ""
+        own, of = [u for u in updates if u.player == player], f" of {markdown(player)}" if player else ""
         lines += [f"## Learning{of}", "", *_number_table(own, learning=True), ""]
         lines += [f"## Playing{of}", "", *_number_table(own, learning=False), ""]
-    lines += ["## How to get it again", "", "```", " ".join(info.command), "```", ""]
-    lines += [f"- seed {info.seed}, game {info.game} (spec {info.spec_hash}), started {info.started}"]
-    lines += [f"- ludus {info.package_version}; " + ", ".join(f"{k} {v}" for k, v in info.versions.items())]
-    lines += ["- " + ", ".join(f"{k}: {v}" for k, v in info.host.items())]
-    lines += [f"- changed when it was resumed, {c.time}: {in_words(c)}" for c in read_changes(run)]
+    lines += ["## How to get it again", "", *fenced(visible(" ".join(info.command))), ""]
+    facts = [
+        f"seed {info.seed}, game {info.game} (spec {info.spec_hash}), started {info.started}",
+        f"ludus {info.package_version}; " + ", ".join(f"{k} {v}" for k, v in info.versions.items()),
+        ", ".join(f"{k}: {v}" for k, v in info.host.items()),
+        *(f"changed when it was resumed, {c.time}: {in_words(c)}" for c in read_changes(run)),
+    ]
+    lines += [f"- {markdown(fact)}" for fact in facts]
     lines += [""]
-    lines += ["```toml", run.config_bytes().decode().rstrip(), "```", ""]
+    lines += [*fenced(run.config_bytes().decode().rstrip(), "toml"), ""]
     return "\n".join(lines)
 
 
@@ -78,7 +82,7 @@ def _totals(updates: Sequence[UpdateMetrics], reason: str) -> str:
     minutes = max(u.numbers.get("time/minutes", 0.0) for u in last)
     return (
         f"{steps:,} decisions ({ticks:,} ticks, {matches:,} matches) in {minutes:.1f} minutes, "
-        f"{versions:,} updates. Ended: {reason}."
+        f"{versions:,} updates. Ended: {markdown(reason)}."
     )
 
 
@@ -110,7 +114,7 @@ def _result_table(results: Sequence[EvalResult]) -> list[str]:
     for r in results:
         seats = " / ".join(f"{rate:.1%}" for rate in r.win_rate_by_seat)
         lines.append(
-            f"| {r.against} | {r.matches} | {r.wins} | {r.draws} | {r.losses} | {r.win_rate:.1%} "
+            f"| {markdown(r.against)} | {r.matches} | {r.wins} | {r.draws} | {r.losses} | {r.win_rate:.1%} "
             f"| {r.ci_low:.1%} to {r.ci_high:.1%} | {r.mean_ticks:,.0f} | {seats} |"
         )
     return lines
@@ -135,7 +139,7 @@ def _play_off_table(candidates: Sequence[EvaluationMetrics]) -> list[str]:
         "Chosen by a play-off of the versions that did best while training. The final matches are fresh: "
         "no choice was made by them.",
         "",
-        "| candidate | matches | " + " | ".join(names) + " |",
+        "| candidate | matches | " + " | ".join(map(markdown, names)) + " |",
         "|---|---|" + "---|" * len(names),
     ]
     for e in candidates:
@@ -156,7 +160,7 @@ def _names(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
 def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
     names = _names(evaluations)
     lines = [
-        "| steps | version | " + " | ".join(names) + " |",
+        "| steps | version | " + " | ".join(map(markdown, names)) + " |",
         "|---|---|" + "---|" * len(names),
     ]
     for e in thinned(evaluations, CURVE_ROWS):
@@ -206,7 +210,7 @@ def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
         line = " ".join(f"{x(s)},{y(r.measure)}" for s, r in points)
         out.append(f'<polygon points="{upper} {lower}" fill="{colour}" opacity="0.2"/>')
         out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        out.append(f'<text x="{left + 6}" y="{24 + 14 * index}" fill="{colour}">{name}</text>')
+        out.append(f'<text x="{left + 6}" y="{24 + 14 * index}" fill="{colour}">{markup(name)}</text>')
     out.append(
         f'<text x="{PLOT_WIDTH - 10}" y="{PLOT_HEIGHT - 4}" text-anchor="end">{top:,} steps</text></svg>'
     )
@@ -223,7 +227,7 @@ def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]
     spaces = {name: name.partition("/")[0] for name in found}
     names = [n for n, space in spaces.items() if space != "time" and (space in LEARNING) == learning]
     lines = [
-        "| steps | minutes | " + " | ".join(names) + " |",
+        "| steps | minutes | " + " | ".join(map(markdown, names)) + " |",
         "|---|---|" + "---|" * len(names),
     ]
     for u in rows:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
+
+from ludus.flow.shown import markup
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 WIDTH, PANEL = 720, 260
@@ -54,7 +55,7 @@ class Panel:
         base = self.bottom + 16
         if marks:
             return out + [
-                f'<text x="{self.x(i)}" y="{base:.1f}" text-anchor="middle">{escape(mark)}</text>'
+                f'<text x="{self.x(i)}" y="{base:.1f}" text-anchor="middle">{markup(mark)}</text>'
                 for i, mark in enumerate(marks)
             ]
         out.append(f'<text x="{LEFT}" y="{base:.1f}">0</text>')
@@ -83,7 +84,7 @@ class Panel:
         return [
             f'<path d="M{LEFT} {y}H{right}" stroke="#555" stroke-dasharray="5 4"/>',
             f'<text x="{right - 4}" y="{float(y) - 4:.1f}" text-anchor="end" fill="#555">'
-            f"{escape(short(name))}</text>",
+            f"{markup(short(name))}</text>",
         ]
 
 
@@ -94,7 +95,7 @@ def legend(index: int, name: str, colour: str, top: float, most: int = LABEL) ->
         return ""
     return (
         f'<rect x="{WIDTH - RIGHT + 10}" y="{y - 9:.1f}" width="10" height="10" fill="{colour}"/>'
-        f'<text x="{WIDTH - RIGHT + 25}" y="{y:.1f}">{escape(short(name, most))}</text>'
+        f'<text x="{WIDTH - RIGHT + 25}" y="{y:.1f}">{markup(short(name, most))}</text>'
     )
 
 
@@ -106,9 +107,9 @@ def head(width: float, height: float, title: str) -> list[str]:
     return [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" font-family="sans-serif" font-size="11">'
-        f"<title>{escape(title)}</title>"
+        f"<title>{markup(title)}</title>"
         f'<rect width="100%" height="100%" fill="#ffffff"/>'
-        f'<text x="8" y="14" font-size="12">{escape(title)}</text>'
+        f'<text x="8" y="14" font-size="12">{markup(title)}</text>'
     ]
 
 

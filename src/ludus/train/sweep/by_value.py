@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import TypeGuard
 
 import msgspec
 
+from ludus.flow.shown import markup
 from ludus.train.reporting.svg import COLOURS, PANEL, WIDTH, Panel, head, legend, short, whole
 from ludus.train.sweep.comparison import CellResult, setting_text
 from ludus.train.sweep.curves import LABEL, WIDER
@@ -73,7 +73,7 @@ def value_plot(over: ByValue, results: Sequence[CellResult]) -> str:
         out += panel.line([(x, s.centre) for x, s, _ in points], colour)
         out += [
             f'<circle cx="{panel.x(x)}" cy="{panel.y(s.centre)}" r="{DOT}" fill="{colour}">'
-            f"<title>{escape(short(cell, 60))}: {s.centre:.4g}</title></circle>"
+            f"<title>{markup(short(cell, 60))}: {s.centre:.4g}</title></circle>"
             for x, s, cell in points
         ]
         out.append(legend(index, name, colour, 0.0, LABEL))

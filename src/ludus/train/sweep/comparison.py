@@ -17,6 +17,7 @@ from ludus.ratings.compare import (
     summarise_runs,
 )
 from ludus.ratings.interval import MeanInterval
+from ludus.train.sweep.config import FLOORS
 from ludus.train.sweep.results import RunRecord
 
 Play = Literal["drawn", "greedy"]
@@ -146,6 +147,7 @@ def setting_text(path: str, value: object) -> str:
 
 
 def differing_settings(runs: Sequence[RunRecord]) -> list[str]:
-    """Settings in which runs differ, the seed left out."""
-    paths = list(dict.fromkeys(path for run in runs for path in run.settings if path != "run.seed"))
+    """Settings in which runs differ, the seed and those of floors left out."""
+    left_out = ("run.seed", *FLOORS)
+    paths = list(dict.fromkeys(path for run in runs for path in run.settings if path not in left_out))
     return [p for p in paths if any(r.settings.get(p) != runs[0].settings.get(p) for r in runs)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -23,7 +24,14 @@ Table = dict[str, Any]
 #: Tables whose keys are settings of the preset.
 TABLES = ("settings", "grid", "random")
 #: Settings that every run gets unless the file sets them: its last weights are what is measured.
-DEFAULTS: dict[str, Value] = {"run.threads": 1, "evaluation.every_steps": 0, "evaluation.matches": 0}
+DEFAULTS: dict[str, Value] = {
+    "run.threads": 1,
+    "evaluation.every_steps": 0,
+    "evaluation.matches": 0,
+    "evaluation.floor_matches": 100,
+}
+#: Settings that change nothing that is trained or compared.
+FLOORS = ("evaluation.initial", "evaluation.floor_matches")
 MAX_SEED = 2**31 - 1
 MAX_SEEDS = 10_000
 
@@ -53,6 +61,9 @@ class CellConfig(msgspec.Struct, frozen=True):
     settings: dict[str, Value] = {}
 
 
+MAX_RUNS = 100_000
+
+
 class SweepConfig(msgspec.Struct, frozen=True):
     """A sweep file whose keys are whole; the settings in it are not checked yet.
 
@@ -75,6 +86,12 @@ class SweepConfig(msgspec.Struct, frozen=True):
     workers: int = 0
     baseline: str = ""
     greedy: bool = False
+
+
+def run_count(config: SweepConfig) -> int:
+    """Runs of a sweep, counted without listing them."""
+    count = len(config.cells) * len(config.seeds) * max(1, config.count)
+    return count * math.prod(len(values) for values in config.grid.values())
 
 
 def read_sweep(source: str, overrides: Mapping[str, str] | None = None) -> SweepConfig:

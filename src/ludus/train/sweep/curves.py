@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ludus.flow.shown import markup
 from ludus.ratings.interval import mean_interval
 from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics
 from ludus.train.reporting.svg import COLOURS, NAME, PANEL, WIDTH, Panel, head, legend, short, whole
@@ -118,7 +118,7 @@ def curves_plot(curves: Mapping[str, Curve], title: str, *, rates: bool) -> str:
 
 
 def _line(panel: Panel, curve: Curve, name: str, colour: str) -> list[str]:
-    out = [f"<g><title>{escape(short(name, 2 * NAME))}, {curve.seeds} seeds</title>"]
+    out = [f"<g><title>{markup(short(name, 2 * NAME))}, {curve.seeds} seeds</title>"]
     if curve.seeds > 1:
         upper = [f"{panel.x(s)},{panel.y(v)}" for s, v in zip(curve.steps, curve.high, strict=True)]
         lower = [f"{panel.x(s)},{panel.y(v)}" for s, v in zip(curve.steps, curve.low, strict=True)]

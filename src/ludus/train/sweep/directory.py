@@ -26,7 +26,7 @@ from ludus.storage.files import fsync_directory, own_folder, read_bounded, write
 from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
 from ludus.storage.lock import RunBusy, RunLock, this_process
 from ludus.storage.rundir import RunDirectory, utc_now
-from ludus.train.sweep.config import SweepConfig
+from ludus.train.sweep.config import FLOORS, MAX_RUNS, SweepConfig, run_count
 from ludus.train.sweep.ranges import Range, Value
 
 SCHEMA = 1
@@ -97,6 +97,8 @@ class SweepDirectory:
             raise CorruptFile(f"{self.info_path}: {error}") from error
         if info.schema != SCHEMA:
             raise CorruptFile(f"{self.info_path}: schema {info.schema}, this version of ludus reads {SCHEMA}")
+        if (count := run_count(info.config)) > MAX_RUNS:
+            raise CorruptFile(f"{self.info_path}: {count:,} runs; expected at most {MAX_RUNS:,}")
         return info
 
     def lock(self) -> RunLock:
@@ -167,15 +169,15 @@ def is_sweep(path: Path) -> bool:
 
 
 def identity_of(config: SweepConfig) -> dict[str, Any]:
-    """What makes a sweep this one: all but title, seeds, workers, baseline, greedy matches and count.
+    """What makes a sweep this one: all but title, seeds, workers, baseline, greedy matches, count and floors.
 
-    These may change when a sweep goes on: more seeds are more runs.
+    These may change when a sweep goes on: more seeds are more runs, and floors train nothing.
     """
-    identity: dict[str, Any] = {f"settings.{k}": v for k, v in config.settings.items()}
+    identity: dict[str, Any] = {f"settings.{k}": v for k, v in config.settings.items() if k not in FLOORS}
     for name, cell in config.cells.items():
         at = f"cells.{name}" if name else "cell"
         identity[f"{at}.preset"] = cell.preset
-        identity |= {f"{at}.{k}": v for k, v in cell.settings.items()}
+        identity |= {f"{at}.{k}": v for k, v in cell.settings.items() if k not in FLOORS}
     identity |= {f"grid.{k}": list(v) for k, v in config.grid.items()}
     identity |= {f"random.{k}": [r.kind, *r.values] for k, r in config.random.items()}
     if config.random:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,12 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from ludus.games.names import is_installed_name
+from ludus.flow.interrupts import on_stop
+from ludus.flow.shown import shown
+from ludus.games.names import is_bot_file, is_installed_name
 from ludus.presets.config import Preset
 from ludus.presets.file import option_of
-from ludus.storage.errors import StorageError
+from ludus.storage.errors import CorruptFile, StorageError
 from ludus.train.opponents import opponent_skip
 from ludus.train.sweep.config import SweepConfig
 from ludus.train.sweep.directory import SweepDirectory
@@ -27,6 +29,7 @@ from ludus.train.sweep.search import Tried, ask
 
 POLL_S = 0.2
 EVAL_SEED = 1  # of greedy matches, the same for all runs
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_:;,.=+ -]*")
 State = Literal["finished", "failed", "interrupted"]
 
 
@@ -129,6 +132,8 @@ class SweepLoop:
             else:
                 process = launch(command, self.directory.lock_of(run.name), self.directory.log(run.name))
                 self.active[run.name] = Active(run, process, command)
+                if self.stopping and process is not None:  # the signal came while it was started
+                    process.stop()
         except (StorageError, OSError, ValueError) as error:
             self._end(run, "failed", " ".join(str(error).split()))
 
@@ -201,10 +206,7 @@ class SweepLoop:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM: every run saves and ends; a second Ctrl-C kills them."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
+        """Ctrl-C, SIGTERM and SIGHUP: every run saves and ends; a second Ctrl-C kills them."""
 
         def stop(number: int, frame: FrameType | None) -> None:
             if self.stopping and number == signal.SIGINT:
@@ -214,12 +216,8 @@ class SweepLoop:
                 if active.process:
                     active.process.stop()
 
-        before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
-        try:
+        with on_stop(stop):
             yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 def next_command(run: PlannedRun, directory: SweepDirectory, preset: Preset, greedy: bool) -> Command | None:
@@ -236,12 +234,24 @@ def next_command(run: PlannedRun, directory: SweepDirectory, preset: Preset, gre
     if not greedy:
         return None
     for result in final_results(directory.run(run.name)):
+        if not _plain(result.against):
+            raise CorruptFile(
+                f"{directory.run(run.name).metrics}: against = {shown(result.against)}: expected a bot or "
+                "a search, as a preset names them"
+            )
         target = directory.greedy_result(run.name, result.against)
         if not target.is_file():
             return Command(
                 "greedy", greedy_words(str(path), preset, result.against, result.alone), str(target)
             )
     return None
+
+
+def _plain(against: str) -> bool:
+    """Whether a name from a run's record may become a word of a command and a file's name: it is no path,
+    no option and no reference, and loads no code.
+    """
+    return _NAME.fullmatch(against) is not None and not is_bot_file(against)
 
 
 def greedy_words(path: str, preset: Preset, against: str, alone: bool) -> tuple[str, ...]:

@@ -11,11 +11,10 @@ import msgspec
 
 from ludus.presets.file import LoadedPreset, PresetError, load_preset
 from ludus.presets.game_checks import check_game
-from ludus.train.sweep.config import SweepConfig, cell_problem, origin_of
+from ludus.train.sweep.config import MAX_RUNS, SweepConfig, cell_problem, origin_of, run_count
 from ludus.train.sweep.ranges import Range, Value, draw
 
 Settings = dict[str, str]  # dotted path -> text, as options give them
-MAX_RUNS = 100_000
 MAX_NAME = 120  # bytes of a folder's name
 SEED_IN_TEXT = "{seed}"
 
@@ -107,9 +106,7 @@ def check_sweep(config: SweepConfig) -> list[PlannedCell]:
 
     Raises :class:`PresetError` with every mistake, each once.
     """
-    count = len(config.cells) * len(config.seeds) * max(1, config.count)
-    for values in config.grid.values():
-        count *= len(values)
+    count = run_count(config)
     if count > MAX_RUNS:
         raise PresetError([f"{config.source}: {count:,} runs; expected at most {MAX_RUNS:,}"])
     cells = planned_cells(config, corner_points(config.random))

@@ -63,8 +63,9 @@ class Process:
         return Ended(code, usage.ru_utime + usage.ru_stime, seconds, self._message(code))
 
     def stop(self, number: int = signal.SIGTERM) -> None:
-        """Sends a signal: after SIGTERM a run saves and ends."""
+        """Sends a signal: after SIGTERM a run saves and ends, also one whose process is stopped."""
         self._process.send_signal(number)
+        self._process.send_signal(signal.SIGCONT)
 
     def _message(self, code: int) -> str:
         if code == 0:

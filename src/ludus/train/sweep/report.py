@@ -9,6 +9,7 @@ import msgspec
 
 from ludus import __version__
 from ludus.flow.names import did_you_mean
+from ludus.flow.shown import markdown
 from ludus.presets.errors import ConfigError
 from ludus.presets.schema import quoted
 from ludus.storage.files import write_atomic
@@ -25,6 +26,7 @@ from ludus.train.sweep.comparison import (
 )
 from ludus.train.sweep.curves import Curve, cell_curve, curves_plot
 from ludus.train.sweep.directory import SweepDirectory, is_sweep, open_sweep
+from ludus.train.sweep.floors import CellFloor, cell_floors
 from ludus.train.sweep.plan import known_points, planned_cells, runs_of
 from ludus.train.sweep.results import RunRecord, greedy_results, read_run
 from ludus.train.sweep.tables import budget_table, cell_settings_table, result_table, unfinished_table
@@ -34,6 +36,10 @@ NOTE = (
     "Each seed's result is that of its final matches. *centre* is the mean with Student's 95% interval; from "
     "five seeds on the interquartile mean (IQM) with the percentile interval of a stratified bootstrap. "
     "*± one run* is the standard deviation of single runs."
+)
+FLOOR_NOTE = (
+    "*floor* is what needs no training in the same setting: the weights that the runs began with, actions "
+    "drawn, and uniform play over the legal choices."
 )
 BASELINE_NOTE = (
     "*P(better)* is the probability that a run of the cell beats one of the baseline; *difference* is the "
@@ -53,6 +59,7 @@ class SweepReport(msgspec.Struct, frozen=True):
     runs: tuple[RunRecord, ...]
     settings: dict[str, dict[str, object]]  # cell -> the settings in which it differs
     missing: tuple[str, ...]  # runs of the sweep that never began
+    floors: tuple[CellFloor, ...] = ()
 
 
 class _Read(msgspec.Struct, frozen=True):
@@ -93,6 +100,7 @@ def read_report(paths: Sequence[Path], baseline: str = "") -> SweepReport:
         runs=tuple(runs),
         settings=_settings(runs),
         missing=tuple(name for part in read for name in part.missing),
+        floors=tuple(cell_floors(runs)),
     )
 
 
@@ -145,12 +153,17 @@ def report_text(report: SweepReport) -> str:
     """The report as Markdown."""
     finished = sum(r.finished for r in report.runs)
     total = len(report.runs) + len(report.missing)
-    lines = [f"# {report.title}", "", f"{finished} of {total} runs are finished.", ""]
+    lines = [f"# {markdown(report.title)}", "", f"{finished} of {total} runs are finished.", ""]
     if report.results:
-        lines += [NOTE + (" " + BASELINE_NOTE if report.baseline else ""), ""]
+        notes = [
+            NOTE,
+            *([FLOOR_NOTE] if report.floors else []),
+            *([BASELINE_NOTE] if report.baseline else []),
+        ]
+        lines += [" ".join(notes), ""]
     for play, against in dict.fromkeys((r.play, r.against) for r in report.results):
         of = [r for r in report.results if (r.play, r.against) == (play, against)]
-        lines += [*result_table(of, report.baseline), ""]
+        lines += [*result_table(of, report.baseline, report.floors), ""]
     if value_figure(report):
         lines += ["## Results over a setting", "", f"![Results over the values of a setting]({VALUES})", ""]
     if report.curves:

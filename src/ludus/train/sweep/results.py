@@ -12,6 +12,7 @@ from ludus.presets.file import leaves
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import read_bounded
 from ludus.storage.rundir import RunDirectory
+from ludus.train.reporting.floors import Floors, floors_of
 from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics, read_metrics
 from ludus.train.sweep.directory import SweepDirectory
 
@@ -35,6 +36,7 @@ class RunRecord(msgspec.Struct, frozen=True):
     minutes: float
     cpu_minutes: float  # 0 where it was not measured
     settings: dict[str, Any]
+    floors: Floors = Floors()
 
 
 def final_results(run: RunDirectory) -> tuple[EvalResult, ...]:
@@ -72,6 +74,7 @@ def read_run(run: RunDirectory, cell: str, greedy: tuple[EvalResult, ...] = ()) 
         minutes=last.numbers.get("time/minutes", 0.0) if last else 0.0,
         cpu_minutes=last.numbers.get("time/cpu_minutes", 0.0) if last else 0.0,
         settings=settings,
+        floors=floors_of(evaluations),
     )
 
 

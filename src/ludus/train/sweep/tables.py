@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ludus.flow.shown import code, markdown
 from ludus.train.sweep.comparison import CellBudget, CellResult
+from ludus.train.sweep.floors import CellFloor
 from ludus.train.sweep.results import RunRecord
 
 PLAYS = {"drawn": "actions drawn", "greedy": "likeliest actions"}
 MAX_SETTINGS = 12  # columns
 
 
-def result_table(results: Sequence[CellResult], baseline: str) -> list[str]:
-    """Cells against one opponent."""
+def result_table(results: Sequence[CellResult], baseline: str, floors: Sequence[CellFloor] = ()) -> list[str]:
+    """Cells against one opponent, with the floors that are known against it."""
+    known = {f.cell: f.text() for f in floors if f.against == results[0].against}
     first = results[0]
-    what = "Mean return" if first.alone else f"Win rate against {first.against}"
+    what = "Mean return" if first.alone else f"Win rate against {markdown(first.against)}"
     lines = [f"## {what}, {PLAYS[first.play]}, {first.matches:,} matches a seed", ""]
     names = ["cell", "seeds", "each seed", "median", "centre", "95% interval", "± one run"]
+    names += ["floor"] if known else []
     names += ["P(better)", "difference"] if baseline else []
     lines += ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
     for r in results:
@@ -24,7 +28,7 @@ def result_table(results: Sequence[CellResult], baseline: str) -> list[str]:
         shown = " ".join(_measure(v, r.alone) for v in s.values)
         kind = "IQM" if s.kind == "iqm" else "mean"
         row = [
-            cell_text(r.cell),
+            markdown(r.cell),
             str(len(r.seeds)),
             shown,
             _measure(s.median, r.alone),
@@ -32,6 +36,8 @@ def result_table(results: Sequence[CellResult], baseline: str) -> list[str]:
             interval_text(r),
             _measure(s.deviation, r.alone) if len(s.values) > 1 else "-",
         ]
+        if known:
+            row.append(known.get(r.cell, "-"))
         if baseline:
             row += _better(r, baseline)
         lines.append("| " + " | ".join(row) + " |")
@@ -65,11 +71,6 @@ def _measure(value: float, alone: bool) -> str:
     return f"{value:,.1f}" if alone else f"{100 * value:.1f}%"
 
 
-def cell_text(text: str) -> str:
-    """A name as a table's cell."""
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
 def budget_table(budgets: Sequence[CellBudget]) -> list[str]:
     """What a finished run of each cell used, on average."""
     names = ["cell", "runs", "decisions", "updates", "gradient steps", "minutes", "processor minutes"]
@@ -77,7 +78,7 @@ def budget_table(budgets: Sequence[CellBudget]) -> list[str]:
     for b in budgets:
         cpu = "-" if b.cpu_minutes is None else f"{b.cpu_minutes:.2f}"
         lines.append(
-            f"| {cell_text(b.cell)} | {b.runs} | {b.steps:,.0f} | {b.updates:,.0f} "
+            f"| {markdown(b.cell)} | {b.runs} | {b.steps:,.0f} | {b.updates:,.0f} "
             f"| {b.gradient_steps:,.0f} | {b.minutes:.2f} | {cpu} |"
         )
     return lines
@@ -89,10 +90,10 @@ def cell_settings_table(settings: Mapping[str, Mapping[str, object]]) -> list[st
     if not paths or len(settings) < 2:
         return []
     shown = list(paths)[:MAX_SETTINGS]
-    head = ["cell", *(f"`{p}`" for p in shown)]
+    head = ["cell", *(code(p) for p in shown)]
     lines = ["## Settings", "", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for cell, values in settings.items():
-        row = [cell_text(cell), *(cell_text("" if values[p] is None else str(values[p])) for p in shown)]
+        row = [markdown(cell), *(markdown("" if values[p] is None else str(values[p])) for p in shown)]
         lines.append("| " + " | ".join(row) + " |")
     if len(paths) > len(shown):
         lines += ["", f"{len(paths) - len(shown)} more settings differ; results.json has them all."]
@@ -104,6 +105,6 @@ def unfinished_table(runs: Sequence[RunRecord], missing: Sequence[str]) -> list[
     if not runs and not missing:
         return []
     lines = ["## Not finished", "", "| run | decisions |", "|---|---|"]
-    lines += [f"| {cell_text(r.name)} | {r.steps:,} |" for r in runs]
-    lines += [f"| {cell_text(name)} | did not begin |" for name in missing]
+    lines += [f"| {markdown(r.name)} | {r.steps:,} |" for r in runs]
+    lines += [f"| {markdown(name)} | did not begin |" for name in missing]
     return [*lines, ""]

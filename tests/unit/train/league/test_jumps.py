@@ -11,6 +11,7 @@ import pytest
 
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.flow import Weights
+from ludus.league.orders import Order
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import parse_preset
@@ -78,6 +79,26 @@ def test_the_optimiser_of_the_frozen_player_goes_on(league: LeagueComponents) ->
     assert not other.takes(LearnerState(state.arrays, {}))
 
 
+def test_a_dqn_member_that_jumps_has_the_weights_in_its_target_too() -> None:
+    text = LEAGUE.format(game="matrix", lag="sync", steps=100).replace(
+        "learning_rate = 1e-2\nminibatches = 1", 'name = "dqn"'
+    )
+    text = text.replace("[policy]", '[policy]\noutput = "q"')
+    league = build_league(parse_preset(text.encode(), "league").preset)
+    threads = LearnerThreads(0)
+    one, other = league.members.values()
+    other.start(threads)
+    weights = one.weights()
+    before, _ = other.components.learner.state()
+    assert any(not np.array_equal(before[f"target.{n}"], a) for n, a in weights.tensors.items())
+    other.go_on_from(weights)
+    after, _ = other.components.learner.state()
+    for kind in ("network", "target"):
+        assert all(np.array_equal(after[f"{kind}.{n}"], a) for n, a in weights.tensors.items())
+    threads.close()
+    league.close()
+
+
 def test_the_data_that_waits_is_dropped() -> None:
     """It was collected by other weights; TLeague clears its replay memory."""
     built = build_league(preset("pipelined"))
@@ -121,6 +142,17 @@ def test_it_is_stored_where_a_member_may_go_on_from_there(
         assert [frozen.learner_path(player, v).is_file() for v in versions] == [
             kept and v > 0 for v in versions
         ]
+
+
+def test_a_match_that_an_error_ended_counts_for_nobody(league: LeagueComponents) -> None:
+    one = next(iter(league.members.values()))
+    one.book.add([Order(0, one.name, (one.name, one.name), ("latest",))])
+    result = next(r for done in play(one, 3) for r in done.results)
+    good = msgspec.structs.replace(result, tag=1)
+    assert one.credit([good])[0] == 1
+    assert sum(t.wins + t.draws + t.losses for t in one.book.take()) == 1
+    assert one.credit([msgspec.structs.replace(good, error="the game failed")]) == (0, 0)
+    assert one.book.take() == ()
 
 
 def test_a_resumed_league_jumps_as_one_never_stopped(tmp_path: Path) -> None:

@@ -76,6 +76,21 @@ def test_results_come_from_the_records_of_the_runs(swept: Path) -> None:
     assert report.missing == ("bad,seed=1",)
 
 
+def test_every_cell_has_its_floors(swept: Path) -> None:
+    """Though a sweep's runs are not evaluated inside training."""
+    out = swept / "out"
+    report = msgspec.json.decode((out / "results.json").read_bytes(), type=SweepReport)
+    (floor,) = report.floors
+    (record,) = report.runs
+    assert (floor.cell, floor.against) == ("good", "random")
+    assert floor.initial is not None
+    assert floor.uniform is not None
+    assert floor.initial.values == (record.floors.initial[0].win_rate,)
+    assert record.floors.initial[0].matches == floor.uniform.matches == 100
+    assert f"| {floor.text()} |" in (out / "report.md").read_text()
+    assert 0.2 < floor.uniform.low < floor.uniform.high < 0.7  # uniform against uniform: 0.44
+
+
 def test_done_again_nothing_is_trained_and_failed_runs_are_tried(
     swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

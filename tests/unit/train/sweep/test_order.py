@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections.abc import Callable
@@ -166,6 +167,27 @@ TPE = {
     "seeds": 2,
     "random": {"algorithm.discount": {"uniform": [0.9, 0.99]}},
 }
+
+
+@pytest.mark.parametrize("failed", [["1"], ["2"], ["1", "2"]])
+def test_the_point_of_a_failed_run_is_shunned(
+    tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch, failed: list[str]
+) -> None:
+    """Its result is NaN, whichever seed failed and whatever the others reached."""
+    told: list[list[float | None]] = []
+
+    def ask(space: object, tried: list[tuple[object, float | None]], seed: int) -> dict[str, float]:
+        told.append([result for _, result in tried])
+        return {"algorithm.discount": 0.9 + len(tried) / 100}
+
+    monkeypatch.setattr(module, "ask", ask)
+    monkeypatch.setattr(module, "score_of_run", lambda run: 0.8)
+    for seed in failed:
+        stage.codes[f"point=0,seed={seed}"] = 1
+    made(tmp_path, 1, **{**TPE, "count": 3})[0].run()
+    assert [len(results) for results in told] == [0, 1, 2]
+    assert all(results[0] is not None and math.isnan(results[0]) for results in told[1:])
+    assert told[2][1] == 0.8
 
 
 def test_a_search_is_told_the_mean_of_the_seeds_and_survives_a_stop(

@@ -5,17 +5,22 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import pytest
 
 from ludus.evaluation.results import EvalResult
+from ludus.ratings import wilson_interval
 from ludus.ratings.compare import improvement_interval, summarise_runs
+from ludus.train.reporting.floors import Floors
 from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics
 from ludus.train.sweep.by_value import by_value, value_plot
 from ludus.train.sweep.comparison import TOGETHER, budgets, compare, differing_settings
 from ludus.train.sweep.curves import POINTS, cell_curve, curves_plot, run_curve
+from ludus.train.sweep.floors import cell_floors
 from ludus.train.sweep.report import SweepReport, report_text, value_figure
 from ludus.train.sweep.results import RunRecord
+from ludus.train.sweep.tables import result_table
 
 
 def result(against: str, rate: float, alone: bool = False) -> EvalResult:
@@ -190,3 +195,25 @@ def test_the_report_as_text() -> None:
     assert "| b | 2 |" in text
     assert "| c,seed=1 | did not begin |" in text
     assert value_figure(report) == ""
+
+
+def test_floors_are_of_all_seeds_of_a_cell() -> None:
+    def floored(seed: int, initial: float, won: int, alone: bool = False) -> RunRecord:
+        uniform = msgspec.structs.replace(result("simple", won / 100, alone), wins=won)
+        floors = Floors((result("simple", initial, alone),), (uniform,))
+        return msgspec.structs.replace(record("a", seed, 0.9), floors=floors)
+
+    (floor,) = cell_floors([floored(1, 0.2, 30), floored(2, 0.4, 50), record("b", 1, 0.5)])
+    assert floor.initial == summarise_runs([0.2, 0.4])
+    assert floor.uniform is not None
+    rate = wilson_interval(80, 200)
+    assert (floor.uniform.value, floor.uniform.low, floor.uniform.matches) == (0.4, rate.low, 200)
+    assert floor.text() == "initial weights 30.0%, uniform 40.0%"
+    (alone,) = cell_floors([floored(1, 0.2, 30, alone=True), floored(2, 0.4, 50, alone=True)])
+    assert alone.text() == "initial weights 3.0, uniform 4.0"
+    runs = [floored(1, 0.2, 30), record("b", 1, 0.5)]
+    table = result_table(compare(runs), "", cell_floors(runs))
+    assert "| floor |" in table[2]
+    assert "| initial weights 20.0%, uniform 30.0% |" in table[4]
+    assert table[5].endswith("| - |")
+    assert "floor" not in result_table(compare(runs), "")[2]

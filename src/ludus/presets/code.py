@@ -1,0 +1,54 @@
+"""Keys of a preset that may name code, and who gave their values.
+
+A preset that a user names may load the code that it names; a run's ``config.toml`` may not, for a run
+directory may be anybody's (:mod:`ludus.games.names`). Every key that can name a file with code is here, so
+that one rule decides about all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from ludus.games import typed
+from ludus.games.hosted import placed
+from ludus.games.names import is_bot_file
+from ludus.presets.config import Preset
+
+GAME, TEACHER = "game.name", "algorithm.teacher"
+
+
+def code_of(preset: Preset) -> dict[str, str]:
+    """Path -> reference, of the keys whose values may load code."""
+    teacher = getattr(preset.algorithm, "teacher", "")
+    return {GAME: preset.game.name} | ({TEACHER: teacher} if is_bot_file(teacher) else {})
+
+
+def with_code(preset: Preset, code: dict[str, str]) -> Preset:
+    """The preset with the references of :func:`code_of` replaced."""
+    if GAME in code:
+        game = msgspec.structs.replace(preset.game, name=code[GAME])
+        preset = msgspec.structs.replace(preset, game=game)
+    if TEACHER in code:
+        algorithm = msgspec.structs.replace(preset.algorithm, teacher=code[TEACHER])
+        preset = msgspec.structs.replace(preset, algorithm=algorithm)
+    return preset
+
+
+def given_code(preset: Preset, folder: Callable[[str], Path] = lambda _: Path()) -> Preset:
+    """The preset of a user, whose code may be loaded. Paths become absolute, so that a run resumes anywhere.
+
+    ``folder``: from a key's path to the folder from which its value is searched first.
+    """
+    code = {path: typed_code(text, folder(path)) for path, text in code_of(preset).items()}
+    return with_code(preset, code)
+
+
+def typed_code(text: str, folder: Path = Path()) -> str:
+    """A reference that the user gave, with an absolute path; its code may be loaded from now on."""
+    file, colon, name = text.rpartition(":")
+    if colon and is_bot_file(text) and not text.endswith(".py"):
+        return typed(f"{placed(file, folder)}:{name}")
+    return typed(placed(text, folder))
