@@ -45,14 +45,9 @@ def resolve_player(
 
     Args:
         text: A bot's name, ``random``, ``uniform``, ``RUN@best|last|VERSION``, ``RUN@PLAYER``,
-<<<<<<< HEAD
-            ``RUN@PLAYER:VERSION``, a weights file, a bot in Python (``my_bot.py``, ``my_bot.py:CLASS``),
-            whose code is run, or a search (``mcts:400``, ``RUN@best+search:400``; see :mod:`ludus.search.player`).
-=======
             ``RUN@PLAYER:VERSION``, a weights file, a bot in Python (``bot.py``, ``bot.py:CLASS``), whose
             code is run if the user gave it (:mod:`ludus.games.names`), or a search (``mcts:400``,
             ``RUN@best+search:400``; see :mod:`ludus.search.player`).
->>>>>>> main
         spec: The game.
         seed: Seed of the player's random choices.
         frame_skip: Ticks between two decisions; 0 = those of the training, or the game's default.
