@@ -142,7 +142,7 @@ def test_an_interrupted_one_is_made_when_the_run_is_resumed(
     for name, preset in (("appo", short()), ("alphazero", alphazero_preset(**{"evaluation.matches": "2"}))):
         run = tmp_path / name
         with monkeypatch.context() as patch:
-            rigged(patch, interrupted)  # type: ignore[arg-type]
+            rigged(patch, interrupted)
             with pytest.raises(Interrupted):
                 start_run(preset, run)
         assert not initial_rows(run)
@@ -155,7 +155,7 @@ def test_untrained_play_without_end_ends_no_run(tmp_path: Path, monkeypatch: pyt
     def endless() -> None:
         raise EndlessMatch("tic_tac_toe", 10, 1, 1)
 
-    rigged(monkeypatch, endless)  # type: ignore[arg-type]
+    rigged(monkeypatch, endless)
     recorder = Recorder()
     result = start_run(short(), tmp_path / "run", sinks=[recorder])
     assert result.steps >= 300
