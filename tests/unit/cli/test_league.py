@@ -146,8 +146,10 @@ def test_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_the_payoff_says_which_matches_a_rate_counts(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = shown(capsys, "payoff", run, "--player", "main").splitlines()
-    assert ["won in all", "rate of", "drawn by, ever"] == [
-        head for head in ("won in all", "rate of", "drawn by, ever") if head in lines[0]
+    assert [head for head in ("won in all", "rate of", "drawn by, ever") if head in lines[0]] == [
+        "won in all",
+        "rate of",
+        "drawn by, ever",
     ]
     assert all("last 100" in line for line in lines[1:])
     frozen = shown(capsys, "payoff", run, "--player", "main:0").splitlines()
