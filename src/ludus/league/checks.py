@@ -84,6 +84,14 @@ def _together(league: cfg.LeagueConfig, around: Surroundings) -> Iterator[str]:
     """What is wrong with the players as a whole."""
     known = [(k, p, ROLES[p.role].kind) for k, p in enumerate(league.players) if p.role in ROLES]
     kinds = [kind for _, _, kind in known]
+    if league.score == "return":
+        if around.seats == 1:
+            yield 'league.score = "return": expected outcome in a game of one seat, where nobody is met'
+        elif league.score_range <= 0:
+            most = "the most by which the returns of two players of a match differ"
+            yield f'league.score_range = {league.score_range:g}: expected {most}, where score is "return"'
+    elif league.score_range:
+        yield f'league.score_range = {league.score_range:g}: expected 0 where score is "outcome"'
     for k, player, kind in known:
         if kind == "exploiter" and "main" not in kinds:
             mains = ", ".join(name for name, role in ROLES.items() if role.kind == "main")

@@ -348,7 +348,8 @@ class LeagueConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``rating_share``: of all matches, those between frozen players that met least. ``lanes``: frozen networks
     that act at once in a pool; ``cache``: networks in memory. ``decay``: of the rates of live players, a
-    match.
+    match. ``score``: a rate is that of matches won, or the mean lead in ``return``, of which ``score_range``
+    is the most in a match: 1/2 + lead / (2 score_range).
     """
 
     players: tuple[PlayerConfig, ...] = ()
@@ -358,4 +359,6 @@ class LeagueConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cache: Count = 64
     decay: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.99
     elo_k: Positive = 0.1
+    score: Literal["outcome", "return"] = "outcome"
+    score_range: NonNegative = 0.0
     freeze_first: bool = True  # the first weights of members that are no exploiters

@@ -22,7 +22,7 @@ from ludus.league.matchmaking import RATING, distribution, last_resort, tag_of
 from ludus.league.payoff import Floats, Indices
 from ludus.league.standings import BOTS, MemberState, Standings, Stream
 
-STREAM_DRAW = 1
+STREAM_DRAW, STREAM_SCORE = 1, 5
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -148,11 +148,20 @@ class OrderBook:
         return tuple(self._orders[n] for n in sorted(self._orders))
 
     def credit(
-        self, number: int, outcome: Sequence[float], team_of_seat: Sequence[int], matches: int = 1
+        self,
+        number: int,
+        outcome: Sequence[float],
+        team_of_seat: Sequence[int],
+        matches: int = 1,
+        *,
+        score_range: float = 0.0,
+        seed: int = 0,
     ) -> None:
         """Counts ``matches`` alike: ``outcome`` a seat (+1, 0, -1), ``team_of_seat`` the team that sat there.
 
-        The first team's player is compared with that of each other team: the higher outcome won.
+        The first team's player is compared with that of each other team: the higher outcome won. With a
+        ``score_range`` above 0, ``outcome`` are the returns of one match of ``seed``: it counts as won with
+        probability 1/2 + lead / (2 score_range), else as lost, so that rates are mean leads.
         """
         order = self._orders.get(number)
         if order is None or len(outcome) != len(team_of_seat):
@@ -168,6 +177,8 @@ class OrderBook:
         for team, (player, tag) in enumerate(zip(order.players[1:], order.tags, strict=True), 1):
             if team in of_team:
                 gap = of_team[0] - of_team[team]
+                if score_range > 0:
+                    gap = gap / score_range - (2.0 * Stream(seed, STREAM_SCORE, team).uniform() - 1.0)
                 counts = (matches * (gap > 0), matches * (gap == 0), matches * (gap < 0))
                 self._tallies.append(Tally(order.players[0], player, seat, tag, *counts))
 

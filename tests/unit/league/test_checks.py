@@ -141,6 +141,11 @@ def test_every_role_is_valid() -> None:
             league(cfg.PlayerConfig("a", "population", tune={"algorithm.learning_rate": RANGE})),
             "league.population is missing",
         ),
+        (cfg.LeagueConfig((MAIN,), score="return"), "league.score_range = 0: expected the most by which"),
+        (
+            cfg.LeagueConfig((MAIN,), score_range=2.0),
+            'league.score_range = 2: expected 0 where score is "out',
+        ),
     ],
 )
 def test_a_mistake_is_one_line(config: cfg.LeagueConfig, line: str) -> None:
@@ -169,6 +174,13 @@ def test_what_the_rest_of_a_preset_rules_out(change: dict[str, object], line: st
 def test_one_seat_has_no_win_rate() -> None:
     around = msgspec.structs.replace(AROUND, seats=1)
     assert "expected return in a game of one seat" in problems(population(), around)[0]
+
+
+def test_one_seat_has_nobody_to_compare_returns_with() -> None:
+    around = msgspec.structs.replace(AROUND, seats=1)
+    chips = cfg.LeagueConfig((MAIN,), score="return", score_range=4.0)
+    assert 'league.score = "return": expected outcome' in problems(chips, around)[0]
+    assert problems(chips, AROUND) == []
 
 
 def test_a_resume_needs_the_same_league() -> None:

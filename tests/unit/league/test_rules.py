@@ -376,3 +376,28 @@ def test_a_distribution_is_worked_out_once_between_two_events(monkeypatch: pytes
     play.freeze("main", 4)
     play.league.draw("main", 500)
     assert len(made) == 2 * rules
+
+
+@pytest.mark.parametrize(("lead", "rate"), [(4.0, 1.0), (1.0, 0.625), (0.0, 0.5), (-2.0, 0.25), (-4.0, 0.0)])
+def test_a_score_by_return_is_the_mean_lead(lead: float, rate: float) -> None:
+    """Kuhn poker: a lead of 4 chips is the most. Equal matches count alike, whenever they are counted."""
+    order = league_of_three().league.draw("main", 1)[0]
+    books = [OrderBook([order]), OrderBook([order])]
+    for book in books:
+        for seed in range(4000):
+            book.credit(order.number, (lead / 2, -lead / 2), (0, 1), score_range=4.0, seed=seed)
+    tallies = [book.take() for book in books]
+    assert tallies[0] == tallies[1]
+    (tally,) = tallies[0]
+    assert tally.wins + tally.losses == 4000
+    assert tally.wins / 4000 == pytest.approx(rate, abs=0.03 if 0 < rate < 1 else 0.0)
+
+
+def test_winning_small_and_losing_large_is_no_win_by_return() -> None:
+    order = league_of_three().league.draw("main", 1)[0]
+    book = OrderBook([order])
+    for seed in range(3000):  # two of three matches are won by one chip each, one is lost by thirteen each
+        lead = -26.0 if seed % 3 == 0 else 2.0
+        book.credit(order.number, (lead / 2, -lead / 2), (0, 1), score_range=26.0, seed=seed)
+    (tally,) = book.take()
+    assert tally.wins / 3000 == pytest.approx(0.5 + (2 * 2 - 26) / 3 / 52, abs=0.03)

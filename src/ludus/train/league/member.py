@@ -269,7 +269,10 @@ class Member:
         for result in results:
             if result.error or result.tag == 0:
                 continue
-            alike[result.tag, result.outcome, result.plan_of_seat] += 1
+            if self._league.score == "return":
+                self._credit_return(result)
+            else:
+                alike[result.tag, result.outcome, result.plan_of_seat] += 1
             seat = seat_of_plan(result, 0)
             if result.players[seat] == own:
                 episodes += 1
@@ -277,6 +280,11 @@ class Member:
         for (tag, outcome, plans), matches in alike.items():
             self.book.credit(tag - 1, outcome, self.seating.teams_of_seats(plans), matches)
         return episodes, returns
+
+    def _credit_return(self, result: MatchResult) -> None:
+        teams = self.seating.teams_of_seats(result.plan_of_seat)
+        score_range = self._league.score_range
+        self.book.credit(result.tag - 1, result.returns, teams, score_range=score_range, seed=result.seed)
 
     def _in_play(self) -> Counter[int]:
         """Matches that have begun and not ended, by the number of their order."""

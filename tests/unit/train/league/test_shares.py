@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludus.league.orders import Order
+from ludus.league.orders import Order, OrderBook
 from ludus.league.quotas import Key, Matchup, Quotas, QuotaState
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory
@@ -153,3 +153,24 @@ def test_neither_hands_nor_lengths_of_matches_change_the_shares(lanes: int, tick
     )
     guests = [pool.played[("main", f"g{k}"), ("pfsp",)] / tags["pfsp"] for k in range(10)]
     assert guests == pytest.approx(np.arange(1, 11) / 55, abs=0.02)
+
+
+def test_a_league_of_poker_counts_chips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every result that is counted has the returns of its match, and the range of the preset."""
+    seen: list[float] = []
+    credit = OrderBook.credit
+
+    def watched(self: OrderBook, *args: object, **more: object) -> None:
+        assert more["score_range"] == 4.0
+        seen.extend(args[1])  # type: ignore[arg-type]
+        credit(self, *args, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(OrderBook, "credit", watched)
+    text = SHARES.format(game="kuhn_poker", lanes=8, steps=1000, freeze=200)
+    text = text.replace("[league]", '[league]\nscore = "return"\nscore_range = 4')
+    start_run(parse_preset(text.encode(), "chips").preset, tmp_path / "run")
+    assert set(seen) == {-2.0, -1.0, 1.0, 2.0}
+    with Journal.read(RunDirectory.open(tmp_path / "run").league) as journal:
+        tallies = [t for row in journal.rows() for t in row.tallies]
+    assert sum(t.wins for t in tallies) > 50
+    assert sum(t.losses for t in tallies) > 50
