@@ -3,7 +3,7 @@
     python -m benchmarks.strength.population --seeds 1 2 3 --minutes 3
     python -m benchmarks.strength.population --seeds 1 --steps 800000 --record benchmarks/results/pbt.json
 
-Both runs start with the same four learning rates, of which three are 30 times and more off, and have the same
+Both runs begin with the same four learning rates, of which three are 30 times and more off, and have the same
 budget. ``return``: mean of a member's last 100 episodes or so, while it learns. ``final``: the first member,
 which begins with a bad rate, in evaluation matches of its own.
 """
@@ -101,13 +101,13 @@ def table(results: Sequence[Result]) -> str:
 
 
 def lines_of(results: Sequence[Result]) -> list[Line]:
-    """Members of each population, and the first one's final matches."""
+    """Members of each population, and its final matches."""
     found = []
     for r in results:
         ranked = sorted(r.returns)
-        shown = {"population, worst member": ranked[0], "population, first member, final matches": r.final}
+        shown = {"population, worst member": ranked[0], "population, final matches": r.final}
         if not r.changes:
-            shown = {"best fixed rate": ranked[-1], "first fixed rate, final matches": r.final}
+            shown = {"best fixed rate": ranked[-1], "fixed rates, final matches": r.final}
             if len(ranked) > 1:
                 shown["second best fixed rate"] = ranked[-2]
         found += [Line(label, r.seed, value=value) for label, value in shown.items()]
