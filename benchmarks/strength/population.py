@@ -106,13 +106,13 @@ def table(results: Sequence[Result]) -> str:
 
 
 def lines_of(results: Sequence[Result]) -> list[Line]:
-    """Members of each population, and the final matches of its best weights."""
+    """Members of each population, and its final matches."""
     found = []
     for r in results:
         ranked = sorted(r.returns)
-        shown = {"population, worst member": ranked[0], "population, RUN@best, final matches": r.final}
+        shown = {"population, worst member": ranked[0], "population, final matches": r.final}
         if not r.changes:
-            shown = {"best fixed rate": ranked[-1], "fixed rates, RUN@best, final matches": r.final}
+            shown = {"best fixed rate": ranked[-1], "fixed rates, final matches": r.final}
             if len(ranked) > 1:
                 shown["second best fixed rate"] = ranked[-2]
         found += [Line(label, r.seed, value=value) for label, value in shown.items()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import msgspec
 import pytest
 
 pytest.importorskip("torch")
@@ -42,10 +43,13 @@ def test_methods_of_other_seeds_have_commands_of_their_own(tmp_path: Path) -> No
 
 def test_a_population_has_floors_and_its_seeds(tmp_path: Path) -> None:
     def result(seed: int, changes: bool, returns: tuple[float, ...]) -> population.Result:
-        floors = [Line(f"{k}, drawn", seed, value=20.0 + seed) for k in ("initial weights", "uniform")]
-        return population.Result(
-            seed, changes, 9, 1.0, (), (), returns, 0, 499.0, tuple(floors) if changes else ()
-        )
+        floors = [
+            {"label": f"{k}, drawn", "seed": seed, "value": 20.0 + seed}
+            for k in ("initial weights", "uniform")
+        ]
+        fields = {"seed": seed, "changes": changes, "steps": 9, "minutes": 1.0, "first": [], "last": []}
+        ends = {"returns": returns, "copies": 0, "best": "a", "final": 499.0}
+        return msgspec.convert(fields | ends | {"floors": floors if changes else []}, population.Result)
 
     results = [
         result(1, True, (500.0, 490.0)),
