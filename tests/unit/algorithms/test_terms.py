@@ -93,7 +93,8 @@ def test_upgo_is_an_addend_with_weights_of_at_most_one(method: str, standardised
     advantage = {at: total - float(slab.value[at]) for at, total in upgoing(m, 0.9).items()}
     mean, deviation = 0.0, 1.0
     if standardised:
-        mean, deviation = np.mean(list(advantage.values())), np.std(list(advantage.values()))
+        given = np.array(list(advantage.values()))
+        mean, deviation = float(given.mean()), float(given.std())
         assert abs(deviation - 1.0) > 0.2
     terms = [
         -min(math.exp(-float(shift[at])), 1.0) * (a - mean) / deviation * float(log_prob[at])
