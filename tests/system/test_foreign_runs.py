@@ -112,8 +112,9 @@ def test_the_teacher_of_a_stored_configuration_is_not_run(
     # A run that never had a checkpoint begins anew, with the same configuration.
     shutil.rmtree(run / "checkpoints")
     assert ended(capsys, "resume", "run", "--quiet")[0] == 2
-    for words in (("eval", "run@best"), ("report", "run"), ("rate", "run@best", "random", "--matches", "2")):
-        ended(capsys, *words)
+    ended(capsys, "eval", "run@best")
+    ended(capsys, "report", "run")
+    ended(capsys, "rate", "run@best", "random", "--matches", "2")
 
 
 KEYS = {
