@@ -11,6 +11,8 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
+Minibatches = Annotated[int, msgspec.Meta(ge=1, le=1 << 16)]
+Batch = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]  # decisions that are held at once
 Reuse = Annotated[float, msgspec.Meta(ge=0, le=64)]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 

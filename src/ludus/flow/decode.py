@@ -20,14 +20,14 @@ else:
     import tomli as tomllib
 
 MAX_DEPTH = 64
-MAX_INTEGER = 1 << 64
+MAX_INTEGER = 10**40  # of TOML
 
 Decoded = TypeVar("Decoded")
 #: What a TOML text that cannot be used raises, a ``ValueError``.
 TomlError = tomllib.TOMLDecodeError
 
 _TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
-_TOO_LONG = "an integer of more than 64 bits"
+_TOO_LONG = "an integer of too many digits"
 _DIGITS = re.compile(rb"[0-9]{21}")
 _JSON_ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _JSON_STRING = re.compile(rb'"[^"]*"?')
@@ -57,7 +57,7 @@ def from_json(data: bytes | str | msgspec.Raw, kind: Any = Any) -> Any:
     """The value of a JSON document as a ``kind``.
 
     Raises ``msgspec.DecodeError`` for anything else, for text that is not UTF-8, values nested more than
-    ``MAX_DEPTH`` deep and integers of more than 64 bits.
+    ``MAX_DEPTH`` deep and integers of more than 20 digits.
     """
     try:
         raw = data.encode() if isinstance(data, str) else bytes(data)
@@ -88,7 +88,7 @@ def from_toml(text: str) -> dict[str, Any]:
     """The document of a TOML text.
 
     Raises ``TomlError`` for anything else, for tables nested more than ``MAX_DEPTH`` deep and integers of
-    more than 64 bits.
+    ``MAX_INTEGER`` or more.
     """
     if _TOML_KEY.search(_without_strings(text)):
         raise TomlError(_TOO_DEEP)

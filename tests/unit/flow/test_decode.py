@@ -71,7 +71,7 @@ BOMBS = {
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("kind", BOMBS)
 def test_bombs_of_toml_are_damage(kind: str) -> None:
-    with pytest.raises(TomlError, match=r"nested more than|64 bits"):
+    with pytest.raises(TomlError, match=r"nested more than|too many digits"):
         from_toml(BOMBS[kind])
 
 

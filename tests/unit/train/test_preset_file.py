@@ -48,14 +48,17 @@ def mistakes(raw: bytes, overrides: dict[str, str] | None = None) -> list[str]:
         ("algorithm.learning_rate = nan", "algorithm.learning_rate = nan: expected a number > 0"),
         ("algorithm.discount = 1.5", "algorithm.discount = 1.5: expected a number from 0 to 1"),
         ("algorithm.vtrace = 1", "algorithm.vtrace = 1: expected true or false"),
-        ("pool.slots = 2.5", "pool.slots = 2.5: expected an integer >= 1"),
-        ("pool.slots = true", "pool.slots = True: expected an integer >= 1"),
+        ("pool.slots = 2.5", "pool.slots = 2.5: expected an integer from 1 to 16777216"),
+        ("pool.slots = true", "pool.slots = True: expected an integer from 1 to 16777216"),
         (
             "run.max_steps = 99999999999999999999",
             "run.max_steps = 99999999999999999999: expected an integer >= 0",
         ),
-        ("policy.channels = 3", "policy.channels = 3: expected a list of integers >= 1"),
-        ("policy.channels = [3, 0]", "policy.channels.1 = 0: expected an integer >= 1"),
+        (
+            "policy.channels = 3",
+            "policy.channels = 3: expected a list of at most 256 integers from 1 to 1048576",
+        ),
+        ("policy.channels = [3, 0]", "policy.channels.1 = 0: expected an integer from 1 to 1048576"),
         (
             'run.lag = "pipeline"',
             'run.lag = "pipeline": expected one of async, pipelined, sync (did you mean pipelined?)',
@@ -171,7 +174,7 @@ def test_overrides_and_their_origins() -> None:
     [
         ("run.max-minuts", "3", "--run.max-minuts: unknown key run.max_minuts (did you mean max_minutes?)"),
         ("run.max-minutes", "x", '--run.max-minutes: run.max_minutes = "x": expected a number >= 0'),
-        ("pool.slots", "0", "--pool.slots: pool.slots = 0: expected an integer >= 1"),
+        ("pool.slots", "0", "--pool.slots: pool.slots = 0: expected an integer from 1 to 16777216"),
         ("pool.slots", "7", "--pool.slots: pool.slots = 7: expected a multiple of pool.groups = 2"),
         ("algorithm", "3", "--algorithm: algorithm is a table; set one of its keys"),
         (
@@ -187,7 +190,7 @@ def test_overrides_and_their_origins() -> None:
         (
             "policy.channels",
             "a",
-            '--policy.channels.0: policy.channels.0 = "a": expected an integer >= 1',
+            '--policy.channels.0: policy.channels.0 = "a": expected an integer from 1 to 1048576',
         ),
         (
             "game.name",

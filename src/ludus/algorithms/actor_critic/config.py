@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ludus.algorithms.config import Count, NonNegative, Reuse, Share, SlabLearnerConfig
+from ludus.algorithms.config import Count, Minibatches, NonNegative, Reuse, Share, SlabLearnerConfig
 
 
 class AdvantageConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True):
@@ -17,7 +17,7 @@ class AdvantageConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True
     entropy_coefficient_final: NonNegative = 0.01  # reached linearly at the end of the budget
     epochs: Count = 1
     sample_reuse: Reuse = 0.0  # how often a decision is differentiated, on average; 0 = epochs
-    minibatches: Count = 4
+    minibatches: Minibatches = 4
     normalise_advantages: bool = True
     upgo_coefficient: NonNegative = 0.0  # of AlphaStar's upgoing returns; 0 = off
     teacher: str = ""  # weights to stay near, RUN@best or a file; "" = none

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ludus.algorithms.config import Count, MethodConfig, Natural, NonNegative, Positive, Share
+from ludus.algorithms.config import Batch, Count, MethodConfig, Natural, NonNegative, Positive, Share
 from ludus.search.config import SearchConfig, SelfPlayConfig
 
 
@@ -37,7 +37,7 @@ class AlphaZeroConfig(MethodConfig, frozen=True, forbid_unknown_fields=True, tag
     warmup: Natural = 0  # minibatches over which the rate rises from 0
     momentum: Share = 0.9
     weight_decay: NonNegative = 1e-4
-    batch: Count = 256
+    batch: Batch = 256
     value_coefficient: NonNegative = 1.0
     value_mix: Share = 0.0
     ownership_coefficient: NonNegative = 1.5

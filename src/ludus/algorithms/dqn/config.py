@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ludus.algorithms.config import Count, Natural, NonNegative, Positive, Share, SlabLearnerConfig
+from ludus.algorithms.config import Batch, Count, Natural, NonNegative, Positive, Share, SlabLearnerConfig
 
 
 class DqnConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True, tag="dqn"):
@@ -17,7 +17,7 @@ class DqnConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True, tag=
     ring: Count = 64  # slabs that are kept
     buffer_mib: Positive = 1024.0  # a ring that needs more memory is refused
     learning_starts: Natural = 2000  # decisions in the ring before the first gradient step
-    batch: Count = 256  # decisions of a gradient step
+    batch: Batch = 256  # decisions of a gradient step
     updates: Count = 8  # gradient steps a slab
     n_steps: Count = 3  # rewards of a target, before it bootstraps
     double: bool = True  # the learner's network chooses the decision that the target network values

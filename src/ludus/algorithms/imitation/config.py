@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ludus.algorithms.config import Count, NonNegative, Share, SlabLearnerConfig
+from ludus.algorithms.config import Count, Minibatches, NonNegative, Share, SlabLearnerConfig
 
 
 class ImitationConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True, tag="imitation"):
@@ -21,4 +21,4 @@ class ImitationConfig(SlabLearnerConfig, frozen=True, forbid_unknown_fields=True
     value_coefficient: NonNegative = 0.5
     entropy_coefficient: NonNegative = 0.0
     epochs: Count = 1
-    minibatches: Count = 4
+    minibatches: Minibatches = 4

@@ -189,7 +189,7 @@ def test_the_report_as_text() -> None:
     )
     text = report_text(report)
     assert "3 of 4 runs are finished." in text
-    assert "| a\\|1 | 2 | 51.0% 52.0% | 51.5% | mean 51.5% | 45.1% to 57.9% | 0.7% | baseline |  |" in text
+    assert "| a&#124;1 | 2 | 51.0% 52.0% | 51.5% | mean 51.5% | 45.1% to 57.9% | 0.7% | baseline |  |" in text
     assert "| b | 1 | 90.0% | 90.0% | mean 90.0% | - | - | 1.00 | - |" in text
     assert "| b | 1 | 1,000 | 10 | 80 | 1.00 | 0.50 |" in text
     assert "| b | 2 |" in text
