@@ -144,7 +144,7 @@ def test_every_role_is_valid() -> None:
         (cfg.LeagueConfig((MAIN,), score="return"), "league.score_range = 0: expected the most by which"),
         (
             cfg.LeagueConfig((MAIN,), score_range=2.0),
-            'league.score_range = 2: expected 0 where score is "out',
+            "league.score_range = 2: expected 0 where score",
         ),
     ],
 )

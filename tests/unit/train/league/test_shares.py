@@ -153,6 +153,9 @@ def test_neither_hands_nor_lengths_of_matches_change_the_shares(lanes: int, tick
     )
     guests = [pool.played[("main", f"g{k}"), ("pfsp",)] / tags["pfsp"] for k in range(10)]
     assert guests == pytest.approx(np.arange(1, 11) / 55, abs=0.02)
+    if lanes >= 4 and ticks <= 20:  # chi-square, 9 degrees of freedom, 99.9%
+        expected = np.arange(1, 11) / 55
+        assert tags["pfsp"] * ((np.array(guests) - expected) ** 2 / expected).sum() < 27.9
 
 
 def test_a_league_of_poker_counts_chips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
