@@ -38,13 +38,15 @@ def run_with(
     def rigged(
         self: RunEvaluator,
         player_of: Callable[[int], Player],
-        version: int,
+        version: int | None,
         number: int,
         matches: int,
         record: int = 0,
     ) -> tuple[EvalResult, ...] | None:
-        asked.append((number, version, matches))
         results = rate(self, player_of, version, number, matches, record)
+        if version is None:  # uniform play, which no choice depends on
+            return results
+        asked.append((number, version, matches))
         assert results is not None
         wanted = rate_of(version, number)
         return tuple(msgspec.structs.replace(r, win_rate=wanted, ci_low=wanted - 0.01) for r in results)
