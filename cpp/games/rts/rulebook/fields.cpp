@@ -174,7 +174,7 @@ void unit_fields(List& l, int t) {
   l.varying(p + "vision", u.vision, 0, 64, "cells that it sees, along the axes together");
   l.varying(p + "speed", u.speed, 0, 0.5, "cells a tick");
   l.flag(p + "building", u.building, "it takes no order while it carries one out");
-  l.flag(p + "invulnerable", u.invulnerable, "hits do nothing to it");
+  l.flag(p + "invulnerable", u.invulnerable, "hits do nothing to it (ruleset clean)");
   l.set(p + "accepts", u.accepts, commands, "orders that it takes");
   l.set(p + "builds", u.builds, l.book.names, "types that it builds");
   constexpr std::array<const char*, kCooldowns> kNames = {"move", "attack", "gather", "build"};
