@@ -30,6 +30,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import ndiff
 from pathlib import Path
+from unittest.mock import patch
 
 import cosmic_ray.plugins
 from cosmic_ray.ast import ast_nodes, get_ast
@@ -406,7 +407,8 @@ class Bench:
             str(folder),
         ]
         subprocess.run(compiling, check=True)
-        os.environ["PYTHONPATH"] = str(folder)
+        #: In which the copy is imported; this process keeps its own.
+        self.environment = {**os.environ, "PYTHONPATH": str(folder)}
         self._passed: set[tuple[str, ...]] = set()
 
     def survives(self, mutant: Mutant) -> bool:
@@ -429,11 +431,11 @@ class Bench:
             raise MutationError(f"{' '.join(tests)} fail without a mutant: mend them first")
         self._passed.add(tests)
 
-    @staticmethod
-    def _run(tests: tuple[str, ...]) -> bool:
+    def _run(self, tests: tuple[str, ...]) -> bool:
         options = "-x -q --timeout 90 -p no:cacheprovider -p no:xdist --no-header"
         command = f"{shlex.quote(sys.executable)} -m pytest {options} {' '.join(tests)}"
-        outcome, _ = run_tests(command, TIMEOUT_S)
+        with patch.dict(os.environ, self.environment):
+            outcome, _ = run_tests(command, TIMEOUT_S)
         return bool(outcome == TestOutcome.SURVIVED)
 
 

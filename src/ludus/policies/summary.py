@@ -59,9 +59,14 @@ def summary_of(config: PolicyConfig, spec: GameSpec) -> NetworkSummary:
 
 
 def check_size(config: PolicyConfig, spec: GameSpec) -> None:
-    """Raises ``ValueError`` for a network that no machine is meant for, before anything is allocated."""
+    """Raises ``ValueError`` for a network that no machine is meant for, before anything is allocated.
+
+    A network that does not fit the game is the error of who makes it, with the setting's own words.
+    """
     try:
         parameters = summary_of(config, spec).parameters
+    except ValueError:
+        return
     except (RuntimeError, OverflowError) as error:  # more bytes than torch can count
         raise ValueError(f"a network that cannot be made ({error})") from error
     if parameters > MAX_PARAMETERS:

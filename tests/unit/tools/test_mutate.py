@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from itertools import islice
@@ -68,8 +69,11 @@ def test_the_mutated_module_is_the_one_that_tests_import(tmp_path: Path) -> None
     )
     assert path.read_text() == code
     where = "import ludus.native, ludus.ratings; print(ludus.ratings.__file__)"
-    shown = subprocess.run([sys.executable, "-c", where], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(
+        [sys.executable, "-c", where], capture_output=True, text=True, check=True, env=bench.environment
+    ).stdout
     assert shown.startswith(str(tmp_path))  # with the compiled core
+    assert os.environ.get("PYTHONPATH") != str(tmp_path)  # tests after this one import the package
 
 
 class Sure:

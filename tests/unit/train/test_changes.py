@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ludus.flow.shown import markdown
 from ludus.presets.config import RunConfig
 from ludus.presets.errors import Interrupted
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
@@ -119,8 +120,8 @@ def test_a_changed_budget_is_kept_and_recorded(tmp_path: Path) -> None:
     settings = run_settings(run).preset
     assert (settings.run.max_steps, settings.evaluation.final_matches) == (900, 2)
     report = run.report.read_text()
-    assert "run.max_steps 300 -> 600, evaluation.final_matches 4 -> 2" in report
-    assert "run.max_steps 600 -> 900" in report
+    assert markdown("run.max_steps 300 -> 600, evaluation.final_matches 4 -> 2") in report
+    assert markdown("run.max_steps 600 -> 900") in report
 
 
 def test_threads_may_change_and_change_no_bit(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -57,13 +58,13 @@ def test_a_disk_that_fills_costs_records_and_nothing_else(
 ) -> None:
     sink = started(tmp_path / "run")
     sink.update(metrics(100))
-    real_open = Path.open
+    real_open = os.fdopen
 
     class Short:
         """A file that takes ten bytes of whatever it is given, as a disk with ten bytes left does."""
 
-        def __init__(self, path: Path) -> None:
-            self.file = real_open(path, "ab", buffering=0)
+        def __init__(self, fd: int) -> None:
+            self.file = real_open(fd, "ab", buffering=0)
 
         def __enter__(self) -> Short:
             return self
@@ -81,7 +82,7 @@ def test_a_disk_that_fills_costs_records_and_nothing_else(
             self.file.truncate(size)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "open", lambda path, *_, **__: Short(path))
+        patched.setattr(os, "fdopen", lambda fd, *_, **__: Short(fd))
         sink.update(metrics(200))
     sink.update(metrics(300))
     assert [step for step, _ in scalars(tmp_path / "run" / "tensorboard", "policy/entropy")] == [100, 300]
