@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ludus.flow.shown import visible
+from ludus.flow import shown
 from ludus.web.recording import Decision, Recording
 from ludus.web.replay_page import render
 from tests.web import synthetic
@@ -244,11 +244,11 @@ def test_hostile_names_are_only_text(browser: Browser, tmp_path: Path) -> None:
         encoding="utf-8",
     )
     browser.open(path)
-    assert browser.evaluate("document.getElementById('title').textContent") == visible(HOSTILE)
+    assert browser.evaluate("document.getElementById('title').textContent") == shown.visible(HOSTILE)
     assert browser.evaluate("document.title.startsWith('</script>')") is True
     assert browser.evaluate("document.querySelectorAll('script').length") == 2
     assert browser.evaluate("document.querySelectorAll('img').length") == 0
-    assert browser.evaluate("document.querySelector('.seat-name').textContent") == visible(HOSTILE)
+    assert browser.evaluate("document.querySelector('.seat-name').textContent") == shown.visible(HOSTILE)
 
 
 def test_damaged_data_is_said_and_not_shown(session_browser: Browser, page: Path, tmp_path: Path) -> None:
