@@ -9,7 +9,7 @@
 
 The runs are finished. Nothing is trained here. Each player is evaluated against both bots with drawn and with
 greedy actions, and so are its first weights (``RUN@main:0``) and uniform play. Exploiter N plays its victim,
-the Nth player. ``--lines FILE`` keeps what was measured: a second call plays only the rest.
+the Nth player. ``--lines FILE`` keeps finished evaluations: a second call plays only the others.
 """
 
 from __future__ import annotations
