@@ -48,7 +48,7 @@ class DmEnvGame:
         return (0,)
 
     def step(self, actions: Ints) -> bool:
-        self._step = self._env.step(self._maker.actions.decode(actions[0]))
+        self._step = self._env.step(self._maker.action(actions[0]))
         over = bool(self._step.last())
         self.truncated = over and self._step.discount is not None and float(self._step.discount) > 0.0
         return over
@@ -85,7 +85,8 @@ class DmEnvMaker:
         env = self.environment(0)
         try:
             self.observation = Observation(space_of(env.observation_spec()))
-            self.actions = Actions(space_of(env.action_spec()))
+            self._action_spec = env.action_spec()
+            self.actions = Actions(space_of(self._action_spec))
         except UnsupportedSpace as error:
             raise ValueError(f"dm_env/{name}: {error}") from None
         finally:
@@ -104,6 +105,10 @@ class DmEnvMaker:
         if self.seeded:
             values["seed"] = seed
         return self._create(**values)  # type: ignore[misc]
+
+    def action(self, decision: Ints) -> Any:
+        """A decision as the environment's ``step`` takes it."""
+        return _member(self._action_spec, self.actions.decode(decision))
 
     def make(self) -> PythonGame:
         return DmEnvGame(self)
@@ -134,14 +139,22 @@ def space_of(spec: Any) -> Any:
     else:
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     shape = spec.shape
-    if dtype.kind != "f" and dtype.itemsize > 4:
-        dtype = np.dtype(np.float32)
     return spaces.Box(
         np.broadcast_to(np.asarray(low, dtype), shape),
         np.broadcast_to(np.asarray(high, dtype), shape),
         shape,
         dtype,
     )
+
+
+def _member(spec: Any, value: Any) -> Any:
+    """A member of :func:`space_of` as one of ``spec``: its containers, its dtypes."""
+    if isinstance(spec, Mapping):
+        return {k: _member(v, value[str(k)]) for k, v in spec.items()}
+    if isinstance(spec, (list, tuple)):
+        parts = [_member(v, part) for v, part in zip(spec, value, strict=True)]
+        return parts if isinstance(spec, list) else tuple(parts)
+    return spec.dtype.type(value) if np.isscalar(value) else value.astype(spec.dtype)
 
 
 def maker(name: str, params: Mapping[str, str]) -> DmEnvMaker:

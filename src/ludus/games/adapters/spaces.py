@@ -15,6 +15,9 @@ import numpy as np
 
 from ludus.flow.slab import Array
 from ludus.flow.spec import DType, HeadSpec, TensorSpec
+from ludus.games.adapters.boxes import BoxNumbers
+from ludus.games.adapters.boxes import UnsupportedSpace as UnsupportedSpace
+from ludus.games.adapters.boxes import continuous as continuous
 from ludus.games.python_game import Ints, tensor
 
 if TYPE_CHECKING:
@@ -22,15 +25,12 @@ if TYPE_CHECKING:
 
 _KEPT: dict[str, DType] = {"uint8": "u8", "int8": "i8", "uint16": "u16", "int16": "i16", "int32": "i32"}
 MAX_ONE_HOT = 1 << 16
+MAX_CHOICES = 1 << 16  # of all heads: a mask has a byte for each
 MAX_HEADS = 64
 MIN_SIDE = 8  # least side of an image in pixels
 
 Path = tuple[str | int, ...]
 Write = Callable[[Any, Array], None]
-
-
-class UnsupportedSpace(ValueError):
-    """A space without a corresponding tensor or head; the message names it."""
 
 
 def leaves(space: Space[Any], path: Path = ()) -> list[tuple[Path, Space[Any]]]:
@@ -202,31 +202,42 @@ class Actions:
 
         self.space = space
         self.heads: list[HeadSpec] = []
-        self._parts: list[tuple[Path, Space[Any], int, int]] = []
+        #: Leaves of the space with the slice of their heads, in the order of :func:`leaves`.
+        self.parts: list[tuple[Path, Space[Any], slice]] = []
+        self._boxes: dict[int, BoxNumbers] = {}
         for path, leaf in leaves(space):
-            begin = len(self.heads)
-            self.heads += _heads(_name(path, "action"), leaf)
-            self._parts.append((path, leaf, begin, len(self.heads)))
+            begin, name = len(self.heads), _name(path, "action")
+            if isinstance(leaf, spaces.Box):
+                self._boxes[begin] = BoxNumbers(name, leaf)
+                self.heads += self._boxes[begin].heads
+            else:
+                self.heads += _choices(name, leaf)
+            self.parts.append((path, leaf, slice(begin, len(self.heads))))
         if not self.heads or len(self.heads) > MAX_HEADS:
             count = len(self.heads)
             raise UnsupportedSpace(f"the action space {space} has {count} heads, expected 1 to {MAX_HEADS}")
+        choices = sum(head.size for head in self.heads)
+        if choices > MAX_CHOICES:
+            raise UnsupportedSpace(f"the action space {space} has {choices} choices, at most {MAX_CHOICES}")
         self._plain = isinstance(space, spaces.Discrete) and int(space.start) == 0
 
     @property
     def discrete(self) -> bool:
         """Whether the whole space is one Discrete."""
-        return len(self.heads) == 1 and not self._parts[0][0] and self.heads[0].kind == "discrete"
+        from gymnasium import spaces
+
+        return isinstance(self.space, spaces.Discrete)
 
     @property
     def single(self) -> bool:
         """Whether the space has no parts, so that :meth:`decode_many` can be used."""
-        return len(self._parts) == 1 and not self._parts[0][0]
+        return len(self.parts) == 1 and not self.parts[0][0]
 
     def decode(self, decision: Ints) -> Any:
         """``int32[K]`` -> a member of the space."""
         if self._plain:
             return int(decision[0])
-        return self._build(self.space, iter(self._parts), decision)
+        return self._build(self.space, iter(self.parts), decision)
 
     def _build(self, space: Any, parts: Any, decision: Ints) -> Any:
         from gymnasium import spaces
@@ -235,51 +246,32 @@ class Actions:
             return {key: self._build(part, parts, decision) for key, part in space.spaces.items()}
         if isinstance(space, spaces.Tuple):
             return tuple(self._build(part, parts, decision) for part in space.spaces)
-        _, leaf, begin, end = next(parts)
-        numbers = decision[begin:end]
+        _, leaf, heads = next(parts)
+        numbers = decision[heads]
+        if isinstance(leaf, spaces.Box):
+            return self._boxes[heads.start].decode(numbers)
         if isinstance(leaf, spaces.Discrete):
             return int(leaf.start) + int(numbers[0])
         if isinstance(leaf, spaces.MultiDiscrete):
             return (numbers.reshape(leaf.shape) + leaf.start).astype(leaf.dtype)
-        if isinstance(leaf, spaces.MultiBinary):
-            return numbers.reshape(leaf.shape).astype(leaf.dtype)
-        return continuous(numbers, self.heads[begin:end]).reshape(leaf.shape).astype(leaf.dtype)
+        return numbers.reshape(leaf.shape).astype(leaf.dtype)
 
     def decode_many(self, decisions: Ints) -> Array:
-        """``int32[k, K]`` -> a batch of a Discrete, MultiDiscrete or Box space, in its own dtype."""
-        leaf: Any = self._parts[0][1]
-        if self.heads[0].kind == "continuous":
-            numbers: Array = continuous(decisions, self.heads).reshape(-1, *leaf.shape).astype(leaf.dtype)
-            return numbers
+        """``int32[k, K]`` -> a batch of a space without parts, in its own dtype."""
+        leaf: Any = self.parts[0][1]
+        if self._boxes:
+            return self._boxes[0].decode(decisions)
         start = np.asarray(getattr(leaf, "start", 0))
         many = decisions[:, 0] if self.discrete else decisions.reshape(-1, *leaf.shape)
         batch: Array = (many + start).astype(leaf.dtype)
         return batch
 
 
-def continuous(bits: Ints, heads: Sequence[HeadSpec]) -> Array:
-    """``int32[..., K]`` bits of float32 ``u`` -> the numbers for the game (see :class:`HeadSpec`)."""
-    u = np.ascontiguousarray(bits).view(np.float32)
-    low = np.array([h.low for h in heads], np.float32)
-    high = np.array([h.high for h in heads], np.float32)
-    squashed = low + (np.tanh(u) + np.float32(1.0)) * np.float32(0.5) * (high - low)
-    value: Array = np.where(low == high, u, np.clip(squashed, low, high)).astype(np.float32)
-    return value
-
-
-def _heads(name: str, space: Space[Any]) -> list[HeadSpec]:
+def _choices(name: str, space: Space[Any]) -> list[HeadSpec]:
     from gymnasium import spaces
 
     if isinstance(space, spaces.Discrete):
         return [HeadSpec(name, int(space.n))]
     if isinstance(space, spaces.MultiDiscrete):
         return [HeadSpec(f"{name}_{i}", int(n)) for i, n in enumerate(np.ravel(space.nvec))]
-    if isinstance(space, spaces.MultiBinary):
-        return [HeadSpec(f"{name}_{i}", 2) for i in range(int(np.prod(space.shape)))]
-    box = cast("spaces.Box", space)
-    out = []
-    for i, (low, high) in enumerate(zip(np.ravel(box.low), np.ravel(box.high), strict=True)):
-        bounded = bool(np.isfinite(low) and np.isfinite(high))
-        bounds = (float(low), float(high)) if bounded else (0.0, 0.0)
-        out.append(HeadSpec(f"{name}_{i}", 2, kind="continuous", low=bounds[0], high=bounds[1]))
-    return out
+    return [HeadSpec(f"{name}_{i}", 2) for i in range(int(np.prod(cast("Any", space).shape)))]
