@@ -34,6 +34,12 @@ MAX_TICKS = 1 << 30  # limit of a match in a game that declares none
 ENOUGH_TICKS = 20_000
 
 
+class ProcessUnusable(RuntimeError):
+    """No further match of the game can be played in this process. A pool replaces a worker in which a game
+    raises it; a pool without workers stops.
+    """
+
+
 @runtime_checkable
 class PythonGame(Protocol):
     """One match at a time. An exception ends the match, not the run.

@@ -20,7 +20,7 @@ from ludus.pool.control_block import (
     ControlBlock,
     Floats,
 )
-from ludus.pool.shard import Bools, Plan, Shard
+from ludus.pool.shard import Bools, Plan, Shard, failure
 
 
 class MultiAgentShard(Shard):
@@ -106,7 +106,7 @@ class MultiAgentShard(Shard):
                 field = "observe"
                 self._show(i, show)
             except Exception as error:
-                errors[i] = f"{field}: {type(error).__name__}: {error}"
+                errors[i] = failure(field, error)
         inside = np.zeros(count, np.bool_)
         inside[playing] = True
         self._pay(slab, before, earned, decided, inside, errors)
@@ -202,7 +202,7 @@ class MultiAgentShard(Shard):
                     raise ValueError(f"observation {name}: holds values that are not finite")
         except Exception as error:
             self._hide(i, show)
-            self.broken[i] = f"reset: {type(error).__name__}: {error}"
+            self.broken[i] = failure("reset", error)
 
     def _finish(self, i: int, truncated: bool, error: str, slab: Slab, before: int, show: _Show) -> None:
         """Ends a match: its rows are marked and keep their last observation; the next match starts."""
@@ -228,7 +228,7 @@ class MultiAgentShard(Shard):
                 game.outcome(control.last_outcome[slot])
             except Exception as e:
                 control.last_outcome[slot] = 0.0
-                self._record_error(slot, f"outcome: {type(e).__name__}: {e}")
+                self._record_error(slot, failure("outcome", e))
         self._begin(i, False, show)
 
 

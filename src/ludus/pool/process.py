@@ -26,6 +26,7 @@ from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.names import is_typed
+from ludus.games.python_game import ProcessUnusable
 from ludus.pool import process_snapshot
 from ludus.pool.control_block import (
     BEFORE,
@@ -42,7 +43,7 @@ from ludus.pool.control_block import (
     Longs,
     share,
 )
-from ludus.pool.errors import MatchError
+from ludus.pool.errors import MatchError, PoolError
 from ludus.pool.orders import Controllers, InPlay, Tags, checked_orders
 from ludus.pool.replay_recorder import ReplayRecorder
 from ludus.pool.shard import Plan, Shard
@@ -330,10 +331,17 @@ class ProcessPool:
             if self._workers:
                 self._wait(g)
             else:
-                self._serial[g.number].play(g.slab, g.t - 1, False)
+                self._play_here(g, g.slab)
             g.playing = False
         self._recv_wait_ns += time.perf_counter_ns() - begin
         return self._batch(g)
+
+    def _play_here(self, g: _Group, slab: Slab) -> None:
+        """Plays a step of a pool without workers."""
+        try:
+            self._serial[g.number].play(slab, g.t - 1, False)
+        except ProcessUnusable as error:
+            raise PoolError(f"{self._spec.name}: {error} (or set pool.threads above 1)") from error
 
     def _batch(self, g: _Group) -> StepBatch:
         assert g.slab is not None
