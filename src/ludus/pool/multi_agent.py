@@ -11,7 +11,7 @@ import numpy as np
 from ludus.flow import Slab
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
-from ludus.games.python_game import PythonGame
+from ludus.games.python_game import PLAYING, TERMINATED, TRUNCATED, PythonGame
 from ludus.pool.control_block import (
     DECISIONS,
     SLOT,
@@ -209,11 +209,12 @@ class MultiAgentShard(Shard):
         slot, control, game = self.slots[i], self.control, self.games[i]
         row = slot * self.seats
         self._withdraw(i, show)
+        ends = self._ends(i, truncated)
         for seat in range(self.seats):
             if not control.decided[slot, seat]:
                 continue
             at = row + seat
-            (slab.truncated if truncated else slab.terminated)[before, at] = 1
+            (slab.truncated if ends[seat] == TRUNCATED else slab.terminated)[before, at] = 1
             out = {n: f[at] for n, f in control.final.items()}
             try:
                 if error:
@@ -230,6 +231,16 @@ class MultiAgentShard(Shard):
                 control.last_outcome[slot] = 0.0
                 self._record_error(slot, failure("outcome", e))
         self._begin(i, False, show)
+
+    def _ends(self, i: int, truncated: bool) -> Bytes:
+        """How each seat of a match that is over ended. Seats that still play end with the match."""
+        out = np.full(self.seats, PLAYING, np.uint8)
+        ends = getattr(self.games[i], "ends", None)
+        if ends is not None:
+            with contextlib.suppress(Exception):  # of a match that failed
+                ends(out)
+        out[out == PLAYING] = TRUNCATED if truncated else TERMINATED
+        return out
 
 
 @dataclass(slots=True)
