@@ -15,8 +15,13 @@ import numpy as np
 
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
+from ludus.games.adapters.masks import MASK, Masks, given
+from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
+from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
+from ludus.games.adapters.values import difference
 from ludus.games.python_game import (
+    Bytes,
     Floats,
     Ints,
     PythonGame,
@@ -62,6 +67,15 @@ class DmEnvGame:
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
         self._maker.observation.write(self._step.observation, out)
 
+    def legal(self, seat: int, out: Bytes) -> None:
+        self._maker.masks.write(given(self._step.observation, None), out)
+
+    def mismatch(self, seat: int) -> str:
+        """What of the last observation is not in its spec; empty if none."""
+        return difference(self._maker.observation.space, self._step.observation, "observation").replace(
+            "observation_space", "observation_spec"
+        )
+
     def close(self) -> None:
         if self._env is not None:
             self._env.close()
@@ -81,13 +95,17 @@ class DmEnvMaker:
             raise ValueError(f"dm_env/{name}: {module_name} has no {attribute}")
         self.seeded = "seed" in inspect.signature(self._create).parameters
         declared = declared_params(self._create, skip=("seed",))
+        declared = [p for p in declared if p.name != PICTURE_LAYOUT.name] + [PICTURE_LAYOUT]
         self._values = typed_params(declared, params)
+        layouts = settings(self._values)
+        self._values.pop(PICTURE_LAYOUT.name, None)
         env = self.environment(0)
         try:
-            self.observation = Observation(space_of(env.observation_spec()))
+            self.observation = Observation(space_of(env.observation_spec()), layouts, MASK)
             self._action_spec = env.action_spec()
             self.actions = Actions(space_of(self._action_spec))
-        except UnsupportedSpace as error:
+            self.masks = Masks(self.actions)
+        except ValueError as error:
             raise ValueError(f"dm_env/{name}: {error}") from None
         finally:
             env.close()

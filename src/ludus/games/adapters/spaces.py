@@ -1,6 +1,6 @@
 """Gymnasium's spaces as tensors and heads. Every leaf of a Dict or Tuple is a tensor or some heads.
 
-Box of bytes, 2 or 3 axes   planes [C, H, W], as bytes, read as x / 255
+Box of bytes, 2 or 3 axes   planes [C, H, W], as bytes, read as x / high (see :mod:`.pictures`)
 other Box                   float32 vector (int8, uint8, int16, uint16, int32 keep their type)
 Discrete, MultiDiscrete     one-hot bits
 MultiBinary                 bits
@@ -8,26 +8,26 @@ MultiBinary                 bits
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ludus.flow.slab import Array
-from ludus.flow.spec import DType, HeadSpec, TensorSpec
+from ludus.flow.spec import HeadSpec, TensorSpec
 from ludus.games.adapters.boxes import BoxNumbers
 from ludus.games.adapters.boxes import UnsupportedSpace as UnsupportedSpace
 from ludus.games.adapters.boxes import continuous as continuous
+from ludus.games.adapters.pictures import Layouts, meaning_of_flat, picture
+from ludus.games.adapters.values import KEPT, kept, shaped, short, whole, zeros_and_ones
 from ludus.games.python_game import Ints, tensor
 
 if TYPE_CHECKING:
     from gymnasium import Space
 
-_KEPT: dict[str, DType] = {"uint8": "u8", "int8": "i8", "uint16": "u16", "int16": "i16", "int32": "i32"}
 MAX_ONE_HOT = 1 << 16
 MAX_CHOICES = 1 << 16  # of all heads: a mask has a byte for each
 MAX_HEADS = 64
-MIN_SIDE = 8  # least side of an image in pixels
 
 Path = tuple[str | int, ...]
 Write = Callable[[Any, Array], None]
@@ -66,25 +66,45 @@ def at(value: Any, path: Path) -> Any:
 
 
 class Observation:
-    """Tensors of an observation space, and the conversion of samples."""
+    """Tensors of an observation space, and the conversion of samples.
 
-    def __init__(self, space: Space[Any], skip: Sequence[str] = ()) -> None:
-        found = [(p, s) for p, s in leaves(space) if not (p and p[0] in skip)]
-        if not found:
+    Args:
+        space: The environment's space.
+        layouts: How its pictures are read.
+        mask: Key of a Dict that is legality and no input. A Dict of this key and ``observation`` alone gives
+            the tensors of its ``observation``.
+    """
+
+    def __init__(self, space: Space[Any], layouts: Layouts | None = None, mask: str = "") -> None:
+        from gymnasium import spaces
+
+        self.space = space
+        #: Leaves that become tensors, with their paths.
+        self.leaves = leaves(space)
+        inner = 0  # leading keys that names leave out
+        if mask and isinstance(space, spaces.Dict) and mask in space.spaces:
+            self.leaves = [(path, leaf) for path, leaf in self.leaves if path[0] != mask]
+            inner = int(set(space.spaces) == {"observation", mask})
+        if not self.leaves:
             raise UnsupportedSpace(f"the observation space {space} is empty")
+        layouts = layouts or Layouts()
         self.tensors: list[TensorSpec] = []
         self._writers: list[tuple[str, Path, Write]] = []
-        for path, leaf in found:
-            spec, write = _observed(_name(path, "observation"), leaf)
+        for path, leaf in self.leaves:
+            spec, write = _observed(_name(path[inner:], "observation"), leaf, layouts)
             self.tensors.append(spec)
             self._writers.append((spec.name, path, write))
         names = [t.name for t in self.tensors]
         if len(set(names)) != len(names):
             raise UnsupportedSpace(f"the observation space {space} has two parts called the same: {names}")
-        self._single = self._writers[0] if len(found) == 1 and not found[0][0] else None
+        layouts.check(names)
+        self._single = self._writers[0] if len(self.leaves) == 1 and not self.leaves[0][0] else None
 
     def write(self, value: Any, out: Mapping[str, Array]) -> None:
-        """Writes ``value`` into one row. An invalid value is a ``ValueError`` that names the tensor."""
+        """Writes ``value`` into one row, or raises ``ValueError`` that names the tensor and the value.
+
+        A value that the tensor cannot hold as it is, or of another shape, is refused.
+        """
         if self._single is not None:
             name, _, write = self._single
             write(value, out[name])
@@ -93,99 +113,102 @@ class Observation:
             try:
                 part = at(value, path)
             except (KeyError, IndexError, TypeError):
-                raise ValueError(f"observation {name}: missing in {_short(value)}") from None
+                raise ValueError(f"observation {name}: missing in {short(value)}") from None
             write(part, out[name])
 
+    def write_many(self, value: Any, out: Array) -> None:
+        """Writes a batch ``[k, ...]`` of a space without parts, whose tensor is a vector."""
+        ((_, leaf),) = self.leaves
+        what = f"observation {self.tensors[0].name}"
+        batch = shaped(what, value, (len(out), *cast("Any", leaf).shape))
+        out[...] = kept(what, batch, out.dtype).reshape(out.shape)
 
-def _short(value: object) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
 
-
-def _observed(name: str, space: Space[Any]) -> tuple[TensorSpec, Write]:
+def _observed(name: str, space: Space[Any], layouts: Layouts) -> tuple[TensorSpec, Write]:
     from gymnasium import spaces
 
     if isinstance(space, spaces.Box):
-        return _observed_box(name, space)
+        return _observed_box(name, space, layouts.of(name))
     if isinstance(space, spaces.MultiBinary):
         count = int(np.prod(space.shape))
-        return tensor(name, (count,), "bits", low=0, high=1), _bits_writer(name, count)
+        return tensor(name, (count,), "bits", low=0, high=1), _bits_writer(name, space.shape)
     if isinstance(space, spaces.Discrete):
         sizes: tuple[int, ...] = (int(space.n),)
         starts: tuple[int, ...] = (int(space.start),)
+        shape: tuple[int, ...] = ()
     else:
         discrete = cast("spaces.MultiDiscrete", space)
         sizes = tuple(int(n) for n in np.ravel(discrete.nvec))
         starts = tuple(int(n) for n in np.ravel(discrete.start))
+        shape = tuple(discrete.shape)
     if sum(sizes) > MAX_ONE_HOT:
         raise UnsupportedSpace(f"observation {name}: {space} has {sum(sizes)} choices, at most {MAX_ONE_HOT}")
-    return tensor(name, (sum(sizes),), "bits", low=0, high=1), _one_hot_writer(name, sizes, starts)
+    return tensor(name, (sum(sizes),), "bits", low=0, high=1), _one_hot_writer(name, sizes, starts, shape)
 
 
-def _observed_box(name: str, space: Any) -> tuple[TensorSpec, Write]:
+def _observed_box(name: str, space: Any, layout: str) -> tuple[TensorSpec, Write]:
     shape = tuple(int(n) for n in space.shape)
-    low, high = float(np.min(space.low)), float(np.max(space.high))
-    dtype: str = _KEPT.get(str(space.dtype), "f32")
-    image = _image(shape) if dtype == "u8" else None
-    if image is not None:
-        planes, axes = image
-        return tensor(name, planes, "u8", low=0, high=255, scale=1 / 255), _array_writer(name, shape, axes)
-    size = (int(np.prod(shape, dtype=np.int64)),)
-    return tensor(name, size, dtype, low=low, high=high), _array_writer(name, shape, None)
-
-
-def _image(shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None] | None:
-    """Planes and the order of their axes, if bytes of ``shape`` look like an image."""
-    if len(shape) == 2 and min(shape) >= MIN_SIDE:
-        return (1, *shape), None
-    if len(shape) != 3:
-        return None
-    if min(shape[:2]) >= MIN_SIDE and shape[2] <= min(shape[:2]):
-        return (shape[2], *shape[:2]), (2, 0, 1)
-    return (shape, None) if min(shape[1:]) >= MIN_SIDE else None
+    if not shape or 0 not in shape:
+        low, high = float(np.min(space.low)), float(np.max(space.high))
+    else:
+        raise UnsupportedSpace(f"observation {name}: {space} has no numbers; leave it out")
+    dtype: str = KEPT.get(str(space.dtype), "f32")
+    of_bytes = dtype == "u8"
+    seen = picture(shape, of_bytes, layout)
+    if seen is None:
+        size = (int(np.prod(shape, dtype=np.int64)),)
+        meaning = meaning_of_flat(shape, of_bytes, layout)
+        return tensor(name, size, dtype, low=low, high=high, meaning=meaning), _array_writer(
+            name, shape, None
+        )
+    scale, meaning = 1.0, seen.meaning
+    if of_bytes:
+        scale = 1.0 / max(1.0, high)
+        meaning += f", read as x / {max(1.0, high):g}"
+    spec = tensor(name, seen.planes, dtype, low=low, high=high, scale=scale, meaning=meaning)
+    return spec, _array_writer(name, shape, seen.axes)
 
 
 def _array_writer(name: str, shape: tuple[int, ...], axes: tuple[int, ...] | None) -> Write:
+    what = f"observation {name}"
+
     def write(value: Any, out: Array) -> None:
-        array = np.asarray(value)
-        if array.shape != shape:
-            raise ValueError(f"observation {name}: shape {array.shape}, the space has {shape}")
+        array = kept(what, shaped(what, value, shape), out.dtype)
         if axes is not None:
             array = array.transpose(axes)
         out[...] = array if array.shape == out.shape else array.reshape(out.shape)
 
     def write_same(value: Any, out: Array) -> None:
-        if getattr(value, "shape", None) != shape:
-            value = np.asarray(value)
-            if value.shape != shape:
-                raise ValueError(f"observation {name}: shape {value.shape}, the space has {shape}")
+        if getattr(value, "shape", None) != shape or getattr(value, "dtype", None) != out.dtype:
+            value = kept(what, shaped(what, value, shape), out.dtype)
         out[...] = value
 
     return write_same if axes is None and len(shape) == 1 else write
 
 
-def _bits_writer(name: str, count: int) -> Write:
+def _bits_writer(name: str, shape: tuple[int, ...]) -> Write:
+    what = f"observation {name}"
+
     def write(value: Any, out: Array) -> None:
-        bits = np.ravel(np.asarray(value))
-        if bits.shape != (count,):
-            raise ValueError(f"observation {name}: {bits.size} bits, the space has {count}")
-        out[...] = np.packbits(bits != 0, bitorder="little")
+        bits = zeros_and_ones(what, shaped(what, value, shape))
+        out[...] = np.packbits(bits.ravel(), bitorder="little")
 
     return write
 
 
-def _one_hot_writer(name: str, sizes: tuple[int, ...], starts: tuple[int, ...]) -> Write:
+def _one_hot_writer(
+    name: str, sizes: tuple[int, ...], starts: tuple[int, ...], shape: tuple[int, ...]
+) -> Write:
     offsets = np.cumsum((0, *sizes[:-1])).tolist()
+    what = f"observation {name}"
 
     def write(value: Any, out: Array) -> None:
         out[...] = 0
-        given = [int(value)] if len(sizes) == 1 and np.ndim(value) == 0 else np.ravel(value).tolist()
-        if len(given) != len(sizes):
-            raise ValueError(f"observation {name}: {len(given)} numbers, the space has {len(sizes)}")
+        given = whole(what, value, shape)
         for number, size, start, offset in zip(given, sizes, starts, offsets, strict=True):
             if not start <= number < start + size:
-                raise ValueError(f"observation {name}: {number} is not in [{start}, {start + size})")
-            bit = offset + int(number) - start
+                raise ValueError(f"{what}: {number} is not in [{start}, {start + size})")
+            bit = offset + number - start
             out[bit >> 3] |= np.uint8(1 << (bit & 7))
 
     return write
