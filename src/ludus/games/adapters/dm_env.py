@@ -20,6 +20,7 @@ from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
 from ludus.games.adapters.values import difference
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import (
     Bytes,
     Floats,
@@ -44,7 +45,7 @@ class DmEnvGame:
 
     def reset(self, seed: int) -> None:
         if self._env is None or self._maker.seeded:
-            self.close()
+            close_quietly(self._env)
             self._env = self._maker.environment(seed)
         self._step = self._env.reset()
         self.truncated = False
@@ -108,7 +109,7 @@ class DmEnvMaker:
         except ValueError as error:
             raise ValueError(f"dm_env/{name}: {error}") from None
         finally:
-            env.close()
+            close_quietly(env)
         self.spec: GameSpec = declare(
             f"dm_env/{name}",
             title=f"{attribute} of {module_name}",

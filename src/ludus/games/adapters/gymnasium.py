@@ -21,6 +21,7 @@ from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation
 from ludus.games.adapters.values import difference
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import (
     MAX_TICKS,
     Bytes,
@@ -168,7 +169,7 @@ class GymnasiumMaker:
             value, info = env.reset(seed=0)
             self._masked = bool(given(value, info))
         finally:
-            env.close()
+            close_quietly(env)
         heads = self.actions.heads
         if len(heads) == 1 and len(labels) == heads[0].size:
             heads = [msgspec.structs.replace(heads[0], labels=labels)]
@@ -210,7 +211,7 @@ class GymnasiumMaker:
             return None
         flat = len(env.single_observation_space.shape or ()) == 1
         if env.metadata.get("autoreset_mode") != AutoresetMode.NEXT_STEP or not flat:
-            env.close()
+            close_quietly(env)
             return None
         return GymnasiumVector(env, self.spec, self.observation, self.actions)
 

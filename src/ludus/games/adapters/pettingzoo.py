@@ -23,6 +23,7 @@ from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
 from ludus.games.adapters.values import difference
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import (
     PLAYING,
     TERMINATED,
@@ -238,7 +239,7 @@ class PettingZooMaker:
         except ValueError as error:
             raise ValueError(f"pettingzoo/{name}: {error}") from None
         finally:
-            env.close()
+            close_quietly(env)
         self.spec: GameSpec = declare(
             f"pettingzoo/{name}",
             title=f"{name} of PettingZoo",
