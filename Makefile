@@ -105,7 +105,8 @@ test: $(VENV)/installed ## every test that CI runs: C++, import rules, include d
 	@$(MAKE) --no-print-directory structure
 	@tools/system_packages.sh chromium gnugo || [ "$${CI:-}" != true ]
 	@echo "== Python tests"
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	@# Where a worker process dies, xdist would replace it and, with loadfile, often wait for ever: the run ends instead.
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST_ARGS)
 
 .PHONY: test-slow
 test-slow: $(VENV)/installed ## the long ones too: learning curves, soaks
