@@ -28,6 +28,10 @@ class Steps(Evaluated, Saved, Protocol):
         """Whether an interrupt has left a part of the last round undone: it is done whatever the budget."""
         ...
 
+    def why_untrained(self) -> str:
+        """Why the run has made no gradient step yet; empty after the first."""
+        ...
+
     def round(self, evaluate: Callable[[], None] | None) -> None:
         """Matches and learning, until a moment at which the run can be saved.
 
@@ -65,6 +69,8 @@ class RunLoop:
                     self._saved = steps.version if self.saver.save() else -1
                 steps.round(evaluate)
             context.report.message(f"training ends: {self.reason}")
+            if why := steps.why_untrained():
+                context.report.problem(f"nothing was learned, the weights are the initial ones: {why}")
             self.saver.save()
             final = self.evaluations.final()
             context.report.event("finished", reason=self.reason, best=max(steps.state.best_version, 0))

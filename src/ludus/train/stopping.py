@@ -43,6 +43,16 @@ def reason_to_stop(config: RunConfig, used: Budget) -> str:
     return ""
 
 
+def why_untrained(algorithm: object, gradient_steps: int, decisions: int) -> str:
+    """Why a run that learns from slabs has made no gradient step; empty if it has made one."""
+    if gradient_steps > 0:
+        return ""
+    starts = getattr(algorithm, "learning_starts", 0)
+    if decisions < starts:
+        return f"{decisions:,} decisions were played, algorithm.learning_starts = {starts}"
+    return f"{decisions:,} decisions were played, and no update came of them"
+
+
 def more_budget(config: RunConfig, used: Budget) -> dict[str, str]:
     """Settings under which a run that is over goes on: every budget that is used up, about doubled.
 

@@ -45,7 +45,6 @@ from ludus.train.run_evaluator import RunEvaluator
 from ludus.train.stopping import progress, reason_to_stop
 
 BLOCK = 1 << 15  # positions that are led to at once
-POLL_S = 0.01
 
 
 def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
@@ -172,11 +171,7 @@ class AlphaZeroTrainer:
         positions = 0
         while positions < self.config.round_positions and not self.context.interrupted():
             target = self.workers.moves() + max(64, (self.config.round_positions - positions) // 2)
-            self.workers.start()
-            while self.workers.moves() < target and not self._stopping():
-                time.sleep(POLL_S)
-                if self._out_of_time():
-                    break
+            self.workers.play_until(target, self._stopping)
             self.workers.pause()
             matches = self.workers.take_matches()
             positions += int(matches.full.sum())
@@ -186,8 +181,8 @@ class AlphaZeroTrainer:
         return Matches.join(new)
 
     def _stopping(self) -> bool:
-        """Ctrl-C came (at any moment, from a signal), or a thread has failed."""
-        return self.context.interrupted() or self.workers.failed()
+        """Ctrl-C came (at any moment, from a signal), or the budget of minutes is used up."""
+        return self.context.interrupted() or self._out_of_time()
 
     def _out_of_time(self) -> bool:
         limit = self.preset.run.max_minutes
@@ -199,6 +194,15 @@ class AlphaZeroTrainer:
         """See :class:`ludus.train.run_loop.Steps`: learning, or the judgement of what was learned."""
         ready = self.components.replay_buffer.ready
         return ready and (self.state.debt >= 1.0 or self.state.gate_due)
+
+    def why_untrained(self) -> str:
+        """See :class:`ludus.train.run_loop.Steps`."""
+        if self.components.learner.steps > 0:
+            return ""
+        buffer, wanted = self.components.replay_buffer, self.config.window_games_min
+        return (
+            f"{buffer.total_games:,} matches were played to their end, algorithm.window_games_min = {wanted}"
+        )
 
     def _catches_up(self) -> bool:
         """Whether a round does what is owed and no more. Matches that a killed process has left are learned
