@@ -41,7 +41,7 @@ class MatchRecorder:
         self.seats: list[int] = []
         self.actions: list[int] = []  # heads of every decision in turn
         self.hashes: list[int] = []
-        self.returns = np.zeros(spec.seats, np.float32)
+        self.returns = np.zeros(spec.seats, np.float64)
         self._digest = hashlib.blake2b(digest_size=8) if digest else None
 
     @property
@@ -106,7 +106,7 @@ class MatchRecorder:
             final_hash=self.hash,
             over=over,
             outcome=[float(x) for x in outcome] if over else [0.0] * self.spec.seats,
-            returns=self.returns.tolist(),
+            returns=self.returns.astype(np.float32).tolist(),
             reproduced=REPRODUCED.index(reproduced),
         )
 

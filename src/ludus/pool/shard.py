@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ludus.flow import GameSpec, Lineup, Slab
 from ludus.flow.seeds import mix
+from ludus.games.python_game import ProcessUnusable
 from ludus.pool.control_block import (
     ERRORS,
     IDLE,
@@ -29,6 +30,13 @@ from ludus.pool.control_block import (
 Bools = npt.NDArray[np.bool_]
 
 _CONTROLLER = 0x636F  # stream
+
+
+def failure(call: str, error: Exception) -> str:
+    """The error of a match whose ``call`` of the game raised ``error``. The process's own is raised again."""
+    if isinstance(error, ProcessUnusable):
+        raise error
+    return f"{call}: {type(error).__name__}: {error}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games.python_game import PythonGame
 from ludus.pool.control_block import DECISIONS, SLOT, TICKS, ControlBlock, Longs
-from ludus.pool.shard import Bools, Plan, Shard
+from ludus.pool.shard import Bools, Plan, Shard, failure
 
 SMALL = 4096  # bytes; smaller tensors of a row are copied instead of bound to new memory at every step
 
@@ -131,7 +131,7 @@ class SingleAgentShard(Shard):
                     field = "legal"
                     judge(0, mask_of[i])
             except Exception as error:
-                errors[i] = f"{field}: {type(error).__name__}: {error}"
+                errors[i] = failure(field, error)
         if not np.isfinite(earned).all():
             for i in np.flatnonzero(~np.isfinite(earned[:, 0])).tolist():
                 errors.setdefault(i, f"rewards: {earned[i].tolist()}, expected finite numbers")
@@ -188,7 +188,7 @@ class SingleAgentShard(Shard):
                 self.games[i].outcome(control.last_outcome[slot])
             except Exception as error:
                 control.last_outcome[slot] = 0.0
-                self._record_error(slot, f"outcome: {type(error).__name__}: {error}")
+                self._record_error(slot, failure("outcome", error))
         self._next_matches(slots)
         return ended
 
@@ -211,6 +211,6 @@ class SingleAgentShard(Shard):
                     self.outs[i][name][...] = 0
                     raise ValueError(f"observation {name}: holds values that are not finite")
         except Exception as error:
-            self.broken[i] = f"reset: {type(error).__name__}: {error}"
+            self.broken[i] = failure("reset", error)
             return False
         return True

@@ -17,7 +17,7 @@ from ludus.pool.control_block import (
     ControlBlock,
     Longs,
 )
-from ludus.pool.shard import Bools, Plan, Shard
+from ludus.pool.shard import Bools, Plan, Shard, failure
 
 _ONE = np.int16(1)
 
@@ -60,7 +60,7 @@ class VectorEnvShard(Shard):
                 raise ValueError("rewards: hold values that are not finite")
             self._observe(slab, now)
         except Exception as error:
-            self._fail(slab, before, self.acting, f"step: {type(error).__name__}: {error}")
+            self._fail(slab, before, self.acting, failure("step", error))
             return
         if self.idle:
             terminated, truncated = terminated & self.acting, truncated & self.acting

@@ -20,7 +20,7 @@ from ludus.flow import Slab
 from ludus.pool.errors import PoolError
 from ludus.pool.shared import Doorbell, Segment, wait_for
 from ludus.pool.watch import Patience, Watch, is_stopped
-from ludus.pool.worker import NewSlab, Start, receive_message, send_message
+from ludus.pool.worker import UNUSABLE, NewSlab, Start, receive_message, send_message
 
 CLOSE_S = 2.0  # for games to release their resources
 MAX_LOSSES = 3  # of one worker in a row without a step in between
@@ -269,6 +269,8 @@ def _how_it_died(process: subprocess.Popen[bytes]) -> str:
             return f"the worker was ended by {signal.Signals(-code).name}"
         except ValueError:
             return f"the worker was ended by signal {-code}"
+    if code == UNUSABLE:
+        return "the game could not be played any further in its process"
     return f"the worker exited with code {code}"
 
 

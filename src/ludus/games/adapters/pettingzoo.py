@@ -1,9 +1,11 @@
 """Environments of PettingZoo: ``pettingzoo/classic/connect_four_v3``, or ``pettingzoo/my_package.my_module``.
 
 A module with ``parallel_env`` uses the parallel API, one with only ``env`` uses AEC (``api`` chooses).
-Each agent keeps its seat. An agent that is done before the others does not act any more and keeps its last
-observation; the match ends when the last agent is done. Agents may differ in the number of their actions and
-in the length of flat observations: shorter ones are padded, and padded actions are illegal.
+Each agent keeps its seat. An agent that is done before the others does not act until it is among ``agents``
+again, and keeps its last observation; the match ends when the last agent is done. Each agent is terminated
+or truncated by the last flags that the environment gave for it; one that left without a flag is terminated.
+Agents may differ in the number of their actions and in the length of flat observations: shorter ones are
+padded, and padded actions are illegal.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
 from ludus.games.python_game import (
+    PLAYING,
+    TERMINATED,
+    TRUNCATED,
     Bytes,
     Floats,
     Ints,
@@ -47,6 +52,7 @@ class _Seats:
         seats = len(self._names)
         self._values: list[Any] = [None] * seats
         self._masks: list[Any] = [None] * seats
+        self._ends = np.zeros(seats, np.uint8)
         self._earned = np.zeros(seats, np.float32)
         self._total = np.zeros(seats, np.float64)
         self.truncated = False
@@ -54,11 +60,46 @@ class _Seats:
     def _begin(self) -> None:
         self._earned[...] = 0.0
         self._total[...] = 0.0
+        self._values = [None] * len(self._names)
         self._masks = [None] * len(self._names)
+        self._ends[...] = PLAYING
         self.truncated = False
 
+    def _seat_of(self, agent: Any) -> int:
+        try:
+            return self._seat[agent]
+        except (KeyError, TypeError):
+            raise ValueError(f"agent {agent!r} is not in possible_agents: {self._names}") from None
+
+    def _acting(self) -> list[int]:
+        return sorted(self._seat_of(a) for a in self._env.agents)
+
+    def _mark(self, terminations: Mapping[Any, Any], truncations: Mapping[Any, Any]) -> None:
+        """Keeps the newest flags of every agent. Who is terminated is not truncated as well."""
+        for agent in {**dict.fromkeys(self._env.agents), **terminations, **truncations}:
+            end = PLAYING
+            if terminations.get(agent, False):
+                end = TERMINATED
+            elif truncations.get(agent, False):
+                end = TRUNCATED
+            self._ends[self._seat_of(agent)] = end
+
+    def _settle(self) -> bool:
+        """After a step. True when no agent is left; one that left without a flag is terminated."""
+        here = np.zeros(len(self._names), np.bool_)
+        here[self._acting()] = True
+        seen = np.array([value is not None for value in self._values])
+        self._ends[seen & ~here & (self._ends == PLAYING)] = TERMINATED
+        over = not here.any()
+        self.truncated = over and bool((self._ends == TRUNCATED).any())
+        return over
+
+    def ends(self, out: Bytes) -> None:
+        """Each agent's own end."""
+        out[...] = self._ends
+
     def _keep(self, agent: str, value: Any, info: Any) -> None:
-        seat = self._seat[agent]
+        seat = self._seat_of(agent)
         if isinstance(value, Mapping) and MASK in value:
             self._masks[seat] = value[MASK]
             if self._maker.inner:
@@ -77,6 +118,10 @@ class _Seats:
             out[...] = np.where(self._total == self._total.max(), 1.0, -1.0)
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        if self._values[seat] is None:  # has not been there in this match
+            for array in out.values():
+                array[...] = 0
+            return
         self._maker.write(seat, self._values[seat], out)
 
     def legal(self, seat: int, out: Bytes) -> None:
@@ -104,21 +149,20 @@ class ParallelGame(_Seats):
             self._keep(agent, value, infos.get(agent))
 
     def to_act(self) -> Sequence[int]:
-        return sorted(self._seat[a] for a in self._env.agents)
+        return self._acting()
 
     def step(self, actions: Ints) -> bool:
         decide = self._maker.decode
-        chosen = {a: decide(self._seat[a], actions[self._seat[a]]) for a in self._env.agents}
+        chosen = {a: decide(self._seat_of(a), actions[self._seat_of(a)]) for a in self._env.agents}
         values, rewards, terminations, truncations, infos = self._env.step(chosen)
         self._earned[...] = 0.0
         for agent, value in values.items():
             self._keep(agent, value, infos.get(agent))
         for agent, reward in rewards.items():
-            self._earned[self._seat[agent]] = reward
+            self._earned[self._seat_of(agent)] = reward
         self._total += self._earned
-        over = not self._env.agents
-        self.truncated = over and any(truncations.values()) and not any(terminations.values())
-        return over
+        self._mark(terminations, truncations)
+        return self._settle()
 
 
 class TurnGame(_Seats):
@@ -131,25 +175,25 @@ class TurnGame(_Seats):
             self._keep(agent, self._env.observe(agent), self._env.infos.get(agent))
 
     def to_act(self) -> Sequence[int]:
-        return (self._seat[self._env.agent_selection],)
+        return (self._seat_of(self._env.agent_selection),) if self._env.agents else ()
 
     def step(self, actions: Ints) -> bool:
         env = self._env
-        seat = self._seat[env.agent_selection]
+        if not env.agents:  # none was there after reset
+            return True
+        seat = self._seat_of(env.agent_selection)
         env.step(self._maker.decode(seat, actions[seat]))
         self._earned[...] = 0.0
         for agent in env.agents:
-            self._earned[self._seat[agent]] = env.rewards.get(agent, 0.0)
+            self._earned[self._seat_of(agent)] = env.rewards.get(agent, 0.0)
         self._total += self._earned
         for agent in list(env.agents):
             self._keep(agent, env.observe(agent), env.infos.get(agent))
-        terminated = any(env.terminations.values())
-        truncated = any(env.truncations.values())
+        self._mark(env.terminations, env.truncations)
         while env.agents and (env.terminations[env.agent_selection] or env.truncations[env.agent_selection]):
             env.step(None)
-        over = not env.agents
-        self.truncated = over and truncated and not terminated
-        return over
+            self._mark(env.terminations, env.truncations)
+        return self._settle()
 
 
 def _package_of(missing: str, module: str) -> str:
