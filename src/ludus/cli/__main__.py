@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from ludus.cli import errors
+from ludus.cli.leaving import leaves
 from ludus.cli.table import COMMANDS, DESCRIPTION, EXAMPLES, SECTIONS, groups, load
 
 #: Expected errors: module, class, exit code. They are looked up in the loaded modules: a class whose module
@@ -33,6 +34,7 @@ _KNOWN = (
 )
 
 
+@leaves
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit code (see :mod:`ludus.cli.errors`)."""
     words = list(sys.argv[1:] if argv is None else argv)

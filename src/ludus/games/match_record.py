@@ -6,7 +6,6 @@ seats that decide, and rewards. Matches with equal digests are indistinguishable
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
@@ -17,6 +16,7 @@ from ludus.flow.masks import legal_choices
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import Floats, GameMaker, Ints, PythonGame
 from ludus.native import core
 
@@ -183,7 +183,4 @@ class Resimulation:
 
     def close(self) -> None:
         """Releases the game's resources."""
-        closing = getattr(self.game, "close", None)
-        if closing is not None:
-            with contextlib.suppress(Exception):
-                closing()
+        close_quietly(self.game)

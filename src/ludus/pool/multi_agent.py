@@ -11,6 +11,7 @@ import numpy as np
 from ludus.flow import Slab
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import PLAYING, TERMINATED, TRUNCATED, PythonGame
 from ludus.pool.control_block import (
     DECISIONS,
@@ -38,10 +39,7 @@ class MultiAgentShard(Shard):
 
     def close(self) -> None:
         for game in self.games:
-            closing = getattr(game, "close", None)
-            if closing is not None:
-                with contextlib.suppress(Exception):
-                    closing()
+            close_quietly(game)
 
     def _play(self, slab: Slab, before: int, lost: bool) -> None:
         now, count, seats, control = before + 1, len(self.slots), self.seats, self.control
@@ -105,7 +103,7 @@ class MultiAgentShard(Shard):
                     continue
                 field = "observe"
                 self._show(i, show)
-            except Exception as error:
+            except BaseException as error:
                 errors[i] = failure(field, error)
         inside = np.zeros(count, np.bool_)
         inside[playing] = True
@@ -200,7 +198,7 @@ class MultiAgentShard(Shard):
                 if not np.isfinite(show.views[name][i]).all():
                     show.views[name][i] = 0
                     raise ValueError(f"observation {name}: holds values that are not finite")
-        except Exception as error:
+        except BaseException as error:
             self._hide(i, show)
             self.broken[i] = failure("reset", error)
 
@@ -227,7 +225,7 @@ class MultiAgentShard(Shard):
         if not error:
             try:
                 game.outcome(control.last_outcome[slot])
-            except Exception as e:
+            except BaseException as e:
                 control.last_outcome[slot] = 0.0
                 self._record_error(slot, failure("outcome", e))
         self._begin(i, False, show)

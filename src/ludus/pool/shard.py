@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ludus.flow import GameSpec, Lineup, Slab
 from ludus.flow.seeds import mix
+from ludus.games.contained import exit_text
 from ludus.games.python_game import ProcessUnusable
 from ludus.pool.control_block import (
     ERRORS,
@@ -32,10 +33,12 @@ Bools = npt.NDArray[np.bool_]
 _CONTROLLER = 0x636F  # stream
 
 
-def failure(call: str, error: Exception) -> str:
+def failure(call: str, error: BaseException) -> str:
     """The error of a match whose ``call`` of the game raised ``error``. The process's own is raised again."""
-    if isinstance(error, ProcessUnusable):
+    if isinstance(error, (ProcessUnusable, KeyboardInterrupt)):
         raise error
+    if isinstance(error, SystemExit):
+        return f"{call}: {exit_text(error)}"
     return f"{call}: {type(error).__name__}: {error}"
 
 

@@ -6,7 +6,6 @@ slots; large ones go to the slab directly.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from ludus.flow import Slab
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import PythonGame
 from ludus.pool.control_block import DECISIONS, SLOT, TICKS, ControlBlock, Longs
 from ludus.pool.shard import Bools, Plan, Shard, failure
@@ -51,10 +51,7 @@ class SingleAgentShard(Shard):
 
     def close(self) -> None:
         for game in self.games:
-            closing = getattr(game, "close", None)
-            if closing is not None:
-                with contextlib.suppress(Exception):
-                    closing()
+            close_quietly(game)
 
     def _play(self, slab: Slab, before: int, lost: bool) -> None:
         control, span, now, first = self.control, self.span, before + 1, self.slots.start
@@ -130,7 +127,7 @@ class SingleAgentShard(Shard):
                 if judge is not None and not ended:
                     field = "legal"
                     judge(0, mask_of[i])
-            except Exception as error:
+            except BaseException as error:
                 errors[i] = failure(field, error)
         if not np.isfinite(earned).all():
             for i in np.flatnonzero(~np.isfinite(earned[:, 0])).tolist():
@@ -186,7 +183,7 @@ class SingleAgentShard(Shard):
                 continue
             try:
                 self.games[i].outcome(control.last_outcome[slot])
-            except Exception as error:
+            except BaseException as error:
                 control.last_outcome[slot] = 0.0
                 self._record_error(slot, failure("outcome", error))
         self._next_matches(slots)
@@ -210,7 +207,7 @@ class SingleAgentShard(Shard):
                 if not np.isfinite(self.outs[i][name]).all():
                     self.outs[i][name][...] = 0
                     raise ValueError(f"observation {name}: holds values that are not finite")
-        except Exception as error:
+        except BaseException as error:
             self.broken[i] = failure("reset", error)
             return False
         return True

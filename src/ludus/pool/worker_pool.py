@@ -33,6 +33,7 @@ _RUN = (
     "sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))"
 )
 _QUIET = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
+_SAME_HASHES = {"PYTHONHASHSEED": "0"}  # a match may depend on the order of a set
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -231,7 +232,7 @@ def _spawn() -> _Worker:
     """A worker in a session of its own, so that Ctrl-C at the terminal reaches the parent alone."""
     ours, theirs = socket.socketpair()
     lifeline, their_lifeline = socket.socketpair()
-    environment = {**_QUIET, **os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
+    environment = {**_QUIET, **_SAME_HASHES, **os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
     environment["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
     try:
         process = subprocess.Popen(

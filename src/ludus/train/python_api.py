@@ -120,7 +120,7 @@ def evaluate(
         game: The game; may stay empty where one of the two names weights of a built-in or installed game.
         params: Parameters of the game (default: the run's).
         greedy: The likeliest choices of networks instead of drawn ones.
-        threads: Threads or processes that play (0: the calling thread).
+        threads: Threads that play (0: the calling thread), or processes of a Python game (at least one).
 
     Returns:
         Win rate with its 95% interval, or the mean return with its own in games of one seat.
@@ -162,7 +162,8 @@ def make_pool(
         lineup: Who fills each role of a match.
         slots: Number of matches that run in parallel.
         groups: Rows are received and sent in this many groups.
-        threads: Threads of a compiled game, processes of a Python game (0: the calling thread plays).
+        threads: Threads of a compiled game (0: the calling thread plays), or processes of a Python game (at
+            least one).
         seed: Of all matches.
         num_matches: Number of matches to play in total (default: unlimited).
         on_error: What an error of the game does: end its match, or raise.

@@ -16,6 +16,7 @@ import numpy as np
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import (
     Floats,
     Ints,
@@ -39,7 +40,7 @@ class DmEnvGame:
 
     def reset(self, seed: int) -> None:
         if self._env is None or self._maker.seeded:
-            self.close()
+            close_quietly(self._env)
             self._env = self._maker.environment(seed)
         self._step = self._env.reset()
         self.truncated = False
@@ -89,7 +90,7 @@ class DmEnvMaker:
         except UnsupportedSpace as error:
             raise ValueError(f"dm_env/{name}: {error}") from None
         finally:
-            env.close()
+            close_quietly(env)
         self.spec: GameSpec = declare(
             f"dm_env/{name}",
             title=f"{attribute} of {module_name}",

@@ -17,6 +17,7 @@ from ludus.flow.names import nearest
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import (
     MAX_TICKS,
     Bytes,
@@ -155,7 +156,7 @@ class GymnasiumMaker:
             _, info = env.reset(seed=0)
             self._masked = bool(info) and MASK in info and self.actions.discrete
         finally:
-            env.close()
+            close_quietly(env)
         heads = self.actions.heads
         if len(heads) == 1 and len(labels) == heads[0].size:
             heads = [msgspec.structs.replace(heads[0], labels=labels)]
@@ -196,7 +197,7 @@ class GymnasiumMaker:
             return None
         flat = len(env.single_observation_space.shape or ()) == 1
         if env.metadata.get("autoreset_mode") != AutoresetMode.NEXT_STEP or not flat:
-            env.close()
+            close_quietly(env)
             return None
         return GymnasiumVector(env, self.spec, self.actions)
 

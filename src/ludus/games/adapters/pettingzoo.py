@@ -19,6 +19,7 @@ from ludus.flow.extras import requirement
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import (
     PLAYING,
     TERMINATED,
@@ -232,7 +233,7 @@ class PettingZooMaker:
         except UnsupportedSpace as error:
             raise ValueError(f"pettingzoo/{name}: {error}") from None
         finally:
-            env.close()
+            close_quietly(env)
         self.spec: GameSpec = declare(
             f"pettingzoo/{name}",
             title=f"{name} of PettingZoo",
