@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from ludus.flow.masks import legal_choices
+from ludus.flow.masks import check_choices, legal_choices
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
@@ -137,6 +137,7 @@ class Resimulation:
             mask = np.ones(self.spec.mask_size, np.uint8)
             if self._legal is not None:
                 self._legal(seat, mask)
+                check_choices(self.spec, mask)
             self._masks[seat] = mask
             self._decided[seat] = 1.0
             shown.append((seat, list(out.values()), mask))

@@ -148,6 +148,10 @@ class Match:
     def _observe(self, seat: int) -> dict[str, Array]:
         """Twice, into memory that was filled differently: every byte must be written, always alike."""
         seen: list[dict[str, Array]] = []
+        mismatch = getattr(self.game, "mismatch", None)
+        differs = "" if mismatch is None else mismatch(seat)
+        if differs:
+            raise Broken("observations_in_range", f"{differs} ({self.where(f', seat {seat}')})")
         for filler in (0x00, 0xFF):
             out = {t.name: np.full(t.packed_shape, 0, t.packed_dtype) for t in self.spec.observation}
             for array in out.values():
@@ -189,8 +193,11 @@ class Match:
         if legal is None:
             return mask
         mask[...] = 0xFF
-        self._call("legal", lambda: legal(seat, mask))
         where = self.where(f", seat {seat}")
+        try:
+            self._call("legal", lambda: legal(seat, mask))
+        except Broken as broken:
+            raise Broken("masks", broken.detail) from broken.__cause__
         if not np.isin(mask, (0, 1)).all():
             raise Broken("masks", f"legal() left {mask.tolist()[:20]} ({where}), expected 0 and 1 alone")
         for k, head in enumerate(spec.heads):

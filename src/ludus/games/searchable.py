@@ -122,6 +122,8 @@ class Source:
         legal = getattr(game, "legal", None)
         if legal is not None:
             legal(seat, self.mask)
+            if not self.mask.any():
+                raise SearchError(f"{self.spec.name}: legal() allows seat {seat} no action")
         return seat, 0.0, 0.0
 
 

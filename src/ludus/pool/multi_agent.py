@@ -157,6 +157,9 @@ class MultiAgentShard(Shard):
             game.observe(seat, {n: v[i, seat] for n, v in show.views.items()})
             if legal is not None:
                 legal(seat, show.masks[i, seat])
+                blocked = self._blocked(show.masks[i, seat])
+                if blocked:
+                    raise ValueError(f"legal: seat {seat}: {blocked}")
             else:
                 show.masks[i, seat] = 1
             at = row + seat

@@ -138,10 +138,22 @@ class SingleAgentShard(Shard):
         slab.reward[before, self.rows] = earned[:, 0]
         self.counters[TICKS] += int(np.count_nonzero(stepped))
         self._check_finite(slab, before + 1, stepped, errors)
+        if self.masked and self._blocked(self.masks):
+            self._check_masks(stepped, over, errors)
         cut = self.plan.truncate_ticks
         if cut:
             late = stepped & (control.tick[span] >= cut)
             over.update({i: True for i in np.flatnonzero(late).tolist() if i not in over})
+
+    def _check_masks(self, stepped: Bools, over: dict[int, bool], errors: dict[int, str]) -> None:
+        """A match in which nothing is legal is an error."""
+        for i, mask in enumerate(self.masks):
+            blocked = self._blocked(mask)
+            if not blocked:
+                continue
+            if stepped[i] and i not in over:
+                errors.setdefault(i, f"legal: {blocked}")
+            mask[...] = 1
 
     def _check_finite(self, slab: Slab, now: int, stepped: Bools, errors: dict[int, str]) -> None:
         """No observation may hold NaN or infinity: a network would spread them to every weight."""
@@ -203,11 +215,15 @@ class SingleAgentShard(Shard):
             judge = self.legal[i]
             if judge is not None:
                 judge(0, self.mask_of[i])
+                blocked = self._blocked(self.mask_of[i])
+                if blocked:
+                    raise ValueError(f"legal: {blocked}")
             for name in self.floats:
                 if not np.isfinite(self.outs[i][name]).all():
                     self.outs[i][name][...] = 0
                     raise ValueError(f"observation {name}: holds values that are not finite")
         except BaseException as error:
+            self.mask_of[i][...] = 1
             self.broken[i] = failure("reset", error)
             return False
         return True

@@ -18,7 +18,11 @@ import numpy as np
 from ludus.flow.extras import requirement
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
+from ludus.games.adapters.masks import MASK, Given, Masks, given
+from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
+from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
+from ludus.games.adapters.values import difference
 from ludus.games.contained import close_quietly
 from ludus.games.python_game import (
     PLAYING,
@@ -35,7 +39,6 @@ from ludus.games.python_game import (
 )
 from ludus.games.typed_import import import_typed
 
-MASK = "action_mask"
 FAMILIES = ("atari", "butterfly", "classic", "sisl")  # PettingZoo's own extras of the same names
 _API = ParamSpec(
     "api", "text", "auto", choices=("auto", "parallel", "aec"), meaning="which of its two faces is used"
@@ -52,7 +55,7 @@ class _Seats:
         self._seat = {name: seat for seat, name in enumerate(self._names)}
         seats = len(self._names)
         self._values: list[Any] = [None] * seats
-        self._masks: list[Any] = [None] * seats
+        self._masks: list[Sequence[Given]] = [()] * seats
         self._ends = np.zeros(seats, np.uint8)
         self._earned = np.zeros(seats, np.float32)
         self._total = np.zeros(seats, np.float64)
@@ -62,7 +65,7 @@ class _Seats:
         self._earned[...] = 0.0
         self._total[...] = 0.0
         self._values = [None] * len(self._names)
-        self._masks = [None] * len(self._names)
+        self._masks = [()] * len(self._names)
         self._ends[...] = PLAYING
         self.truncated = False
 
@@ -101,12 +104,7 @@ class _Seats:
 
     def _keep(self, agent: str, value: Any, info: Any) -> None:
         seat = self._seat_of(agent)
-        if isinstance(value, Mapping) and MASK in value:
-            self._masks[seat] = value[MASK]
-            if self._maker.inner:
-                value = value["observation"]
-        elif info and MASK in info:
-            self._masks[seat] = info[MASK]
+        self._masks[seat] = given(value, info)
         self._values[seat] = value
 
     def rewards(self, out: Floats) -> None:
@@ -126,15 +124,20 @@ class _Seats:
         self._maker.write(seat, self._values[seat], out)
 
     def legal(self, seat: int, out: Bytes) -> None:
-        choices = self._maker.choices[seat]
-        out[...] = 0
-        if choices is None:
-            out[...] = 1
-            return
-        mask = self._masks[seat]
-        out[:choices] = 1 if mask is None else np.asarray(mask) != 0
-        if not out.any():
-            raise ValueError(f"legal: seat {seat} has no legal action")
+        masks = self._maker.masks[seat]
+        out[masks.size :] = 0  # padding
+        try:
+            masks.write(self._masks[seat], out[: masks.size])
+        except ValueError as error:
+            raise ValueError(f"seat {seat} ({self._names[seat]}): {error}") from None
+
+    def mismatch(self, seat: int) -> str:
+        """What of a seat's last observation is not in its space; empty if none."""
+        if self._values[seat] is None:
+            return ""
+        agent = self._names[seat]
+        text = difference(self._maker.space(seat), self._values[seat], f"observation of {agent}")
+        return text.replace("observation_space", f"observation_space({agent!r})")
 
     def close(self) -> None:
         self._env.close()
@@ -218,19 +221,22 @@ class PettingZooMaker:
         if parallel is None and turns is None:
             raise ValueError(f"pettingzoo/{name}: {module_name} has neither parallel_env nor env")
         creator: Callable[..., Any] = getattr(module, "raw_env", None) or parallel or turns  # type: ignore[assignment]
-        declared = [*declared_params(creator, skip=("render_mode", "api")), _API]
+        ours = (_API, PICTURE_LAYOUT)
+        declared = [*declared_params(creator, skip=("render_mode", *(p.name for p in ours))), *ours]
         values = typed_params(declared, params)
         api = values.pop("api", "auto")
         if api == "parallel" and parallel is None or api == "aec" and turns is None:
             raise ValueError(f"pettingzoo/{name}: api = {api}: {module_name} has no such face")
         self._turns = api == "aec" or parallel is None
         self._create: Callable[..., Any] = turns if self._turns else parallel  # type: ignore[assignment]
+        self._layouts = settings(values)
+        values.pop(PICTURE_LAYOUT.name, None)
         self._values, self._name = values, name
         env = self.environment()
         try:
             self.agents = list(env.possible_agents)
             self._describe(env)
-        except UnsupportedSpace as error:
+        except ValueError as error:
             raise ValueError(f"pettingzoo/{name}: {error}") from None
         finally:
             close_quietly(env)
@@ -255,14 +261,10 @@ class PettingZooMaker:
 
     def _describe(self, env: Any) -> None:
         """Tensors and heads that fit every agent."""
-        from gymnasium import spaces
-
         seen = [env.observation_space(a) for a in self.agents]
-        self.inner = all(isinstance(s, spaces.Dict) and set(s.spaces) == {"observation", MASK} for s in seen)
-        if self.inner:
-            seen = [s["observation"] for s in seen]
-        self._observations = [Observation(s, skip=(MASK,)) for s in seen]
+        self._observations = [Observation(s, self._layouts, MASK) for s in seen]
         self._actions = [Actions(env.action_space(a)) for a in self.agents]
+        self.masks = [Masks(a) for a in self._actions]
         self.choices: list[int | None] = [a.heads[0].size if a.discrete else None for a in self._actions]
         self._lengths: list[int] | None = None
         if any(o.tensors != self._observations[0].tensors for o in self._observations):
@@ -285,6 +287,10 @@ class PettingZooMaker:
                 "agents act differently; only Discrete spaces of different sizes are padded"
             )
         self._heads = heads
+
+    def space(self, seat: int) -> Any:
+        """The seat's own observation space."""
+        return self._observations[seat].space
 
     def write(self, seat: int, value: Any, out: Mapping[str, Array]) -> None:
         """Writes a seat's observation, padded with zeros."""
