@@ -43,12 +43,14 @@ def _lines_of(stream: IO[bytes]) -> Lines:
         return stream
 
 
-def run(engine: Engine, stream: IO[bytes], out: IO[str], *, ponder: bool = False) -> None:
+def run(engine: Engine, stream: IO[bytes] | None, out: IO[str], *, ponder: bool = False) -> None:
     """Answers until ``quit`` or the end of the input. ``ponder``: the player searches between commands.
 
-    A separate thread reads, so that a streaming command ends at the next input line. Invalid UTF-8 is
-    replaced; lines of more than ``MAX_LINE`` bytes are refused.
+    A separate thread reads, so that a streaming command ends at the next input line. Bytes that are not UTF-8
+    are kept for paths; lines of more than ``MAX_LINE`` bytes are refused. ``stream`` None: no input.
     """
+    if stream is None:
+        return
     lines = _lines_of(stream)
     waiting: queue.Queue[bytes | None] = queue.Queue(maxsize=4096)
 
@@ -75,7 +77,7 @@ def run(engine: Engine, stream: IO[bytes], out: IO[str], *, ponder: bool = False
             out.flush()
             continue
         streaming = False
-        for part in engine.stream(line.decode("utf-8", errors="replace")):
+        for part in engine.stream(line.decode("utf-8", errors="surrogateescape")):
             out.write(part)
             out.flush()
             streaming = not part.endswith("\n\n")
