@@ -217,7 +217,8 @@ class _RecordReader:
         found = _SIZE.match(plain)
         size = int(found[1]) if found else 0
         square = found is not None and (found[2] is None or int(found[2]) == size)
-        if found is None or not square or not MIN_SIZE <= size <= MAX_SIZE:
+        more = found is None or any(c.isdigit() for c in plain[found.end() :])
+        if found is None or more or not square or not MIN_SIZE <= size <= MAX_SIZE:
             raise SgfError(
                 f"SGF: SZ[{_cut(text)}]: expected a square board of {MIN_SIZE} to {MAX_SIZE} lines"
             )
@@ -294,11 +295,15 @@ class _RecordReader:
         follows = ""
         for number, node in enumerate(self.root.main_line()):
             colours = [name for name in node.properties if name in ("B", "W")]
-            self._setup(node, number)
+            first = self._first(node)
+            # Beside a move, PL is the turn after it; at the root it is the first turn.
+            self._setup(node, number, "" if colours and number else first)
             if until is not None and len(made.moves) >= until - 1 and colours:
                 follows = colours[0]
                 break
             self._moves(node, colours)
+            if first and colours and number:
+                made.setups.setdefault(len(made.moves), Setup()).first = first
         if until is not None and len(made.moves) >= until:
             follows = made.moves[until - 1][0]
             del made.moves[until - 1 :]
@@ -315,14 +320,17 @@ class _RecordReader:
             setup = made.setups.setdefault(len(made.moves), Setup())
             setup.first = setup.first or colour
 
-    def _setup(self, node: Node, number: int) -> None:
+    def _first(self, node: Node) -> str:
+        """The colour that ``PL`` of a node names; empty if there is none."""
+        text = node.first("PL").strip()
+        first = _COLOURS.get(text[:1].upper(), "")
+        if "PL" in node.properties and not first:
+            self._note(f"PL[{_cut(text)}]: expected B or W; not read")
+        return first
+
+    def _setup(self, node: Node, number: int, first: str) -> None:
+        """The stones that a node sets up, and the colour to move then."""
         made = self.made
-        first = ""
-        if "PL" in node.properties:
-            text = node.first("PL").strip()
-            first = _COLOURS.get(text[:1].upper(), "")
-            if not first:
-                self._note(f"PL[{_cut(text)}]: expected B or W; not read")
         given = {
             name: list(_points(node.properties.get(name, []), made.size, f"node {number}: {name}"))
             for name in ("AB", "AW", "AE")

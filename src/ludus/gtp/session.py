@@ -41,6 +41,7 @@ class Session:
         self.first = ""
         self.setups: dict[int, Setup] = {}  # changes of the board after so many moves
         self.loaded = Record()  # its headers stay with the match
+        self.own_rules: dict[str, str] = {}  # the controller's, while a record needs others
         self.unchanged = False  # the match is that of the record, with nothing played or taken back
         self._before: list[Match] = []  # the match before each move
         self._dead: tuple[int, list[int]] | None = None  # of the match with this hash
@@ -95,7 +96,9 @@ class Session:
         self.moves, self._before, self.setups = [], [], {}
 
     def clear(self) -> None:
-        """An empty board of the same size and komi."""
+        """An empty board of the same size and komi, under the rules of the controller."""
+        self.base |= self.own_rules
+        self.own_rules = {}
         self.black, self.white, self.first = [], [], ""
         self.loaded, self.unchanged = Record(), False
         self._start()
@@ -117,6 +120,7 @@ class Session:
         """Continues the match under other rules. Raises ``GtpError`` if they forbid a past move."""
         try:
             self._change(params)
+            self.own_rules = {}
         except ParamError as error:
             raise GtpError(f"unacceptable rules: {error}") from None
         except GtpError:
@@ -224,9 +228,14 @@ class Session:
     def load(self, made: Record) -> list[str]:
         """Loads a match from a record. On ``GtpError`` nothing changes. Returns notes, one line each.
 
-        The rules stay if the moves follow them. Else the record is replayed, and the match continues, by
+        The rules stay if the moves follow them. Else the record is replayed, and this match continues, by
         the record's own rules, without superko, or by no ko rule at all.
         """
+        with self.restored():
+            return self._load_by_rules(made)
+
+    def _load_by_rules(self, made: Record) -> list[str]:
+        self.clear()
         notes = list(made.notes)
         if made.komi is None:
             notes.append(f"komi stays {self.komi:g}")
@@ -257,10 +266,11 @@ class Session:
         return choices
 
     def _load(self, made: Record, params: Mapping[str, str]) -> None:
+        own = {key: self.base[key] for key in params}
         self.base |= {"size": str(made.size), **params}
         if made.komi is not None:
             self.base["komi"] = f"{made.komi:g}"
-        self.clear()
+        self.own_rules = own
         first = COLOURS.get(made.first or (made.moves[0][0] if made.moves else ""), "")
         self.setup([self.point_of(p) for p in made.black], [self.point_of(p) for p in made.white], first)
         moves = [

@@ -94,6 +94,9 @@ def test_a_record_is_replayed_by_rules_that_allow_its_moves(loader: Loader) -> N
     assert loader.load(KO % ";B[];W[];B[cb];W[];B[];W[bb]") == "= black"
     assert loader.engine.session.base["ko"] == "simple"
     assert "under ko = simple" in loader.notes[1]
+    # The controller's own rules are back on the next board.
+    ok(loader.engine, "clear_board")
+    assert loader.engine.session.base["ko"] == "positional"
     suicide = "(;SZ[5]KM[7]RU[%s];B[ba];W[ee];B[bb];W[de];B[ac];W[ab];B[];W[aa];B[aa])"
     assert loader.load(suicide % "NZ") == "= white"
     assert loader.engine.session.base["suicide"] == "allowed"
