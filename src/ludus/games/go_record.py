@@ -26,6 +26,7 @@ Point = tuple[int, int]  # column from the left, row from the top
 SERVER_KOMI: Mapping[float, float] = {
     275: 5.5, 325: 6.5, 350: 7.0, 375: 7.5, 450: 4.5, 550: 5.5, 650: 6.5, 700: 7.0, 750: 7.5
 }  # fmt: skip
+USUAL_KOMI = 30.0  # a larger one is read, and named
 #: Properties of the root that a game keeps: players, event, rules, comments.
 INFO = tuple("PB PW BR WR BT WT DT EV RO PC RU TM OT GN GC ON US SO AN CP C AP".split())
 
@@ -241,13 +242,16 @@ class _RecordReader:
             if abs(value) > points:
                 self._note(f"KM[{_cut(text)}]: more than the {points} points of the board")
                 return None
+            if -value in SERVER_KOMI:
+                self._note(f"KM[{_cut(text)}]: expected a number of points")
+                return None
             read = value
             if (2 * read) % 1 and (4 * read) % 1 == 0 and _is_chinese(self.made.info.get("RU", "")):
                 read = 2 * value  # stones of the Chinese count: 3 3/4
             if (2 * read) % 1:
                 self._note(f"KM[{_cut(text)}]: expected a multiple of 0.5")
                 return None
-        if read != value or not number.plain:
+        if read != value or not number.plain or abs(read) > USUAL_KOMI:
             self._note(f"KM[{_cut(text)}]: read as {read:g} points")
         return read
 
@@ -271,6 +275,8 @@ class _RecordReader:
         if stones < 2:
             return
         if made.black or made.white:
+            if not made.moves and not made.white:
+                made.first = made.first or follows or "W"
             if len(made.black) != stones and not made.white:
                 self._note(f"HA[{stones}]: the file sets up {len(made.black)} black stones, which stand")
             return

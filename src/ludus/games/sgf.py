@@ -18,6 +18,8 @@ MAX_VALUES = 1_000_000
 MAX_DEPTH = 1_000  # of variations inside variations
 #: Properties that are read in small letters too. A move in small letters (``b``) is refused.
 FOLDED = frozenset("GM FF CA SZ KM HA RU RE PL AB AW AE PB PW".split())
+#: Properties without which a game has other moves or another board: each needs a value.
+NEEDED = frozenset("B W AB AW AE SZ".split())
 
 Properties = dict[str, list[str]]
 
@@ -131,6 +133,8 @@ class _Reader:
                 return node
             name = self.name()
             values = node.properties.setdefault(name, [])
+            if name not in NEEDED and self.peek() in (";", "(", ")"):
+                continue  # a name alone
             if self.peek() != "[":
                 raise self.fail(f"expected '[' after {name}, found {self.found()}")
             while self.peek() == "[":

@@ -9,11 +9,10 @@ characters.
 from __future__ import annotations
 
 import codecs
+import itertools
 import re
 from collections.abc import Callable
 from typing import NamedTuple
-
-from ludus.flow.shown import shown
 
 #: Encodings that ``CA`` may name, by Python's names. Python's other codecs are no encodings of text.
 ENCODINGS = frozenset(
@@ -36,7 +35,8 @@ _UNNAMED = {
     "gb18030": ("GB18030", (range(0xA3, 0xA4), range(0xB0, 0xD8))),
     "big5hkscs": ("Big5", (range(0xA4, 0xC7),)),
 }
-_CA = re.compile(rb"(?<![A-Za-z])C[a-z]*A[a-z]*\s*\[\s*([A-Za-z0-9 ._:-]{1,40}?)\s*\]")
+_CA = re.compile(rb"(?<![A-Za-z])[Cc][Aa]\s*\[\s*([A-Za-z0-9 ._:-]{1,40}?)\s*\]")
+_MOST_LABELS = 8  # that are tried: the text of a comment may look like one
 
 
 class Outline(NamedTuple):
@@ -88,24 +88,50 @@ def encoding(name: str) -> str:
 
 def _named(data: bytes, read: Reading) -> tuple[str | None, str]:
     """The text by the file's ``CA``; None, with a note, where there is none or the bytes do not fit."""
-    found = _CA.search(data)
-    if found is None or (data.isascii() and b"\x1b" not in data and b"~{" not in data):
+    if data.isascii() and b"\x1b" not in data and b"~{" not in data:
         return None, ""
-    label = found[1].decode("ascii")
-    name = encoding(label)
+    labels = [found[1].decode("ascii") for found in itertools.islice(_CA.finditer(data), _MOST_LABELS)]
+    notes = []
+    for label in dict.fromkeys(labels):
+        text, note = _by_label(data, label, read)
+        if text is not None:
+            return text, note
+        notes.append(note)
+    return None, next(filter(None, notes), "")
+
+
+def _by_label(data: bytes, label: str, read: Reading) -> tuple[str | None, str]:
+    name, title = encoding(label), f"CA[{label}]"
     if not name:
-        return None, f"CA[{shown(label)}]: no such encoding"
+        return None, f"{title}: no encoding that is known here"
     try:
         text = data.decode(name)
     except UnicodeDecodeError:
         if name == "utf-8":
-            return data.decode(name, errors="replace"), "CA[UTF-8]: bytes that are not UTF-8 are replaced"
-        return None, f"CA[{shown(label)}]: the bytes do not fit"
+            return data.decode(name, errors="replace"), f"{title}: bytes that are not UTF-8 are replaced"
+        return None, f"{title}: the bytes do not fit"
     outline = read(text)
     if outline is None:
-        return None, f"CA[{shown(label)}]: the bytes do not fit"
-    # The search may have found the text of a comment.
-    return (text, "") if encoding(outline.charset) == name else (None, "")
+        return None, f"{title}: the bytes do not fit"
+    if encoding(outline.charset) != name:  # the label was the text of a comment
+        return None, ""
+    if name != "utf-8" and _is_utf8(data, name, outline.parts, read):
+        return data.decode("utf-8"), f"{title}: the text is UTF-8"
+    return text, ""
+
+
+def _is_utf8(data: bytes, name: str, parts: int, read: Reading) -> bool:
+    """Whether a file with another label is UTF-8, as files are that a program has converted.
+
+    Other text is hardly ever valid UTF-8: not with several characters of three bytes, and not in an
+    encoding of one byte a character, where each would be a letter and a sign.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    long = sum(c > "\u07ff" for c in text)
+    return long > 1 or _parts(text, read) > parts or name.startswith(("iso8859", "cp125", "koi8", "mac"))
 
 
 def _best(data: bytes, read: Reading) -> tuple[str, str]:

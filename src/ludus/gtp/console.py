@@ -6,6 +6,7 @@ import io
 import os
 import queue
 import threading
+from collections.abc import Iterator
 from typing import IO, Protocol
 
 from ludus.gtp.engine import Engine
@@ -43,6 +44,16 @@ def _lines_of(stream: IO[bytes]) -> Lines:
         return stream
 
 
+def _bounded(lines: Lines) -> Iterator[bytes]:
+    """The lines; empty bytes for one of more than ``MAX_LINE``."""
+    while line := lines.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE and not line.endswith(b"\n"):
+            while (rest := lines.readline(MAX_LINE)) and not rest.endswith(b"\n"):
+                pass
+            line = b""
+        yield line
+
+
 def run(engine: Engine, stream: IO[bytes] | None, out: IO[str], *, ponder: bool = False) -> None:
     """Answers until ``quit`` or the end of the input. ``ponder``: the player searches between commands.
 
@@ -55,12 +66,11 @@ def run(engine: Engine, stream: IO[bytes] | None, out: IO[str], *, ponder: bool 
     waiting: queue.Queue[bytes | None] = queue.Queue(maxsize=4096)
 
     def read() -> None:
-        while line := lines.readline(MAX_LINE + 1):
-            if len(line) > MAX_LINE and not line.endswith(b"\n"):
-                while (rest := lines.readline(MAX_LINE)) and not rest.endswith(b"\n"):
-                    pass
-                line = b""
-            waiting.put(line)
+        try:
+            for line in _bounded(lines):
+                waiting.put(line)
+        except OSError as error:  # open for writing only, a terminal that is gone
+            engine.log(f"the input ends: {error.strerror}")
         waiting.put(None)
 
     threading.Thread(target=read, daemon=True, name="gtp input").start()

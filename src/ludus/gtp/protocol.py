@@ -9,7 +9,7 @@ MAX_LINE = 1 << 16
 
 #: Byte order marks, as some systems write them before the first line: as UTF-8, and the bytes of UTF-16.
 _MARKS = "\ufeff\udcff\udcfe"
-_COMMENT = re.compile(r"(?:^|(?<= ))#")
+_COMMENT = re.compile(r"(?:^|(?<=[ \t]))#")
 
 # Control characters are removed, tabs become spaces (GTP 2, section 3.1).
 _CLEAN = dict.fromkeys([*range(32), 127]) | {9: " "}
@@ -43,9 +43,9 @@ def read_command(line: str) -> CommandLine | None:
         number = words.pop(0)[:20]
     if not words:
         return CommandLine(number, "", ())
-    whole = _COMMENT.split(line.translate(_CLEAN), 1)[0]
+    whole = _COMMENT.split(line.translate({**_CLEAN, 9: "\t"}), maxsplit=1)[0]
     rest = whole.partition(number)[2] if number else whole
-    return CommandLine(number, words[0], tuple(words[1:]), rest.partition(words[0])[2].strip(" "))
+    return CommandLine(number, words[0], tuple(words[1:]), rest.partition(words[0])[2].strip(" \t"))
 
 
 def path_of(text: str) -> str:

@@ -45,6 +45,9 @@ def test_komi_of_go_servers_is_read_in_points() -> None:
     for text in ("-650", "1000", "362", "3.75", "6.7", "7.25"):
         made = read(f"(;SZ[19]KM[{text}];B[pd])")
         assert (made.komi, len(made.notes), len(made.moves)) == (None, 1, 1), text
+    for text in ("-375", "-275", "-350"):
+        assert komi(text) is None
+    assert read("(;SZ[19]KM[65];B[pd])").notes == ["KM[65]: read as 65 points"]
     assert (komi("361"), komi("-20"), komi("81", 9), komi("82", 9), komi("0")) == (361, -20, 81, None, 0)
 
 
@@ -112,9 +115,15 @@ def test_a_label_that_does_not_fit_is_named() -> None:
     made = load(b"(;CA[EUC-JP]PB[\x83\x5d\x83\x93]SZ[9]KM[0];B[ee])")
     assert (made.info["PB"], made.size) == ("ゾン", 9)
     assert made.notes[0] == "CA[EUC-JP]: the bytes do not fit; read as Shift_JIS"
+    for label in ("GBK", "Shift_JIS", "ISO-8859-1", "EUC-KR", "windows-1251"):
+        made = load(f"(;CA[{label}]PB[李世石]PW[x]SZ[9]KM[0];B[ee];W[cc])".encode())
+        assert (made.info["PB"], made.info["PW"], made.size) == ("李世石", "x", 9)
+        assert made.notes in ([f"CA[{label}]: the text is UTF-8"], [f"CA[{label}]: the bytes do not fit"])
     # The words CA[...] within a comment are no label.
     made = load("(;SZ[9]KM[0]C[CA[Shift_JIS\\]]PB[李];B[ee])".encode())
     assert made.info["PB"] == "李"
+    made = load(b"(;C[CA[UTF-7\\]CA[Big5\\]]ca[Shift_JIS]PB[\x83\x5d]SZ[9]KM[0];B[ee])")
+    assert (made.info["PB"], made.notes) == ("ゾ", [])
     # Python's codecs that are no encodings of text are not used.
     for name in ("rot13", "utf-7", "unicode_escape", "idna", "hex", "punycode", "base64", "mbcs"):
         made = load(b"(;CA[%s]PB[\xc3\xa9+AGE- \\u0041]SZ[9]KM[0];B[ee])" % name.encode())

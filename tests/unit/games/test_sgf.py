@@ -43,6 +43,8 @@ def test_a_file_is_read_as_it_stands() -> None:
         ("(;b[aa])", "SGF line 1, column 4: expected a property, found 'b'"),
         ("(;B[aa]x", "SGF line 1, column 9: expected '[' after x, found the end"),
         ("(;B[aa]1)", "SGF line 1, column 8: expected ';', '(' or ')', found '1'"),
+        ("(;SZ;B[aa])", "SGF line 1, column 5: expected '[' after SZ, found ';'"),
+        ("(;B;W[aa])", "SGF line 1, column 4: expected '[' after B, found ';'"),
         ("()", "SGF line 1, column 2: expected ';' after '(', found ')'"),
         ("(;" * 2000, f"variations nested deeper than {MAX_DEPTH}"),
     ],
@@ -69,6 +71,12 @@ def test_what_is_no_match_of_go_is_refused(text: str, message: str) -> None:
     with pytest.raises(SgfError) as error:
         record(parse(text)[0])
     assert str(error.value) == message
+
+
+def test_a_name_without_a_value_is_no_end_of_the_file() -> None:
+    made = record(parse("(;SZ[9]KM;B[aa]XX(;W[bb]N)(;W[cc]))")[0])
+    assert (len(made.moves), made.komi) == (2, None)
+    assert parse(write(*parse("(;SZ[9]KM;B[aa]XX)"))) == parse("(;SZ[9]KM;B[aa]XX)")
 
 
 TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=20).map(lambda s: s.replace("\r", ""))

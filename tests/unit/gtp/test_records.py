@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from pathlib import Path
@@ -65,7 +66,8 @@ def test_the_side_to_move_is_that_of_the_record(loader: Loader) -> None:
     for text, mover in {
         "(;SZ[9];B[dd];PL[B])": "black", "(;SZ[9];B[dd];PL[W])": "white", "(;SZ[9]PL[white])": "white",
         "(;SZ[9];B[dd];AW[ee])": "white", "(;SZ[9];B[dd];AW[ee];PL[b])": "black", "(;SZ[9]AB[dd])": "black",
-        "(;SZ[9]HA[2]AB[dd][ff];W[])": "black", "(;SZ[9];B[dd];PL[?])": "white",
+        "(;SZ[9]HA[2]AB[dd][ff];W[])": "black", "(;SZ[9]HA[2]AB[dd][ff])": "white",
+        "(;SZ[9];B[dd];PL[?])": "white",
     }.items():  # fmt: skip
         assert loader.load(text) == f"= {mover}", text
     assert loader.load("(;SZ[9];B[dd];B[ee];W[cc])", " 2") == "= black"
@@ -188,7 +190,8 @@ def test_names_events_and_results_come_back(loader: Loader) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["dir with space/out.sgf", "a  b.sgf", "my#1.sgf", "game 12", "é ☺.sgf", "7", "it's.sgf", "-x"]
+    "name",
+    ["dir with space/out.sgf", "a  b.sgf", "my#1.sgf", "game 12", "é ☺.sgf", "7", "it's.sgf", "-x", "a\tb"],
 )
 def test_paths_are_whole_lines(loader: Loader, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(loader.path.parent)
@@ -251,6 +254,20 @@ def test_a_closed_input_is_the_end() -> None:
     out = io.StringIO()
     console.run(Engine(BotPlayer("random"), {}), None, out)
     assert out.getvalue() == ""
+
+
+def test_an_input_that_cannot_be_read_is_the_end() -> None:
+    class Gone(io.BytesIO):
+        def readline(self, size: int | None = -1, /) -> bytes:
+            line = super().readline(size)
+            if not line:
+                raise OSError(errno.EIO, "Input/output error")
+            return line
+
+    said: list[str] = []
+    out = io.StringIO()
+    console.run(Engine(BotPlayer("random"), {}, log=said.append), Gone(b"name\n"), out)
+    assert (out.getvalue(), said) == ("= Ludus\n\n", ["the input ends: Input/output error"])
 
 
 def test_unknown_commands_name_the_nearest(loader: Loader) -> None:
