@@ -6,6 +6,7 @@ note numbers; drawing happens in rich's own thread, twice a second.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import deque
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ludus.cli import console
-from ludus.cli.console import duration, percent, si
+from ludus.cli.console import duration, percent, redraws, si
 from ludus.cli.member_rows import MemberRows
 from ludus.flow.shown import visible
 from ludus.train.reporting.sinks import RunStart, Sink
@@ -48,7 +49,7 @@ def make_view(quiet: bool) -> View:
     """The view for stderr: a board on a terminal, else lines."""
     if quiet:
         return View()
-    if sys.stderr.isatty():
+    if redraws():
         with suppress(ImportError):  # without rich: lines
             return LiveView()
     return LineView()
@@ -313,7 +314,10 @@ def quiet_control_keys(file: int) -> Iterator[None]:
         import termios
 
         before = termios.tcgetattr(file)
+        ours = os.tcgetpgrp(file) == os.getpgrp()
     except (ImportError, OSError, ValueError, termios.error):
+        ours = False
+    if not ours:  # in the background such a call would stop the whole process
         yield
         return
     silent = list(before)
@@ -322,5 +326,6 @@ def quiet_control_keys(file: int) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(termios.error):
-            termios.tcsetattr(file, termios.TCSANOW, before)
+        with suppress(termios.error, OSError):
+            if os.tcgetpgrp(file) == os.getpgrp():
+                termios.tcsetattr(file, termios.TCSANOW, before)

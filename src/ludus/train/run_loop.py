@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ludus.evaluation.results import EvalResult
+from ludus.flow.shown import shell
 from ludus.pool import MatchError, PoolError
 from ludus.presets.errors import RunFailed
 from ludus.storage import StorageError
@@ -94,10 +95,11 @@ class RunLoop:
 
     def _say_what_would_go_on(self) -> None:
         run, budget = self.context.preset.run, self.steps.state.budget
+        alone = self.steps.run_evaluator.spec.seats == 1
+        more, path = more_budget(self.context.preset, budget, alone), str(self.context.directory.path)
         if (used_up := reason_to_stop(run, budget)) and not self.steps.owes():
             self.context.report.message(
-                f"nothing is left to train: {used_up}; more: ludus resume {self.context.directory.path} "
-                f"{options(more_budget(run, budget))}"
+                f"nothing is left to train: {used_up}; more: ludus resume {shell(path)} {options(more)}"
             )
 
     def _evaluate(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import msgspec
@@ -213,3 +214,27 @@ def test_a_board_says_that_a_curriculum_helps() -> None:
         board.console.print(board.render())
         assert ("training, with help" in text.getvalue()) == wanted
         assert "50.0%" in text.getvalue()
+
+
+def test_a_run_in_the_background_leaves_the_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``ludus train minirts &``: a process in the background that sets the terminal is stopped."""
+    ours, other = os.openpty()
+    called: list[object] = []
+    monkeypatch.setattr("termios.tcsetattr", lambda *given: called.append(given))
+    try:
+        for group, calls in ((os.getpgrp() + 1, 0), (os.getpgrp(), 2)):
+            monkeypatch.setattr("os.tcgetpgrp", lambda file, group=group: group)
+            called.clear()
+            with live.quiet_control_keys(other):
+                assert len(called) == calls // 2
+            assert len(called) == calls
+    finally:
+        os.close(ours)
+        os.close(other)
+
+
+@pytest.mark.parametrize(("term", "draws"), [("", False), ("dumb", False), ("xterm-256color", True)])
+def test_boards_need_a_terminal_that_draws(monkeypatch: pytest.MonkeyPatch, term: str, draws: bool) -> None:
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert isinstance(live.make_view(quiet=False), live.LiveView) is draws
