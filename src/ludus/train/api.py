@@ -247,7 +247,7 @@ def _run(trainer: Steps, context: RunContext) -> RunResult:
     preset, run, report = context.preset, context.directory, context.report
     loop = RunLoop(trainer, context)
     try:
-        report.start(RunStart(run.path, preset, trainer.run_evaluator.spec))
+        report.start(RunStart(run.path, preset, trainer.run_evaluator.spec, loop.doing))
         if note := hardware.device_note(preset.run):
             report.message(note)
         final = loop.run()

@@ -21,6 +21,10 @@ from ludus.train.stopping import more_budget, reason_to_stop
 class Steps(Evaluated, Saved, Protocol):
     """What a trainer does its own way. Between two rounds nothing is under way."""
 
+    def doing(self) -> str:
+        """What happens in a round now, in words. Any thread may ask."""
+        ...
+
     def prepare_round(self) -> None:
         """Follows the newest weights: opponents, curricula."""
         ...
@@ -70,6 +74,10 @@ class RunLoop:
             final = self.evaluations.final()
             context.report.event("finished", reason=self.reason, best=max(steps.state.best_version, 0))
             return final
+
+    def doing(self) -> str:
+        """What the run does now, in words. Any thread may ask."""
+        return self.steps.run_evaluator.doing or self.steps.doing()
 
     def write_report(self) -> None:
         """``report.md``; where that fails the run is as good without it."""
