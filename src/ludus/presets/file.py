@@ -17,7 +17,7 @@ import msgspec.inspect as mi
 
 from ludus.algorithms.actor_critic.config import AdvantageConfig
 from ludus.algorithms.registry import method_of
-from ludus.flow.decode import TomlError, from_toml
+from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.names import did_you_mean, nearest
 from ludus.games import rulebook
@@ -157,10 +157,10 @@ def parse_preset(
     if len(raw) > MAX_BYTES:
         raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; expected a preset file"])
     try:
-        text = raw.decode("utf-8")
+        text = text_of(raw)
         document: Document = from_toml(text)
-    except UnicodeDecodeError as error:
-        raise PresetError([f"{source}: not UTF-8 text (byte {error.start})"]) from None
+    except TextError as error:
+        raise PresetError([f"{source}: {error}"]) from None
     except TomlError as error:
         raise PresetError([f"{source}: not valid TOML: {error}"]) from None
     method = _method_name(document, overrides or {})

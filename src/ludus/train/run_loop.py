@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ludus.evaluation.results import EvalResult
+from ludus.flow.shown import shell
 from ludus.pool import MatchError, PoolError
 from ludus.presets.errors import RunFailed
 from ludus.storage import StorageError
@@ -19,6 +20,10 @@ from ludus.train.stopping import more_budget, reason_to_stop
 
 class Steps(Evaluated, Saved, Protocol):
     """What a trainer does its own way. Between two rounds nothing is under way."""
+
+    def doing(self) -> str:
+        """What happens in a round now, in words. Any thread may ask."""
+        ...
 
     def prepare_round(self) -> None:
         """Follows the newest weights: opponents, curricula."""
@@ -76,6 +81,10 @@ class RunLoop:
             context.report.event("finished", reason=self.reason, best=max(steps.state.best_version, 0))
             return final
 
+    def doing(self) -> str:
+        """What the run does now, in words. Any thread may ask."""
+        return self.steps.run_evaluator.doing or self.steps.doing()
+
     def write_report(self) -> None:
         """``report.md``; where that fails the run is as good without it."""
         directory = self.context.directory
@@ -100,10 +109,11 @@ class RunLoop:
 
     def _say_what_would_go_on(self) -> None:
         run, budget = self.context.preset.run, self.steps.state.budget
+        alone = self.steps.run_evaluator.spec.seats == 1
+        more, path = more_budget(self.context.preset, budget, alone), str(self.context.directory.path)
         if (used_up := reason_to_stop(run, budget)) and not self.steps.owes():
             self.context.report.message(
-                f"nothing is left to train: {used_up}; more: ludus resume {self.context.directory.path} "
-                f"{options(more_budget(run, budget))}"
+                f"nothing is left to train: {used_up}; more: ludus resume {shell(path)} {options(more)}"
             )
 
     def _evaluate(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -14,6 +13,7 @@ from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
 from ludus.flow.interrupts import like_ctrl_c
+from ludus.flow.shown import shell
 from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
 from ludus.presets.file import Explained, LoadedPreset, explain, load_preset, to_toml
@@ -186,7 +186,7 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
     best = f"{result.best_player}:{result.best_version}" if result.best_player else result.best_version
     final: list[tuple[str, str]] = []
     for r in result.final:
-        final.append(("mean return" if r.alone else f"against {r.against}", interval_text(r)))
+        final.append(("mean return" if result.alone else f"against {r.against}", interval_text(r)))
         if floor := result.floors.text(r.against):
             final.append(("floor", floor))
     rows = [
@@ -202,11 +202,18 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
     ]
     console.result(console.table(rows))
     console.result("\nnext steps")
-    against = " --against random"
-    if result.final:
-        against = "" if result.final[0].alone else f" --against {result.final[0].against}"
-    named = "" if is_installed_name(game) else f" --game {shlex.quote(game)}"
-    console.result(f"  ludus eval {result.run}@best{against}{named} --matches 1000")
+    for line in next_steps(result, game):
+        console.result(f"  {line}")
+
+
+def next_steps(result: RunResult, game: str) -> list[str]:
+    """Commands about a run that has ended, each with all that it needs."""
+    run = shell(result.run)
+    named = "" if is_installed_name(game) else f" --game {shell(game)}"
+    against = "" if result.alone else " --against random"
+    if result.final and not result.alone:
+        against = f" --against {shell(result.final[0].against)}"
+    lines = [f"ludus eval {shell(f'{result.run}@best')}{against}{named} --matches 1000"]
     from ludus.cli.commands.replay import read_replay
     from ludus.games.replays import info
 
@@ -216,6 +223,6 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
         except (UserError, ValueError, OSError):  # cut off by a full disk: the run is whole without it
             continue
         shown = "info" if about.format == 2 else "to-html"  # Python games have no page
-        console.result(f"  ludus replay {shown} {replay}")
+        lines.append(f"ludus replay {shown} {shell(str(replay))}{named if shown == 'to-html' else ''}")
         break
-    console.result(f"  ludus resume {result.run} {options(result.more)}")
+    return [*lines, f"ludus resume {run} {options(result.more)}".rstrip()]

@@ -76,6 +76,7 @@ class AlphaZeroTrainer:
         )
         self.gate = Gate(preset, components, context.directory.reference)
         self._saved: tuple[int, ...] = ()
+        self._moves: int | None = 0  # of the session's self-play; None while the learner works
         self._interrupted = self.state.debt >= 1.0 or self.state.gate_due  # in the middle of a round
         if checkpoint is None:
             self._begin()
@@ -134,6 +135,12 @@ class AlphaZeroTrainer:
 
     # ---- a round ---------------------------------------------------------------------------------
 
+    def doing(self) -> str:
+        moves = self._moves
+        if moves is None:
+            return f"learning: {max(0, int(self.state.debt)):,} minibatches until the next self-play"
+        return f"self-play: {moves:,} moves in this session, {self.state.matches:,} matches are over"
+
     def prepare_round(self) -> None:
         """Weights are handed over when they are published."""
 
@@ -142,13 +149,14 @@ class AlphaZeroTrainer:
             self.workers.pause()
             evaluate()
             self.context.clock.lap()  # no part of the minutes that training has
+        self._moves = self._moves or 0
         begin = time.perf_counter()
         matches = Matches.empty() if self._catches_up() else self._collect()
         times = self.workers.times()
         collected = time.perf_counter()
         if len(matches):
             self.store.keep(matches)
-        learned = LearnStats()
+        learned, self._moves = LearnStats(), None
         if self.components.replay_buffer.ready:
             if self.preset.run.lag == "async":
                 self.workers.start()
@@ -182,6 +190,7 @@ class AlphaZeroTrainer:
 
     def _stopping(self) -> bool:
         """Ctrl-C came (at any moment, from a signal), or the budget of minutes is used up."""
+        self._moves = self.workers.moves()
         return self.context.interrupted() or self._out_of_time()
 
     def _out_of_time(self) -> bool:

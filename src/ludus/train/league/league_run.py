@@ -173,6 +173,10 @@ class LeagueTrainer:
         """Between two rounds nothing is under way."""
         yield
 
+    def doing(self) -> str:
+        member = self._playing
+        return f"{member.name}: {member.driver.doing()}"
+
     def prepare_round(self) -> None:
         """The next member's turn: new orders where the last ones have been played."""
         member = self._playing = self.members[self.league.next_member()]

@@ -141,6 +141,9 @@ class Trainer:
 
     # ---- the loop --------------------------------------------------------------------------------
 
+    def doing(self) -> str:
+        return self.rounds.doing()
+
     def prepare_round(self) -> None:
         self.matchmaking.advance(self.rounds.paused)
         if self.preset.curriculum.bot:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import msgspec.inspect as mi
 
-from ludus.flow.decode import TomlError, from_toml
+from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.names import did_you_mean, nearest
 from ludus.presets import schema
 from ludus.presets.file import MAX_BYTES, PresetError, find_preset, option_of
@@ -104,10 +104,12 @@ def read_sweep(source: str, overrides: Mapping[str, str] | None = None) -> Sweep
         what = "is a folder" if path.is_dir() else "no such file"
         raise PresetError([f"{source}: {what}; expected a sweep file (.toml); see: docs/guides/sweeps.md"])
     try:
-        document = from_toml(read_bounded(path, MAX_BYTES).decode("utf-8"))
+        document = from_toml(text_of(read_bounded(path, MAX_BYTES)))
     except (StorageError, OSError) as error:
         raise PresetError([f"{source}: cannot be read: {error}"]) from None
-    except (UnicodeDecodeError, TomlError) as error:
+    except TextError as error:
+        raise PresetError([f"{source}: {error}"]) from None
+    except TomlError as error:
         raise PresetError([f"{source}: not valid TOML: {error}"]) from None
     return parse_sweep(document, source, overrides)
 
