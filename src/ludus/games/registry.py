@@ -81,8 +81,8 @@ def find(reference: str) -> GameRef:
     if entry is None:
         hint = did_you_mean(reference, list_games(), "valid", 0.4)
         raise UnknownGame(
-            f"unknown game {reference!r}{hint}; ludus games list shows all, and --game takes the path of "
-            "a game of your own"
+            f"unknown game {reference!r}{hint}; ludus games list shows all, and a game of your "
+            "own is named by its path"
         )
     try:
         native = cast(NativeGames, importlib.import_module(entry.value))

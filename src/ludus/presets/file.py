@@ -54,9 +54,7 @@ class LoadedPreset(msgspec.Struct, frozen=True):
 
     def where(self, path: str) -> str:
         """What an error about ``path`` starts with: the file, or the option that set it."""
-        if self.origins.get(path) == "command line":
-            return option_of(path)
-        return self.source
+        return option_of(path) if _from_command_line(path, self.origins) else self.source
 
 
 def option_of(path: str) -> str:

@@ -1,7 +1,7 @@
 """The run directory: all of one run, in files of standard formats.
 
 config.toml  run.json  metrics.jsonl  events.jsonl  matches.jsonl  log.txt
-checkpoints/  snapshots/  replays/  report.md  report.svg  results.jsonl  changes.jsonl  lock
+checkpoints/  snapshots/  replays/  report.md  report.html  report.svg  results.jsonl  changes.jsonl  lock
 start.safetensors, of a run that began with the weights of another; teacher.safetensors, of one with a teacher
 Of a league: league.sqlite  snapshots/PLAYER/VERSION.safetensors  league_payoff.svg and others
 """
@@ -87,6 +87,7 @@ class RunDirectory:
         self.start = path / f"start{SUFFIX}"  # weights that the run began with; only of a run.start
         self.teacher = path / f"teacher{SUFFIX}"  # weights that the learner stays near
         self.report = path / "report.md"
+        self.page = path / "report.html"  # the same with its plots, for a browser
         self.curve = path / "report.svg"  # the plot that report.md shows
         self.results = path / "results.jsonl"  # of evaluations after training
         self.snapshots = path / "snapshots"

@@ -104,7 +104,8 @@ class RunLoop:
         self.context.clock.lap()
 
     def _is_over(self) -> bool:
-        self.reason = reason_to_stop(self.context.preset.run, self.steps.state.budget)
+        run, report = self.context.preset.run, self.context.report
+        self.reason = reason_to_stop(run, self.steps.state.budget) or report.wants_to_stop
         return bool(self.reason) and not self.steps.owes()
 
     def _say_what_would_go_on(self) -> None:

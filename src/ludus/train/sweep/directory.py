@@ -7,7 +7,7 @@ greedy/NAME/       results of greedy matches, a file for each opponent
 logs/NAME.txt      what the processes of a run wrote to stderr
 points.jsonl       points that a search asked for
 processes.jsonl    a line for each process that ended: exit code, processor time
-report.md  curves.svg  values.svg  results.json
+report.md  report.html  curves.svg  values.svg  results.json
 """
 
 from __future__ import annotations
