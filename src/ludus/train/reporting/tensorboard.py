@@ -63,11 +63,11 @@ class TensorBoardSink(Sink):
         self._write(self._event(wall_time=time.time(), step=step, session_log=log))
         every: list[Metrics] = [*updates, *evaluations]
         rows = [row for row in every if row.steps >= step]
-        for row in sorted(rows, key=lambda row: row.steps):
-            if isinstance(row, UpdateMetrics):
-                self.update(row)
+        for point in sorted(rows, key=lambda row: row.steps):
+            if isinstance(point, UpdateMetrics):
+                self.update(point)
             else:
-                self.evaluation(row)
+                self.evaluation(point)
 
     def update(self, metrics: UpdateMetrics) -> None:
         self._scalars(metrics.numbers, metrics.steps, metrics.player)
