@@ -7,7 +7,7 @@
         --train "ludus train alphastar --run.seed S ..." \
         --train "ludus train presets/minirts-self-play.toml ..." --commit SHA --machine TEXT
 
-``--bots``, ``--preset``, ``--title`` and ``--reference`` are those of another game, as benchmarks/strength/cycle.
+``--bots``, ``--preset``, ``--title``, ``--reference``: those of another game, as benchmarks/strength/cycle.
 
 The runs are finished. Nothing is trained here. Each player is evaluated against both bots with drawn and with
 greedy actions, and so are its first weights (``RUN@main:0``) and uniform play. Exploiter N plays its victim,
