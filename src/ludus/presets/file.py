@@ -23,7 +23,7 @@ from ludus.flow.names import did_you_mean, nearest
 from ludus.games import rulebook
 from ludus.presets import schema
 from ludus.presets.code import given_code
-from ludus.presets.config import MAX_DECISIONS, ParamValue, Preset, preset_of, preset_type
+from ludus.presets.config import MAX_DECISIONS, GameConfig, ParamValue, Preset, preset_of, preset_type
 from ludus.presets.renamed import line_of, new_name, renamed_keys, translate
 from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
@@ -55,6 +55,12 @@ class LoadedPreset(msgspec.Struct, frozen=True):
     def where(self, path: str) -> str:
         """What an error about ``path`` starts with: the file, or the option that set it."""
         return option_of(path) if _from_command_line(path, self.origins) else self.source
+
+
+class _GameOnly(msgspec.Struct, frozen=True):
+    """What playing weights needs of a run's configuration."""
+
+    game: GameConfig
 
 
 def option_of(path: str) -> str:
@@ -192,6 +198,29 @@ def parse_preset(
     if lines:
         raise PresetError(lines)
     return loaded
+
+
+def parse_game(raw: bytes, source: str) -> GameConfig:
+    """Return the game of a run's configuration; the rest may be of a method that is not installed.
+
+    Raises:
+        PresetError: The bytes are no configuration, or its game is wrong.
+    """
+    if len(raw) > MAX_BYTES:
+        raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; expected a preset file"])
+    try:
+        document: Document = from_toml(text_of(raw))
+    except TextError as error:
+        raise PresetError([f"{source}: {error}"]) from None
+    except TomlError as error:
+        raise PresetError([f"{source}: not valid TOML: {error}"]) from None
+    translate(document)
+    kind = mi.type_info(_GameOnly)
+    assert isinstance(kind, mi.StructType)
+    game: Document = {"game": document["game"]} if "game" in document else {}
+    if lines := [f"{source}: {problem.text}" for problem in schema.check(game, kind)]:
+        raise PresetError(lines)
+    return msgspec.convert(game, _GameOnly).game
 
 
 def _at_line(source: str, text: str, problem: Problem) -> str:
