@@ -37,12 +37,12 @@ def test_weights_of_a_method_that_is_not_here_play(run: Path, capsys: pytest.Cap
 
 
 def test_its_training_does_not_continue_without_the_method(run: Path) -> None:
-    with pytest.raises(PresetError, match='algorithm.name = "reinforce"'):
+    with pytest.raises(PresetError, match=r'algorithm\.name = "reinforce"'):
         resume_run(run)
 
 
 def test_a_game_that_is_wrong_is_an_error_still(run: Path) -> None:
     config = run / "config.toml"
     config.write_text(config.read_text().replace("[game]", "[game]\nrules = 3", 1))
-    with pytest.raises(PresetError, match="unknown key game.rules"):
+    with pytest.raises(PresetError, match=r"unknown key game\.rules"):
         ludus.evaluate(f"{run}@best", "random", matches=2)
