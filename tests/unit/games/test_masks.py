@@ -16,6 +16,7 @@ from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete  # noqa: 
 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan  # noqa: E402
 from ludus.games import check_game, spec  # noqa: E402
+from ludus.games.adapters.gymnasium_face import GymnasiumFace  # noqa: E402
 from ludus.games.adapters.masks import Given, Masks, given  # noqa: E402
 from ludus.games.adapters.spaces import Actions  # noqa: E402
 from ludus.games.exports.match import PythonMatch  # noqa: E402
@@ -228,3 +229,18 @@ def test_two_masks_of_a_step_must_agree() -> None:
     masks.write((Given(None, "mask"),), out)
     assert out.tolist() == [1, 1]
     assert given(A([1.0]), None) == given({}, {"action_mask": None}) == ()
+
+
+def test_a_loaded_policy_reads_the_mask_of_the_observation() -> None:
+    made = maker(registered(lambda: Checking("one", "observation")))
+    face = GymnasiumFace(made)  # type: ignore[arg-type]
+    seen = {"observation": A([1.0], np.float32), "action_mask": A([0, 1, 0, 0], np.int8)}
+    assert face.legal(seen, None, None).tolist() == [[0, 1, 0, 0]]
+    assert face.legal(seen, A([0, 1, 0, 0]), None).tolist() == [[0, 1, 0, 0]]
+    both = {
+        "observation": A([[1.0], [2.0]], np.float32),
+        "action_mask": A([[0, 1, 0, 0], [1, 1, 0, 0]], np.int8),
+    }
+    assert face.legal(both, None, 2).tolist() == [[0, 1, 0, 0], [1, 1, 0, 0]]
+    rows, count = face.rows(both, made.spec.observation)
+    assert (rows["observation"].tolist(), count) == ([[1.0], [2.0]], 2)

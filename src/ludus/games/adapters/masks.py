@@ -44,12 +44,14 @@ class Given:
 
 def given(observation: Any, info: Any) -> tuple[Given, ...]:
     """The masks of a step: none, one, or both."""
-    found = []
-    if isinstance(info, Mapping) and info.get(MASK) is not None:
-        found.append(Given(info[MASK], f"info[{MASK!r}]"))
-    if isinstance(observation, Mapping) and observation.get(MASK) is not None:
-        found.append(Given(observation[MASK], f"observation[{MASK!r}]"))
-    return tuple(found)
+    found: tuple[Given, ...] = ()
+    if info and isinstance(info, Mapping) and info.get(MASK) is not None:
+        found = (Given(info[MASK], f"info[{MASK!r}]"),)
+    if type(observation) is np.ndarray or not isinstance(observation, Mapping):
+        return found
+    if observation.get(MASK) is not None:
+        found += (Given(observation[MASK], f"observation[{MASK!r}]"),)
+    return found
 
 
 class Masks:
@@ -67,6 +69,8 @@ class Masks:
 
     def write(self, masks: Sequence[Given], out: Bytes) -> None:
         """Writes the legality that ``masks`` give to ``out: uint8[A]``. Raises ``ValueError``."""
+        if self._plain and len(masks) == 1 and self._written(masks[0].mask, out):
+            return
         out[...] = 1
         for number, step in enumerate(masks):
             if number:
@@ -76,6 +80,15 @@ class Masks:
                     raise ValueError(f"{masks[0].where} and {step.where} differ; give one of them")
             else:
                 self._write(step, out)
+
+    def _written(self, mask: Any, out: Bytes) -> bool:
+        """The usual mask of one Discrete, without further ado. False if it is not one."""
+        if type(mask) is not np.ndarray or mask.shape != out.shape or mask.dtype.itemsize != 1:
+            return False
+        if mask.dtype.kind not in "biu":
+            return False
+        out[...] = mask
+        return bool(out.max() == 1)
 
     def _write(self, step: Given, out: Bytes) -> None:
         mask, where = step.mask, step.where
