@@ -75,6 +75,7 @@ DEEDS: dict[str, Callable[[], object]] = {
     "raise": lambda: _raise(RuntimeError("the window is gone")),
     "base-raise": lambda: _raise(BaseException("not even an Exception")),
     "hang": lambda: time.sleep(3600),
+    "crash": lambda: os.kill(os.getpid(), signal.SIGSEGV),
     "much": _much,
     "company": _company,
 }

@@ -107,7 +107,7 @@ class GamesCheck(msgspec.Struct, frozen=True):
                 raise CheckError(str(error)) from None
             game = rulebook.GAME
         spec = game_spec(typed(game), params)
-        report = check_game(game, params, matches=self.matches, seed=self.seed)
+        report = check_game(game, params, matches=self.matches, seed=self.seed, apart=True)
         if self.json:
             document = {**msgspec.to_builtins(report), "passed": report.passed}
             document["seats"] = [
