@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from ludus.evaluation.results import EvalResult
@@ -65,7 +64,7 @@ def test_the_curve_of_a_resumed_run_does_not_go_back(tmp_path: Path) -> None:
     sink.evaluation(evaluated)
     # The checkpoint is of step 200, where the evaluation stands already.
     sink = TensorBoardSink()
-    sink.start(RunStart(path, small_preset(), spec("tic_tac_toe"), {"": [metrics(200), evaluated]}))
+    sink.start(RunStart(path, small_preset(), spec("tic_tac_toe"), 200, (metrics(200), evaluated)))
     sink.update(metrics(350))
     shown = curves(path / "tensorboard")
     assert shown["policy/entropy"] == [100, 200, 350]
@@ -75,21 +74,6 @@ def test_the_curve_of_a_resumed_run_does_not_go_back(tmp_path: Path) -> None:
     sink.start(RunStart(path, small_preset(), spec("tic_tac_toe")))
     sink.update(metrics(100))
     assert curves(path / "tensorboard")["policy/entropy"] == [100]
-
-
-def test_the_players_of_a_league_have_curves_of_their_own(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    sink = started(path)
-    for step in (100, 200, 300):
-        for player, lead in (("main", 0), ("exploiter", 7)):
-            sink.update(msgspec.structs.replace(metrics(step + lead), player=player))
-    last = {"main": [msgspec.structs.replace(metrics(200), player="main")]}
-    sink = TensorBoardSink()
-    sink.start(RunStart(path, small_preset(), spec("tic_tac_toe"), last))
-    for player in ("main", "exploiter"):  # the exploiter's rows were all behind the checkpoint
-        sink.update(msgspec.structs.replace(metrics(250), player=player))
-    assert curves(path / "tensorboard" / "main")["policy/entropy"] == [100, 200, 250]
-    assert curves(path / "tensorboard" / "exploiter")["policy/entropy"] == [250]
 
 
 def test_a_disk_that_fills_costs_records_and_nothing_else(

@@ -6,7 +6,7 @@ A row has the fields of its struct, and its scalars under namespaced names: ``lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Literal
 
@@ -147,23 +147,12 @@ def read_metrics(run: RunDirectory) -> tuple[list[UpdateMetrics], list[Evaluatio
     return updates, evaluations
 
 
-def last_metrics(run: RunDirectory) -> dict[str, list[Metrics]]:
-    """The updates and evaluations at the last step of each player, as far as the file can be read."""
-    last: dict[str, tuple[int, list[Row]]] = {}
-    found: dict[str, list[Metrics]] = {}
+def metrics_at(run: RunDirectory, steps: int) -> Iterator[Metrics]:
+    """The updates and evaluations at exactly ``steps``, as far as the file can be read."""
     with suppress(StorageError, ValueError, OSError):
         for row in read_jsonl(run.metrics):
-            player, steps = str(row.get("player", "")), row.get("steps")
-            if not isinstance(steps, int):
-                continue
-            before = last.get(player, (-1, []))
-            if steps > before[0]:
-                last[player] = (steps, [row])
-            elif steps == before[0]:
-                before[1].append(row)
-        for player, (_, rows) in last.items():
-            found[player] = [metrics_of(row) for row in rows]
-    return found
+            if row.get("steps") == steps:
+                yield metrics_of(row)
 
 
 def lag_numbers(lag: Mapping[int, int]) -> dict[str, float]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ludus.flow import GameSpec
@@ -20,15 +20,15 @@ class RunStart:
         path: Its directory.
         preset: Its settings.
         spec: Its game.
-        last: The last metrics of each player so far, all of one step. What a resumed run had reported
-            at later steps is trained and reported again. Empty for a run that starts; outside leagues the
-            player is "".
+        steps: Trained steps so far. What was reported beyond them is trained and reported again.
+        rows: The metrics at exactly these steps, which are not reported again.
     """
 
     path: Path
     preset: Preset
     spec: GameSpec
-    last: Mapping[str, Sequence[Metrics]] = field(default_factory=dict)
+    steps: int = 0
+    rows: Sequence[Metrics] = ()
 
 
 class Sink:
