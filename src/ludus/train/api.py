@@ -37,7 +37,7 @@ from ludus.train.changes import in_words, record_change, run_settings
 from ludus.train.league.league_run import prepare as prepare_league
 from ludus.train.prepared import Prepare, Prepared
 from ludus.train.reporting.floors import Floors, floors_of
-from ludus.train.reporting.metrics import metrics_at, read_metrics
+from ludus.train.reporting.metrics import read_metrics
 from ludus.train.reporting.sinks import RunStart, Sink, Sinks
 from ludus.train.reporting.tensorboard import default_sinks
 from ludus.train.run_context import RunContext
@@ -246,9 +246,7 @@ def _run(trainer: Steps, context: RunContext) -> RunResult:
     preset, run, report = context.preset, context.directory, context.report
     loop = RunLoop(trainer, context)
     try:
-        steps = trainer.state.budget.steps
-        rows = tuple(metrics_at(run, steps)) if steps > 0 else ()
-        report.start(RunStart(run.path, preset, trainer.run_evaluator.spec, steps, rows))
+        report.start(RunStart(run.path, preset, trainer.run_evaluator.spec))
         if note := hardware.device_note(preset.run):
             report.message(note)
         final = loop.run()

@@ -42,15 +42,6 @@ def small_preset(**overrides: object) -> Preset:
     return parse_preset(TOML.encode(), "small", overrides=text).preset
 
 
-def curves(directory: Path) -> dict[str, list[int]]:
-    """The steps of the points that TensorBoard shows of each scalar."""
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    reader = EventAccumulator(str(directory), size_guidance={"scalars": 0})
-    reader.Reload()
-    return {tag: [s.step for s in reader.Scalars(tag)] for tag in reader.Tags()["scalars"]}
-
-
 class Recorder(Sink):
     """Remembers what a run told; may call back at an update."""
 

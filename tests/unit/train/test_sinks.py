@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ludus.evaluation.results import EvalResult
 from ludus.games import spec
-from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics
+from ludus.train.reporting.metrics import UpdateMetrics
 from ludus.train.reporting.sinks import RunStart
 from ludus.train.reporting.tensorboard import TensorBoardSink
-from tests.unit.train.runs import curves, small_preset
+from tests.unit.train.runs import small_preset
 
 pytest.importorskip("tensorboard")
 
@@ -52,28 +51,6 @@ def test_tensorboard_reads_what_is_written(tmp_path: Path) -> None:
     sink.close()
     assert scalars(tmp_path / "run" / "tensorboard", "policy/entropy") == [(100, 1.5), (200, 1.5)]
     assert scalars(tmp_path / "run" / "tensorboard", "rollout/win_rate/random") == [(100, 0.25), (200, 0.25)]
-
-
-def test_the_curve_of_a_resumed_run_does_not_go_back(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    sink = started(path)
-    result = EvalResult("a", "random", "tic_tac_toe", 4, 0.5, 0.1, 0.9, 2, 0, 2, 0.5, 7.0, 0.0, 0, 1)
-    evaluated = EvaluationMetrics(version=2, steps=200, score=0.5, best=True, results=(result,))
-    for step in (100, 200, 300, 400):
-        sink.update(metrics(step))
-    sink.evaluation(evaluated)
-    # The checkpoint is of step 200, where the evaluation stands already.
-    sink = TensorBoardSink()
-    sink.start(RunStart(path, small_preset(), spec("tic_tac_toe"), 200, (metrics(200), evaluated)))
-    sink.update(metrics(350))
-    shown = curves(path / "tensorboard")
-    assert shown["policy/entropy"] == [100, 200, 350]
-    assert {tuple(steps) for tag, steps in shown.items() if tag.startswith("eval/")} == {(200,)}
-    # Again from the beginning, without a checkpoint.
-    sink = TensorBoardSink()
-    sink.start(RunStart(path, small_preset(), spec("tic_tac_toe")))
-    sink.update(metrics(100))
-    assert curves(path / "tensorboard")["policy/entropy"] == [100]
 
 
 def test_a_disk_that_fills_costs_records_and_nothing_else(

@@ -6,14 +6,13 @@ A row has the fields of its struct, and its scalars under namespaced names: ``lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 
 from ludus.evaluation.results import EvalResult
-from ludus.storage import CorruptFile, RunDirectory, StorageError, read_jsonl
+from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.storage.jsonl import Row
 from ludus.storage.old_metrics import is_old, renamed
 
@@ -145,14 +144,6 @@ def read_metrics(run: RunDirectory) -> tuple[list[UpdateMetrics], list[Evaluatio
         else:
             updates.append(metrics)
     return updates, evaluations
-
-
-def metrics_at(run: RunDirectory, steps: int) -> Iterator[Metrics]:
-    """The updates and evaluations at exactly ``steps``, as far as the file can be read."""
-    with suppress(StorageError, ValueError, OSError):
-        for row in read_jsonl(run.metrics):
-            if row.get("steps") == steps:
-                yield metrics_of(row)
 
 
 def lag_numbers(lag: Mapping[int, int]) -> dict[str, float]:

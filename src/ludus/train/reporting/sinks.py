@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,21 +14,11 @@ from ludus.train.reporting.metrics import EvaluationMetrics, Metrics, UpdateMetr
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
-    """The run that starts, or continues.
-
-    Args:
-        path: Its directory.
-        preset: Its settings.
-        spec: Its game.
-        steps: Trained steps so far. What was reported beyond them is trained and reported again.
-        rows: The metrics at exactly these steps, which are not reported again.
-    """
+    """The run that begins, or goes on."""
 
     path: Path
     preset: Preset
     spec: GameSpec
-    steps: int = 0
-    rows: Sequence[Metrics] = ()
 
 
 class Sink:

@@ -21,34 +21,23 @@ if TYPE_CHECKING:
 class TensorBoardSink(Sink):
     """Scalars over trained steps, in ``RUN/tensorboard``.
 
-    A resumed run starts at its checkpoint: the points behind it are those of the run as it continues.
-
     One record an update, written at once and whole: what a full disk cuts off is taken back, later
     records are tried again, and the run never hears of it. (TensorBoard's own writer has a thread that
     dies of a full disk and takes the run along.)
     """
 
     def __init__(self) -> None:
-        from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+        from tensorboard.compat.proto.event_pb2 import Event
         from tensorboard.compat.proto.summary_pb2 import Summary
         from tensorboard.summary.writer.record_writer import RecordWriter
 
         self._event, self._summary, self._writer = Event, Summary, RecordWriter
-        self._session = SessionLog
         self._path = Path()
 
     def start(self, run: RunStart) -> None:
         name = f"events.out.tfevents.{int(time.time()):010d}.{os.getpid()}"
         self._path = run.path / "tensorboard" / name
         self._write(self._event(wall_time=time.time(), file_version="brain.Event:2"))
-        # TensorBoard drops what earlier files have at this step and beyond it.
-        begins = self._session(status=self._session.START)
-        self._write(self._event(wall_time=time.time(), step=run.steps, session_log=begins))
-        for row in run.rows:
-            if isinstance(row, EvaluationMetrics):
-                self.evaluation(row)
-            else:
-                self.update(row)
 
     def update(self, metrics: UpdateMetrics) -> None:
         self._scalars(metrics.numbers, metrics.steps)
