@@ -21,8 +21,8 @@ from ludus.flow import GameSpec
 from ludus.games.names import is_bot_file
 from ludus.presets.config import RunConfig
 from ludus.presets.errors import ConfigError
-from ludus.presets.file import parse_game
 from ludus.presets.game_checks import params_text
+from ludus.presets.stored_game import parse_game
 from ludus.rollouts.scripted import ScriptedActor, load_bot
 from ludus.search.planner import is_plan
 from ludus.search.text import SUFFIX, Seen, is_search, parse_search

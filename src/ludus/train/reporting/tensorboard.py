@@ -56,8 +56,8 @@ class TensorBoardSink(Sink):
         files, or be lost: they are written again. Of a league it is the member that is least far.
         """
         newest: dict[str, int] = {}
-        for row in updates:
-            newest[row.player] = row.steps
+        for update in updates:
+            newest[update.player] = update.steps
         step = min(newest.values(), default=0)
         log = self._session(status=self._session.START)
         self._write(self._event(wall_time=time.time(), step=step, session_log=log))
