@@ -1,4 +1,4 @@
-"""Writes the tables of ``docs/games/<game>.md`` from the games' own specs.
+"""Writes the tables of ``docs/games/<game>.md`` from the games' own specs, and the page of the Python API.
 
 A page holds pairs of lines ``<!-- spec: SECTION -->`` and ``<!-- end -->``; what stands between them is
 rewritten (sections: facts, observation, actions, parameters, bots); ``<!-- spec: SECTION key=value -->`` is
@@ -18,6 +18,7 @@ from typing import Any
 from ludus.flow.spec import GameSpec, TensorSpec
 from ludus.games import rulebook, spec
 from ludus.games.registry import BUILT_IN
+from tools import api_page
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "games"
 _BLOCK = re.compile(r"(<!-- spec: (\w+)((?: \w+=\S+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -201,6 +202,14 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; say which pages are out of date")
     check = parser.parse_args().check
     stale = 0
+    try:
+        if not api_page.write(check=check):
+            said = "out of date; run: make docs" if check else "rewritten"
+            print(f"docs/reference/api.md: {said}", file=sys.stderr if check else sys.stdout)
+            stale += check
+    except api_page.MissingText as error:
+        print(f"docs/reference/api.md: {error}", file=sys.stderr)
+        return 1
     for name in BUILT_IN:
         path = PAGES / f"{name}.md"
         if not path.exists():

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ludus.games import list_games
     from ludus.games.match import Match
     from ludus.train.python_api import evaluate, make_pool, resume, search, train
+    from ludus.train.reporting.sinks import Sink
 else:
     _HOME = {
         **dict.fromkeys(("Controller", "Lineup", "SeatPlan", "Slab"), "ludus.flow"),
@@ -30,6 +31,7 @@ else:
         "Match": "ludus.games.match",
         **dict.fromkeys(("LoadedPolicy", "load_policy"), "ludus.evaluation.loaded_policy"),
         **dict.fromkeys(("evaluate", "make_pool", "resume", "search", "train"), "ludus.train.python_api"),
+        "Sink": "ludus.train.reporting.sinks",
     }
     #: Functions that are called like a package; the package takes the call (:mod:`ludus.flow.public`).
     _PACKAGES = ("search", "train")
@@ -55,6 +57,7 @@ __all__ = [
     "LoadedPolicy",
     "Match",
     "SeatPlan",
+    "Sink",
     "Slab",
     "__version__",
     "evaluate",

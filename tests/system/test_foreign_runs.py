@@ -199,7 +199,8 @@ def test_a_teacher_of_ones_own_is_run_again(
 
 
 WRITTEN = (
-    "report.md", "report.svg", "report.md.tmp", "report.svg.tmp", "matches.jsonl", "metrics.jsonl",
+    "report.md", "report.html", "report.svg", "report.md.tmp", "report.html.tmp", "report.svg.tmp",
+    "matches.jsonl", "metrics.jsonl",
     "events.jsonl", "log.txt", "results.jsonl", "changes.jsonl", "lock", "checkpoints/last.json.tmp",
 )  # fmt: skip
 LINKED = ("checkpoints", "snapshots", "replays", "tensorboard", "games")
@@ -317,7 +318,7 @@ def sweep(run: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("how", ["symbolic", "hard"])
-@pytest.mark.parametrize("file", ["report.md", "results.json", "curves.svg"])
+@pytest.mark.parametrize("file", ["report.md", "report.html", "results.json", "curves.svg"])
 def test_the_report_of_a_sweep_follows_no_link(file: str, how: str, sweep: Path, tmp_path: Path) -> None:
     for name in (file, f"{file}.tmp"):
         victim = tmp_path / f"victim of {name}"

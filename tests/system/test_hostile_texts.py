@@ -10,6 +10,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable
+from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -288,6 +289,35 @@ def safe_markdown(text: str) -> None:
     assert "|" not in re.sub(r"^\|.*\|$", "", outside, flags=re.MULTILINE)
 
 
+class Tags(HTMLParser):
+    """What a page consists of: elements with their attributes, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def safe_page(page: str) -> None:
+    """No element, attribute or address of a page comes from a text."""
+    inert(page)
+    found = Tags(page)
+    assert not {tag for tag, _ in found.tags} & {"script", "iframe", "object", "img", "form", "base"}
+    for tag, given in found.tags:
+        assert not [name for name in given if name.startswith("on")]
+        addresses = [v or "" for name, v in given.items() if name in ("href", "src", "xlink:href")]
+        assert all(a.startswith(("#", "data:,")) for a in addresses), (tag, addresses)
+    assert "default-src 'none'" in page
+    assert "<script>" in found.words  # it is there to read
+
+
 def hostile_run(run: Path) -> None:
     """Every text of a run's files acts."""
     config = run / "config.toml"
@@ -317,6 +347,7 @@ def test_texts_of_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
         assert code == 0, output.err
     safe_markdown((run / "report.md").read_text())
     assert "&lt;script&gt;" in (run / "report.md").read_text()
+    safe_page((run / "report.html").read_text())
     svg = (run / "report.svg").read_text()
     inert(svg)
     assert "<script" not in svg
@@ -360,6 +391,7 @@ def test_texts_of_a_sweep(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
         inert(output.out + output.err)
     for report in (folder / "sweep" / "report.md", folder / "out" / "report.md"):
         safe_markdown(report.read_text())
+        safe_page(report.with_suffix(".html").read_text())
         assert report.read_text().count("&lt;script&gt;") > 3
     plots = (*folder.glob("sweep/*.svg"), *folder.glob("out/*.svg"))
     assert plots

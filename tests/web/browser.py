@@ -33,6 +33,7 @@ os.dup2(ends[0], 3)
 os.dup2(ends[1], 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
+MATCH_SHOWN = "document.body.classList.contains('ready') || !document.getElementById('failure').hidden"
 VIRTUAL_KEYS = {" ": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38,
                 "ArrowRight": 39, "ArrowDown": 40, "Escape": 27, "Tab": 9, "Enter": 13}  # fmt: skip
 
@@ -126,9 +127,15 @@ class Browser:
                 return result
 
     def open(
-        self, path: Path, fragment: str = "", width: int = 1280, height: int = 900, dark: bool = False
+        self,
+        path: Path,
+        fragment: str = "",
+        width: int = 1280,
+        height: int = 900,
+        dark: bool = False,
+        ready: str = MATCH_SHOWN,
     ) -> None:
-        """A fresh page with ``path``, waiting until it shows the match or says that it cannot."""
+        """A fresh page with ``path``, waiting until it shows the match or says that it cannot (``ready``)."""
         if self._target:
             self._session = ""
             self.call("Target.closeTarget", targetId=self._target)
@@ -146,8 +153,7 @@ class Browser:
         )
         self.theme(dark)
         self.call("Page.navigate", url=path.resolve().as_uri() + (f"#{fragment}" if fragment else ""))
-        self.wait("document.readyState === 'complete' && (document.body.classList.contains('ready')"
-                  " || !document.getElementById('failure').hidden)")  # fmt: skip
+        self.wait(f"document.readyState === 'complete' && ({ready})")
 
     def theme(self, dark: bool) -> None:
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]

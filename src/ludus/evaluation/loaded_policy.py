@@ -10,7 +10,10 @@ import numpy.typing as npt
 from ludus.evaluation.players import game_of_player
 from ludus.evaluation.weights import network_of
 from ludus.flow import GameSpec, Weights, WeightsMeta, decode_spec
+from ludus.flow.public import speaks_python
+from ludus.flow.shown import visible
 from ludus.flow.slab import Array
+from ludus.flow.spec import HeadSpec, TensorSpec
 from ludus.games import spec as game_spec
 from ludus.games import typed
 from ludus.games.exports.values import Face, SpecFace
@@ -27,6 +30,7 @@ from ludus.search.text import is_search
 from ludus.storage import resolve_weights
 
 GYMNASIUM = "gymnasium/"
+_FEW = 12  # labels of a head that are listed
 
 
 class LoadedPolicy:
@@ -39,9 +43,13 @@ class LoadedPolicy:
         self, network: Network, meta: WeightsMeta, face: Face, *, seed: int, deterministic: bool
     ) -> None:
         self.spec: GameSpec = network.spec
+        #: The game, as weights and runs name it.
+        self.game = meta.game
+        #: Version of the weights: the number of updates that made them.
         self.version = meta.version
         #: Ticks between two decisions in training; environments take it as ``frame_skip``.
         self.frame_skip = meta.frame_skip
+        #: Whether :meth:`act` takes the most probable choices where it is not told otherwise.
         self.deterministic = deterministic
         self._face = face
         self._network = network
@@ -49,6 +57,23 @@ class LoadedPolicy:
         self._calls = 0
         self._memory: Array | None = None
         self._first: npt.NDArray[np.bool_] = np.ones(0, np.bool_)
+
+    def __repr__(self) -> str:
+        """Game, version and spaces on one line."""
+        seen = ", ".join(map(_tensor_text, self._network.inputs))
+        made = ", ".join(map(_head_text, self.spec.heads))
+        return f"LoadedPolicy({visible(self.game)}, version {self.version}: {seen} -> {made})"
+
+    def __str__(self) -> str:
+        """Game, version, spaces and the manner of acting, one a line."""
+        memory = self._actor.memory_shape
+        manner = "the most probable choices" if self.deterministic else "samples"
+        kept = f"memory of {'x'.join(map(str, memory))} numbers" if memory else "no memory"
+        lines = [f"policy of {visible(self.game)}, version {self.version} of its weights"]
+        lines += [f"  observes {_tensor_text(t)}" for t in self._network.inputs]
+        lines += [f"  chooses  {_head_text(h)}" for h in self.spec.heads]
+        often = "every tick" if self.frame_skip == 1 else f"every {self.frame_skip} ticks"
+        return "\n".join([*lines, f"  acts     {often} by {manner}, {kept}"])
 
     def reset(self, rows: npt.ArrayLike | None = None) -> None:
         """Clears the memory: call it at the start of an episode.
@@ -107,6 +132,21 @@ class LoadedPolicy:
         return self._face.actions(decision.actions, count)
 
 
+def _tensor_text(tensor: TensorSpec) -> str:
+    return f"{visible(tensor.name)} {tensor.dtype}[{', '.join(map(str, tensor.shape))}]"
+
+
+def _head_text(head: HeadSpec) -> str:
+    """``move: one of 9``, or the range of a number, with the labels where they are few."""
+    if head.kind == "continuous":
+        bounds = f" in [{head.low:g}, {head.high:g}]" if head.low < head.high else ""
+        return f"{visible(head.name)}: a number{bounds}"
+    few = 0 < len(head.labels) <= _FEW
+    labels = f" ({', '.join(map(visible, head.labels))})" if few else ""
+    return f"{visible(head.name)}: one of {head.size}{labels}"
+
+
+@speaks_python
 def load_policy(
     reference: str,
     *,
@@ -125,6 +165,9 @@ def load_policy(
         params: Parameters of the game (default: the run's).
         seed: Seed of sampled actions.
         deterministic: The most probable choice of each head instead of a sample.
+
+    Returns:
+        The policy; ``print`` shows its game, version and spaces.
 
     Raises:
         ConfigError: Not weights of one network, of another game, or an environment with other spaces.

@@ -17,9 +17,18 @@ __all__ = ["GameError", "Match", "ParamError", "replayed"]
 
 
 class Match:
-    """Not safe for several threads. Raises ``ParamError`` on an unknown game, parameter, seat or bot.
+    """One match of a compiled game, move by move. Not safe for several threads.
 
     ``act`` raises ``GameError`` where the rules refuse a decision, and nothing is changed then.
+
+    Args:
+        game: A game by name or path.
+        params: Parameters of its rules.
+        seed: Seed of the match.
+        match: Number of the match: with the seed it determines chance.
+
+    Raises:
+        ParamError: An unknown game, parameter, seat or bot.
     """
 
     def __init__(
@@ -43,10 +52,12 @@ class Match:
 
     @property
     def over(self) -> bool:
+        """Whether the match has ended."""
         return self._match.over()
 
     @property
     def tick(self) -> int:
+        """Ticks that were played."""
         return self._match.tick()
 
     @property
@@ -56,6 +67,7 @@ class Match:
 
     @property
     def hash(self) -> int:
+        """Hash of the state; equal seeds and decisions give equal hashes on every machine."""
         return self._match.hash()
 
     @property

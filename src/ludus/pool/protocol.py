@@ -32,10 +32,14 @@ class Pool(Protocol):
     """Many matches at once. One thread calls a pool; its workers are its own."""
 
     @property
-    def spec(self) -> GameSpec: ...
+    def spec(self) -> GameSpec:
+        """The game's declaration of observations and actions."""
+        ...
 
     @property
-    def lineup(self) -> Lineup: ...
+    def lineup(self) -> Lineup:
+        """Who fills each role of a match."""
+        ...
 
     @property
     def slots(self) -> int:
@@ -48,7 +52,9 @@ class Pool(Protocol):
         ...
 
     @property
-    def groups(self) -> int: ...
+    def groups(self) -> int:
+        """Number of groups, which are received and sent each by itself."""
+        ...
 
     @property
     def row_slot(self) -> Array:
@@ -123,7 +129,9 @@ class Pool(Protocol):
         """Ticks since the slot's match began, between recv and send of its group."""
         ...
 
-    def stats(self) -> PoolStats: ...
+    def stats(self) -> PoolStats:
+        """Counters since the pool was made."""
+        ...
 
     def snapshot(self) -> bytes:
         """The exact state of every match and stream. Python games cannot store theirs and continue with

@@ -21,6 +21,7 @@ import msgspec
 
 from ludus.flow import GameSpec, Lineup, Slab
 from ludus.flow.decode import from_json
+from ludus.flow.interrupts import leave_to_parent
 
 _HEADER = struct.Struct("<I")
 _MAX_DESCRIPTORS = 64
@@ -206,7 +207,7 @@ def main(channel_descriptor: int, lifeline: int) -> int:
     from ludus.games.python_game import ProcessUnusable
 
     die_with_parent(lifeline)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_to_parent()
     channel = socket.socket(fileno=channel_descriptor)
     try:
         data, descriptors = receive_message(channel)

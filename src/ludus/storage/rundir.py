@@ -1,7 +1,7 @@
 """The run directory: all of one run, in files of standard formats.
 
 config.toml  run.json  metrics.jsonl  events.jsonl  matches.jsonl  log.txt
-checkpoints/  snapshots/  replays/  report.md  report.svg  results.jsonl  changes.jsonl  lock
+checkpoints/  snapshots/  replays/  report.md  report.html  report.svg  results.jsonl  changes.jsonl  lock
 start.safetensors, of a run that began with the weights of another; teacher.safetensors, of one with a teacher
 Of a league: league.sqlite  snapshots/PLAYER/VERSION.safetensors  league_payoff.svg and others
 """
@@ -17,7 +17,8 @@ from typing import Literal
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.decode import from_json, to_json
+from ludus.flow.shown import shell, utf8
 from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import DIGITS, CheckpointStore
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
@@ -86,6 +87,7 @@ class RunDirectory:
         self.start = path / f"start{SUFFIX}"  # weights that the run began with; only of a run.start
         self.teacher = path / f"teacher{SUFFIX}"  # weights that the learner stays near
         self.report = path / "report.md"
+        self.page = path / "report.html"  # the same with its plots, for a browser
         self.curve = path / "report.svg"  # the plot that report.md shows
         self.results = path / "results.jsonl"  # of evaluations after training
         self.snapshots = path / "snapshots"
@@ -113,7 +115,7 @@ class RunDirectory:
             folder.mkdir()
         fsync_directory(path.parent)
         write_atomic(run.config, config.encode())
-        write_atomic(run.info_path, msgspec.json.format(msgspec.json.encode(info)) + b"\n")
+        write_atomic(run.info_path, msgspec.json.format(to_json(info)) + b"\n")
         return run
 
     @classmethod
@@ -131,7 +133,7 @@ class RunDirectory:
         status = self.status()
         if status.state == "running":
             return f"{status.holder or 'another process'} trains it; choose another directory"
-        return f"to resume it: ludus resume {self.path}"
+        return f"to resume it: ludus resume {shell(str(self.path))}"
 
     def lock(self) -> RunLock:
         """Locks the run for this process, which may write into it then.
@@ -176,7 +178,7 @@ class RunDirectory:
         """``RUN@VERSION``, of a league's ``player`` ``RUN@PLAYER:VERSION``: the name of weights in all
         results.
         """
-        return f"{self.path.resolve().name}@{player + ':' if player else ''}{version}"
+        return f"{utf8(self.path.resolve().name)}@{player + ':' if player else ''}{version}"
 
     def add_result(self, row: Row) -> None:
         """Appends a line to ``results.jsonl``. Raises ``OSError``."""

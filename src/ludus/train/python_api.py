@@ -6,15 +6,16 @@ References given to them come from the program that calls, so they may name game
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ludus.flow.match import Lineup
+from ludus.flow.public import speaks_python
 from ludus.games import typed
 from ludus.games.names import typed_player
 from ludus.presets.config import ParamValue, Preset
-from ludus.presets.errors import ConfigError
+from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.hardware import run_name
 from ludus.search.text import SUFFIX, is_search, parse_search
 
@@ -25,16 +26,18 @@ if TYPE_CHECKING:
     from ludus.search import Evaluator
     from ludus.search.player import Found
     from ludus.train.api import RunResult
-    from ludus.train.reporting.sinks import Sink
+    from ludus.train.reporting.sinks import Callback, Sink
 
 Setting = str | int | float | bool | Sequence[str | int | float]
 
 
+@speaks_python
 def train(
     preset: str | Path | Preset,
     run_dir: str | Path | None = None,
     *,
     settings: Mapping[str, Setting] | None = None,
+    callback: Callback | None = None,
     sinks: Sequence[Sink] = (),
 ) -> RunResult:
     """Trains as a preset says, in a new run directory, until its budget is used up.
@@ -43,14 +46,19 @@ def train(
         preset: The name of a shipped preset, a TOML file, or the settings themselves.
         run_dir: A directory that does not exist yet (default: ``runs/PRESET-DATE-TIME-XXXX``).
         settings: Settings by dotted path that replace the preset's: ``{"run.max_steps": 100_000}``.
-        sinks: Receive what the run reports, besides its files (default: TensorBoard alone).
+        callback: Called with the ``UpdateMetrics`` of every update and the ``EvaluationMetrics`` of every
+            evaluation. The run ends in order when it returns False.
+        sinks: Receive everything that the run reports, besides its files and TensorBoard (:class:`Sink`).
 
     Returns:
         How the run ended, and how its best weights play.
 
     Raises:
-        PresetError: A wrong preset or setting; ``ConfigError``: settings that do not fit together.
-        RunExists: ``run_dir`` exists; ``RunFailed``, ``Interrupted``: how a run may end early.
+        PresetError: A wrong preset or setting.
+        ConfigError: Settings that do not fit together.
+        RunExists: ``run_dir`` exists.
+        RunFailed: Training cannot continue, or the callback raised.
+        Interrupted: Ctrl-C; the run was saved.
     """
     from ludus.presets.code import given_code
     from ludus.presets.file import load_preset
@@ -65,40 +73,78 @@ def train(
         chosen = given_code(preset)
         name = Path(chosen.game.name).stem
     else:
-        loaded = load_preset(str(preset), {k: _option(v) for k, v in (settings or {}).items()})
+        loaded = load_preset(str(preset), {k: _option(k, v) for k, v in (settings or {}).items()})
         check_game(loaded)
         chosen, name = loaded.preset, loaded.name
     where = Path(run_dir) if run_dir is not None else Path("runs") / run_name(name)
-    return start_run(chosen, where, sinks=sinks)
+    return _with_callback(callback, lambda more: start_run(chosen, where, sinks=(*more, *sinks)))
 
 
-def _option(value: Setting) -> str:
-    """A setting as the command line takes it."""
+def _with_callback(callback: Callback | None, run: Callable[[Sequence[Sink]], RunResult]) -> RunResult:
+    """``run`` with the callback as a sink. Raises ``RunFailed`` once the run is over if it raised."""
+    from ludus.train.reporting.sinks import CallbackSink
+
+    if callback is None:
+        return run(())
+    if not callable(callback):
+        raise TypeError(f"callback: {type(callback).__name__}, expected a function of one argument")
+    sink = CallbackSink(callback)
+    result = run((sink,))
+    if sink.error is not None:
+        raise RunFailed(f"{sink.stop}; {result.run} was saved at version {result.version}") from sink.error
+    return result
+
+
+def _option(path: str, value: object) -> str:
+    """A setting as the command line takes it. Raises ``ConfigError``."""
+    value = getattr(value, "tolist", lambda: value)()  # numpy's numbers and arrays
     if isinstance(value, bool):
         return str(value).lower()
-    return str(value) if isinstance(value, (str, int, float)) else ",".join(map(str, value))
+    if isinstance(value, (str, int, float, Path)):
+        return str(value)
+    if isinstance(value, Sequence) and all(isinstance(v, (str, int, float)) for v in value):
+        return ",".join(map(str, value))
+    raise ConfigError(
+        f"settings[{path!r}] = {value!r}: expected a string, a number, true or false, or a list of them; "
+        'a path names one value: settings={"run.max_steps": 1000}'
+    )
 
 
+@speaks_python
 def resume(
-    run_dir: str | Path, *, sinks: Sequence[Sink] = (), game: str = "", teacher: str = ""
+    run_dir: str | Path,
+    *,
+    callback: Callback | None = None,
+    sinks: Sequence[Sink] = (),
+    game: str = "",
+    teacher: str = "",
 ) -> RunResult:
-    """Goes on with a run from its newest whole checkpoint.
+    """Continues a run from its newest whole checkpoint.
 
     Args:
         run_dir: A run directory.
-        sinks: Receive what the run reports, besides its files (default: TensorBoard alone).
+        callback: As for :func:`train`.
+        sinks: As for :func:`train`.
         game: The code of a game that is neither built in nor installed, for a run that this user did not
             start here.
         teacher: The file of a bot in Python that the run learns from, for such a run.
 
+    Returns:
+        How the run ended, and how its best weights play.
+
     Raises:
-        RunNotFound, CorruptFile: No such run, or none that can be read; else as :func:`train`.
+        RunNotFound: No such run.
+        CorruptFile: None that can be read; else as :func:`train`.
     """
     from ludus.train.api import resume_run
 
-    return resume_run(Path(run_dir), sinks=sinks, game=game, teacher=teacher)
+    where = Path(run_dir)
+    return _with_callback(
+        callback, lambda more: resume_run(where, sinks=(*more, *sinks), game=game, teacher=teacher)
+    )
 
 
+@speaks_python
 def evaluate(
     player: str,
     against: str = "",
@@ -109,6 +155,7 @@ def evaluate(
     seed: int = 1,
     greedy: bool = False,
     threads: int = 0,
+    max_ticks: int = 0,
 ) -> EvalResult:
     """Plays ``matches`` whole matches between two players, each from every seat.
 
@@ -119,14 +166,18 @@ def evaluate(
         against: The same; empty in games of one seat.
         game: The game; may stay empty where one of the two names weights of a built-in or installed game.
         params: Parameters of the game (default: the run's).
+        matches: Number of matches.
+        seed: Of the matches and of drawn choices.
         greedy: The likeliest choices of networks instead of drawn ones.
         threads: Threads that play (0: the calling thread), or processes of a Python game (at least one).
+        max_ticks: Give up when matches are longer (0: the default limit).
 
     Returns:
         Win rate with its 95% interval, or the mean return with its own in games of one seat.
 
     Raises:
-        ConfigError, StorageError: What cannot be played, or is not there.
+        ConfigError: Players or a game that cannot be played.
+        StorageError: Weights that are not there.
     """
     from ludus.evaluation.evaluate import evaluate as play
 
@@ -139,9 +190,11 @@ def evaluate(
         seed=seed,
         greedy=greedy,
         threads=threads,
+        max_ticks=max_ticks,
     )
 
 
+@speaks_python
 def make_pool(
     game: str,
     params: Mapping[str, object] | None,
@@ -166,10 +219,15 @@ def make_pool(
             least one).
         seed: Of all matches.
         num_matches: Number of matches to play in total (default: unlimited).
-        on_error: What an error of the game does: end its match, or raise.
+        on_error: An error of the game ends its match (``"truncate"``), or is raised (``"raise"``).
+
+    Returns:
+        The pool; attach a :class:`Slab` for each group, then receive and send.
 
     Raises:
-        ParamError, PoolError, ValueError: What cannot be put together.
+        ParamError: An unknown game, or a wrong parameter.
+        PoolError: A lineup that the game cannot seat.
+        ValueError: Sizes that do not fit together.
     """
     from ludus.pool.factory import make_pool as make
 
@@ -186,6 +244,7 @@ def make_pool(
     )
 
 
+@speaks_python
 def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: float = 0.0) -> Found:
     """Searches the position of a match for the move of the seat that decides now; nothing is played.
 
@@ -199,7 +258,7 @@ def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: fl
         Move, value for that seat in [-1, 1], visits of every move, and the line that the search expects.
 
     Raises:
-        ConfigError: Not a searched player, weights of another game, or a match that is over.
+        ConfigError: No searched player, weights of another game, or a match that is over.
         ValueError: A game that cannot be searched.
     """
     from ludus.games.registry import find
@@ -208,7 +267,7 @@ def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: fl
     if not is_search(player):
         raise ConfigError(f"{player}: expected mcts:VISITS or WEIGHTS{SUFFIX}:VISITS")
     if match.over:
-        raise ConfigError(f"{match.game}: the match is over; nobody decides")
+        raise ConfigError(f"{match.game}: the match is over; no one decides")
     try:
         weights, text = parse_search(player)
     except ValueError as error:

@@ -11,6 +11,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, FAILED, INTERRUPTED, UserError
+from ludus.flow.shown import shell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,27 +96,31 @@ class Sweep(msgspec.Struct, frozen=True):
                 f"{outcome.run.name}: failed: {outcome.message}; see: {loop.directory.log(outcome.run.name)}"
             )
         if loop.stopping:
-            console.note(f"interrupted; go on with the same command, or: ludus report {path}")
+            console.note(f"interrupted; continue with the same command, or: ludus report {shell(str(path))}")
             return INTERRUPTED
         return FAILED if failed else DONE
 
 
 class Report(msgspec.Struct, frozen=True):
-    """Compare runs, or the cells of sweeps: tables as Markdown, learning curves as SVG.
+    """Compare runs, or the cells of sweeps: tables and learning curves, as Markdown and as one page.
 
-    Runs that differ in nothing but the seed are one cell. Intervals are Student's under five seeds, else
-    those of a stratified bootstrap of the interquartile mean. Of one sweep the report is written into its
-    directory, of anything else into --out; without it, it is only printed."""
+    Runs that differ in nothing but the seed are one cell. A cell is named after the settings in which it
+    differs, or where these are many after its method, its game or its folder; one table has all of them.
+    report.html is one file with the plots inside, which opens in any browser. Intervals are Student's under
+    five seeds, else those of a stratified bootstrap of the interquartile mean. Of one sweep the report is
+    written into its directory, of anything else into --out; without it, it is only printed."""
 
     EXAMPLES: ClassVar = (
         "ludus report runs/lag",
         "ludus report runs/lag --baseline lag=sync --out report",
-        "ludus report runs/a runs/b runs/c --json",
+        "ludus report runs/a runs/b runs/c --out report",
     )
 
     runs: Annotated[tuple[str, ...], positional("directories of sweeps or runs", "RUN")] = ()
     baseline: Annotated[str, option("the cell that others are compared with", "CELL")] = ""
-    out: Annotated[str, option("write report.md, curves.svg and results.json into this folder", "DIR")] = ""
+    out: Annotated[
+        str, option("write report.md, report.html, curves.svg and results.json into this folder", "DIR")
+    ] = ""
     json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
@@ -136,6 +141,8 @@ class Report(msgspec.Struct, frozen=True):
             console.result(report_text(report).rstrip())
         if written:
             console.note(f"written: {', '.join(map(str, written))}")
+        elif not self.json:
+            console.note("as files, with the plots: --out DIR writes report.md and report.html")
         return DONE
 
 

@@ -22,15 +22,8 @@ from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.exports.match import make_match, unpack_one
 from ludus.games.exports.picture import Picture, picture
-from ludus.games.exports.spaces import (
-    Illegal,
-    action_space,
-    decision_of,
-    mask_of,
-    observation_space,
-    possible_of,
-    within,
-)
+from ludus.games.exports.reading import Reading
+from ludus.games.exports.spaces import Illegal, action_space, decision_of, mask_of, possible_of
 from ludus.games.names import typed
 
 Observation = dict[str, Array]
@@ -44,10 +37,18 @@ def _check_render_mode(mode: str | None) -> str | None:
 
 
 class LudusEnv(gymnasium.Env[Observation, Any]):
-    """One match at a time, seen from ``seat``. Parameters of the rules are further keyword arguments.
+    """One match at a time, seen from ``seat``.
 
-    ``frame_skip``: ticks between two decisions of the seat (0 = the game's default; compiled games alone).
-    ``render_mode="rgb_array"``: ``render()`` returns a picture of the observation.
+    Args:
+        game: A game by name or reference.
+        seat: The seat that the environment's agent has.
+        opponent: Who plays the other seats: a bot of the game, or ``random``.
+        illegal: An illegal choice is replaced by the first legal one (``"replace"``); ``"raise"`` refuses it.
+        render_mode: ``"rgb_array"``: ``render()`` returns a picture of the observation.
+        frame_skip: Ticks between two decisions of the seat (0: the game's default; compiled games alone).
+        decoded: Observations are what a network reads after the game's codecs, float32 planes, rows and
+            vectors, instead of the packed tensors. Needs torch.
+        params: Parameters of the rules, as further keyword arguments.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 10}  # noqa: RUF012 - Gymnasium's own form
@@ -61,6 +62,7 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
         illegal: Illegal = "replace",
         render_mode: str | None = None,
         frame_skip: int = 0,
+        decoded: bool = False,
         **params: object,
     ) -> None:
         self.render_mode = _check_render_mode(render_mode)
@@ -69,8 +71,8 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
         if not 0 <= seat < spec.seats:
             raise ValueError(f"seat = {seat}: {spec.name} has seats 0 to {spec.seats - 1}")
         self.game_spec, self.seat, self._illegal = spec, seat, illegal
-        self._space = observation_space(spec)
-        self.observation_space = self._space  # type: ignore[assignment]
+        self._reading = Reading(spec, decoded=decoded)
+        self.observation_space = self._reading.space()  # type: ignore[assignment]
         self.action_space = action_space(spec)
 
     def reset(
@@ -123,7 +125,7 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
         return picture(self.game_spec, self._match.observe(self.seat))
 
     def _see(self) -> Observation:
-        return within(self._space, self._match.observe(self.seat))
+        return self._reading.one(self._match.observe(self.seat))
 
     def _info(self) -> dict[str, Any]:
         legal = self._match.legal(self.seat)
@@ -137,9 +139,20 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
 class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
     """``num_envs`` matches of a compiled game on ``threads`` threads, stepped by one call.
 
-    A match that ended begins anew in the same step; its last observation is in ``info["final_obs"]``: arrays
-    over all environments that mean something where ``info["_final_obs"]`` is true. ``render_mode`` and
-    ``frame_skip`` are those of :class:`LudusEnv`; ``render()`` returns a picture for each environment.
+    After a match has ended the next one starts in the same step; its last observation is in
+    ``info["final_obs"]``: arrays over all environments that mean something where ``info["_final_obs"]`` is
+    true.
+
+    Args:
+        game: A game by name or reference.
+        num_envs: Number of matches.
+        seat: The seat that the agent has in each.
+        opponent: The bot that plays the other seats.
+        threads: Worker threads (0: the calling thread).
+        render_mode: As for :class:`LudusEnv`; ``render()`` returns a picture for each environment.
+        frame_skip: As for :class:`LudusEnv`.
+        decoded: As for :class:`LudusEnv`.
+        params: Parameters of the rules, as further keyword arguments.
     """
 
     metadata = {  # noqa: RUF012
@@ -158,6 +171,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         threads: int = 0,
         render_mode: str | None = None,
         frame_skip: int = 0,
+        decoded: bool = False,
         **params: object,
     ) -> None:
         self.render_mode = _check_render_mode(render_mode)
@@ -177,7 +191,8 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         self._native, self._name, self._params = native, name, registry.text_params(params)
         self._threads = threads
         self.num_envs = num_envs
-        self.single_observation_space = observation_space(spec)
+        self._reading = Reading(spec, decoded=decoded)
+        self.single_observation_space = self._reading.space()
         self.single_action_space = action_space(spec)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -245,16 +260,19 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
 
     def _finals(self, finals: int, info: dict[str, Any]) -> None:
         rows = np.asarray(self._pool.final_rows(0)[:finals])
-        last = self._see()
+        last = self._unpacked()
         for i, t in enumerate(self._spec.observation):
             raw = np.asarray(self._pool.final_bytes(0, i)).view(t.packed_dtype).reshape(-1, *t.packed_shape)
             for n, row in enumerate(rows):
                 last[t.name][row] = unpack_one(t, raw[n])
         there = np.zeros(self.num_envs, np.bool_)
         there[rows] = True
-        info["final_obs"], info["_final_obs"] = last, there
+        info["final_obs"], info["_final_obs"] = self._reading.many(last), there
 
     def _see(self) -> Observation:
+        return self._reading.many(self._unpacked())
+
+    def _unpacked(self) -> Observation:
         out: Observation = {}
         for t in self._spec.observation:
             array = self._slab.obs[t.name][self._t]
@@ -273,7 +291,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         """A picture of each environment's observation, with ``render_mode="rgb_array"``."""
         if self.render_mode is None:
             return None
-        seen = self._see()
+        seen = self._unpacked()
         return tuple(
             picture(self._spec, {name: array[n] for name, array in seen.items()})
             for n in range(self.num_envs)

@@ -14,14 +14,13 @@ from pettingzoo import AECEnv, ParallelEnv
 
 from ludus.flow.slab import Array
 from ludus.games.exports.match import make_match
+from ludus.games.exports.reading import Reading
 from ludus.games.exports.spaces import (
     Illegal,
     action_space,
     decision_of,
     mask_of,
     nothing,
-    observation_space,
-    within,
 )
 
 Observation = dict[str, Array]
@@ -30,13 +29,14 @@ Observation = dict[str, Array]
 class _Face:
     """The common part of both environments."""
 
-    def __init__(self, game: str, illegal: Illegal, params: dict[str, object]) -> None:
+    def __init__(self, game: str, illegal: Illegal, decoded: bool, params: dict[str, object]) -> None:
         self.match = make_match(game, params)
         self.spec, self.illegal = self.match.spec, illegal
         self.names = [f"seat_{s}" for s in range(self.spec.seats)]
         self.seat = {name: s for s, name in enumerate(self.names)}
+        self._reading = Reading(self.spec, decoded=decoded)
         # One space per agent: each is seeded separately.
-        self.observations = {name: observation_space(self.spec) for name in self.names}
+        self.observations = {name: self._reading.space() for name in self.names}
         self.actions = {name: action_space(self.spec) for name in self.names}
         # A seat's last observation; none before its first turn.
         self.seen: dict[str, Observation] = {}
@@ -47,7 +47,7 @@ class _Face:
             if begin and seat not in acting:
                 self.seen[name] = nothing(self.observations[name])
             elif seat in acting or self.match.over:
-                self.seen[name] = within(self.observations[name], self.match.observe(seat))
+                self.seen[name] = self._reading.one(self.match.observe(seat))
 
     def info(self, name: str) -> dict[str, Any]:
         seat = self.seat[name]
@@ -70,10 +70,12 @@ class _Face:
 
 
 class LudusParallelEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
-    """All agents at once; see the module."""
+    """All agents at once; see the module. ``decoded``: as of :class:`ludus.gymnasium.LudusEnv`."""
 
-    def __init__(self, game: str, *, illegal: Illegal = "replace", **params: object) -> None:
-        self._face = _Face(game, illegal, params)
+    def __init__(
+        self, game: str, *, illegal: Illegal = "replace", decoded: bool = False, **params: object
+    ) -> None:
+        self._face = _Face(game, illegal, decoded, params)
         self.metadata = {
             "name": f"ludus_{self._face.spec.name}_v{self._face.spec.version}",
             "render_modes": [],
@@ -123,9 +125,11 @@ class LudusParallelEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
 class LudusTurnEnv(AECEnv[str, Observation, Any]):  # type: ignore[misc]
     """One agent at a time. Seats that decide at once are asked in order and act together."""
 
-    def __init__(self, game: str, *, illegal: Illegal = "replace", **params: object) -> None:
+    def __init__(
+        self, game: str, *, illegal: Illegal = "replace", decoded: bool = False, **params: object
+    ) -> None:
         super().__init__()
-        self._face = _Face(game, illegal, params)
+        self._face = _Face(game, illegal, decoded, params)
         self.metadata = {
             "name": f"ludus_{self._face.spec.name}_v{self._face.spec.version}",
             "render_modes": [],

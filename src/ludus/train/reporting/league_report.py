@@ -17,6 +17,14 @@ PAYOFF, RATINGS, SETTINGS = "league_payoff.svg", "league_ratings.svg", "league_s
 
 def write_league(run: RunDirectory, record: Record) -> list[str]:
     """Writes the plots of ``record`` into ``run``; gives the lines of the report. Raises ``OSError``."""
+    lines, plots = league_part(record)
+    for name, text in plots.items():
+        write_atomic(run.path / name, text.encode())
+    return lines
+
+
+def league_part(record: Record) -> tuple[list[str], dict[str, str]]:
+    """The lines of the report about ``record``, and its plots by the names of their files."""
     rated, met = strengths(record), record.anybody_met()
     plots: dict[str, str] = {}
     if met:
@@ -24,8 +32,6 @@ def write_league(run: RunDirectory, record: Record) -> list[str]:
         plots[RATINGS] = ratings_plot(rated, [m.name for m in record.members])
     if any(m.hyper for m in record.members):
         plots[SETTINGS] = settings_plot(record)
-    for name, text in plots.items():
-        write_atomic(run.path / name, text.encode())
     lines = ["## League", "", *_member_table(record), ""]
     if met:
         lines += [f"![Payoff: how often the row's player beats the column's]({PAYOFF})", ""]
@@ -34,7 +40,8 @@ def write_league(run: RunDirectory, record: Record) -> list[str]:
         lines += [f"![Settings of the members over steps]({SETTINGS})", ""]
     grown = tree(record)
     more = [f"... {len(grown) - LISTED} more: ludus league lineage"] if len(grown) > LISTED else []
-    return [*lines, "What each frozen player came from:", "", *fenced("\n".join(grown[:LISTED] + more)), ""]
+    lines += ["What each frozen player came from:", "", *fenced("\n".join(grown[:LISTED] + more)), ""]
+    return lines, plots
 
 
 def _member_table(record: Record) -> list[str]:

@@ -1,7 +1,8 @@
-"""``report.md``: what a run did, for people, from its own files."""
+"""``report.md`` and ``report.html``: what a run did, for people, from its own files."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -13,8 +14,9 @@ from ludus.storage.files import write_atomic
 from ludus.train.changes import in_words, read_changes
 from ludus.train.reporting.floors import Floors, floors_of
 from ludus.train.reporting.league_record import read_record
-from ludus.train.reporting.league_report import write_league
+from ludus.train.reporting.league_report import league_part
 from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics, read_metrics
+from ludus.train.reporting.page import page
 
 Item = TypeVar("Item")
 
@@ -25,12 +27,19 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # 
 
 
 def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
-    """Writes ``report.md`` and its plots; a file that cannot be written leaves the older one."""
-    inside = [e for e in read_metrics(run)[1] if not e.final]
+    """Writes ``report.md``, its plots, and ``report.html``, which holds all of them.
+
+    A file that cannot be written leaves the older one.
+    """
+    inside = [e for e in read_metrics(run)[1] if not e.final and not e.playoff]
+    league, plots = league_part(read_record(run)) if run.league.is_file() else ([], {})
     if inside:
-        write_atomic(run.curve, curve_plot(inside).encode())
-    league = write_league(run, read_record(run)) if run.league.is_file() else []
-    write_atomic(run.report, report_text(run, preset, reason, league).encode())
+        plots[run.curve.name] = curve_plot(inside)
+    for name, plot in plots.items():
+        write_atomic(run.path / name, plot.encode())
+    text = report_text(run, preset, reason, league)
+    write_atomic(run.report, text.encode())
+    write_atomic(run.page, page(text, plots).encode())
 
 
 def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence[str] = ()) -> str:
@@ -60,7 +69,7 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
         own, of = [u for u in updates if u.player == player], f" of {markdown(player)}" if player else ""
         lines += [f"## Learning{of}", "", *_number_table(own, learning=True), ""]
         lines += [f"## Playing{of}", "", *_number_table(own, learning=False), ""]
-    lines += ["## How to get it again", "", *fenced(visible(" ".join(info.command))), ""]
+    lines += ["## How to get it again", "", *fenced(visible(shlex.join(info.command))), ""]
     facts = [
         f"seed {info.seed}, game {info.game} (spec {info.spec_hash}), started {info.started}",
         f"ludus {info.package_version}; " + ", ".join(f"{k} {v}" for k, v in info.versions.items()),

@@ -11,6 +11,9 @@ from ludus.presets.config import Preset
 from ludus.storage import RunLog
 from ludus.train.reporting.metrics import EvaluationMetrics, Metrics, UpdateMetrics, metrics_row
 
+#: Returns False to end the run, anything else to continue.
+Callback = Callable[[Metrics], object]
+
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
@@ -19,14 +22,18 @@ class RunStart:
     path: Path
     preset: Preset
     spec: GameSpec
+    doing: Callable[[], str] = lambda: "starting"  #: what the run does now, in words; any thread may ask
 
 
 class Sink:
     """Receives what a run reports; subclasses override what they need.
 
     Called from the thread that runs the training, so every method returns soon. A sink that raises is left
-    out from then on, and the run goes on.
+    out from then on, and the run continues.
     """
+
+    #: A sink may set a reason here: the run then ends after the present round, saved and evaluated.
+    stop: str = ""
 
     def start(self, run: RunStart) -> None:
         """Called before the first update."""
@@ -41,7 +48,7 @@ class Sink:
         """Called after each checkpoint that was written."""
 
     def message(self, text: str) -> None:
-        """A line for people: what was decided, what went wrong and how the run goes on."""
+        """A line for people: what was decided, what went wrong and how the run continues."""
 
     def close(self) -> None:
         """Called once, when the run has ended in whatever way."""
@@ -52,6 +59,11 @@ class Sinks(Sink):
 
     def __init__(self, members: Iterable[Sink] = ()) -> None:
         self.members = tuple(members)
+
+    @property
+    def wants_to_stop(self) -> str:
+        """The first member's reason to end the run, empty for none."""
+        return next((sink.stop for sink in self.members if sink.stop), "")
 
     def start(self, run: RunStart) -> None:
         self._feed(lambda sink: sink.start(run))
@@ -82,6 +94,36 @@ class Sinks(Sink):
             except Exception as error:
                 self.members = tuple(s for s in self.members if s is not sink)
                 self.problem(f"{type(sink).__name__} is left out from now on: {error}")
+
+
+class CallbackSink(Sink):
+    """A function of the user's: it is called with each update's and each evaluation's metrics.
+
+    It ends the run by returning False. If it raises, the run ends in order too, and ``error`` holds what it
+    raised.
+    """
+
+    def __init__(self, callback: Callback) -> None:
+        self._callback = callback
+        self.error: Exception | None = None
+
+    def update(self, metrics: UpdateMetrics) -> None:
+        self._call(metrics)
+
+    def evaluation(self, evaluation: EvaluationMetrics) -> None:
+        self._call(evaluation)
+
+    def _call(self, metrics: Metrics) -> None:
+        if self.stop:
+            return
+        try:
+            answer = self._callback(metrics)
+        except Exception as error:
+            self.error = error
+            self.stop = f"the callback raised {type(error).__name__}: {error}"
+            return
+        if answer is False:
+            self.stop = "stopped by the callback"
 
 
 class LogSink(Sink):

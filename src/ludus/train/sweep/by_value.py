@@ -9,7 +9,7 @@ import msgspec
 
 from ludus.flow.shown import markup
 from ludus.train.reporting.svg import COLOURS, PANEL, WIDTH, Panel, head, legend, short, whole
-from ludus.train.sweep.comparison import CellResult, setting_text
+from ludus.train.sweep.comparison import MAX_NAME, CellResult, setting_text
 from ludus.train.sweep.curves import LABEL, WIDER
 
 FEWEST = 3  # values that a plot needs
@@ -39,11 +39,14 @@ def by_value(settings: Mapping[str, Mapping[str, object]]) -> ByValue | None:
     for cell, own in settings.items():
         value = own[path]
         if _is_number(value):
-            others = [setting_text(p, own[p]) for p in paths if p != path]
-            lines.setdefault(", ".join(others) or "all", {})[float(value)] = cell
+            others = ", ".join(setting_text(p, own[p]) for p in paths if p != path)
+            lines.setdefault(others or "all", {})[float(value)] = cell
     if not any(len(line) >= FEWEST for line in lines.values()):
         return None
-    return ByValue(path, tuple(float(v) for v in numbers[path]), lines)
+    named = {
+        name if len(name) <= MAX_NAME else next(iter(line.values())): line for name, line in lines.items()
+    }
+    return ByValue(path, tuple(float(v) for v in numbers[path]), named)
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:

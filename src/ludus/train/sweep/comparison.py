@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import takewhile
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -22,6 +25,9 @@ from ludus.train.sweep.results import RunRecord
 
 Play = Literal["drawn", "greedy"]
 TOGETHER = "all opponents"  # the mean over them
+MAX_NAME = 40  # characters of a cell
+#: Settings that name a run by themselves where many differ.
+_TELLING = ("algorithm.name", "game.name")
 
 
 class Improvement(msgspec.Struct, frozen=True):
@@ -140,10 +146,78 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
+def short_names(paths: Sequence[str]) -> dict[str, str]:
+    """Path of a setting -> its last part, or as many parts more as tell it from the others.
+
+    ``name`` and ``network`` alone say nothing: ``algorithm.name`` is ``algorithm``.
+    """
+    parts = {p: p.split(".")[:-1] if p.endswith((".name", ".network")) else p.split(".") for p in paths}
+    most = max((len(p) for p in parts.values()), default=1)
+    names = {p: p for p in paths}
+    for count in range(most, 0, -1):
+        shorter = {p: ".".join(words[-count:]) for p, words in parts.items()}
+        taken = list(shorter.values())
+        names |= {p: name for p, name in shorter.items() if taken.count(name) == 1}
+    return names
+
+
+def value_text(value: object) -> str:
+    """The value of a setting in a table; "-" where a run has no such setting."""
+    return str(value).lower() if isinstance(value, bool) else "-" if value is None else str(value)
+
+
 def setting_text(path: str, value: object) -> str:
     """``queue=4``, ``vtrace=true``: the end of a setting's path with its value."""
-    text = str(value).lower() if isinstance(value, bool) else "-" if value is None else str(value)
-    return f"{path.rpartition('.')[2]}={text}"
+    return f"{short_names([path])[path]}={value_text(value)}"
+
+
+def cell_names(runs: Sequence[RunRecord]) -> list[str]:
+    """A short name for each run; runs that differ in the seed alone have the same.
+
+    The settings that differ where they are few, else the methods or games if these differ, else the runs'
+    folders. No name is longer than :data:`MAX_NAME`.
+    """
+    paths = differing_settings(runs)
+    keys = [tuple(repr(run.settings.get(p)) for p in paths) for run in runs]
+    cells = list(dict.fromkeys(keys))
+    if len(cells) == 1:
+        return ["all"] * len(runs)
+    telling = [p for p in paths if p != "title"] or paths
+    chosen = next(
+        (t for t in (telling, [p for p in telling if p in _TELLING]) if t and _tell(runs, keys, t)), None
+    )
+    if chosen is not None:
+        return _labels(runs, chosen)
+    folders = {key: _folder([r for r, k in zip(runs, keys, strict=True) if k == key]) for key in cells}
+    used = list(folders.values())
+    numbered = {
+        key: name if used.count(name) == 1 else f"{name} ({used[: n + 1].count(name)})"
+        for n, (key, name) in enumerate(folders.items())
+    }
+    return [numbered[key] for key in keys]
+
+
+def _labels(runs: Sequence[RunRecord], paths: Sequence[str]) -> list[str]:
+    names = short_names(paths)
+    return [", ".join(f"{names[p]}={value_text(r.settings.get(p))}" for p in paths) for r in runs]
+
+
+def _tell(runs: Sequence[RunRecord], keys: Sequence[tuple[str, ...]], paths: Sequence[str]) -> bool:
+    """Whether the values of ``paths`` are short and tell all cells apart."""
+    labels = _labels(runs, paths)
+    apart = len(set(zip(keys, labels, strict=True))) == len(set(labels)) == len(set(keys))
+    return apart and max(map(len, labels)) <= MAX_NAME
+
+
+def _folder(runs: Sequence[RunRecord]) -> str:
+    """The name of a run's folder; of several their common beginning, without a seed's number."""
+    names = list(dict.fromkeys(Path(r.path).resolve().name or r.name for r in runs))
+    name = names[0]
+    if len(names) > 1:
+        same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+        common = "".join(letters[0] for letters in same)
+        name = re.sub(r"(?:[-_.,= ]+(?:seed|s))?[-_.,= ]+\d*$", "", common) or name
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 3]}..."
 
 
 def differing_settings(runs: Sequence[RunRecord]) -> list[str]:

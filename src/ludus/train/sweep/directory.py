@@ -7,7 +7,7 @@ greedy/NAME/       results of greedy matches, a file for each opponent
 logs/NAME.txt      what the processes of a run wrote to stderr
 points.jsonl       points that a search asked for
 processes.jsonl    a line for each process that ended: exit code, processor time
-report.md  curves.svg  values.svg  results.json
+report.md  report.html  curves.svg  values.svg  results.json
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.decode import from_json, to_json
 from ludus.presets.schema import quoted
 from ludus.storage.errors import CorruptFile, RunExists, StorageError
 from ludus.storage.files import fsync_directory, own_folder, read_bounded, write_atomic
@@ -84,7 +84,7 @@ class SweepDirectory:
             )
         for folder in (path, sweep.runs, sweep.greedy, sweep.logs, sweep.locks):
             own_folder(folder, make=True)
-        write_atomic(sweep.info_path, msgspec.json.format(msgspec.json.encode(info)) + b"\n")
+        write_atomic(sweep.info_path, msgspec.json.format(to_json(info)) + b"\n")
         write_atomic(sweep.file, read_bounded(Path(config.source), MAX_BYTES))
         fsync_directory(path)
         return sweep

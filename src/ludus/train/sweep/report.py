@@ -1,4 +1,4 @@
-"""The report of a sweep, or of several runs: tables as Markdown, curves as SVG, all numbers as JSON."""
+"""The report of a sweep, or of several runs: Markdown, curves as SVG, both as one page, numbers as JSON."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ludus import __version__
+from ludus.flow.decode import to_json
 from ludus.flow.names import did_you_mean
 from ludus.flow.shown import markdown
 from ludus.presets.errors import ConfigError
@@ -15,14 +16,15 @@ from ludus.presets.schema import quoted
 from ludus.storage.files import write_atomic
 from ludus.storage.rundir import RunDirectory
 from ludus.train.reporting.metrics import read_metrics
+from ludus.train.reporting.page import page
 from ludus.train.sweep.by_value import by_value, value_plot
 from ludus.train.sweep.comparison import (
     CellBudget,
     CellResult,
     budgets,
+    cell_names,
     compare,
     differing_settings,
-    setting_text,
 )
 from ludus.train.sweep.curves import Curve, cell_curve, curves_plot
 from ludus.train.sweep.directory import SweepDirectory, is_sweep, open_sweep
@@ -31,7 +33,13 @@ from ludus.train.sweep.plan import known_points, planned_cells, runs_of
 from ludus.train.sweep.results import RunRecord, greedy_results, read_run
 from ludus.train.sweep.tables import budget_table, cell_settings_table, result_table, unfinished_table
 
-REPORT, CURVES, VALUES, RESULTS = "report.md", "curves.svg", "values.svg", "results.json"
+REPORT, PAGE, CURVES, VALUES, RESULTS = (
+    "report.md",
+    "report.html",
+    "curves.svg",
+    "values.svg",
+    "results.json",
+)
 NOTE = (
     "Each seed's result is that of its final matches. *centre* is the mean with Student's 95% interval; from "
     "five seeds on the interquartile mean (IQM) with the percentile interval of a stratified bootstrap. "
@@ -121,11 +129,9 @@ def _read_sweep(sweep: SweepDirectory) -> _Read:
 def _read_runs(directories: Sequence[RunDirectory]) -> _Read:
     """Runs without a sweep: those that differ in the seed alone are a cell."""
     runs = [read_run(d, "") for d in directories]
-    differing = differing_settings(runs)
-    named = []
-    for run in runs:
-        labels = [setting_text(p, run.settings.get(p)) for p in differing]
-        named.append(msgspec.structs.replace(run, cell=", ".join(labels) or "all"))
+    named = [
+        msgspec.structs.replace(run, cell=name) for run, name in zip(runs, cell_names(runs), strict=True)
+    ]
     return _Read("Comparison of runs", named, [])
 
 
@@ -188,9 +194,12 @@ def value_figure(report: SweepReport) -> str:
 
 
 def write_sweep_report(report: SweepReport, folder: Path) -> list[Path]:
-    """Writes ``report.md``, its plots, and ``results.json``. Raises ``OSError``."""
+    """Writes ``report.md``, its plots, ``report.html`` with all of them, and ``results.json``.
+
+    Raises ``OSError``.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    files = {RESULTS: msgspec.json.format(msgspec.json.encode(report)) + b"\n"}
+    files = {RESULTS: msgspec.json.format(to_json(report)) + b"\n"}
     if report.curves:
         rates = not any(r.alone for r in report.results)
         what = "Win rate" if rates else "Mean return"
@@ -198,7 +207,9 @@ def write_sweep_report(report: SweepReport, folder: Path) -> list[Path]:
         files[CURVES] = curves_plot(report.curves, title, rates=rates).encode()
     if figure := value_figure(report):
         files[VALUES] = figure.encode()
-    files[REPORT] = report_text(report).encode()
+    text = report_text(report)
+    plots = {name: data.decode() for name, data in files.items() if name.endswith(".svg")}
+    files |= {REPORT: text.encode(), PAGE: page(text, plots).encode()}
     for name, data in files.items():
         write_atomic(folder / name, data)
     return [folder / name for name in files]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ludus.flow.shown import code, markdown
-from ludus.train.sweep.comparison import CellBudget, CellResult
+from ludus.train.reporting.svg import short
+from ludus.train.sweep.comparison import CellBudget, CellResult, short_names, value_text
 from ludus.train.sweep.floors import CellFloor
 from ludus.train.sweep.results import RunRecord
 
 PLAYS = {"drawn": "actions drawn", "greedy": "likeliest actions"}
-MAX_SETTINGS = 12  # columns
+MAX_VALUE = 60  # characters of a setting's value
 
 
 def result_table(results: Sequence[CellResult], baseline: str, floors: Sequence[CellFloor] = ()) -> list[str]:
@@ -89,15 +90,21 @@ def cell_settings_table(settings: Mapping[str, Mapping[str, object]]) -> list[st
     paths = next(iter(settings.values()), {})
     if not paths or len(settings) < 2:
         return []
-    shown = list(paths)[:MAX_SETTINGS]
-    head = ["cell", *(code(p) for p in shown)]
-    lines = ["## Settings", "", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    for cell, values in settings.items():
-        row = [markdown(cell), *(markdown("" if values[p] is None else str(values[p])) for p in shown)]
-        lines.append("| " + " | ".join(row) + " |")
-    if len(paths) > len(shown):
-        lines += ["", f"{len(paths) - len(shown)} more settings differ; results.json has them all."]
-    return [*lines, ""]
+    texts = {
+        cell: {p: markdown(short(value_text(v), MAX_VALUE)) for p, v in values.items()}
+        for cell, values in settings.items()
+    }
+    if len(paths) > len(settings):  # a row for each setting: no table gets wider than its cells
+        head = ["setting", *map(markdown, settings)]
+        shared = [all(values[p] is not None for values in settings.values()) for p in paths]
+        ordered = [p for want in (True, False) for p, has in zip(paths, shared, strict=True) if has is want]
+        rows = [[code(p), *(values[p] for values in texts.values())] for p in ordered]
+    else:
+        names = short_names(list(paths))
+        head = ["cell", *(code(names[p]) for p in paths)]
+        rows = [[markdown(cell), *values.values()] for cell, values in texts.items()]
+    lines = ["| " + " | ".join(row) + " |" for row in (head, *rows)]
+    return ["## Settings", "", lines[0], "|---" * len(head) + "|", *lines[1:], ""]
 
 
 def unfinished_table(runs: Sequence[RunRecord], missing: Sequence[str]) -> list[str]:
