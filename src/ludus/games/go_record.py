@@ -328,11 +328,12 @@ class _RecordReader:
 
     def _first(self, node: Node) -> str:
         """The colour that ``PL`` of a node names; empty if there is none."""
-        text = node.first("PL").strip()
-        first = _COLOURS.get(text[:1].upper(), "")
-        if "PL" in node.properties and not first:
-            self._note(f"PL[{_cut(text)}]: expected B or W; not read")
-        return first
+        texts = [value.strip() for value in node.properties.get("PL", [])]
+        colours = [_COLOURS.get(text[:1].upper(), "") for text in texts]
+        for text, colour in zip(texts, colours, strict=True):
+            if not colour:
+                self._note(f"PL[{_cut(text)}]: expected B or W; not read")
+        return next(filter(None, colours), "")
 
     def _setup(self, node: Node, number: int, first: str) -> None:
         """The stones that a node sets up, and the colour to move then."""

@@ -167,7 +167,7 @@ class Engine:
         return self._settle(seat, match, choice, time.monotonic() - started, keep=keep)
 
     def _check_length(self) -> None:
-        if self.session.match.tick >= MAX_MOVES:
+        if self.session.is_full:
             raise GtpError(f"the match has reached {MAX_MOVES} moves")
 
     def _settle(self, seat: int, match: Match, choice: Choice, took: float, *, keep: bool) -> int:
