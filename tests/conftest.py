@@ -11,6 +11,7 @@ import hypothesis
 import pytest
 
 from ludus.storage.user_state import ENVIRONMENT
+from tools.freshness import package_folder, stale
 
 # Examples are the same in every run and may take as long as a busy machine makes them. LUDUS_EXAMPLES tries
 # others, and more of them where a test says so.
@@ -24,7 +25,12 @@ hypothesis.settings.load_profile("ludus")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """A state folder of the tests' own, for their subprocesses too: none writes to the user's home."""
+    """Stop where the package under test is not what the sources say; make a state folder of the tests' own.
+
+    Subprocesses of tests have that folder too: none writes to the user's home.
+    """
+    if not hasattr(config, "workerinput") and (difference := stale(package_folder())):
+        pytest.exit(difference, returncode=pytest.ExitCode.USAGE_ERROR)
     os.environ[ENVIRONMENT] = tempfile.mkdtemp(prefix="ludus-tests-state-")
 
 

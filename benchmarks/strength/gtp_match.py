@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from ludus.games import sgf
+from ludus.games import go_record, sgf
 from ludus.gtp.driver import Played, Program, ProgramError, play_match
 from ludus.ratings.interval import wilson_interval
 
@@ -51,7 +51,9 @@ def opening(size: int, plies: int, seed: int, pair: int) -> list[int]:
 def record(played: Played, size: int, komi: float, black: str, white: str) -> str:
     moves = [("BW"[s], None if p == size * size else (p % size, p // size)) for s, p in played.moves]
     info = {"PB": black, "PW": white, "RU": "Chinese"}
-    return sgf.write(sgf.tree(sgf.Record(size, komi, moves=moves, result=played.result, info=info)))
+    return sgf.write(
+        go_record.tree(go_record.Record(size, komi, moves=moves, result=played.result, info=info))
+    )
 
 
 @dataclass(frozen=True, slots=True)

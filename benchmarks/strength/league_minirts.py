@@ -7,6 +7,8 @@
         --train "ludus train alphastar --run.seed S ..." \
         --train "ludus train presets/minirts-self-play.toml ..." --commit SHA --machine TEXT
 
+``--bots``, ``--preset``, ``--title``, ``--reference``: those of another game, as benchmarks/strength/cycle.
+
 The runs are finished. Nothing is trained here. Each player is evaluated against both bots with drawn and with
 greedy actions, and so are its first weights (``RUN@main:0``) and uniform play. Exploiter N plays its victim,
 the Nth player. ``--lines FILE`` keeps finished evaluations: a second call plays only the others.
@@ -34,6 +36,9 @@ from tools.records import Record, preset_hash
 
 PRESET = "alphastar"
 BOTS = ("simple", "hit_and_run")
+TITLE = "MiniRTS from self-play alone, combined orders: AlphaStar's three roles, and naive self-play"
+REFERENCE = "neither bot is met in training; an exploiter that cannot exploit wins about half"
+NOTE = "Combined orders, repeated every 5 ticks; the bots' are not."
 PLAYS = ("drawn", "greedy")
 LEAGUE, NAIVE = "the league's main", "naive self-play"
 
@@ -76,7 +81,7 @@ def jobs(args: argparse.Namespace) -> Iterator[Job]:
     """Every evaluation of the record, those of the figures first."""
     for name, players in ((LEAGUE, args.league), (NAIVE, args.naive)):
         for player in players:
-            for bot in BOTS:
+            for bot in args.bots:
                 for play in PLAYS:
                     label = f"{name}, against {bot}, {play}"
                     yield Job(label, seed_of(player), player, bot, play, args.matches)
@@ -85,7 +90,7 @@ def jobs(args: argparse.Namespace) -> Iterator[Job]:
         for victim, exploiter in zip(victims, exploiters, strict=False):  # there may be no exploiters at all
             label = f"a new exploiter against {name}, drawn"
             yield Job(label, seed_of(exploiter), exploiter, victim, "drawn", 2 * args.matches)
-    for bot in BOTS:
+    for bot in args.bots:
         for play in PLAYS:
             for player in args.league:
                 label = f"{INITIAL}, against {bot}, {play}"
@@ -162,6 +167,8 @@ def own_command(args: argparse.Namespace) -> str:
     for kind in ("league", "naive", "against_league", "against_naive"):
         if getattr(args, kind):
             words += [f"--{kind.replace('_', '-')}", *(Path(r).name for r in getattr(args, kind))]
+    if tuple(args.bots) != BOTS:
+        words += ["--bots", *args.bots, "--preset", args.preset]
     return shlex.join([*words, "--matches", str(args.matches), "--seed", str(args.seed)])
 
 
@@ -173,21 +180,20 @@ def record(args: argparse.Namespace, lines: list[Line]) -> Record:
     return Record(
         schema=2,
         section="learning",
-        title="MiniRTS from self-play alone, combined orders: AlphaStar's three roles, and naive self-play",
+        title=args.title,
         figures=figures_of([line for line in lines if line not in floors], "%", "seeds"),
         floors=figures_of(seeded, "%", "seeds") + figures_of(plain, "%", "wilson"),
         commands=(*args.train, own_command(args)),
         commit=args.commit,
         date=utc_now()[:10],
         machine=args.machine,
-        preset=PRESET,
-        preset_sha256=preset_hash(PRESET),
+        preset=args.preset,
+        preset_sha256=preset_hash(args.preset) if args.preset else "",
         budget=budget(args),
-        reference="neither bot is met in training; an exploiter that cannot exploit wins about half",
+        reference=args.reference,
         notes=(
             "Newest weights of each member. Over the seeds: mean and Student's interval.",
-            "Combined orders, repeated every 5 ticks; the bots' are not.",
-            *args.note,
+            *(args.note or (NOTE,)),
         ),
     )
 
@@ -208,7 +214,11 @@ def parser_of() -> argparse.ArgumentParser:
     parser.add_argument(
         "--train", action="append", default=[], help="a command that made the runs; repeat it"
     )
-    parser.add_argument("--note", action="append", default=[])
+    parser.add_argument("--note", action="append", default=[], help="repeat it; default: MiniRTS's")
+    parser.add_argument("--bots", nargs="+", default=list(BOTS))
+    parser.add_argument("--preset", default=PRESET, help="of the league, one of presets/; empty: none")
+    parser.add_argument("--title", default=TITLE)
+    parser.add_argument("--reference", default=REFERENCE)
     parser.add_argument(
         "--lines", type=Path, help="JSON lines, one an evaluation; read first where it exists"
     )

@@ -12,6 +12,7 @@
 #include "bind/search.hpp"
 #include "bind/spec.hpp"
 #include "host/builtin.hpp"
+#include "sources_digest.hpp"
 
 namespace {
 
@@ -36,7 +37,8 @@ std::map<std::string, std::string> build_info() {
   return {{"compiler", std::move(compiler)},
           {"standard", std::to_string(__cplusplus)},
           {"asserts", std::move(asserts)},
-          {"optimised", std::move(optimised)}};
+          {"optimised", std::move(optimised)},
+          {"sources", LUDUS_SOURCES_DIGEST}};
 }
 
 }  // namespace

@@ -259,7 +259,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(folder: Path) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out == ""
-    assert err.splitlines()[-1].endswith("go on with: ludus resume runs/c")
+    assert err.splitlines()[-1].endswith("resume it: ludus resume runs/c")
     assert "Traceback" not in err
     saved = json.loads((folder / "runs" / "c" / "checkpoints" / "last.json").read_text())["version"]
     steps = last_steps(folder / "runs" / "c")

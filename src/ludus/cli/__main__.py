@@ -9,9 +9,9 @@ import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 
-from ludus.cli import errors
+from ludus.cli import errors, streams
+from ludus.cli.leaving import leaves
 from ludus.cli.table import COMMANDS, DESCRIPTION, EXAMPLES, SECTIONS, groups, load
 
 #: Expected errors: module, class, exit code. They are looked up in the loaded modules: a class whose module
@@ -33,23 +33,29 @@ _KNOWN = (
 )
 
 
+@leaves
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit code (see :mod:`ludus.cli.errors`)."""
     words = list(sys.argv[1:] if argv is None else argv)
     _one_thread_an_operation()
+    streams.prepare()
     try:
-        code = dispatch(words)
-        sys.stdout.flush()
-        return code
+        return dispatch(words)
     except KeyboardInterrupt:
         _say("interrupted")
         return errors.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has exited (`ludus games list | head -1`).
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return errors.DONE
+    except OSError as error:
+        why = streams.stdout_failed()  # of what writes to it as it is
+        if not why:
+            return _explain(error)
+        if why == "closed":  # its reader has exited
+            return errors.DONE
+        _say(f"stdout: {why}")
+        return errors.FAILED
     except Exception as error:
         return _explain(error)
+    finally:
+        streams.settle()
 
 
 def _one_thread_an_operation() -> None:
@@ -68,17 +74,17 @@ def dispatch(words: list[str]) -> int:
     if words[0] == "help":
         words = [*words[1:], "--help"]
     if words[0] in ("-h", "--help"):
-        print(overview())
+        _print(overview())
         return errors.DONE
     if words[0] in ("-V", "--version"):
         from ludus import __version__
 
-        print(f"ludus {__version__}")
+        _print(f"ludus {__version__}")
         return errors.DONE
     if words[0] == "__complete":
         from ludus.cli.complete import candidates
 
-        print("\n".join(candidates(words[1:])))
+        _print("\n".join(candidates(words[1:])))
         return errors.DONE
     name = _command_name(words)
     if name not in COMMANDS:
@@ -89,7 +95,7 @@ def dispatch(words: list[str]) -> int:
 
     before_separator = rest[: rest.index("--")] if "--" in rest else rest
     if "-h" in before_separator or "--help" in before_separator:
-        print(arguments.usage(command, name))
+        _print(arguments.usage(command, name))
         return errors.DONE
     return arguments.parse(command, name, rest).run()
 
@@ -106,7 +112,7 @@ def _help_on_group(name: str, words: Sequence[str]) -> int:
     if below and given in ("-h", "--help"):
         rows = {f"{name} {k}": c.summary for k, c in below.items()}
         more = f"\n\nSee also: ludus {name} COMMAND --help"
-        print("\n".join([f"usage: ludus {name} COMMAND ...", "", "commands", *_listing(rows)]) + more)
+        _print("\n".join([f"usage: ludus {name} COMMAND ...", "", "commands", *_listing(rows)]) + more)
         return errors.DONE
     from ludus.flow.names import did_you_mean
 
@@ -190,8 +196,11 @@ def _os_error(error: OSError) -> str:
 def _say(text: str) -> None:
     from ludus.flow.shown import terminal
 
-    with suppress(OSError):
-        print(terminal(text), file=sys.stderr, flush=True)
+    streams.write_err(f"{terminal(text)}\n")
+
+
+def _print(text: str) -> None:
+    streams.write_out(f"{text}\n")
 
 
 if __name__ == "__main__":

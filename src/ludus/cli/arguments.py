@@ -1,9 +1,10 @@
 """Options and arguments of a command, read from the fields of a frozen struct.
 
 A field is an option (``run_dir`` is ``--run-dir DIR``, a bool is a flag, a tuple may be given several
-times) or, with :func:`positional`, an argument. A field ``overrides: dict[str, str]`` takes every option
-with a dot in its name. Types and ranges are those of the struct, checked like a preset is
-(:mod:`ludus.presets.schema`), so that a wrong value is refused in the same words everywhere.
+times) or, with :func:`positional`, an argument. A field ``overrides: dict[str, str]`` takes the options of
+settings: every option with a dot in its name, and others that the command does not have. Types and ranges
+are those of the struct, checked like a preset is (:mod:`ludus.presets.schema`), so that a wrong value is
+refused in the same words everywhere.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import msgspec
 import msgspec.inspect as mi
 
 from ludus.cli.errors import UserError
-from ludus.flow.names import did_you_mean
+from ludus.flow.names import did_you_mean, nearest
 from ludus.presets import schema
 
 OVERRIDES = "overrides"
@@ -139,8 +140,7 @@ class _Reader:
                 raise self.fail(f"{flag} takes no value")
             self.values[field.name] = True
             return
-        dotted = flag.startswith("--") and "." in flag and takes_overrides(self.command)
-        if field is None and not dotted:
+        if field is None and not self.is_setting(flag, inline if equals else next(iter(rest), "")):
             near = did_you_mean(flag, [*self.options, "--help"], "options")
             raise self.fail(f"unknown option {flag}{near}")
         if not equals:
@@ -151,6 +151,23 @@ class _Reader:
             self.overrides[flag[2:]] = inline
         else:
             self.store(field, inline)
+
+    def is_setting(self, flag: str, value: str) -> bool:
+        """Whether ``flag`` is an option for a setting of a preset, which reads it: by its whole path, or by
+        its last part where it is not a misspelled option of the command.
+        """
+        if not flag.startswith("--") or not takes_overrides(self.command):
+            return False
+        if "." in flag:
+            return True
+        from ludus.presets.file import setting_paths  # heavier than this module
+
+        name = flag[2:].replace("-", "_")
+        if any(path.rpartition(".")[2] == name for path in setting_paths()):
+            return True
+        if not value or value.startswith("--"):
+            return False
+        return not nearest(flag, [*self.options, "--help"], 0.8)
 
     def argument(self, word: str) -> None:
         if self.seen >= len(self.places):

@@ -99,7 +99,8 @@ def _weights_of(run: str, begun: str) -> list[str]:
 
 
 def _overrides() -> list[str]:
-    from ludus.presets.file import option_of, setting_paths
+    from ludus.presets.file import setting_paths
+    from ludus.presets.options import option_of
 
     return [option_of(path) for path in setting_paths()]
 
@@ -107,7 +108,8 @@ def _overrides() -> list[str]:
 def _override_values(flag: str) -> list[str]:
     import msgspec.inspect as mi
 
-    from ludus.presets.file import option_of, setting_paths
+    from ludus.presets.file import setting_paths
+    from ludus.presets.options import option_of
 
     for path, kind in setting_paths().items():
         if option_of(path) == flag:

@@ -5,6 +5,7 @@ Text is escaped here, where it leaves: nothing in a file or a name acts on the t
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ludus.cli.streams import write_err, write_out
+from ludus.flow.decode import to_json
 from ludus.flow.shown import terminal, visible
 
 if TYPE_CHECKING:
@@ -19,24 +22,40 @@ if TYPE_CHECKING:
 
 
 _ODD = re.compile(r"[^ -~\n]")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def result(text: str) -> None:
     """Prints a result as text."""
-    print(terminal(text), file=sys.stdout, flush=True)
+    write_out(f"{terminal(text)}\n")
 
 
 def document(value: object) -> None:
     """Prints a result as one JSON document, indented on a terminal."""
-    data = msgspec.json.encode(value)
+    data = to_json(value)
     if sys.stdout.isatty():
         data = msgspec.json.format(data, indent=2)
-    print(_escaped(data.decode()), file=sys.stdout, flush=True)
+    text = _escaped(data.decode())
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:  # of a terminal without Unicode: JSON has escapes of its own
+        text = _NOT_ASCII.sub(lambda found: _json_escape(found[0]), text)
+    write_out(f"{text}\n")
 
 
 def note(text: str) -> None:
     """Prints a line of progress or explanation on stderr."""
-    print(terminal(text), file=sys.stderr, flush=True)
+    write_err(f"{terminal(text)}\n")
+
+
+def draw(text: str) -> None:
+    """Writes to the terminal behind stderr as it is: text and control sequences of our own."""
+    write_err(text)
+
+
+def redraws() -> bool:
+    """Whether stderr is a terminal on which text can be drawn over."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
 
 
 def table(rows: Sequence[Sequence[str]], head: Sequence[str] = (), indent: str = "") -> str:

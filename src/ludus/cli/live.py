@@ -1,21 +1,24 @@
 """Progress of a run: a live board on a terminal, else a line every ten seconds.
 
-Both are sinks (:class:`ludus.train.reporting.sinks.Sink`): they are called from the training thread and only
-note numbers; drawing happens in rich's own thread, twice a second.
+Both are sinks (:class:`ludus.train.reporting.sinks.Sink`): they are called from the training thread and
+only note numbers; drawing happens in rich's own thread, twice a second. Before the first update, and where
+one takes long, they show what the run does (:attr:`ludus.train.reporting.sinks.RunStart.doing`).
 """
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ludus.cli import console
-from ludus.cli.console import duration, percent, si
+from ludus.cli.console import duration, percent, redraws, si
 from ludus.cli.member_rows import MemberRows
 from ludus.flow.shown import visible
 from ludus.train.reporting.sinks import RunStart, Sink
@@ -48,7 +51,7 @@ def make_view(quiet: bool) -> View:
     """The view for stderr: a board on a terminal, else lines."""
     if quiet:
         return View()
-    if sys.stderr.isatty():
+    if redraws():
         with suppress(ImportError):  # without rich: lines
             return LiveView()
     return LineView()
@@ -112,23 +115,60 @@ def results_text(metrics: UpdateMetrics) -> str:
     return "" if mean is None else f", return {'with help ' if helped else ''}{mean:.1f}"
 
 
+def doing_text(doing: Callable[[], str]) -> str:
+    """The words of ``doing``, which another thread answers while the run goes on."""
+    try:
+        return doing()
+    except Exception:  # numbers that change meanwhile
+        return "working"
+
+
 class LineView(View):
-    """One plain line every ten seconds, and one per event."""
+    """One plain line every ten seconds, and one per event.
+
+    A thread of its own writes what the run does where nothing else is said for so long: before the first
+    update, which may take minutes, and between two.
+    """
 
     def __init__(self, every_s: float = LINE_EVERY_S) -> None:
         self.every_s = every_s
         self.shown_at = 0.0
         self.rates = Rates()
+        self.doing: Callable[[], str] = lambda: "starting"
+        self._updated = False  # whether an update was shown
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._speak, daemon=True, name="progress")
+
+    def __enter__(self) -> LineView:
+        self._opened_at = self.shown_at = time.monotonic()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._closed.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _speak(self) -> None:
+        wait = self.every_s
+        while not self._closed.wait(wait):
+            now = time.monotonic()
+            wait = self.shown_at + self.every_s - now
+            if wait <= 0.0:
+                self.shown_at, wait = now, self.every_s
+                text = doing_text(self.doing)
+                console.note(visible(f"[{duration((now - self._opened_at) / 60.0)}] {text}"))
 
     def start(self, run: RunStart) -> None:
+        self.doing = run.doing
         console.note(visible(f"run {run.path}: {run.preset.title or run.spec.title}"))
 
     def update(self, metrics: UpdateMetrics) -> None:
         self.rates.see(metrics)
         now = time.monotonic()
-        if now - self.shown_at < self.every_s:
+        if self._updated and now - self.shown_at < self.every_s:
             return
-        self.shown_at = now
+        self.shown_at, self._updated = now, True
         r = self.rates
         left = ", ".join(
             t for t in (duration(metrics.numbers.get("time/minutes", 0.0)), remaining(metrics)) if t
@@ -162,6 +202,7 @@ class LiveView(View):
         self.rates = Rates()
         self.messages: deque[str] = deque(maxlen=MESSAGES)
         self.head = "starting"
+        self.doing: Callable[[], str] = lambda: "starting"
         self.metrics: UpdateMetrics | None = None
         self.members = MemberRows()
         self.evaluations: dict[str, EvalResult] = {}
@@ -185,6 +226,7 @@ class LiveView(View):
             self._opened.close()
 
     def start(self, run: RunStart) -> None:
+        self.doing = run.doing
         self.head = visible(f"{run.preset.title or run.spec.title}   {run.path}")
 
     def update(self, metrics: UpdateMetrics) -> None:
@@ -212,7 +254,9 @@ class LiveView(View):
 
         room = max(3, self.console.size.height - 3)  # the border, and the line that the cursor is on
         if self.metrics is None:
-            parts: list[RenderableType] = [Text("the first matches are being played")]
+            parts: list[RenderableType] = [
+                Text(visible(doing_text(self.doing)), overflow="ellipsis", no_wrap=True)
+            ]
             used = 1
         else:
             numbers = self._numbers(self.metrics)
@@ -313,7 +357,10 @@ def quiet_control_keys(file: int) -> Iterator[None]:
         import termios
 
         before = termios.tcgetattr(file)
+        ours = os.tcgetpgrp(file) == os.getpgrp()
     except (ImportError, OSError, ValueError, termios.error):
+        ours = False
+    if not ours:  # in the background such a call would stop the whole process
         yield
         return
     silent = list(before)
@@ -322,5 +369,6 @@ def quiet_control_keys(file: int) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(termios.error):
-            termios.tcsetattr(file, termios.TCSANOW, before)
+        with suppress(termios.error, OSError):
+            if os.tcgetpgrp(file) == os.getpgrp():
+                termios.tcsetattr(file, termios.TCSANOW, before)

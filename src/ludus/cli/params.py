@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ludus.cli.errors import UserError
 from ludus.flow.names import did_you_mean
+from ludus.flow.shown import shell
 from ludus.flow.spec import GameSpec
 from ludus.presets import schema
 from ludus.presets.config import ParamValue
@@ -66,15 +67,18 @@ def game_spec(game: str, params: Mapping[str, ParamValue] | None = None) -> Game
     from ludus.games import spec
 
     declared = find_game(game)
-    problems = list(param_problems(params or {}, declared, prefix=""))
+    problems = list(param_problems(params or {}, declared, prefix="", reference=game))
     if problems:
         raise UserError("\n".join(f"--param {p.text}" for p in problems))
     return spec(game, params or {})
 
 
-def check_bot(name: str, spec: GameSpec, extra: tuple[str, ...] = ()) -> None:
-    """Raises :class:`UserError` unless ``name`` is a bot of the game or one of ``extra``."""
+def check_bot(name: str, spec: GameSpec, game: str, extra: tuple[str, ...] = ()) -> None:
+    """Raises :class:`UserError` unless ``name`` is a bot of the game or one of ``extra``.
+
+    ``game``: the reference by which the game was named.
+    """
     valid = [*(b.name for b in spec.bots), *extra]
     if name not in valid:
         near = did_you_mean(name, valid, "there are")
-        raise UserError(f"unknown bot {name} of {spec.name}{near}; see: ludus games show {spec.name}")
+        raise UserError(f"unknown bot {name} of {spec.name}{near}; see: ludus games show {shell(game)}")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import signal
-import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -32,7 +31,7 @@ class Progress:
     def __init__(self, total: int) -> None:
         self.total, self.over, self.stopped = total, 0, False
         self.begun = self.shown = time.monotonic()
-        self._live = sys.stderr.isatty()
+        self._live = console.redraws()
         self._opened = ExitStack()
 
     def __enter__(self) -> Progress:
@@ -54,8 +53,7 @@ class Progress:
             return
         self.shown = now
         if self._live:
-            sys.stderr.write(f"\r{self.line(now)}\x1b[K")
-            sys.stderr.flush()
+            console.draw(f"\r{self.line(now)}\x1b[K")
         else:
             console.note(self.line(now))
 
@@ -70,14 +68,11 @@ class Progress:
     def clear(self) -> None:
         """Clears the redrawn line before permanent output."""
         if self._live:
-            with suppress(OSError):  # a terminal that is gone
-                sys.stderr.write("\r\x1b[K")
-                sys.stderr.flush()
+            console.draw("\r\x1b[K")
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         if self.stopped and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.stopped = True
         self.clear()
-        with suppress(OSError):
-            console.note("ending with the matches that are over; Ctrl-C again ends at once")
+        console.note("ending with the matches that are over; Ctrl-C again ends at once")

@@ -84,7 +84,7 @@ def make_sweep_view(quiet: bool) -> SweepView:
     """The view for stderr: a board on a terminal, else lines."""
     if quiet:
         return SweepView()
-    if sys.stderr.isatty():
+    if console.redraws():
         with suppress(ImportError):  # without rich: lines
             return SweepBoard()
     return SweepLines()

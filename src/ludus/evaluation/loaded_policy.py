@@ -16,7 +16,7 @@ from ludus.flow.slab import Array
 from ludus.flow.spec import HeadSpec, TensorSpec
 from ludus.games import spec as game_spec
 from ludus.games import typed
-from ludus.games.exports.values import Face, SpecFace, mask_rows
+from ludus.games.exports.values import Face, SpecFace
 from ludus.games.match import ParamError
 from ludus.games.registry import BUILT_IN, maker
 from ludus.policies.protocol import Network
@@ -99,7 +99,8 @@ class LoadedPolicy:
             observation: The environment's observation: a dict of arrays by tensor name (``ludus.gymnasium``,
                 ``ludus.Match.observe``), or a member of the observation space of a ``gymnasium/...`` game.
                 With a leading axis: a batch, as in vector environments.
-            mask: ``info["legal"]`` or ``info["action_mask"]``; None: everything is legal.
+            mask: ``info["legal"]`` or ``info["action_mask"]``; None: the ``action_mask`` in the observation
+                of a ``gymnasium/...`` game, else everything is legal.
             deterministic: The most probable choice of each head instead of a sample (default: as loaded).
 
         Returns:
@@ -112,7 +113,7 @@ class LoadedPolicy:
         """
         seen, count = self._face.rows(observation, self._network.inputs)
         rows = 1 if count is None else count
-        legal = mask_rows(self.spec, mask, count)
+        legal = self._face.legal(observation, mask, count)
         if len(self._first) == 0:
             self._first = np.ones(rows, np.bool_)
             shape = self._actor.memory_shape

@@ -13,6 +13,7 @@ from ludus.evaluation.results import ALONE, EvalResult, summarise
 from ludus.flow import Controller, GameSpec, MatchResult, SeatPlan
 from ludus.flow.lineups import lineup_of
 from ludus.flow.names import did_you_mean
+from ludus.flow.shown import utf8
 from ludus.games import replays
 from ludus.games.python_game import ENOUGH_TICKS
 from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
@@ -46,6 +47,9 @@ class Player:
     actor: Actor | None = None
     frame_skip: int = 0
     search: Callable[[Pool], Actor] | None = None
+
+    def __post_init__(self) -> None:
+        self.name = utf8(self.name)  # it may be a path; replays and results hold text
 
 
 def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -> Player:

@@ -21,8 +21,8 @@ from ludus.flow import GameSpec
 from ludus.games.names import is_bot_file
 from ludus.presets.config import RunConfig
 from ludus.presets.errors import ConfigError
-from ludus.presets.file import parse_preset
 from ludus.presets.game_checks import params_text
+from ludus.presets.stored_game import parse_game
 from ludus.rollouts.scripted import ScriptedActor, load_bot
 from ludus.search.planner import is_plan
 from ludus.search.text import SUFFIX, Seen, is_search, parse_search
@@ -139,5 +139,4 @@ def game_of_player(text: str) -> tuple[str, dict[str, str]] | None:
     config = run / "config.toml"
     if not config.is_file():
         return game, {}
-    preset = parse_preset(RunDirectory(run).config_bytes(), str(config), stored=True).preset
-    return game, params_text(preset.game.params)
+    return game, params_text(parse_game(RunDirectory(run).config_bytes(), str(config)).params)

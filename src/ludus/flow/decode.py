@@ -6,6 +6,7 @@ long dotted keys. Every reader of files decodes here, so that such a file is one
 
 from __future__ import annotations
 
+import codecs
 import re
 import sys
 from itertools import accumulate
@@ -13,6 +14,8 @@ from types import UnionType
 from typing import Any, TypeVar, overload
 
 import msgspec
+
+from ludus.flow.shown import utf8
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -25,6 +28,19 @@ MAX_INTEGER = 10**40  # of TOML
 Decoded = TypeVar("Decoded")
 #: What a TOML text that cannot be used raises, a ``ValueError``.
 TomlError = tomllib.TOMLDecodeError
+
+
+class TextError(ValueError):
+    """Bytes of a file that are not the text that was expected."""
+
+
+#: Other encodings, by the mark with which editors start such files; longer marks first.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
 
 _TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 _TOO_LONG = "an integer of too many digits"
@@ -84,12 +100,46 @@ def _check_json(raw: bytes) -> None:
         raise msgspec.DecodeError(_TOO_DEEP)
 
 
+def to_json(value: object) -> bytes:
+    """``value`` as JSON; bytes of a path that are not UTF-8 stand as their escapes (``\\udcff``)."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_utf8(msgspec.to_builtins(value)))
+
+
+def _utf8(value: object) -> object:
+    if isinstance(value, str):
+        return utf8(value)
+    if isinstance(value, dict):
+        return {_utf8(key): _utf8(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_utf8(item) for item in value]
+    return value
+
+
+def text_of(raw: bytes) -> str:
+    """The text of a file that people edit: UTF-8, its lines ended by a line feed, without the byte order
+    mark that some editors write.
+
+    Raises :class:`TextError` for another encoding.
+    """
+    encoding = next((name for mark, name in _MARKS.items() if raw.startswith(mark)), "")
+    if encoding:
+        raise TextError(f"{encoding} text (by its byte order mark), expected UTF-8; save it as UTF-8")
+    try:
+        return raw.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise TextError(f"not UTF-8 text (byte {error.start})") from None
+
+
 def from_toml(text: str) -> dict[str, Any]:
-    """The document of a TOML text.
+    """The document of a TOML text, with or without a byte order mark.
 
     Raises ``TomlError`` for anything else, for tables nested more than ``MAX_DEPTH`` deep and integers of
     ``MAX_INTEGER`` or more.
     """
+    text = text.removeprefix("\ufeff")
     if _TOML_KEY.search(_without_strings(text)):
         raise TomlError(_TOO_DEEP)
     try:

@@ -1,4 +1,9 @@
-"""Signals that ask a process to end in order: Ctrl-C, SIGTERM, and the end of its terminal or connection."""
+"""Signals that ask a process to end in order.
+
+They come from a person (Ctrl-C, Ctrl-\\), from the end of a terminal or connection (SIGHUP), and from what
+starts processes: SIGTERM, and what schedulers of clusters send before they kill a job, SIGUSR1, SIGUSR2 and
+SIGXCPU by default or by choice (Slurm, Grid Engine, LSF), or SIGPWR where the power fails.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +16,36 @@ from types import FrameType
 Handler = Callable[[int, FrameType | None], object]
 
 
+#: Besides SIGINT and SIGTERM; some are missing on some systems.
+_OTHERS = ("SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGPWR")
+
+
+def every_stop_signal() -> tuple[int, ...]:
+    """All of them, of this system."""
+    others = (getattr(signal, name, None) for name in _OTHERS)
+    return (signal.SIGINT, signal.SIGTERM, *(s for s in others if s is not None))
+
+
 def stop_signals() -> tuple[int, ...]:
-    """SIGINT, SIGTERM and SIGHUP; not SIGHUP where it is ignored: ``nohup`` lets a program outlive it."""
-    hangup = getattr(signal, "SIGHUP", None)
-    if hangup is None or signal.getsignal(hangup) is signal.SIG_IGN:
-        return signal.SIGINT, signal.SIGTERM
-    return signal.SIGINT, signal.SIGTERM, hangup
+    """Those that end this process in order.
+
+    Left out are others than SIGINT and SIGTERM that are ignored: ``nohup`` lets a program outlive SIGHUP.
+    """
+    first, second, *others = every_stop_signal()
+    return (first, second, *(s for s in others if signal.getsignal(s) is not signal.SIG_IGN))
+
+
+def leave_to_parent() -> None:
+    """In a worker: signals to a whole group or job are the parent's business, which ends its workers.
+
+    Programs that this process starts have the signals' default actions.
+    """
+    for number in every_stop_signal():
+        signal.signal(number, _nothing)
+
+
+def _nothing(number: int, frame: FrameType | None) -> None:
+    pass
 
 
 @contextmanager

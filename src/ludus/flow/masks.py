@@ -42,6 +42,23 @@ def possible_choices(spec: GameSpec, mask: npt.NDArray[np.generic], head: int) -
     return possible
 
 
+def check_choices(spec: GameSpec, mask: npt.NDArray[np.generic]) -> None:
+    """Raises ``ValueError`` if ``mask: uint8[A]`` allows no choice of a head that depends on no other."""
+    for head, span in free_heads(spec):
+        if not mask[span].any():
+            raise ValueError(f"no legal action: the mask allows no choice of head {head}")
+
+
+def free_heads(spec: GameSpec) -> list[tuple[str, slice]]:
+    """Name and bytes in a mask of the heads that depend on no other. Each must have a legal choice."""
+    out, at = [], 0
+    for k, head in enumerate(spec.heads):
+        if not head.depends_on:
+            out.append((head.name, slice(at, at + head.size)))
+        at += _bytes(spec, k)
+    return out
+
+
 def _bytes(spec: GameSpec, head: int) -> int:
     this = spec.heads[head]
     return this.size * (sum(spec.heads[d].size for d in this.depends_on) if this.depends_on else 1)

@@ -1,15 +1,17 @@
 """Text of files and people as it is shown: escaped once, where it leaves, for the medium that it enters.
 
 Titles, names, messages and paths may come from anyone's files. Each medium has one function, which every
-report, plot, page and line uses: :func:`markdown`, :func:`markup` (SVG and HTML) and :func:`terminal`. Each
-makes control characters, escape sequences and marks that turn the direction of writing visible (``\\x1b``,
-``\\u202e``), so that a reader sees what is there and nothing acts on it.
+report, plot, page and line uses: :func:`markdown`, :func:`markup` (SVG and HTML), :func:`terminal`, and
+:func:`shell` for what is named in a command that people paste. Each makes control characters, escape
+sequences and marks that turn the direction of writing visible (``\\x1b``, ``\\u202e``), so that a reader
+sees what is there and nothing acts on it.
 """
 
 from __future__ import annotations
 
 import html
 import re
+import shlex
 import unicodedata
 
 _SHORT = 80
@@ -49,6 +51,33 @@ def markup(text: str) -> str:
 def markdown(text: str) -> str:
     """``text`` within a line or a table's cell of Markdown: no tag, link, image, code or cell comes of it."""
     return _ACTIVE.sub(_neutral, visible(text))
+
+
+def utf8(text: str) -> str:
+    """``text``, of which bytes of a path that are not UTF-8 stand as their escapes: ``\\udcff``."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def shell(text: str) -> str:
+    """``text``, a path or a name, as one word of a command line that can be pasted into a shell.
+
+    Quotes what a shell acts on. Bytes and characters that a terminal does not show stand as escapes within
+    ``$'...'``, which bash, zsh, ksh and busybox read. A leading dash becomes ``./-``: it starts no option.
+    """
+    if text.startswith("-"):
+        text = f"./{text}"
+    if text.isprintable():
+        return shlex.quote(text)
+    return "$'" + "".join(map(_ansi_c, text)) + "'"
+
+
+def _ansi_c(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    how = "surrogateescape" if "\udc80" <= character <= "\udcff" else "surrogatepass"
+    return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", how))
 
 
 def code(text: str) -> str:

@@ -30,6 +30,10 @@ _NUMPY: dict[str, str] = {
 }
 
 
+#: A bound of a continuous head that is none: the largest float32.
+OPEN = 3.4028234663852886e38
+
+
 class TensorSpec(msgspec.Struct, frozen=True):
     """One packed observation tensor of one row."""
 
@@ -73,8 +77,10 @@ class HeadSpec(msgspec.Struct, frozen=True):
     column, and ``rows`` is ``H * W``. Choices from ``rows`` on are no entities or cells.
 
     A ``continuous`` head has size 2: a policy outputs mean and log-deviation of ``u``, and the slab stores
-    ``u`` as the bits of a float32. The game receives ``low + (tanh(u) + 1) / 2 * (high - low)``, or ``u`` if
-    ``low == high``. Both of its mask bytes are always 1.
+    ``u`` as the bits of a float32. With ``p = (tanh(u) + 1) / 2`` the game receives ``low + p (high - low)``,
+    an ``integer`` head ``floor(low + p (high - low + 1))``. With one bound (the other is -:data:`OPEN` or
+    :data:`OPEN`) it receives ``low + log(1 + e^u)`` or ``high - log(1 + e^-u)``, and without bounds
+    (``low == high``) ``u``. Both of its mask bytes are always 1.
     """
 
     name: str
@@ -88,6 +94,17 @@ class HeadSpec(msgspec.Struct, frozen=True):
     points_at: str = ""
     rows: int = 0
     by_columns: bool = False
+    integer: bool = False
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a continuous head has two bounds."""
+        return -OPEN < self.low < self.high < OPEN and self.high - self.low <= OPEN
+
+    @property
+    def half_open(self) -> bool:
+        """Whether a continuous head has one bound."""
+        return self.low < self.high and (self.low <= -OPEN) != (self.high >= OPEN)
 
 
 class ParamSpec(msgspec.Struct, frozen=True):
@@ -207,7 +224,11 @@ class GameSpec(msgspec.Struct, frozen=True):
                     *named(h),
                 )
                 if h.kind == "discrete"
-                else (h.name, h.size, h.depends_on, h.kind, h.low, h.high, *named(h))
+                else (
+                    *(h.name, h.size, h.depends_on, h.kind, h.low, h.high),
+                    *(("integer",) if h.integer else ()),
+                    *named(h),
+                )
                 for h in self.heads
             ],
         }

@@ -19,7 +19,8 @@ from ludus.games.registry import find, is_python, maker, spec, text_params
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One check. ``detail`` names the mistake, its place and the expected value; empty if it passed."""
+    """One check. ``detail`` names the mistake, its place and the expected value. If it passed,
+    it is empty or a note."""
 
     check: str
     passed: bool
@@ -58,16 +59,28 @@ _SEAT_TICKS = 1_000_000
 
 
 def check_game(
-    reference: str, params: Mapping[str, object] | None = None, *, matches: int = 20, seed: int = 1
+    reference: str,
+    params: Mapping[str, object] | None = None,
+    *,
+    matches: int = 20,
+    seed: int = 1,
+    apart: bool = False,
 ) -> GameReport:
     """Runs every check over ``matches`` matches, and counts those of equal bots by seat over
-    ten times as many. Raises ``ParamError`` on an unknown game or parameter."""
+    ten times as many. ``apart``: a Python game is checked by processes of its own, so that its crash, exit or
+    hanging is a finding, and so is what depends on the order of hashes. Raises ``ParamError`` on an unknown
+    game or parameter."""
     text = text_params(params or {})
     if is_python(reference):
         from ludus.games.python_conformance import check_python
 
         made = maker(reference, text)
-        rows, ns_per_tick = check_python(made, matches, seed)
+        if apart:
+            from ludus.games.check_process import check
+
+            rows, ns_per_tick = check(reference, text, matches, seed)
+        else:
+            rows, ns_per_tick = check_python(made, matches, seed)
         return GameReport(made.spec.name, tuple(Finding(*row) for row in rows), ns_per_tick, 0.0, 0)
     game = find(reference)
     declared = spec(reference, text).max_ticks

@@ -33,6 +33,19 @@ def point_of(text: str, size: int) -> int | None:
     return (size - number) * size + column if 1 <= number <= size and row[0] != "0" else None
 
 
+def star_points(size: int, stones: int) -> list[int]:
+    """Points of handicap stones in the order of GTP 2, section 4.1.1; none where none are fixed."""
+    if not 2 <= stones <= most_handicap(size):
+        return []
+    cells = Match("go", {"size": size, "handicap": stones}).view()["cells"]
+    return [p for p, c in enumerate(cells) if c == BLACK]
+
+
+def most_handicap(size: int) -> int:
+    """The most handicap stones with fixed points."""
+    return 0 if size < 7 else 4 if size == 7 or size % 2 == 0 else 9
+
+
 def is_legal(match: Match, seat: int, point: int) -> bool:
     """Whether the move would be legal if it were the turn of ``seat``."""
     return core.go_legal(match.handle, seat, point)

@@ -13,11 +13,12 @@ allows.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from ludus.games.python_game import GameMaker, PythonGame, VectorGame
 
 ATTRIBUTE = "GAME"
+#: What the extras bring. An environment may lack other modules, which are its own business.
+_LIBRARIES = ("gymnasium", "pettingzoo", "pyspiel", "ale_py", "vizdoom", "dm_env")
 
 #: Games of users loaded in this process: name -> reference.
 _loaded: dict[str, str] = {}
@@ -79,15 +82,60 @@ def hosted_maker(reference: str, params: Mapping[str, str]) -> GameMaker:
 
 @lru_cache(maxsize=64)
 def _maker(reference: str, params: tuple[tuple[str, str], ...]) -> GameMaker:
+    from ludus.games.contained import START_S
+
     head, slash, rest = reference.partition("/")
-    try:
+    with _guest(reference, START_S):
+        made: GameMaker
         if slash and head in ADAPTERS:
-            return _adapted(head, rest, dict(params))
-        return _OwnGame(reference, dict(params))
+            made = _adapted(head, rest, dict(params))
+        else:
+            made = _OwnGame(reference, dict(params))
+    return _ContainedMaker(reference, made)
+
+
+@contextlib.contextmanager
+def _guest(reference: str, limit_s: float = 0.0) -> Iterator[None]:
+    """Runs code of the game ``reference``. Whatever goes wrong is a ``ParamError``."""
+    from ludus.games.contained import GameExit, GameHangs, contained
+
+    try:
+        with contained(limit_s):
+            yield
     except ParamError:
         raise
-    except ValueError as error:
-        raise ParamError(str(error)) from error
+    except GameExit as error:
+        raise ParamError(f"{reference}: cannot be made: {error}") from error
+    except GameHangs as error:
+        raise ParamError(f"{reference}: cannot be made: the game {error}") from error
+    except ValueError as error:  # of an adapter, or of the game
+        text, family = str(error), reference.partition("/")[0] + "/"
+        raise ParamError(text if text.startswith(family) else f"{reference}: {text}") from error
+    except Exception as error:
+        from ludus.games.python_game import ProcessUnusable
+
+        if isinstance(error, ProcessUnusable):
+            raise
+        raise ParamError(f"{reference}: cannot be made: {type(error).__name__}: {error}") from error
+
+
+class _ContainedMaker:
+    """A maker of games whose code runs as a guest of this process (:mod:`ludus.games.contained`)."""
+
+    def __init__(self, reference: str, maker: GameMaker) -> None:
+        self._reference, self.guest = reference, maker
+        self.spec = maker.spec
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.guest, name)
+
+    def make(self) -> PythonGame:
+        with _guest(self._reference):
+            return self.guest.make()
+
+    def make_vector(self, matches: int) -> VectorGame | None:
+        with _guest(self._reference):
+            return self.guest.make_vector(matches)
 
 
 def _adapted(family: str, name: str, params: Mapping[str, str]) -> GameMaker:
@@ -96,7 +144,9 @@ def _adapted(family: str, name: str, params: Mapping[str, str]) -> GameMaker:
         maker: Callable[[str, Mapping[str, str]], GameMaker] = importlib.import_module(module).maker
         made = maker(name, params)
     except ModuleNotFoundError as error:
-        raise ParamError(f"{family}/{name}: {error}; install it: {install_command(extra)}") from error
+        missing = (error.name or "").partition(".")[0]
+        hint = f"; install it: {install_command(extra)}" if missing in _LIBRARIES else ""
+        raise ParamError(f"{family}/{name}: {error}{hint}") from error
     if made.spec.name != f"{family}/{name}":
         _loaded[loaded(made.spec.name)] = f"{family}/{name}"
     return made

@@ -6,17 +6,17 @@ seats that decide, and rewards. Matches with equal digests are indistinguishable
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
-from ludus.flow.masks import legal_choices
+from ludus.flow.masks import check_choices, legal_choices
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import Floats, GameMaker, Ints, PythonGame
 from ludus.native import core
 
@@ -41,7 +41,7 @@ class MatchRecorder:
         self.seats: list[int] = []
         self.actions: list[int] = []  # heads of every decision in turn
         self.hashes: list[int] = []
-        self.returns = np.zeros(spec.seats, np.float32)
+        self.returns = np.zeros(spec.seats, np.float64)
         self._digest = hashlib.blake2b(digest_size=8) if digest else None
 
     @property
@@ -106,7 +106,7 @@ class MatchRecorder:
             final_hash=self.hash,
             over=over,
             outcome=[float(x) for x in outcome] if over else [0.0] * self.spec.seats,
-            returns=self.returns.tolist(),
+            returns=self.returns.astype(np.float32).tolist(),
             reproduced=REPRODUCED.index(reproduced),
         )
 
@@ -137,6 +137,7 @@ class Resimulation:
             mask = np.ones(self.spec.mask_size, np.uint8)
             if self._legal is not None:
                 self._legal(seat, mask)
+                check_choices(self.spec, mask)
             self._masks[seat] = mask
             self._decided[seat] = 1.0
             shown.append((seat, list(out.values()), mask))
@@ -183,7 +184,4 @@ class Resimulation:
 
     def close(self) -> None:
         """Releases the game's resources."""
-        closing = getattr(self.game, "close", None)
-        if closing is not None:
-            with contextlib.suppress(Exception):
-                closing()
+        close_quietly(self.game)

@@ -5,9 +5,12 @@ A failed check reports the value, its place (seed, tick, seat, field) and the ex
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import math
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -16,11 +19,14 @@ import numpy as np
 from ludus.flow.masks import legal_choices, possible_choices
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
+from ludus.games.check_watch import Watch
+from ludus.games.contained import GameExit
 from ludus.games.python_game import ENOUGH_TICKS, GameMaker, PythonGame
 from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
 
 T = TypeVar("T")
 MAX_TICKS = 3000  # of one random match
+COURSE_TICKS = 200  # of the first match, which other processes play as well
 END_S = 20.0  # of one match that is played on where none was over by then
 SLOW_S = 1.0  # of one step: a pool's time-out would be near
 CHECKS = (
@@ -36,6 +42,8 @@ CHECKS = (
     "deterministic",
     "reset_forgets",
     "independent",
+    "process_untouched",
+    "hash_order",
     "speed",
 )
 
@@ -63,9 +71,9 @@ class Course:
 class Match:
     """Plays one match of random legal decisions and looks at everything."""
 
-    def __init__(self, spec: GameSpec, game: PythonGame, seed: int, keep: bool = True) -> None:
+    def __init__(self, spec: GameSpec, game: PythonGame, seed: int, watch: Watch, keep: bool = True) -> None:
         """``keep``: remember every time step, to compare courses."""
-        self.spec, self.game, self.seed, self.keep = spec, game, seed, keep
+        self.spec, self.game, self.seed, self.watch, self.keep = spec, game, seed, watch, keep
         self.rng = np.random.default_rng(seed)
         self.course = Course()
 
@@ -86,18 +94,25 @@ class Match:
         if not self.course.over:
             self._tick()
 
-    def _call(self, name: str, function: Callable[[], T]) -> T:
-        begin = time.perf_counter()
+    def _call(self, name: str, function: Callable[[], T], more: str = "", timed: bool = True) -> T:
+        where = self.where(more)
+        took = 0.0
         try:
-            return function()
+            with self.watch.call(name, where):
+                begin = time.perf_counter()
+                try:
+                    return function()
+                finally:
+                    took = time.perf_counter() - begin
+        except GameExit as error:
+            end = self.watch.end_of_match()
+            raise Broken("plays", f"{name}(): {error} ({where}); instead {end}") from error
         except Exception as error:
-            raise Broken(
-                "plays", f"{name}() raised {type(error).__name__}: {error} ({self.where()})"
-            ) from error
+            raise Broken("plays", f"{name}() raised {type(error).__name__}: {error} ({where})") from error
         finally:
-            took = time.perf_counter() - begin
-            self.course.seconds += took
-            self.course.slowest_s = max(self.course.slowest_s, took)
+            if timed:
+                self.course.seconds += took
+                self.course.slowest_s = max(self.course.slowest_s, took)
 
     def _tick(self) -> None:
         spec, course = self.spec, self.course
@@ -148,20 +163,16 @@ class Match:
     def _observe(self, seat: int) -> dict[str, Array]:
         """Twice, into memory that was filled differently: every byte must be written, always alike."""
         seen: list[dict[str, Array]] = []
+        mismatch = getattr(self.game, "mismatch", None)
+        differs = "" if mismatch is None else mismatch(seat)
+        if differs:
+            raise Broken("observations_in_range", f"{differs} ({self.where(f', seat {seat}')})")
         for filler in (0x00, 0xFF):
             out = {t.name: np.full(t.packed_shape, 0, t.packed_dtype) for t in self.spec.observation}
             for array in out.values():
                 array.view(np.uint8)[...] = filler
-            begin = time.perf_counter()
-            try:
-                self.game.observe(seat, out)
-            except Exception as error:
-                where = self.where(f", seat {seat}")
-                raise Broken(
-                    "plays", f"observe() raised {type(error).__name__}: {error} ({where})"
-                ) from error
-            if not seen:
-                self.course.seconds += time.perf_counter() - begin
+            look = functools.partial(self.game.observe, seat, out)
+            self._call("observe", look, f", seat {seat}", timed=not seen)
             seen.append(out)
         for t in self.spec.observation:
             a, b = seen[0][t.name], seen[1][t.name]
@@ -189,8 +200,11 @@ class Match:
         if legal is None:
             return mask
         mask[...] = 0xFF
-        self._call("legal", lambda: legal(seat, mask))
         where = self.where(f", seat {seat}")
+        try:
+            self._call("legal", lambda: legal(seat, mask))
+        except Broken as broken:
+            raise Broken("masks", broken.detail) from broken.__cause__
         if not np.isin(mask, (0, 1)).all():
             raise Broken("masks", f"legal() left {mask.tolist()[:20]} ({where}), expected 0 and 1 alone")
         for k, head in enumerate(spec.heads):
@@ -226,8 +240,31 @@ class Match:
 
 
 def check_python(maker: GameMaker, matches: int, seed: int) -> tuple[list[tuple[str, bool, str]], float]:
-    """``(check, passed, detail)`` of every check, and nanoseconds a tick of random play with observing."""
+    """``(check, passed, detail)`` of every check, and nanoseconds a tick of random play with observing.
+
+    In this process: a game that crashes or hangs takes it along. ``check_process`` has one for it.
+    """
+    with closing(Watch(maker.spec.name)) as watch:
+        rows, ns_per_tick, _ = check_watched(maker, matches, seed, watch)
+    return rows, ns_per_tick
+
+
+def course_of(maker: GameMaker, seed: int, watch: Watch) -> list[str]:
+    """The course of the first match as :func:`check_watched` gives it."""
+    course = _player(maker, maker.make(), seed, watch, COURSE_TICKS)()
+    return _digests(course)
+
+
+def _digests(course: Course) -> list[str]:
+    return [hashlib.blake2b(step, digest_size=8).hexdigest() for step in course.steps[:COURSE_TICKS]]
+
+
+def check_watched(
+    maker: GameMaker, matches: int, seed: int, watch: Watch
+) -> tuple[list[tuple[str, bool, str]], float, list[str]]:
+    """:func:`check_python`, call by call under ``watch``, and a digest of each tick of the first match."""
     failed: dict[str, str] = {}
+    notes: dict[str, str] = {}
     ticks, seconds, slowest, ended = 0, 0.0, 0.0, 0
 
     def run(check: str, work: Callable[[], T]) -> T | None:
@@ -239,13 +276,19 @@ def check_python(maker: GameMaker, matches: int, seed: int) -> tuple[list[tuple[
             failed.setdefault(check, f"{type(error).__name__}: {error}")
         return None
 
+    def close(game: PythonGame) -> None:
+        method = getattr(game, "close", None)
+        if method is not None:
+            run("plays", lambda: _close(method, watch))
+
     run("spec", lambda: _check_spec(maker.spec))
-    game = run("plays", maker.make)
+    make = functools.partial(_make, maker, watch)
+    game = run("plays", make)
     if game is None or failed:
-        return _findings(failed), 0.0
+        return _findings(failed, notes), 0.0, []
     first: Course | None = None
     for m in range(matches):
-        course = run("plays", _player(maker, game, seed + m))
+        course = run("plays", _player(maker, game, seed + m, watch))
         if course is None:
             break
         seconds += course.seconds
@@ -255,30 +298,47 @@ def check_python(maker: GameMaker, matches: int, seed: int) -> tuple[list[tuple[
             break
     if first is not None and not failed:
         if not ended:
-            run("ends", lambda: _check_end(maker.spec, game, seed))
-        again = run("reset_forgets", _player(maker, game, seed))
+            run("ends", lambda: _check_end(maker.spec, game, seed, watch))
+        again = run("reset_forgets", _player(maker, game, seed, watch))
         _compare(first, again, "reset_forgets", "after other matches on the same object", failed)
-        other = run("deterministic", maker.make)
+        other = run("deterministic", make)
         if other is not None:
-            again = run("deterministic", _player(maker, other, seed))
+            again = run("deterministic", _player(maker, other, seed, watch))
             _compare(first, again, "deterministic", "on a new object", failed)
-            run("independent", lambda: _side_by_side(maker, game, other, seed, first))
-            close_other = getattr(other, "close", None)
-            if close_other is not None:
-                run("plays", close_other)
+            run("independent", lambda: _side_by_side(maker, game, other, seed, first, watch))
+            close(other)
         if slowest > SLOW_S:
             failed["speed"] = f"one call took {slowest:.1f} s; a pool kills what hangs (pool.timeout_s)"
-    close = getattr(game, "close", None)
-    if close is not None:
-        run("plays", close)
-    return _findings(failed), 1e9 * seconds / max(1, ticks)
+    close(game)
+    wrong, notes["process_untouched"] = watch.verdict()
+    if wrong:
+        failed["process_untouched"] = wrong
+    return _findings(failed, notes), 1e9 * seconds / max(1, ticks), _digests(first) if first else []
 
 
-def _check_end(spec: GameSpec, game: PythonGame, seed: int) -> None:
+def _make(maker: GameMaker, watch: Watch) -> PythonGame:
+    try:
+        with watch.call("__init__", "making the game"):
+            return getattr(maker, "guest", maker).make()
+    except GameExit as error:
+        raise Broken("plays", f"__init__(): {error}; instead raise an exception") from error
+
+
+def _close(close: Callable[[], object], watch: Watch) -> None:
+    """Must work at any time, and end what the game has started."""
+    try:
+        with watch.call("close", "after the last match"):
+            close()
+    except Exception as error:
+        said = str(error) if isinstance(error, GameExit) else f"raised {type(error).__name__}: {error}"
+        raise Broken("plays", f"close(): {said}; expected it to return at any time") from error
+
+
+def _check_end(spec: GameSpec, game: PythonGame, seed: int, watch: Watch) -> None:
     """One match as far as it may go: evaluations count whole matches and wait for their ends."""
     declared = 0 < spec.max_ticks < UNBOUNDED_TICKS
     limit = spec.max_ticks if declared else ENOUGH_TICKS
-    course = Match(spec, game, seed, keep=False).play(limit, END_S)
+    course = Match(spec, game, seed, watch, keep=False).play(limit, END_S)
     if course.over or (declared and course.ticks < limit):
         return
     says = f"the spec says at most {limit}" if declared else "the spec declares no max_ticks"
@@ -289,8 +349,10 @@ def _check_end(spec: GameSpec, game: PythonGame, seed: int) -> None:
     )
 
 
-def _player(maker: GameMaker, game: PythonGame, seed: int) -> Callable[[], Course]:
-    return lambda: Match(maker.spec, game, seed).play(MAX_TICKS)
+def _player(
+    maker: GameMaker, game: PythonGame, seed: int, watch: Watch, ticks: int = MAX_TICKS
+) -> Callable[[], Course]:
+    return lambda: Match(maker.spec, game, seed, watch).play(ticks)
 
 
 def _compare(first: Course, again: Course | None, check: str, what: str, failed: dict[str, str]) -> None:
@@ -301,9 +363,11 @@ def _compare(first: Course, again: Course | None, check: str, what: str, failed:
     failed.setdefault(check, f"the same seed and decisions give something else at tick {tick} {what}")
 
 
-def _side_by_side(maker: GameMaker, a: PythonGame, b: PythonGame, seed: int, first: Course) -> None:
+def _side_by_side(
+    maker: GameMaker, a: PythonGame, b: PythonGame, seed: int, first: Course, watch: Watch
+) -> None:
     """Two matches in turns: neither may notice the other."""
-    one, two = Match(maker.spec, a, seed), Match(maker.spec, b, seed + 1)
+    one, two = Match(maker.spec, a, seed, watch), Match(maker.spec, b, seed + 1, watch)
     one.begin()
     two.begin()
     for _ in range(min(first.ticks, 200)):
@@ -333,5 +397,6 @@ def _check_spec(spec: GameSpec) -> None:
             raise Broken("spec", f"head {h.name}: {len(h.labels)} labels for {h.size} choices")
 
 
-def _findings(failed: Mapping[str, str]) -> list[tuple[str, bool, str]]:
-    return [(check, check not in failed, failed.get(check, "")) for check in CHECKS]
+def _findings(failed: Mapping[str, str], notes: Mapping[str, str]) -> list[tuple[str, bool, str]]:
+    """Notes stand beside checks that passed."""
+    return [(check, check not in failed, failed.get(check) or notes.get(check, "")) for check in CHECKS]

@@ -29,9 +29,17 @@ from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
+#: How a seat's part of a match stands; see ``PythonGame``.
+PLAYING, TERMINATED, TRUNCATED = range(3)
 MAX_TICKS = 1 << 30  # limit of a match in a game that declares none
 #: Limit of such a match in evaluations and ``ludus games check``, so that they end.
 ENOUGH_TICKS = 20_000
+
+
+class ProcessUnusable(RuntimeError):
+    """No further match of the game can be played in this process. A pool replaces a worker in which a game
+    raises it; a pool without workers stops.
+    """
 
 
 @runtime_checkable
@@ -39,9 +47,12 @@ class PythonGame(Protocol):
     """One match at a time. An exception ends the match, not the run.
 
     Optional: ``legal(seat, out)`` where choices can be illegal, ``close()`` where something must be
-    given back, ``hash() -> int`` and ``clone() -> PythonGame`` where the state can be had. A game of two
-    seats in turn with ``clone()``, whose spec says ``perfect_information`` and ``deterministic``, can be
-    searched (:mod:`ludus.games.searchable`).
+    given back, ``hash() -> int`` and ``clone() -> PythonGame`` where the state can be had.
+    ``ends(out)`` where seats end apart from each other: it writes ``uint8[S]``, ``PLAYING``,
+    ``TERMINATED`` (the seat is not bootstrapped) or ``TRUNCATED`` for each, at any time. Seats that still
+    play when the match is over end as ``truncated`` says, or are truncated if the match was cut off or
+    failed. A game of two seats in turn with ``clone()``, whose spec says ``perfect_information`` and
+    ``deterministic``, can be searched (:mod:`ludus.games.searchable`).
     """
 
     @property

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ludus.flow.names import did_you_mean
-from ludus.flow.shown import shown
+from ludus.flow.shown import shell, shown
 from ludus.flow.spec import GameSpec, decode_spec
 from ludus.games.hosted import hosted_maker, is_hosted, resolved
 from ludus.games.names import UnknownGame, admit, is_installed_name, loaded
@@ -144,7 +144,8 @@ def _extension_file(path: Path) -> Path:
             return found[0]
     raise ParamError(
         f"{path}: no compiled game module (*{suffixes[0]}) there or in its build/; "
-        f"build it: cmake -S {path} -B {path}/build && cmake --build {path}/build"
+        f"build it: cmake -S {shell(str(path))} -B {shell(f'{path}/build')} "
+        f"&& cmake --build {shell(f'{path}/build')}"
     )
 
 

@@ -7,6 +7,7 @@ Python games.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -19,6 +20,7 @@ from ludus.games.registry import find, is_python, maker, text_params
 from ludus.native import ReplayError, core
 
 if TYPE_CHECKING:
+    from ludus.games.match_record import Resimulation
     from ludus.games.python_game import GameMaker
 
 
@@ -153,46 +155,67 @@ def _maker_of(about: ReplayInfo, game: str) -> GameMaker:
 
 
 def _verify_hosted(data: bytes, about: ReplayInfo, made: GameMaker) -> ReplayCheck:
-    from ludus.games import match_record as recorders  # numpy: not for a look at a replay
+    from ludus.games.contained import contained  # numpy: not for a look at a replay
 
     hashes, made_decisions = core.replay_hashes(data), decisions(data)
     if any(len(d.action) != len(made.spec.heads) for d in made_decisions):
         raise ReplayError("replay: an action has the wrong heads")
-    by_tick: dict[int, dict[int, tuple[int, ...]]] = {}
-    for d in made_decisions:
-        by_tick.setdefault(d.tick, {})[d.seat] = d.action
-    last_same, tick = 0, 0
-
-    def differs(what: str) -> ReplayCheck:
-        return ReplayCheck(False, tick, last_same, f"{what} after tick {tick}")
-
-    resimulation: recorders.Resimulation | None = None
+    course = _Course(about, hashes)
     try:
-        resimulation = recorders.Resimulation(made, about.seed, about.match, about.hash_every)
-        recorder = resimulation.recorder
+        with contained():
+            return course.check(made, made_decisions)
+    except Exception as error:  # of the game, or of a decision that it refuses
+        return course.differs(f"{type(error).__name__}: {error}")
+
+
+class _Course:
+    """A recorded match of a Python game, and how far it was the same again."""
+
+    def __init__(self, about: ReplayInfo, hashes: Sequence[int]) -> None:
+        self.about, self.hashes = about, hashes
+        self.last_same = self.tick = 0
+
+    def differs(self, what: str) -> ReplayCheck:
+        return ReplayCheck(False, self.tick, self.last_same, f"{what} after tick {self.tick}")
+
+    def check(self, made: GameMaker, made_decisions: Sequence[ReplayDecision]) -> ReplayCheck:
+        """Plays the match again. Raises the game's errors."""
+        from ludus.games.match_record import Resimulation
+
+        about = self.about
+        by_tick: dict[int, dict[int, tuple[int, ...]]] = {}
+        for d in made_decisions:
+            by_tick.setdefault(d.tick, {})[d.seat] = d.action
+        resimulation = Resimulation(made, about.seed, about.match, about.hash_every)
+        try:
+            return self._compare(resimulation, by_tick)
+        finally:
+            resimulation.close()
+
+    def _compare(
+        self, resimulation: Resimulation, by_tick: Mapping[int, Mapping[int, tuple[int, ...]]]
+    ) -> ReplayCheck:
+        about, recorder = self.about, resimulation.recorder
         for tick in range(about.ticks + 1):
+            self.tick = tick
             if tick > 0:
                 resimulation.play(by_tick.get(tick - 1, {}), last=tick == about.ticks)
             if tick % about.hash_every == 0:
-                if recorder.hash != hashes[tick // about.hash_every]:
-                    return differs("what the match shows differs")
-                last_same = tick
+                if recorder.hash != self.hashes[tick // about.hash_every]:
+                    return self.differs("what the match shows differs")
+                self.last_same = tick
             if resimulation.over and tick < about.ticks:
-                return differs("this match is over, the recorded one was not,")
+                return self.differs("this match is over, the recorded one was not,")
         if not resimulation.over and about.over:
-            return differs("the recorded match was over, this one is not,")
+            return self.differs("the recorded match was over, this one is not,")
         if str(recorder.hash) != about.final_hash:
-            return differs("what the match shows differs")
-        if recorder.returns.tolist() != list(about.returns):
-            return differs("the returns differ")
+            return self.differs("what the match shows differs")
+        sums = zip(recorder.returns.tolist(), about.returns, strict=True)  # the file has float32
+        if not all(math.isclose(a, b, rel_tol=1e-5, abs_tol=1e-5) for a, b in sums):
+            return self.differs("the returns differ")
         if about.over and resimulation.outcome() != list(about.outcome):
-            return differs("the outcome differs")
+            return self.differs("the outcome differs")
         return ReplayCheck(True, about.ticks, about.ticks, "")
-    except Exception as error:  # of the game, or of a decision that it refuses
-        return differs(f"{type(error).__name__}: {error}")
-    finally:
-        if resimulation is not None:
-            resimulation.close()
 
 
 def tried(data: bytes, game: str = "") -> bytes:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
-from ludus.flow.decode import TomlError, from_json, from_toml
+from ludus.flow.decode import TextError, TomlError, from_json, from_toml, text_of
 from ludus.games.rulebook_check import Mistake, mistakes_of, report, wrong_kinds
 from ludus.native import ParamError, core
 
@@ -57,10 +57,10 @@ def read(path: Path, *, check: bool = True) -> str:
     if len(raw) > MAX_FILE:
         raise ParamError(f"{path}: larger than {MAX_FILE} bytes; this is no rulebook")
     try:
-        source = raw.decode("utf-8")
+        source = text_of(raw)
         document = from_toml(source)
-    except UnicodeDecodeError as error:
-        raise ParamError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    except TextError as error:
+        raise ParamError(f"{path}: {error}") from None
     except TomlError as error:
         raise ParamError(f"{path}: not valid TOML: {error}") from None
     try:

@@ -7,8 +7,9 @@ games with ``clone()``, with equal visits, at the speed of the game's own steps.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import msgspec
 import numpy as np
@@ -16,9 +17,12 @@ import numpy as np
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games import registry
+from ludus.games.contained import close_quietly, exit_text
 from ludus.games.python_game import GameMaker, PythonGame
 from ludus.native import SearchableGames, SearchError, core
 
+P = ParamSpec("P")
+T = TypeVar("T")
 #: Seat that decides (-1: the match is over), and the outcome for seats 0 and 1.
 Told = tuple[int, float, float]
 
@@ -41,6 +45,19 @@ def searchable(reference: str) -> SearchRef:
     return SearchRef(name, native)
 
 
+def _guest(call: Callable[P, T]) -> Callable[P, T]:
+    """``call`` of a game: if it calls ``sys.exit``, that is its error and not the end of the process."""
+
+    @functools.wraps(call)
+    def contained(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return call(*args, **kwargs)
+        except SystemExit as error:
+            raise SearchError(exit_text(error)) from error
+
+    return contained
+
+
 class Source:
     """Makes, copies and plays matches of one game for the core, which keeps their objects.
 
@@ -49,7 +66,7 @@ class Source:
     """
 
     def __init__(self, maker: GameMaker) -> None:
-        self._maker, self.spec = maker, maker.spec
+        self._make, self.spec = getattr(maker, "guest", maker).make, maker.spec
         self.mask = np.ones(self.spec.mask_size, np.uint8)
         self.obs: list[Array] = [
             np.zeros((1, *t.packed_shape), t.packed_dtype) for t in self.spec.observation
@@ -65,21 +82,22 @@ class Source:
                     "expected one that gives a match of its own at the same position"
                 )
         finally:
-            close = getattr(game, "close", None)
-            if close is not None:
-                close()
+            close_quietly(game)
 
+    @_guest
     def begin(self, seed: int, match: int) -> tuple[PythonGame, Told]:
         """A new match, reset as a pool of ``seed`` resets its match ``match``."""
-        game = self._maker.make()
+        game = self._make()
         game.reset(match_seed(seed, match))
         return game, self._look(game)
 
+    @_guest
     def clone(self, game: PythonGame) -> PythonGame:
         """An independent copy of ``game``."""
         copy: Callable[[], PythonGame] = game.clone  # type: ignore[attr-defined]
         return copy()
 
+    @_guest
     def play(self, game: PythonGame, seat: int, move: int) -> Told:
         """Plays ``move`` for ``seat``."""
         self._actions[seat, 0] = move
@@ -89,6 +107,7 @@ class Source:
             return -1, float(out[0]), float(out[1])
         return self._look(game)
 
+    @_guest
     def observe(self, game: PythonGame, seat: int) -> None:
         """Writes the seat's observation to ``obs``."""
         game.observe(seat, self._shown)
@@ -103,6 +122,8 @@ class Source:
         legal = getattr(game, "legal", None)
         if legal is not None:
             legal(seat, self.mask)
+            if not self.mask.any():
+                raise SearchError(f"{self.spec.name}: legal() allows seat {seat} no action")
         return seat, 0.0, 0.0
 
 

@@ -142,17 +142,22 @@ def kata_line(
     root: Expected,
     after: Callable[[Sequence[int]], Sequence[Expected]],
 ) -> str:
-    """A report of ``kata-analyze``. ``after``: the expected result after each of some moves."""
+    """A report of ``kata-analyze``. ``after``: the expected result after each of some moves.
+
+    A move has a score only where a network states one for the position after it: random continuations of
+    each move would differ by their noise. Their score is that of the root alone.
+    """
     candidates = shown(report, options)
     sign = 1.0 if options.seat == go.BLACK else -1.0
-    scored = after([c.move for c in candidates[:MOST_SCORED]])
+    scored = [] if root.sampled else after([c.move for c in candidates[:MOST_SCORED]])
     parts = []
     for order, c in enumerate(candidates):
-        expected = scored[order] if order < len(scored) else root
+        expected = scored[order] if order < len(scored) else None
+        score = "" if expected is None or expected.sampled else f"{_score(expected, sign)} "
         low = lower_bound(c)
         parts.append(
             f"info move {go.vertex(c.move, size)} visits {c.visits} utility {c.value:.6g} "
-            f"winrate {_win(c.value):.6g} {_score(expected, sign)} prior {c.prior:.6g} "
+            f"winrate {_win(c.value):.6g} {score}prior {c.prior:.6g} "
             f"lcb {low:.6g} utilityLcb {2.0 * low - 1.0:.6g} order {order} {_line(c, size)}"
             + (f" pvVisits {' '.join(map(str, c.line_visits))}" if "pvVisits" in options.flags else "")
         )

@@ -6,6 +6,7 @@ import io
 import os
 import queue
 import threading
+from collections.abc import Iterator
 from typing import IO, Protocol
 
 from ludus.gtp.engine import Engine
@@ -43,22 +44,33 @@ def _lines_of(stream: IO[bytes]) -> Lines:
         return stream
 
 
-def run(engine: Engine, stream: IO[bytes], out: IO[str], *, ponder: bool = False) -> None:
+def _bounded(lines: Lines) -> Iterator[bytes]:
+    """The lines; empty bytes for one of more than ``MAX_LINE``."""
+    while line := lines.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE and not line.endswith(b"\n"):
+            while (rest := lines.readline(MAX_LINE)) and not rest.endswith(b"\n"):
+                pass
+            line = b""
+        yield line
+
+
+def run(engine: Engine, stream: IO[bytes] | None, out: IO[str], *, ponder: bool = False) -> None:
     """Answers until ``quit`` or the end of the input. ``ponder``: the player searches between commands.
 
-    A separate thread reads, so that a streaming command ends at the next input line. Invalid UTF-8 is
-    replaced; lines of more than ``MAX_LINE`` bytes are refused.
+    A separate thread reads, so that a streaming command ends at the next input line. Bytes that are not UTF-8
+    are kept for paths; lines of more than ``MAX_LINE`` bytes are refused. ``stream`` None: no input.
     """
+    if stream is None:
+        return
     lines = _lines_of(stream)
     waiting: queue.Queue[bytes | None] = queue.Queue(maxsize=4096)
 
     def read() -> None:
-        while line := lines.readline(MAX_LINE + 1):
-            if len(line) > MAX_LINE and not line.endswith(b"\n"):
-                while (rest := lines.readline(MAX_LINE)) and not rest.endswith(b"\n"):
-                    pass
-                line = b""
-            waiting.put(line)
+        try:
+            for line in _bounded(lines):
+                waiting.put(line)
+        except OSError as error:  # open for writing only, a terminal that is gone
+            engine.log(f"the input ends: {error.strerror}")
         waiting.put(None)
 
     threading.Thread(target=read, daemon=True, name="gtp input").start()
@@ -75,7 +87,7 @@ def run(engine: Engine, stream: IO[bytes], out: IO[str], *, ponder: bool = False
             out.flush()
             continue
         streaming = False
-        for part in engine.stream(line.decode("utf-8", errors="replace")):
+        for part in engine.stream(line.decode("utf-8", errors="surrogateescape")):
             out.write(part)
             out.flush()
             streaming = not part.endswith("\n\n")

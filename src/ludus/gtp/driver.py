@@ -7,13 +7,15 @@ import shlex
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ludus.games import go
 from ludus.games.match import GameError, Match
+from ludus.pool.watch import Patience
 
 MAX_ANSWER = 1 << 20
+LOOK_S = 0.5  # the longest time between two looks at the clock
 
 
 class ProgramError(RuntimeError):
@@ -25,9 +27,18 @@ class Refused(ProgramError):
 
 
 class Program:
-    """A GTP engine as a child process. ``timeout_s`` is for one answer. Use it as a context manager."""
+    """A GTP engine as a child process. ``timeout_s`` is for one answer. Use it as a context manager.
 
-    def __init__(self, command: str | Sequence[str], timeout_s: float = 60.0) -> None:
+    ``waited_s``: seconds waited for answers so far. Time in which this process stood still (Ctrl-Z, a
+    suspended machine) counts neither there nor for ``timeout_s``: the engine may have stood still too.
+    """
+
+    def __init__(
+        self,
+        command: str | Sequence[str],
+        timeout_s: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         words = shlex.split(command) if isinstance(command, str) else list(command)
         self.timeout_s = timeout_s
         self.command = " ".join(words)
@@ -40,6 +51,8 @@ class Program:
         self._lines: queue.Queue[str | None] = queue.Queue()
         threading.Thread(target=self._read, daemon=True, name="gtp program").start()
         self._number = 0
+        self._clock = clock
+        self.waited_s = 0.0
         self.name = self.command
         try:
             self.name = f"{self.ask('name')} {self.ask('version')}"
@@ -81,12 +94,9 @@ class Program:
 
     def _answer(self, number: int) -> tuple[bool, str]:
         lines: list[str] = []
-        end = time.monotonic() + self.timeout_s
+        patience = Patience(min(LOOK_S, self.timeout_s / 4), self._clock)
         while True:
-            try:
-                line = self._lines.get(timeout=max(0.0, end - time.monotonic()))
-            except queue.Empty:
-                raise ProgramError(f"{self.command}: no answer within {self.timeout_s:g} s") from None
+            line = self._line(patience)
             if line is None:
                 raise ProgramError(f"{self.command}: it has ended")
             line = line.rstrip("\r\n")
@@ -99,6 +109,21 @@ class Program:
         if head[0] not in "=?" or not (head == mark or head.startswith(mark + " ")):
             raise ProgramError(f"{self.command}: expected an answer to command {number}, got {head[:80]!r}")
         return head[0] == "=", "\n".join([head[len(mark) :].strip(), *lines[1:]]).strip()
+
+    def _line(self, patience: Patience) -> str | None:
+        """The next line; None at the end of the output."""
+        before = patience.waited_s
+        while True:
+            try:
+                return self._lines.get(timeout=min(LOOK_S, self.timeout_s / 4))
+            except queue.Empty:
+                pass
+            finally:
+                patience.look()
+                self.waited_s += patience.waited_s - before
+                before = patience.waited_s
+            if patience.waited_s >= self.timeout_s:
+                raise ProgramError(f"{self.command}: no answer within {self.timeout_s:g} s")
 
     def close(self) -> None:
         """Sends ``quit``, then ends the process."""
@@ -203,9 +228,9 @@ def play_match(
         tell(seat, placed)
     while not match.over:
         (seat,) = match.to_act
-        begin = time.monotonic()
+        before = programs[seat].waited_s
         answer = programs[seat].ask(f"genmove {'bw'[seat]}")
-        seconds[seat] += time.monotonic() - begin
+        seconds[seat] += programs[seat].waited_s - before
         if answer.lower() == "resign":
             played.winner, played.by = 1 - seat, "resignation"
             break

@@ -9,11 +9,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeGuard
 
 from ludus import __version__
-from ludus.games import go, sgf
+from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.shown import shown, visible
+from ludus.games import go, go_record, sgf
 from ludus.games.go import BLACK, WHITE
 from ludus.games.match import Match
 from ludus.gtp import rules
@@ -29,9 +32,11 @@ from ludus.gtp.players import (
     Reader,
     Report,
 )
-from ludus.gtp.protocol import GtpError, answer, read_command
+from ludus.gtp.protocol import GtpError, answer, path_of, read_command
 from ludus.gtp.session import MAX_MOVES, Session
 from ludus.gtp.words import colour, integer, need, number
+from ludus.storage.errors import StorageError
+from ludus.storage.files import open_regular, read_bounded, write_atomic
 
 Handler = Callable[["Engine", Sequence[str]], str]
 
@@ -91,11 +96,14 @@ class Engine:
         try:
             handler = COMMANDS.get(command.name)
             if handler is not None:
-                yield answer(command.number, handler(self, command.arguments))
+                whole = (command.rest,) if command.name in WITH_PATH and command.rest else command.arguments
+                yield answer(command.number, handler(self, whole))
             elif command.name in STREAMS:
                 yield from self._analysis(command.number, command.name, command.arguments)
             else:
-                yield answer(command.number, "unknown command", failed=True)
+                valid = [*COMMANDS, *STREAMS]
+                near = did_you_mean(command.name, valid) if nearest(command.name, valid) else ""
+                yield answer(command.number, f"unknown command{near}", failed=True)
         except GtpError as error:
             yield answer(command.number, str(error), failed=True)
         except FAULTS as error:
@@ -109,6 +117,22 @@ class Engine:
         """Resets the moves of the player and the resignation for a new match."""
         self._chosen, self._own, self._resigned = 0, set(), None
 
+    @contextmanager
+    def prepared(self) -> Iterator[None]:
+        """Prepares the player for the match after the body. A ``GtpError`` takes everything back."""
+        player, before = self.player, (self._chosen, self._own, self._resigned)
+        try:
+            with self.session.restored():
+                yield
+                try:
+                    player.prepare(self.session.base)
+                except ValueError as error:
+                    raise GtpError(str(error)) from None
+        except GtpError:
+            self._chosen, self._own, self._resigned = before
+            player.prepare(self.session.base)
+            raise
+
     def undo(self) -> None:
         """Takes back a resignation, else the last move."""
         if self._resigned is not None:
@@ -118,14 +142,17 @@ class Engine:
 
     def facts(self) -> dict[str, str]:
         """Properties of the root of an SGF record: rules, players, the result of an ended match."""
+        session, info = self.session, self.session.loaded.info
         own = f"Ludus {self.player.name}"
-        names = {seat: own if seat in self._own else "Opponent" for seat in (BLACK, WHITE)}
-        facts = {"AP": f"ludus:{__version__}", "RU": rules.name_of(self.session.base)}
-        facts |= {"PB": names[BLACK], "PW": names[WHITE]}
+        facts = {"AP": f"ludus:{__version__}", "RU": rules.name_of(session.base)}
+        for seat, name in ((BLACK, "PB"), (WHITE, "PW")):
+            facts[name] = own if seat in self._own else info.get(name) or "Opponent"
+        if session.unchanged and "RU" in info:
+            facts["RU"] = info["RU"]
         if self._resigned is not None:
             facts["RE"] = "W+R" if self._resigned == BLACK else "B+R"
-        elif self.session.match.over:
-            facts["RE"] = go.score_text(self.session.score())
+        elif session.match.over and not (session.unchanged and session.loaded.result):
+            facts["RE"] = go.score_text(session.score())
         return facts
 
     # --- asking the player ------------------------------------------------------------
@@ -274,33 +301,27 @@ def _boardsize(engine: Engine, arguments: Sequence[str]) -> str:
     need(arguments, 1, "boardsize SIZE")
     size = integer(arguments[0], -(10**9), 10**9, "a size")
     fixed = engine.player.needs.get("size")
-    if not sgf.MIN_SIZE <= size <= sgf.MAX_SIZE or (fixed is not None and size != int(fixed)):
+    smallest, largest = go_record.MIN_SIZE, go_record.MAX_SIZE
+    if not smallest <= size <= largest or (fixed is not None and size != int(fixed)):
         raise GtpError("unacceptable size")
-    engine.session.resize(size)
-    engine.forget_players()
-    _prepare(engine)
+    with engine.prepared():
+        engine.session.resize(size)
+        engine.forget_players()
     return ""
 
 
-def _prepare(engine: Engine) -> None:
-    try:
-        engine.player.prepare(engine.session.base)
-    except ValueError as error:
-        raise GtpError(str(error)) from None
-
-
 def _clear_board(engine: Engine, arguments: Sequence[str]) -> str:
-    engine.session.clear()
-    engine.forget_players()
+    with engine.prepared():
+        engine.session.clear()
+        engine.forget_players()
     engine.clock.left = {}
-    _prepare(engine)
     return ""
 
 
 def _komi(engine: Engine, arguments: Sequence[str]) -> str:
     need(arguments, 1, "komi POINTS")
-    engine.session.set_komi(number(arguments[0], "points"))
-    _prepare(engine)
+    with engine.prepared():
+        engine.session.set_komi(number(arguments[0], "points"))
     return ""
 
 
@@ -343,30 +364,18 @@ def _place_free_handicap(engine: Engine, arguments: Sequence[str]) -> str:
     need(arguments, 1, "place_free_handicap STONES")
     # Fewer than asked for may be placed (GTP 2, 4.1.2): those on star points.
     return _handicap(
-        engine, min(integer(arguments[0], 2, 10**6, "stones"), _most_handicap(engine.session.size))
+        engine, min(integer(arguments[0], 2, 10**6, "stones"), go.most_handicap(engine.session.size))
     )
-
-
-def _most_handicap(size: int) -> int:
-    return 0 if size < 7 else 4 if size == 7 or size % 2 == 0 else 9
 
 
 def _handicap(engine: Engine, stones: int) -> str:
     _empty_board(engine)
     size = engine.session.size
-    if stones < 2 or stones > _most_handicap(size):
+    if stones < 2 or stones > go.most_handicap(size):
         raise GtpError("invalid number of stones")
-    points = star_points(size, stones)
+    points = go.star_points(size, stones)
     engine.session.setup(points, first="white")
     return " ".join(go.vertex(p, size) for p in points)
-
-
-def star_points(size: int, stones: int) -> list[int]:
-    """Points of handicap stones in the order of GTP 2, section 4.1.1."""
-    from ludus.games.match import Match
-
-    view = Match("go", {"size": size, "handicap": stones}).view()
-    return [p for p, c in enumerate(view["cells"]) if c == BLACK]
 
 
 def _set_free_handicap(engine: Engine, arguments: Sequence[str]) -> str:
@@ -438,32 +447,71 @@ def _chain(cells: Sequence[int], start: int, size: int) -> set[int]:
 
 def _loadsgf(engine: Engine, arguments: Sequence[str]) -> str:
     need(arguments, 1, "loadsgf FILE [MOVE]")
-    until = integer(arguments[1], 1, 10**6, "a move number") if len(arguments) > 1 else None
-    path = Path(arguments[0])
+    path, until = _file_and_move(arguments[0])
     try:
-        if not path.is_file() or path.stat().st_size > sgf.MAX_BYTES:
-            raise GtpError("cannot load file: no regular file of at most 8 MiB")
-        made = sgf.record(sgf.parse(path.read_bytes())[0], until)
-    except (OSError, ValueError) as error:
-        raise GtpError(f"cannot load file: {error}".replace("\n", " ")) from None
+        made = go_record.load(read_bounded(path, sgf.MAX_BYTES), until)
+    except FileNotFoundError:
+        raise GtpError(f"cannot load file: {shown(str(path))}: no such file") from None
+    except OSError as error:
+        raise GtpError(f"cannot load file: {shown(str(path))}: {error.strerror}") from None
+    except (ValueError, StorageError) as error:
+        raise GtpError(f"cannot load file: {visible(str(error))}") from None
     fixed = engine.player.needs.get("size")
     if fixed is not None and made.size != int(fixed):
         raise GtpError(f"cannot load file: a board of {made.size} lines, and this player plays on {fixed}")
-    engine.session.load(made)
-    engine.forget_players()
-    _prepare(engine)
+    with engine.prepared():
+        notes = engine.session.load(made)
+        engine.forget_players()
+    for note in notes:
+        engine.log(f"loadsgf: {note}")
     return "black" if engine.session.to_move == BLACK else "white"
 
 
-def _printsgf(engine: Engine, arguments: Sequence[str]) -> str:
-    text = sgf.write(sgf.tree(engine.session.record(), engine.facts())).rstrip()
-    if not arguments:
-        return text
+def _file_and_move(text: str) -> tuple[Path, int | None]:
+    """The file and the move number of ``loadsgf``. All of ``text`` is the path if there is such a file."""
+    whole = Path(path_of(text))
+    before, _, last = text.rpartition(" ")
+    digits = last.removeprefix("-")
+    if not before or not digits.isascii() or not digits.isdigit() or _is_there(whole):
+        return whole, None
+    return Path(path_of(before.rstrip())), integer(last, 1, 10**6, "a move number")
+
+
+def _is_there(path: Path) -> bool:
     try:
-        Path(arguments[0]).write_text(text + "\n", encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise GtpError(f"cannot write file: {error}") from None
+        return path.exists()
+    except OSError:  # a name that is too long
+        return False
+
+
+def _printsgf(engine: Engine, arguments: Sequence[str]) -> str:
+    text = sgf.write(go_record.tree(engine.session.record(), engine.facts())).rstrip()
+    if not arguments or arguments[0] == "-":
+        return text
+    path = Path(path_of(arguments[0]))
+    try:
+        _refuse_others(path)
+        write_atomic(path, f"{text}\n".encode(errors="replace"))
+    except OSError as error:
+        raise GtpError(f"cannot write file: {shown(str(path))}: {error.strerror}") from None
+    except (ValueError, StorageError) as error:
+        raise GtpError(f"cannot write file: {visible(str(error))}") from None
     return ""
+
+
+def _refuse_others(path: Path) -> None:
+    """A record replaces a record or an empty file. Raises ``GtpError`` where anything else has the name."""
+    name = shown(str(path))
+    if path.is_symlink():
+        raise GtpError(f"cannot write file: {name}: a link, expected a regular file or none")
+    try:
+        with open_regular(path) as file:
+            head = file.read(4096)
+    except FileNotFoundError:
+        return
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start and not (start[:1] == b"(" and start[1:].lstrip()[:1] == b";"):
+        raise GtpError(f"cannot write file: {name}: a file of this name is there, and it is no SGF record")
 
 
 def _get_rules(engine: Engine, arguments: Sequence[str]) -> str:
@@ -472,8 +520,8 @@ def _get_rules(engine: Engine, arguments: Sequence[str]) -> str:
 
 def _set_rules(engine: Engine, arguments: Sequence[str]) -> str:
     need(arguments, 1, "kata-set-rules RULES")
-    engine.session.set_rules(rules.from_text(" ".join(arguments), engine.session.base))
-    _prepare(engine)
+    with engine.prepared():
+        engine.session.set_rules(rules.from_text(" ".join(arguments), engine.session.base))
     return ""
 
 
@@ -556,6 +604,8 @@ COMMANDS: Mapping[str, Handler] = {
     "is_legal": _is_legal,
     "all_legal": _all_legal,
 }
+#: Commands whose argument is a path, which may hold spaces: the whole line.
+WITH_PATH = frozenset({"loadsgf", "printsgf"})
 GENMOVES = frozenset({"lz-genmove_analyze", "kata-genmove_analyze"})
 STREAMS: tuple[str, ...] = ("lz-analyze", "lz-genmove_analyze", "kata-analyze", "kata-genmove_analyze")
 

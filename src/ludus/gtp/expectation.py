@@ -22,7 +22,7 @@ def by_playouts(matches: Sequence[Match]) -> list[Expected]:
     for match in matches:
         ownership = go.ownership(match, PLAYOUTS)
         lead = sum(ownership) + _without_stones(match)
-        found.append(Expected(lead, _deviation(ownership), tuple(ownership)))
+        found.append(Expected(lead, _deviation(ownership), tuple(ownership), sampled=True))
     return found
 
 

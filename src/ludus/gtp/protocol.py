@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 MAX_LINE = 1 << 16
+
+#: Byte order marks, as some systems write them before the first line: as UTF-8, and the bytes of UTF-16.
+_MARKS = "\ufeff\udcff\udcfe"
+_COMMENT = re.compile(r"(?:^|(?<=[ \t]))#")
 
 # Control characters are removed, tabs become spaces (GTP 2, section 3.1).
 _CLEAN = dict.fromkeys([*range(32), 127]) | {9: " "}
 
 
 class CommandLine(NamedTuple):
-    """One command. ``number`` is its id as written, empty without one."""
+    """One command. ``number`` is its id as written, empty without one.
+
+    ``rest``: all behind the name as written. A number sign within a word stands in it: paths may hold one.
+    """
 
     number: str
     name: str
     arguments: tuple[str, ...]
+    rest: str = ""
 
 
 class GtpError(Exception):
@@ -24,6 +33,7 @@ class GtpError(Exception):
 
 def read_command(line: str) -> CommandLine | None:
     """The command in a line; None for a line of comments and white space."""
+    line = line.lstrip(_MARKS)
     words = line.partition("#")[0].translate(_CLEAN).split()
     if not words:
         return None
@@ -33,11 +43,20 @@ def read_command(line: str) -> CommandLine | None:
         number = words.pop(0)[:20]
     if not words:
         return CommandLine(number, "", ())
-    return CommandLine(number, words[0], tuple(words[1:]))
+    whole = _COMMENT.split(line.translate({**_CLEAN, 9: "\t"}), maxsplit=1)[0]
+    rest = whole.partition(number)[2] if number else whole
+    return CommandLine(number, words[0], tuple(words[1:]), rest.partition(words[0])[2].strip(" \t"))
+
+
+def path_of(text: str) -> str:
+    """The path that ``text`` is: the whole of it, without quotes around it."""
+    quoted = len(text) > 2 and text[0] == text[-1] == '"'
+    return text[1:-1] if quoted else text
 
 
 def answer(number: str, text: str, *, failed: bool = False) -> str:
     """The whole answer with its empty line. Inner empty lines would end it early, so they get a space."""
     lines = [line.rstrip() or " " for line in text.split("\n")] if "\n" in text else [text]
-    body = "\n".join(lines)
+    # Bytes of the controller's that are not UTF-8 cannot be written back.
+    body = "\n".join(lines).encode(errors="replace").decode()
     return f"{'?' if failed else '='}{number}{' ' if body else ''}{body}\n\n"

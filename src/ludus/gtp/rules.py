@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 
 from ludus.flow.decode import from_json
@@ -10,6 +11,7 @@ from ludus.gtp.protocol import GtpError
 
 KO = {"POSITIONAL": "positional", "SITUATIONAL": "situational", "SIMPLE": "simple", "NONE": "none"}
 MAX_TEXT = 4096
+_DEFAULT: Mapping[str, str] = {"ko": "positional", "suicide": "forbidden", "scoring": "chinese"}
 
 #: Names of rule sets that KataGo knows and that count area, as parameters.
 NAMED: Mapping[str, Mapping[str, str]] = {
@@ -19,6 +21,28 @@ NAMED: Mapping[str, Mapping[str, str]] = {
     "chinese-kgs": {"ko": "positional", "suicide": "forbidden", "scoring": "chinese"},
     "new-zealand": {"ko": "situational", "suicide": "allowed", "scoring": "tromp_taylor"},
 }
+#: Ko and suicide of other rule sets, which only records are replayed by: their counting is not played here.
+REPLAYED: Mapping[str, Mapping[str, str]] = {
+    "japanese": {"ko": "simple", "suicide": "forbidden"},
+    "korean": {"ko": "simple", "suicide": "forbidden"},
+    "aga": {"ko": "situational", "suicide": "forbidden"},
+    "bga": {"ko": "situational", "suicide": "forbidden"},
+    "french": {"ko": "situational", "suicide": "forbidden"},
+    "ing": {"ko": "situational", "suicide": "allowed"},
+}
+#: How records begin the names of rule sets, in small letters and without marks.
+_SPELLINGS: Mapping[str, tuple[str, ...]] = {
+    "chinese": ("chin", "cn", "中"),
+    "japanese": ("jap", "jp", "日"),
+    "korean": ("kor", "kr", "韩", "韓", "한국"),
+    "new-zealand": ("newzealand", "nz"),
+    "tromp-taylor": ("tromp", "tt"),
+    "ing": ("ing", "goe", "应", "應"),
+    "aga": ("aga", "usa"),
+    "bga": ("bga",),
+    "french": ("french", "ffg"),
+}
+_KATAGO = re.compile(r"ko(POSITIONAL|SITUATIONAL|SIMPLE)score(AREA|TERRITORY).*?sui([01])")
 OTHERS = ("japanese", "korean", "aga", "aga-button", "bga", "french", "stone-scoring", "ancient-area")
 #: Rules with a single supported value. Keys and values of KataGo's JSON.
 FIXED: Mapping[str, object] = {"scoring": "AREA", "tax": "NONE", "hasButton": False}
@@ -94,3 +118,35 @@ def name_of(params: Mapping[str, str]) -> str:
         if own == rules:
             return {"tromp-taylor": "Tromp-Taylor", "new-zealand": "NZ"}.get(name, "Chinese")
     return to_json(params)
+
+
+def of_record(text: str) -> dict[str, str] | None:
+    """Parameters for a record's ``RU``; without ``scoring`` where its counting is not played here.
+
+    None if the rules are not known.
+    """
+    if text.strip().startswith("{"):
+        try:
+            return from_text(text, _DEFAULT)
+        except GtpError:
+            return None
+    if found := _KATAGO.match(text.strip()):
+        own = {"ko": KO[found[1]], "suicide": "allowed" if found[3] == "1" else "forbidden"}
+        return own if found[2] == "TERRITORY" else own | {"scoring": "tromp_taylor"}
+    word = re.sub(r"[\W_]", "", text.lower())
+    for name, starts in _SPELLINGS.items():
+        if word.startswith(starts):
+            return dict(NAMED.get(name) or REPLAYED[name])
+    return None
+
+
+def same(record: Mapping[str, str], params: Mapping[str, str]) -> bool:
+    """Whether the rules of a record are those of ``params``. Chinese rules have several ko rules."""
+    if record.get("scoring") == "chinese" == params["scoring"]:
+        return params["suicide"] == record["suicide"]
+    return all(record.get(key) == params[key] for key in _DEFAULT)
+
+
+def in_words(params: Mapping[str, str]) -> str:
+    """Rules as the options that set them."""
+    return ", ".join(f"{key} = {params[key]}" for key in _DEFAULT if key in params)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
+from ludus.flow.shown import visible
 from ludus.games import go
+from ludus.games.go_record import Point, Record, Setup
 from ludus.games.match import GameError, Match, ParamError
-from ludus.games.sgf import Point, Record
+from ludus.gtp import rules
 from ludus.gtp.protocol import GtpError
 
 #: Controllers end matches themselves: this only bounds memory.
@@ -19,6 +23,7 @@ DEFAULTS = {
     "ko": "positional",
     "suicide": "forbidden",
 }
+COLOURS = {"B": "black", "W": "white"}
 
 
 class Session:
@@ -31,9 +36,13 @@ class Session:
         self.base = {**DEFAULTS, **params, "max_moves": str(MAX_MOVES)}
         self.seed = seed
         self.moves: list[tuple[int, int]] = []  # seat, point
-        self.black: list[int] = []  # set-up stones
+        self.black: list[int] = []  # stones before the first move
         self.white: list[int] = []
         self.first = ""
+        self.setups: dict[int, Setup] = {}  # changes of the board after so many moves
+        self.loaded = Record()  # its headers stay with the match
+        self.own_rules: dict[str, str] = {}  # the controller's, while a record needs others
+        self.unchanged = False  # the match is that of the record, with nothing played or taken back
         self._before: list[Match] = []  # the match before each move
         self._dead: tuple[int, list[int]] | None = None  # of the match with this hash
         self.match = Match("go", self._params(), seed=seed)
@@ -54,25 +63,44 @@ class Session:
         return 1 - self.moves[-1][0] if self.moves else go.BLACK
 
     def _params(self) -> dict[str, str]:
+        return self._with_stones(self.black, self.white, self.first)
+
+    def _with_stones(self, black: Sequence[int], white: Sequence[int], first: str) -> dict[str, str]:
         out = dict(self.base)
-        if self.black or self.white:
+        if black or white:
             names = [
                 " ".join([colour, *(go.vertex(p, self.size).lower() for p in points)])
-                for colour, points in (("black", self.black), ("white", self.white))
+                for colour, points in (("black", black), ("white", white))
                 if points
             ]
             out["setup"] = " ".join(names)
-        if self.first:
-            out["first"] = self.first
+        if first:
+            out["first"] = first
         return out
+
+    @contextmanager
+    def restored(self) -> Iterator[None]:
+        """Takes every change back if the body raises ``GtpError`` or ``ParamError``."""
+        before = {
+            name: copy.copy(value) if isinstance(value, dict | list) else value
+            for name, value in vars(self).items()
+        }
+        try:
+            yield
+        except (GtpError, ParamError):
+            vars(self).update(before)
+            raise
 
     def _start(self) -> None:
         self.match = Match("go", self._params(), seed=self.seed)
-        self.moves, self._before = [], []
+        self.moves, self._before, self.setups = [], [], {}
 
     def clear(self) -> None:
-        """An empty board of the same size and komi."""
+        """An empty board of the same size and komi, under the rules of the controller."""
+        self.base |= self.own_rules
+        self.own_rules = {}
         self.black, self.white, self.first = [], [], ""
+        self.loaded, self.unchanged = Record(), False
         self._start()
 
     def resize(self, size: int) -> None:
@@ -88,10 +116,11 @@ class Session:
         except ParamError as error:
             raise GtpError(f"unacceptable komi: {error}") from None
 
-    def set_rules(self, rules: Mapping[str, str]) -> None:
+    def set_rules(self, params: Mapping[str, str]) -> None:
         """Continues the match under other rules. Raises ``GtpError`` if they forbid a past move."""
         try:
-            self._change(rules)
+            self._change(params)
+            self.own_rules = {}
         except ParamError as error:
             raise GtpError(f"unacceptable rules: {error}") from None
         except GtpError:
@@ -99,28 +128,54 @@ class Session:
 
     def _change(self, params: Mapping[str, str]) -> None:
         """Replays the moves under other parameters. On an error the match stays unchanged."""
-        before, moves = dict(self.base), self.moves
-        self.base.update(params)
-        try:
-            self._replay(moves)
-        except (ParamError, GtpError):
-            self.base = before
-            self._replay(moves)
-            raise
+        with self.restored():
+            self.base.update(params)
+            self._replay(self.moves, self.setups)
 
-    def _replay(self, moves: Sequence[tuple[int, int]]) -> None:
+    def _replay(self, moves: Sequence[tuple[int, int]], setups: Mapping[int, Setup]) -> None:
         self._start()
-        for seat, point in moves:
-            self.play(seat, point)
+        for number, (seat, point) in enumerate(moves, 1):
+            try:
+                self.play(seat, point)
+            except GtpError as error:
+                move = f"move {number}, {'BW'[seat]} {go.vertex(point, self.size)}"
+                raise GtpError(f"{move}: {self._why(point, error)}") from None
+            if number in setups:
+                self._set_up(setups[number])
+
+    def _why(self, point: int, error: GtpError) -> str:
+        if self.match.tick >= MAX_MOVES:
+            return str(error)
+        if self.match.view()["cells"][point] >= 0:
+            return "the point is taken"
+        return f"forbidden under ko = {self.base['ko']}, suicide = {self.base['suicide']}"
 
     def setup(self, black: Sequence[int], white: Sequence[int] = (), first: str = "") -> None:
         """Places stones on an empty board. On ``GtpError`` the board is empty."""
-        self.black, self.white, self.first = list(black), list(white), first
+        self.black, self.white, self.first, self.unchanged = list(black), list(white), first, False
         try:
             self._start()
         except ParamError as error:
             self.clear()
             raise GtpError(f"these stones cannot stand: {error}") from None
+
+    def _set_up(self, change: Setup) -> None:
+        """Changes the board in the middle of a match: it starts again from the stones that stand then."""
+        seat = self.to_move if not change.first else "BW".index(change.first)
+        if change.stones:
+            cells = self.match.view()["cells"]
+            for points, cell in ((change.black, go.BLACK), (change.white, go.WHITE), (change.empty, -1)):
+                for place in points:
+                    cells[self.point_of(place)] = cell
+            black, white = ([p for p, c in enumerate(cells) if c == of] for of in (go.BLACK, go.WHITE))
+            first = ("black", "white")[seat]
+            try:
+                self.match = Match("go", self._with_stones(black, white, first), seed=self.seed)
+            except ParamError as error:
+                raise GtpError(f"after move {len(self.moves)}: these stones cannot stand: {error}") from None
+        else:
+            self.match = self.turn_of(seat)
+        self.setups[len(self.moves)] = change
 
     def play(self, seat: int, point: int, played: Match | None = None) -> None:
         """Plays a move. Raises ``GtpError`` on an illegal move; the match stays unchanged.
@@ -138,13 +193,16 @@ class Session:
         self._before.append(self.match)
         self.match = after
         self.moves.append((seat, point))
+        self.unchanged = False
 
     def undo(self) -> None:
-        """Takes the last move back. Raises ``GtpError`` if there is none."""
+        """Takes the last move back, with the stones set up after it. Raises ``GtpError`` if there is none."""
         if not self._before:
             raise GtpError("cannot undo")
+        self.setups.pop(len(self.moves), None)
         self.match = self._before.pop()
         self.moves.pop()
+        self.unchanged = False
 
     def turn_of(self, seat: int) -> Match:
         """A copy of the match with ``seat`` to move."""
@@ -167,41 +225,94 @@ class Session:
 
     # --- records ------------------------------------------------------------
 
-    def load(self, made: Record) -> None:
-        """Loads a match from a record. On ``GtpError`` the board is empty."""
-        before = dict(self.base)
-        self.base["size"] = str(made.size)
-        self.base["komi"] = f"{made.komi:g}"
-        try:
-            self.clear()
-            index = self.point_of
-            first = {"B": "black", "W": "white"}.get(made.first, "")
-            if not first and made.moves:
-                first = "black" if made.moves[0][0] == "B" else "white"
-            self.setup([index(p) for p in made.black], [index(p) for p in made.white], first)
-            for colour, place in made.moves:
-                self.play(
-                    go.BLACK if colour == "B" else go.WHITE, self.size**2 if place is None else index(place)
-                )
-        except (GtpError, ParamError) as error:
-            self.base = before
-            self.clear()
-            raise GtpError(f"cannot load file: {error}") from None
+    def load(self, made: Record) -> list[str]:
+        """Loads a match from a record. On ``GtpError`` nothing changes. Returns notes, one line each.
+
+        The rules stay if the moves follow them. Else the record is replayed, and this match continues, by
+        the record's own rules, without superko, or by no ko rule at all.
+        """
+        with self.restored():
+            return self._load_by_rules(made)
+
+    def _load_by_rules(self, made: Record) -> list[str]:
+        self.clear()
+        notes = list(made.notes)
+        if made.komi is None:
+            notes.append(f"komi stays {self.komi:g}")
+        own = rules.of_record(made.info.get("RU", ""))
+        failed = GtpError("cannot load file")
+        for stones in (made, made.as_written()) if made.assumed else (made,):
+            forbidden = ""
+            for params in self._replay_rules(own):
+                try:
+                    with self.restored():
+                        self._load(stones, params)
+                except (GtpError, ParamError) as error:
+                    failed = GtpError(f"cannot load file: {error}")
+                    forbidden = forbidden or str(error)
+                    continue
+                if params:
+                    notes += [forbidden, f"replayed, and continued, under {rules.in_words(params)}"]
+                return notes + self._load_notes(stones, made, own)
+        raise failed
+
+    def _replay_rules(self, own: Mapping[str, str] | None) -> list[dict[str, str]]:
+        """Rules to replay a record by, in order of preference."""
+        choices: list[dict[str, str]] = [{}]
+        if own is not None:
+            choices.append({key: own[key] for key in ("ko", "suicide")})
+        for suicide in (self.base["suicide"], "allowed"):
+            choices += [{"ko": ko, "suicide": suicide} for ko in ("simple", "none")]
+        return choices
+
+    def _load(self, made: Record, params: Mapping[str, str]) -> None:
+        own = {key: self.base[key] for key in params}
+        self.base |= {"size": str(made.size), **params}
+        if made.komi is not None:
+            self.base["komi"] = f"{made.komi:g}"
+        self.own_rules = own
+        first = COLOURS.get(made.first or (made.moves[0][0] if made.moves else ""), "")
+        self.setup([self.point_of(p) for p in made.black], [self.point_of(p) for p in made.white], first)
+        moves = [
+            ("BW".index(colour), self.size**2 if place is None else self.point_of(place))
+            for colour, place in made.moves
+        ]
+        self._replay(moves, made.setups)
+        self.loaded, self.unchanged = made, True
+
+    def _load_notes(self, stones: Record, made: Record, own: Mapping[str, str] | None) -> list[str]:
+        notes = []
+        named = made.info.get("RU", "")
+        if made.assumed:
+            others = "none placed: the moves do not fit the fixed points"
+            stand = "the fixed points get them" if stones.assumed else others
+            notes.append(f"HA[{made.handicap}]: no handicap stones in the file; {stand}")
+        if named and own is None:
+            notes.append(f"RU[{visible(named[:40])}]: not known; the rules stay {rules.in_words(self.base)}")
+        elif own is not None and not rules.same(own, self.base):
+            notes.append(f"RU[{visible(named[:40])}]: the rules stay {rules.in_words(self.base)}")
+        return notes
 
     def point_of(self, place: Point) -> int:
         return place[1] * self.size + place[0]
 
     def record(self) -> Record:
+        """The match as a record, with the headers of the file that it was loaded from."""
+
         def place(point: int) -> Point | None:
             return None if point == self.size**2 else (point % self.size, point // self.size)
 
         stones = {name: [place(p) for p in points] for name, points in (("b", self.black), ("w", self.white))}
+        placed = len(self.black) if self.black and not self.white else 0
         return Record(
             size=self.size,
             komi=self.komi,
-            handicap=len(self.black) if self.black and not self.white else 0,
+            handicap=self.loaded.handicap or placed,
             black=[p for p in stones["b"] if p is not None],
             white=[p for p in stones["w"] if p is not None],
             first={"black": "B", "white": "W"}.get(self.first, ""),
             moves=[("BW"[seat], place(point)) for seat, point in self.moves],
+            setups=dict(self.setups),
+            result=self.loaded.result if self.unchanged else "",
+            info=dict(self.loaded.info),
         )

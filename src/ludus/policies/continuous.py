@@ -1,4 +1,4 @@
-"""Decisions with continuous factors: Gaussians, squashed by tanh where the game bounds the number.
+"""Decisions with continuous factors: Gaussians, squashed by tanh where the number has two bounds.
 
 The slab keeps ``u``, the number before squashing, as the bits of a float32
 (:class:`ludus.flow.spec.HeadSpec`), so that nothing has to be inverted: ``a = low + (tanh(u) + 1) / 2 *

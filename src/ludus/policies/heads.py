@@ -18,4 +18,4 @@ def heads_of(spec: GameSpec) -> Heads:
             f"{spec.name}: continuous heads together with heads that depend on others or point at entities; "
             "the policies of this version have one or the other"
         )
-    return MixedHeads(sizes, depends, continuous, tuple(h.low < h.high for h in spec.heads))
+    return MixedHeads(sizes, depends, continuous, tuple(h.bounded for h in spec.heads))

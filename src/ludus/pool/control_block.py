@@ -54,7 +54,7 @@ class ControlBlock:
     match: Longs  # [N]
     tick: Ints  # [N]
     decisions: Ints  # [N]
-    returns: Floats  # [N, S]
+    returns: npt.NDArray[np.float64]  # [N, S]: a sum of many small rewards in float32 would stand still
     decided: Bytes  # [N, S]
     policy: Shorts  # [N, S]
     tag: Tags  # [N] of the order under which it began
@@ -64,7 +64,7 @@ class ControlBlock:
     last_ticks: Ints
     last_decisions: Ints
     last_truncated: Bytes
-    last_returns: Floats
+    last_returns: npt.NDArray[np.float64]
     last_outcome: Floats
     last_policy: Shorts
     last_tag: Tags
@@ -83,15 +83,16 @@ class ControlBlock:
         def make(dtype: object, *shape: int) -> Array:
             return allocate(shape, np.dtype(dtype))  # type: ignore[call-overload]
 
-        i8, i4, i2, u1, u8, f4 = np.int64, np.int32, np.int16, np.uint8, np.uint64, np.float32
+        i8, i4, i2, u1, u8 = np.int64, np.int32, np.int16, np.uint8, np.uint64
+        f4, f8 = np.float32, np.float64
         fields: list[Array] = [make(i8, w, g, 4), make(i8, w, g), make(i8, w, 2), make(i8, w, 6)]
         fields += [make(np.float64, len(lineup.plans), controllers)]
         fields += [make(i4, n, len(lineup.plans)), make(u8, n)]
         fields += [make(u1, 1), make(u1, 1), make(f"S{MAX_ERROR}", n)]
         fields += [make(i8, n), make(i4, n), make(i4, n)]
-        fields += [make(f4, n, seats), make(u1, n, seats), make(i2, n, seats), make(u8, n)]
+        fields += [make(f8, n, seats), make(u1, n, seats), make(i2, n, seats), make(u8, n)]
         fields += [make(u1, n), make(i8, n), make(i4, n), make(i4, n), make(u1, n)]
-        fields += [make(f4, n, seats), make(f4, n, seats), make(i2, n, seats), make(u8, n)]
+        fields += [make(f8, n, seats), make(f4, n, seats), make(i2, n, seats), make(u8, n)]
         fields += [make(u1, n), make(f"S{MAX_ERROR}", n)]
         final = {t.name: allocate((n * seats, *t.packed_shape), t.packed_dtype) for t in spec.observation}
         return cls(*fields, final)  # type: ignore[arg-type, call-arg]

@@ -26,7 +26,9 @@ def make_pool(
     inputs: Sequence[str] = (),
     states: bool = False,
 ) -> Pool:
-    """Threads of the core, or as many processes of a Python game (0 = the calling thread plays).
+    """Threads of the core (0 = the calling thread plays), or as many processes of a Python game.
+
+    A Python game has at least one: its code does not run here, where it could end or change the process.
 
     ``record``: matches that keep a replay; ``states``: enables ``slot_state``, which compiled games
     always have. ``timeout_s`` is for Python games, ``inputs`` (the observation tensors in use, empty = all)
@@ -41,7 +43,7 @@ def make_pool(
             lineup,
             slots=slots,
             groups=groups,
-            workers=threads,
+            workers=max(1, threads),
             seed=seed,
             num_matches=num_matches,
             on_error=on_error,

@@ -11,7 +11,8 @@ import numpy as np
 from ludus.flow import Slab
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
-from ludus.games.python_game import PythonGame
+from ludus.games.contained import close_quietly
+from ludus.games.python_game import PLAYING, TERMINATED, TRUNCATED, PythonGame
 from ludus.pool.control_block import (
     DECISIONS,
     SLOT,
@@ -20,7 +21,7 @@ from ludus.pool.control_block import (
     ControlBlock,
     Floats,
 )
-from ludus.pool.shard import Bools, Plan, Shard
+from ludus.pool.shard import Bools, Plan, Shard, failure
 
 
 class MultiAgentShard(Shard):
@@ -38,10 +39,7 @@ class MultiAgentShard(Shard):
 
     def close(self) -> None:
         for game in self.games:
-            closing = getattr(game, "close", None)
-            if closing is not None:
-                with contextlib.suppress(Exception):
-                    closing()
+            close_quietly(game)
 
     def _play(self, slab: Slab, before: int, lost: bool) -> None:
         now, count, seats, control = before + 1, len(self.slots), self.seats, self.control
@@ -105,8 +103,8 @@ class MultiAgentShard(Shard):
                     continue
                 field = "observe"
                 self._show(i, show)
-            except Exception as error:
-                errors[i] = f"{field}: {type(error).__name__}: {error}"
+            except BaseException as error:
+                errors[i] = failure(field, error)
         inside = np.zeros(count, np.bool_)
         inside[playing] = True
         self._pay(slab, before, earned, decided, inside, errors)
@@ -159,6 +157,9 @@ class MultiAgentShard(Shard):
             game.observe(seat, {n: v[i, seat] for n, v in show.views.items()})
             if legal is not None:
                 legal(seat, show.masks[i, seat])
+                blocked = self._blocked(show.masks[i, seat])
+                if blocked:
+                    raise ValueError(f"legal: seat {seat}: {blocked}")
             else:
                 show.masks[i, seat] = 1
             at = row + seat
@@ -200,20 +201,21 @@ class MultiAgentShard(Shard):
                 if not np.isfinite(show.views[name][i]).all():
                     show.views[name][i] = 0
                     raise ValueError(f"observation {name}: holds values that are not finite")
-        except Exception as error:
+        except BaseException as error:
             self._hide(i, show)
-            self.broken[i] = f"reset: {type(error).__name__}: {error}"
+            self.broken[i] = failure("reset", error)
 
     def _finish(self, i: int, truncated: bool, error: str, slab: Slab, before: int, show: _Show) -> None:
         """Ends a match: its rows are marked and keep their last observation; the next match starts."""
         slot, control, game = self.slots[i], self.control, self.games[i]
         row = slot * self.seats
         self._withdraw(i, show)
+        ends = self._ends(i, truncated)
         for seat in range(self.seats):
             if not control.decided[slot, seat]:
                 continue
             at = row + seat
-            (slab.truncated if truncated else slab.terminated)[before, at] = 1
+            (slab.truncated if ends[seat] == TRUNCATED else slab.terminated)[before, at] = 1
             out = {n: f[at] for n, f in control.final.items()}
             try:
                 if error:
@@ -226,10 +228,20 @@ class MultiAgentShard(Shard):
         if not error:
             try:
                 game.outcome(control.last_outcome[slot])
-            except Exception as e:
+            except BaseException as e:
                 control.last_outcome[slot] = 0.0
-                self._record_error(slot, f"outcome: {type(e).__name__}: {e}")
+                self._record_error(slot, failure("outcome", e))
         self._begin(i, False, show)
+
+    def _ends(self, i: int, truncated: bool) -> Bytes:
+        """How each seat of a match that is over ended. Seats that still play end with the match."""
+        out = np.full(self.seats, PLAYING, np.uint8)
+        ends = getattr(self.games[i], "ends", None)
+        if ends is not None:
+            with contextlib.suppress(Exception):  # of a match that failed
+                ends(out)
+        out[out == PLAYING] = TRUNCATED if truncated else TERMINATED
+        return out
 
 
 @dataclass(slots=True)

@@ -26,6 +26,7 @@ from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.names import is_typed
+from ludus.games.python_game import ProcessUnusable
 from ludus.pool import process_snapshot
 from ludus.pool.control_block import (
     BEFORE,
@@ -42,7 +43,7 @@ from ludus.pool.control_block import (
     Longs,
     share,
 )
-from ludus.pool.errors import MatchError
+from ludus.pool.errors import MatchError, PoolError
 from ludus.pool.orders import Controllers, InPlay, Tags, checked_orders
 from ludus.pool.replay_recorder import ReplayRecorder
 from ludus.pool.shard import Plan, Shard
@@ -53,6 +54,7 @@ from ludus.pool.worker import Start
 from ludus.pool.worker_pool import WorkerPool
 
 _NO_ROWS = np.empty(0, np.int32)
+MAX_EMPTY = 1000  # matches in a row without a decision: a run of them would never end
 
 
 class _Group:
@@ -151,6 +153,7 @@ class ProcessPool:
         self._policies = sorted({c.policy for p in lineup.plans for c in p.controllers})
         seats = range(self._spec.seats)
         self._plans_of = [tuple(self._plan.plan_of(slot, seat) for seat in seats) for slot in seats]
+        self._empty = 0  # matches in a row that ended without a decision
         self._recv_wait_ns = 0
         self._command = 0
         self._fallen: set[int] = set()  # workers replaced since their last step
@@ -330,10 +333,17 @@ class ProcessPool:
             if self._workers:
                 self._wait(g)
             else:
-                self._serial[g.number].play(g.slab, g.t - 1, False)
+                self._play_here(g, g.slab)
             g.playing = False
         self._recv_wait_ns += time.perf_counter_ns() - begin
         return self._batch(g)
+
+    def _play_here(self, g: _Group, slab: Slab) -> None:
+        """Plays a step of a pool without workers."""
+        try:
+            self._serial[g.number].play(slab, g.t - 1, False)
+        except ProcessUnusable as error:
+            raise PoolError(f"{self._spec.name}: {error} (or set pool.threads above 1)") from error
 
     def _batch(self, g: _Group) -> StepBatch:
         assert g.slab is not None
@@ -347,6 +357,7 @@ class ProcessPool:
         if len(ended):
             if not g.given:
                 results = self._results(ended + g.slots.start)
+                self._check_decisions(results)
             if g.t > 0:
                 over = slab.terminated[g.t - 1, rows] | slab.truncated[g.t - 1, rows]
                 final_rows = g.all_rows[over != 0]
@@ -372,6 +383,19 @@ class ProcessPool:
             final_obs=final_obs,
             results=results,
         )
+
+    def _check_decisions(self, results: Sequence[MatchResult]) -> None:
+        """Raises :class:`PoolError` where no match has a decision: many in a row, or all of a schedule."""
+        for result in results:
+            empty = result.decisions == 0 and not result.error
+            self._empty = self._empty + 1 if empty else 0
+        limit = min(MAX_EMPTY, self._plan.num_matches or MAX_EMPTY)
+        if self._empty >= limit:
+            raise PoolError(
+                f"{self._spec.name}: {self._empty} matches in a row ended without a decision of any seat; "
+                "expected at least one agent that acts after reset() (agents of PettingZoo, to_act() of a "
+                "Python game)"
+            )
 
     def _results(self, slots: Longs) -> list[MatchResult]:
         control = self._control

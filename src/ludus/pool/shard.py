@@ -13,7 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec, Lineup, Slab
+from ludus.flow.masks import free_heads
 from ludus.flow.seeds import mix
+from ludus.flow.slab import Array
+from ludus.games.contained import exit_text
+from ludus.games.python_game import ProcessUnusable
 from ludus.pool.control_block import (
     ERRORS,
     IDLE,
@@ -29,6 +33,15 @@ from ludus.pool.control_block import (
 Bools = npt.NDArray[np.bool_]
 
 _CONTROLLER = 0x636F  # stream
+
+
+def failure(call: str, error: BaseException) -> str:
+    """The error of a match whose ``call`` of the game raised ``error``. The process's own is raised again."""
+    if isinstance(error, (ProcessUnusable, KeyboardInterrupt)):
+        raise error
+    if isinstance(error, SystemExit):
+        return f"{call}: {exit_text(error)}"
+    return f"{call}: {type(error).__name__}: {error}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,7 @@ class Shard:
         self.heartbeat = control.heartbeat[worker]
         policies = {c.policy for p in plan.lineup.plans for c in p.controllers}
         self.controllers, self.only = len(policies), min(policies)
+        self.free_heads = free_heads(plan.spec)
         self.floats = [t.name for t in plan.spec.observation if t.dtype == "f32"]
 
     def play(self, slab: Slab, before: int, lost: bool) -> None:
@@ -86,6 +100,13 @@ class Shard:
 
     def close(self) -> None:
         raise NotImplementedError
+
+    def _blocked(self, masks: Array) -> str:
+        """The error of a mask in ``masks: uint8[..., A]`` without a legal choice; empty if each has one."""
+        for name, span in self.free_heads:
+            if not masks[..., span].any(axis=-1).all():
+                return f"no legal action: the mask allows no choice of head {name}"
+        return ""
 
     def _next_match(self, slot: int, first: bool) -> bool:
         """Moves a slot on to its next match; False when none is left for it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import GameMaker, VectorGame
 from ludus.pool.control_block import ControlBlock
 from ludus.pool.multi_agent import MultiAgentShard
@@ -17,7 +18,7 @@ def make_shard(maker: GameMaker, plan: Plan, control: ControlBlock, slots: range
     if not plan.truncate_ticks and not plan.alone and len(slots) > 0:
         first = maker.make_vector(len(slots))
         if first is not None:
-            first.close()
+            close_quietly(first)
 
             def make() -> VectorGame:
                 made = maker.make_vector(len(slots))

@@ -6,7 +6,6 @@ slots; large ones go to the slab directly.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 
 import numpy as np
@@ -14,9 +13,10 @@ import numpy as np
 from ludus.flow import Slab
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import PythonGame
 from ludus.pool.control_block import DECISIONS, SLOT, TICKS, ControlBlock, Longs
-from ludus.pool.shard import Bools, Plan, Shard
+from ludus.pool.shard import Bools, Plan, Shard, failure
 
 SMALL = 4096  # bytes; smaller tensors of a row are copied instead of bound to new memory at every step
 
@@ -51,10 +51,7 @@ class SingleAgentShard(Shard):
 
     def close(self) -> None:
         for game in self.games:
-            closing = getattr(game, "close", None)
-            if closing is not None:
-                with contextlib.suppress(Exception):
-                    closing()
+            close_quietly(game)
 
     def _play(self, slab: Slab, before: int, lost: bool) -> None:
         control, span, now, first = self.control, self.span, before + 1, self.slots.start
@@ -130,8 +127,8 @@ class SingleAgentShard(Shard):
                 if judge is not None and not ended:
                     field = "legal"
                     judge(0, mask_of[i])
-            except Exception as error:
-                errors[i] = f"{field}: {type(error).__name__}: {error}"
+            except BaseException as error:
+                errors[i] = failure(field, error)
         if not np.isfinite(earned).all():
             for i in np.flatnonzero(~np.isfinite(earned[:, 0])).tolist():
                 errors.setdefault(i, f"rewards: {earned[i].tolist()}, expected finite numbers")
@@ -141,10 +138,22 @@ class SingleAgentShard(Shard):
         slab.reward[before, self.rows] = earned[:, 0]
         self.counters[TICKS] += int(np.count_nonzero(stepped))
         self._check_finite(slab, before + 1, stepped, errors)
+        if self.masked and self._blocked(self.masks):
+            self._check_masks(stepped, over, errors)
         cut = self.plan.truncate_ticks
         if cut:
             late = stepped & (control.tick[span] >= cut)
             over.update({i: True for i in np.flatnonzero(late).tolist() if i not in over})
+
+    def _check_masks(self, stepped: Bools, over: dict[int, bool], errors: dict[int, str]) -> None:
+        """A match in which nothing is legal is an error."""
+        for i, mask in enumerate(self.masks):
+            blocked = self._blocked(mask)
+            if not blocked:
+                continue
+            if stepped[i] and i not in over:
+                errors.setdefault(i, f"legal: {blocked}")
+            mask[...] = 1
 
     def _check_finite(self, slab: Slab, now: int, stepped: Bools, errors: dict[int, str]) -> None:
         """No observation may hold NaN or infinity: a network would spread them to every weight."""
@@ -186,9 +195,9 @@ class SingleAgentShard(Shard):
                 continue
             try:
                 self.games[i].outcome(control.last_outcome[slot])
-            except Exception as error:
+            except BaseException as error:
                 control.last_outcome[slot] = 0.0
-                self._record_error(slot, f"outcome: {type(error).__name__}: {error}")
+                self._record_error(slot, failure("outcome", error))
         self._next_matches(slots)
         return ended
 
@@ -206,11 +215,15 @@ class SingleAgentShard(Shard):
             judge = self.legal[i]
             if judge is not None:
                 judge(0, self.mask_of[i])
+                blocked = self._blocked(self.mask_of[i])
+                if blocked:
+                    raise ValueError(f"legal: {blocked}")
             for name in self.floats:
                 if not np.isfinite(self.outs[i][name]).all():
                     self.outs[i][name][...] = 0
                     raise ValueError(f"observation {name}: holds values that are not finite")
-        except Exception as error:
-            self.broken[i] = f"reset: {type(error).__name__}: {error}"
+        except BaseException as error:
+            self.mask_of[i][...] = 1
+            self.broken[i] = failure("reset", error)
             return False
         return True

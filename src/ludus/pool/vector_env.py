@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 
 import numpy as np
 
 from ludus.flow import Slab
 from ludus.flow.seeds import match_seed
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import VectorGame
 from ludus.pool.control_block import (
     DECISIONS,
@@ -17,7 +17,7 @@ from ludus.pool.control_block import (
     ControlBlock,
     Longs,
 )
-from ludus.pool.shard import Bools, Plan, Shard
+from ludus.pool.shard import Bools, Plan, Shard, failure
 
 _ONE = np.int16(1)
 
@@ -41,8 +41,7 @@ class VectorEnvShard(Shard):
         self.opened: Slab | None = None  # the slab whose masks were opened last
 
     def close(self) -> None:
-        with contextlib.suppress(Exception):
-            self.game.close()
+        close_quietly(self.game)
 
     def _play(self, slab: Slab, before: int, lost: bool) -> None:
         control, span, now, rows = self.control, self.span, before + 1, self.rows
@@ -59,8 +58,8 @@ class VectorEnvShard(Shard):
             if not np.isfinite(reward.sum()) and not np.isfinite(reward[self.acting]).all():
                 raise ValueError("rewards: hold values that are not finite")
             self._observe(slab, now)
-        except Exception as error:
-            self._fail(slab, before, self.acting, f"step: {type(error).__name__}: {error}")
+        except BaseException as error:
+            self._fail(slab, before, self.acting, failure("step", error))
             return
         if self.idle:
             terminated, truncated = terminated & self.acting, truncated & self.acting
@@ -127,8 +126,7 @@ class VectorEnvShard(Shard):
             slab.truncated[before, slot] = 1
             self._record(slot, True, text or self._lost_text(slot))
             self._next_match(slot, False)
-        with contextlib.suppress(Exception):
-            self.game.close()
+        close_quietly(self.game)
         self.game = self.make()
         self._restart(slab, before + 1)
 

@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import struct
+import sys
 import time
 from collections.abc import Sequence
 
@@ -20,9 +21,11 @@ import msgspec
 
 from ludus.flow import GameSpec, Lineup, Slab
 from ludus.flow.decode import from_json
+from ludus.flow.interrupts import leave_to_parent
 
 _HEADER = struct.Struct("<I")
 _MAX_DESCRIPTORS = 64
+UNUSABLE = 75  # exit code of a process that asks to be replaced: EX_TEMPFAIL
 
 
 class Start(msgspec.Struct):
@@ -201,8 +204,10 @@ class Worker:
 
 def main(channel_descriptor: int, lifeline: int) -> int:
     """The whole life of a worker process."""
+    from ludus.games.python_game import ProcessUnusable
+
     die_with_parent(lifeline)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_to_parent()
     channel = socket.socket(fileno=channel_descriptor)
     try:
         data, descriptors = receive_message(channel)
@@ -218,6 +223,10 @@ def main(channel_descriptor: int, lifeline: int) -> int:
         worker.run()
     except BrokenPipeError:  # the parent gave up while the games were made
         return 0
+    except ProcessUnusable as error:
+        sys.stderr.write(f"worker {worker.start.worker} is replaced: {error}\n")
+        sys.stderr.flush()
+        os._exit(UNUSABLE)  # without the game's threads and what they hold
     finally:
         worker.close()
     return 0

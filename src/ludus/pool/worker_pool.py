@@ -20,7 +20,7 @@ from ludus.flow import Slab
 from ludus.pool.errors import PoolError
 from ludus.pool.shared import Doorbell, Segment, wait_for
 from ludus.pool.watch import Patience, Watch, is_stopped
-from ludus.pool.worker import NewSlab, Start, receive_message, send_message
+from ludus.pool.worker import UNUSABLE, NewSlab, Start, receive_message, send_message
 
 CLOSE_S = 2.0  # for games to release their resources
 MAX_LOSSES = 3  # of one worker in a row without a step in between
@@ -33,6 +33,7 @@ _RUN = (
     "sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))"
 )
 _QUIET = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
+_SAME_HASHES = {"PYTHONHASHSEED": "0"}  # a match may depend on the order of a set
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -231,7 +232,7 @@ def _spawn() -> _Worker:
     """A worker in a session of its own, so that Ctrl-C at the terminal reaches the parent alone."""
     ours, theirs = socket.socketpair()
     lifeline, their_lifeline = socket.socketpair()
-    environment = {**_QUIET, **os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
+    environment = {**_QUIET, **_SAME_HASHES, **os.environ, **dict.fromkeys(_ONE_THREAD, "1")}
     environment["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
     try:
         process = subprocess.Popen(
@@ -269,6 +270,8 @@ def _how_it_died(process: subprocess.Popen[bytes]) -> str:
             return f"the worker was ended by {signal.Signals(-code).name}"
         except ValueError:
             return f"the worker was ended by signal {-code}"
+    if code == UNUSABLE:
+        return "the game could not be played any further in its process"
     return f"the worker exited with code {code}"
 
 

@@ -75,7 +75,8 @@ class PoolConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     slots: Slots = 256
     groups: Slots = 2
-    threads: Threads = 0  # workers of the core; 0 = as many as run.threads, none if the run has one thread
+    # workers of the core; 0 = as many as run.threads, none if the run has one thread (a Python game has one)
+    threads: Threads = 0
     timeout_s: NonNegative = 60.0  # of one step of a Python game, then its process is replaced; 0 = never
     on_error: Literal["go_on", "stop"] = "go_on"
     rollout_length: Length = 32

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ludus.flow.shown import shell
+
 
 class ConfigError(ValueError):
     """A preset that cannot be carried out. The message names the key, its value and what is expected."""
@@ -29,5 +31,7 @@ class Interrupted(Exception):
     """Ctrl-C: the run was saved and can be resumed from ``run``."""
 
     def __init__(self, run: Path, version: int) -> None:
-        super().__init__(f"interrupted after version {version} was saved; go on with: ludus resume {run}")
+        super().__init__(
+            f"interrupted after version {version} was saved; resume it: ludus resume {shell(str(run))}"
+        )
         self.run, self.version = run, version

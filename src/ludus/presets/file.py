@@ -6,9 +6,10 @@ same error message in a file and on the command line, and the origin of every va
 
 from __future__ import annotations
 
+import copy
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,14 +18,15 @@ import msgspec.inspect as mi
 
 from ludus.algorithms.actor_critic.config import AdvantageConfig
 from ludus.algorithms.registry import method_of
-from ludus.flow.decode import TomlError, from_toml
+from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.names import did_you_mean, nearest
-from ludus.games import rulebook
+from ludus.games import rulebook, spec
 from ludus.presets import schema
-from ludus.presets.code import given_code
+from ludus.presets.code import given_code, typed_code
 from ludus.presets.config import MAX_DECISIONS, ParamValue, Preset, preset_of, preset_type
-from ludus.presets.renamed import line_of, new_name, renamed_keys, translate
+from ludus.presets.options import full_path, option_of
+from ludus.presets.renamed import RENAMED, line_of, new_name, renamed_keys, translate
 from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
@@ -55,11 +57,6 @@ class LoadedPreset(msgspec.Struct, frozen=True):
     def where(self, path: str) -> str:
         """What an error about ``path`` starts with: the file, or the option that set it."""
         return option_of(path) if _from_command_line(path, self.origins) else self.source
-
-
-def option_of(path: str) -> str:
-    """The command-line option of a path: ``--algorithm.learning-rate``."""
-    return "--" + path.replace("_", "-")
 
 
 def shipped_presets() -> dict[str, Path]:
@@ -108,11 +105,20 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
         raise PresetError([f"{error}; expected a preset file"]) from None
     except OSError as error:
         raise PresetError([f"{source}: cannot be read ({error.strerror})"]) from None
-    loaded = parse_preset(raw, source=source, name=path.stem, overrides=overrides)
+    folder = path.parent
+    loaded = parse_preset(raw, source, path.stem, overrides, params=lambda game: _params(game, folder))
     loaded = _with_rulebook(loaded, path.parent)
     from_preset = {p for p, origin in loaded.origins.items() if origin == "preset"}
     preset = given_code(loaded.preset, lambda p: path.parent if p in from_preset else Path())
     return msgspec.structs.replace(loaded, preset=preset)
+
+
+def _params(game: str, folder: Path) -> list[str]:
+    """Names of the game's parameters; none where it cannot be found, which is another mistake's message."""
+    try:
+        return [p.name for p in spec(typed_code(game, folder)).params] if game else []
+    except ValueError:
+        return []
 
 
 def _with_rulebook(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
@@ -147,18 +153,20 @@ def parse_preset(
     overrides: Mapping[str, str] | None = None,
     *,
     stored: bool = False,
+    params: Callable[[str], Iterable[str]] = lambda game: (),
 ) -> LoadedPreset:
     """Checks the bytes of a preset file; see :func:`load_preset`.
 
     ``stored``: the file is the configuration of a run, whose keys may be those of an earlier version.
+    ``params``: from a game's reference to the names of its parameters.
     """
     if len(raw) > MAX_BYTES:
         raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; expected a preset file"])
     try:
-        text = raw.decode("utf-8")
+        text = text_of(raw)
         document: Document = from_toml(text)
-    except UnicodeDecodeError as error:
-        raise PresetError([f"{source}: not UTF-8 text (byte {error.start})"]) from None
+    except TextError as error:
+        raise PresetError([f"{source}: {error}"]) from None
     except TomlError as error:
         raise PresetError([f"{source}: not valid TOML: {error}"]) from None
     method = _method_name(document, overrides or {})
@@ -167,13 +175,13 @@ def parse_preset(
     except ExtensionError as error:
         raise PresetError([f"{source}: algorithm.name: {error}"]) from error
     old: dict[str, str] = {}
+    overrides, problems = _whole_paths(document, overrides or {}, kind, params)
     if stored:
         translate(document)
     else:
         old = {p.path: _at_line(source, text, p) for p in renamed_keys(document)}
     origins: dict[str, Origin] = {p: "preset" for p, _ in leaves(document)}
-    problems: list[Problem] = []
-    for key, value in _names_first(overrides or {}, kind):
+    for key, value in _names_first(overrides, kind):
         result = _override(document, key, value, kind)
         if isinstance(result, Problem):
             problems.append(result)
@@ -192,6 +200,37 @@ def parse_preset(
     if lines:
         raise PresetError(lines)
     return loaded
+
+
+def _whole_paths(
+    document: Document,
+    overrides: Mapping[str, str],
+    kind: mi.StructType,
+    params: Callable[[str], Iterable[str]],
+) -> tuple[dict[str, str], list[Problem]]:
+    """``overrides`` by whole paths, and those that no path is for: an option may be its last part alone."""
+    top = {field.encode_name for field in kind.fields} | set(RENAMED)
+    short = [key for key in overrides if key.replace("-", "_").partition(".")[0] not in top]
+    whole = {key: text for key, text in overrides.items() if key not in short}
+    if not short:
+        return whole, []
+    chosen = copy.deepcopy(document)
+    for key, text in whole.items():
+        if key.rpartition(".")[2] in _tag_fields(kind):
+            _override(chosen, key, text, kind)
+    here, every = setting_paths(kind, chosen=chosen), setting_paths(kind)
+    game = chosen.get("game")
+    name = whole.get("game.name", game.get("name", "") if isinstance(game, dict) else "")
+    problems: list[Problem] = []
+    for key in short:
+        path = full_path(key, here, every, lambda: params(str(name)))
+        if isinstance(path, Problem):
+            problems.append(path)
+        elif path in whole or path in (k.replace("-", "_") for k in whole):
+            problems.append(Problem(key, f"is {option_of(path)}, which is given twice"))
+        else:
+            whole[path] = overrides[key]
+    return whole, problems
 
 
 def _at_line(source: str, text: str, problem: Problem) -> str:
@@ -386,21 +425,32 @@ def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
         yield path, value
 
 
-def setting_paths(kind: mi.Type | None = None, path: str = "") -> dict[str, mi.Type]:
-    """Every setting that a preset can hold, with its type; the first entry stands for a list of tables."""
+def setting_paths(kind: mi.Type | None = None, path: str = "", chosen: object = None) -> dict[str, mi.Type]:
+    """Every setting that a preset can hold, with its type; the first entry stands for a list of tables.
+
+    ``chosen``: a document; then only settings that go with its method, its network and its tables.
+    """
+    optional = isinstance(kind, mi.UnionType) and any(isinstance(t, mi.NoneType) for t in kind.types)
+    if optional and isinstance(chosen, (dict, list)) and not chosen:
+        return {}
     kind = schema.present(kind or preset_type())
+    some = chosen is not None
     if schema.variants(kind):
+        fitting = schema.variant_of(chosen, kind) if some else None
         every: dict[str, mi.Type] = {}
-        for struct in schema.variants(kind).values():
-            every = setting_paths(struct, path) | every | {f"{path}.{struct.tag_field}": mi.StrType()}
+        for struct in schema.variants(kind).values() if fitting is None else (fitting,):
+            every = setting_paths(struct, path, chosen) | every | {f"{path}.{struct.tag_field}": mi.StrType()}
         return every
     if isinstance(kind, mi.StructType):
         out: dict[str, mi.Type] = {}
         for field in kind.fields:
-            out |= setting_paths(field.type, f"{path}.{field.encode_name}" if path else field.encode_name)
+            name = field.encode_name
+            below = (chosen.get(name, {}) if isinstance(chosen, dict) else {}) if some else None
+            out |= setting_paths(field.type, f"{path}.{name}" if path else name, below)
         return out
     if isinstance(kind, mi.VarTupleType) and _has_parts(kind.item_type):
-        return setting_paths(kind.item_type, f"{path}.0")
+        first = (chosen[0] if isinstance(chosen, list) and chosen else {}) if some else None
+        return setting_paths(kind.item_type, f"{path}.0", first)
     return {path: kind}
 
 

@@ -7,6 +7,7 @@ from typing import Protocol, cast
 
 from ludus.algorithms.registry import method_of, resolve
 from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.shown import shell
 from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games import list_games, spec, text_params
 from ludus.games.hosted import is_hosted
@@ -67,7 +68,7 @@ def check_game(loaded: LoadedPreset) -> GameSpec:
         declared = find_game(preset.game.name)
     except PresetError as error:
         raise PresetError([f"{loaded.where('game.name')}: game.name: {error}"]) from None
-    problems = [*param_problems(preset.game.params, declared)]
+    problems = [*param_problems(preset.game.params, declared, reference=preset.game.name)]
     if not problems:
         try:  # bots and observations may depend on the parameters
             declared = spec(preset.game.name, preset.game.params)
@@ -86,11 +87,17 @@ def check_game(loaded: LoadedPreset) -> GameSpec:
 
 
 def param_problems(
-    params: Mapping[str, ParamValue], declared: GameSpec, prefix: str = "game.params."
+    params: Mapping[str, ParamValue],
+    declared: GameSpec,
+    prefix: str = "game.params.",
+    reference: str = "",
 ) -> Iterator[Problem]:
-    """Every mistake of ``params`` against what the game declares."""
+    """Every mistake of ``params`` against what the game declares.
+
+    ``reference``: how the game was named, where that is not its own name.
+    """
     known = {p.name: p for p in declared.params}
-    show = f"; see: ludus games show {declared.name}"
+    show = f"; see: ludus games show {shell(reference or declared.name)}"
     for key, value in params.items():
         path = prefix + key
         if key not in known:
@@ -128,7 +135,7 @@ def _param_expected(param: ParamSpec) -> str:
 
 def _bot_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     bots = [b.name for b in declared.bots]
-    show = f"; see: ludus games show {declared.name}"
+    show = f"; see: ludus games show {shell(preset.game.name)}"
     named = [(f"opponents.{i}.name", o.name, True) for i, o in enumerate(preset.opponents)]
     named += [(f"evaluation.against.{i}", name, False) for i, name in enumerate(preset.evaluation.against)]
     if preset.curriculum.bot:

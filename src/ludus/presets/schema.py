@@ -16,6 +16,49 @@ import msgspec.inspect as mi
 
 from ludus.flow.names import did_you_mean, nearest
 
+#: What settings are called in other programs -> here.
+SYNONYMS = {
+    "lr": "learning_rate",
+    "gamma": "discount",
+    "lam": "gae_lambda",
+    "lambda": "gae_lambda",
+    "ent_coef": "entropy_coefficient",
+    "entropy_coef": "entropy_coefficient",
+    "entropy_cost": "entropy_coefficient",
+    "vf_coef": "value_coefficient",
+    "value_loss_coef": "value_coefficient",
+    "clip_range": "clip_ratio",
+    "clip_coef": "clip_ratio",
+    "ppo_clip_ratio": "clip_ratio",
+    "n_epochs": "epochs",
+    "num_epochs": "epochs",
+    "update_epochs": "epochs",
+    "num_minibatches": "minibatches",
+    "n_steps": "rollout_length",
+    "num_steps": "rollout_length",
+    "rollout": "rollout_length",
+    "n_envs": "slots",
+    "num_envs": "slots",
+    "total_timesteps": "max_steps",
+    "timesteps": "max_steps",
+    "steps": "max_steps",
+    "train_for_env_steps": "max_steps",
+    "minutes": "max_minutes",
+    "num_workers": "run.threads",
+    "workers": "run.threads",
+    "env": "game.name",
+    "env_id": "game.name",
+    "game": "game.name",
+    "algo": "algorithm.name",
+    "algorithm": "algorithm.name",
+    "method": "algorithm.name",
+    "opponent": "opponents.0.name",
+    "buffer_size": "ring",
+    "num_simulations": "visits",
+    "simulations": "visits",
+    "hidden_size": "hidden",
+}
+
 _LARGEST = 2**63 - 1  # integer of a setting
 
 
@@ -185,7 +228,10 @@ def unknown_key(path: str, key: str, kind: mi.StructType, owners: Mapping[str, s
     full = f"{path}.{key}" if path else key
     if key in owners:
         return f'{full}: this key needs {path}.{owners[key]}, here it is "{kind.tag}"'
-    return f"unknown key {full}" + did_you_mean(key, [f.encode_name for f in kind.fields], "keys here")
+    known = [f.encode_name for f in kind.fields]
+    if SYNONYMS.get(key) in known:
+        return f"unknown key {full} (did you mean {SYNONYMS[key]}?)"
+    return f"unknown key {full}" + did_you_mean(key, known, "keys here")
 
 
 def _mismatch(value: object, kind: mi.Type, path: str, more: str = "") -> Problem:

@@ -96,8 +96,8 @@ class RandomActor:
         log_prob = np.zeros(count_rows, np.float32)
         packed, chosen = torch.from_numpy(batch.mask), torch.from_numpy(actions)
         for k in range(len(sizes)):
-            if self.continuous[k]:  # tanh(u) is uniform in (-1, 1)
-                u = np.arctanh((2.0 * draws[:, k].astype(np.float64) - 1.0) * (1.0 - 1e-7))
+            if self.continuous[k]:  # tanh(u) is uniform in (-1, 1): the middles of the uniforms' steps
+                u = np.arctanh(2.0 * draws[:, k].astype(np.float64) - (1.0 - 2.0**-24))
                 actions[:, k] = u.astype(np.float32).view(np.int32)
                 continue
             legal = self.heads.legal(packed, k, chosen).numpy()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.decode import from_json, to_json
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import open_own, open_regular
 
@@ -40,7 +40,7 @@ class JsonlWriter:
 
     def append_many(self, rows: list[Row] | list[msgspec.Struct] | list[Row | msgspec.Struct]) -> None:
         """All of ``rows`` in one write, or none of them."""
-        data = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+        data = b"".join(to_json(row) + b"\n" for row in rows)
         before = os.fstat(self._fd).st_size
         try:
             written = os.write(self._fd, data)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.decode import from_json, to_json
 from ludus.flow.shown import visible
 from ludus.storage.errors import StorageError
 from ludus.storage.files import open_own, read_bounded
@@ -60,7 +60,7 @@ class RunLock:
             self._take(path, self._fds[1])
             with contextlib.suppress(OSError):  # a full disk: the lock holds without its name
                 os.ftruncate(self._fds[1], 0)
-                os.pwrite(self._fds[1], msgspec.json.encode(holder), 0)
+                os.pwrite(self._fds[1], to_json(holder), 0)
         except BaseException:
             self.release()
             raise

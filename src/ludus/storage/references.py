@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from ludus.flow.names import did_you_mean
+from ludus.flow.shown import shell
 from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import WEIGHTS_FILE, member_of_file
 from ludus.storage.errors import RunNotFound
@@ -130,7 +131,7 @@ def _newest(run: RunDirectory, reference: str) -> Path:
         return store.path(last) / WEIGHTS_FILE
     raise RunNotFound(
         f"{run.path}@{reference}: its newest checkpoint, of an earlier ludus, has the weights of one member "
-        f"alone, {run.path}@last; after ludus resume {run.path} the next one has those of each"
+        f"alone, {run.path}@last; after ludus resume {shell(str(run.path))} the next one has those of each"
     )
 
 

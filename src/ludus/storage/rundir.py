@@ -17,7 +17,8 @@ from typing import Literal
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.decode import from_json, to_json
+from ludus.flow.shown import shell, utf8
 from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import DIGITS, CheckpointStore
 from ludus.storage.errors import CorruptFile, RunExists, RunNotFound
@@ -114,7 +115,7 @@ class RunDirectory:
             folder.mkdir()
         fsync_directory(path.parent)
         write_atomic(run.config, config.encode())
-        write_atomic(run.info_path, msgspec.json.format(msgspec.json.encode(info)) + b"\n")
+        write_atomic(run.info_path, msgspec.json.format(to_json(info)) + b"\n")
         return run
 
     @classmethod
@@ -132,7 +133,7 @@ class RunDirectory:
         status = self.status()
         if status.state == "running":
             return f"{status.holder or 'another process'} trains it; choose another directory"
-        return f"to resume it: ludus resume {self.path}"
+        return f"to resume it: ludus resume {shell(str(self.path))}"
 
     def lock(self) -> RunLock:
         """Locks the run for this process, which may write into it then.
@@ -177,7 +178,7 @@ class RunDirectory:
         """``RUN@VERSION``, of a league's ``player`` ``RUN@PLAYER:VERSION``: the name of weights in all
         results.
         """
-        return f"{self.path.resolve().name}@{player + ':' if player else ''}{version}"
+        return f"{utf8(self.path.resolve().name)}@{player + ':' if player else ''}{version}"
 
     def add_result(self, row: Row) -> None:
         """Appends a line to ``results.jsonl``. Raises ``OSError``."""

@@ -16,7 +16,7 @@ from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.players import evaluator_of, game_of_player, resolve_player
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.weights import check_spec
-from ludus.flow.shown import shown
+from ludus.flow.shown import shell, shown
 from ludus.games.names import is_installed_name
 from ludus.policies.summary import check_size
 from ludus.presets import hardware
@@ -65,7 +65,7 @@ class RunResult(msgspec.Struct, frozen=True):
 
     ``best_version``: the weights that ``RUN@best`` gives, in a league those of ``best_player``; ``final``:
     how they play; ``floors``: what was reached without training; ``more``: settings under which a resume
-    trains on.
+    trains on; ``alone``: the game has one seat, so that there is no opponent.
     """
 
     run: str
@@ -80,6 +80,7 @@ class RunResult(msgspec.Struct, frozen=True):
     report: str
     more: dict[str, str]
     best_player: str = ""
+    alone: bool = False
 
 
 def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> RunResult:
@@ -200,8 +201,8 @@ def _remember(run_dir: Path, configured: Preset, preset: Preset, report: Sinks) 
         remember(run_dir, configured, preset)
     except (OSError, StorageError) as error:
         code = code_of(preset)
-        words = [] if is_installed_name(code[GAME]) else [f"--game {code[GAME]}"]
-        words += [f"--teacher {code[TEACHER]}"] if TEACHER in code else []
+        words = [] if is_installed_name(code[GAME]) else [f"--game {shell(code[GAME])}"]
+        words += [f"--teacher {shell(code[TEACHER])}"] if TEACHER in code else []
         report.problem(
             f"{error}; this run could not be recorded as yours, so resuming it will need {' '.join(words)}"
         )
@@ -246,11 +247,12 @@ def _run(trainer: Steps, context: RunContext) -> RunResult:
     preset, run, report = context.preset, context.directory, context.report
     loop = RunLoop(trainer, context)
     try:
-        report.start(RunStart(run.path, preset, trainer.run_evaluator.spec))
+        report.start(RunStart(run.path, preset, trainer.run_evaluator.spec, loop.doing))
         if note := hardware.device_note(preset.run):
             report.message(note)
         final = loop.run()
         state = trainer.state
+        alone = trainer.run_evaluator.spec.seats == 1
         loop.write_report()
         return RunResult(
             run=str(run.path),
@@ -263,8 +265,9 @@ def _run(trainer: Steps, context: RunContext) -> RunResult:
             final=final,
             floors=_floors(run),
             report=str(run.report),
-            more=more_budget(preset.run, state.budget),
+            more=more_budget(preset, state.budget, alone),
             best_player=state.best_player,
+            alone=alone,
         )
     except Exception as error:
         if not isinstance(error, Interrupted):

@@ -169,7 +169,7 @@ def evaluate(
         matches: Number of matches.
         seed: Of the matches and of drawn choices.
         greedy: The likeliest choices of networks instead of drawn ones.
-        threads: Threads or processes that play (0: the calling thread).
+        threads: Threads that play (0: the calling thread), or processes of a Python game (at least one).
         max_ticks: Give up when matches are longer (0: the default limit).
 
     Returns:
@@ -215,7 +215,8 @@ def make_pool(
         lineup: Who fills each role of a match.
         slots: Number of matches that run in parallel.
         groups: Rows are received and sent in this many groups.
-        threads: Threads of a compiled game, processes of a Python game (0: the calling thread plays).
+        threads: Threads of a compiled game (0: the calling thread plays), or processes of a Python game (at
+            least one).
         seed: Of all matches.
         num_matches: Number of matches to play in total (default: unlimited).
         on_error: An error of the game ends its match (``"truncate"``), or is raised (``"raise"``).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ludus.evaluation.play import UNIFORM, Player, opponent, play_matches, scripted_player
@@ -20,6 +20,13 @@ INITIAL = FINAL + 2  # of the weights that the run begins with
 UNIFORM_PLAY = FINAL + 3  # of uniform play over the legal choices
 #: In matches.jsonl; evaluations inside training have numbers.
 NAMES = {FINAL: "final", PLAYOFF: "playoff", INITIAL: "initial", UNIFORM_PLAY: UNIFORM}
+#: In words; evaluations inside training are of a version.
+WHAT = {
+    FINAL: "final matches",
+    PLAYOFF: "play-off",
+    INITIAL: "evaluation of the initial weights",
+    UNIFORM_PLAY: "uniform play",
+}
 REPLAYS_PER_OPPONENT = 2
 
 
@@ -41,6 +48,7 @@ class RunEvaluator:
         self.preset, self.spec, self.params, self.against, self.log = preset, spec, params, against, log
         self.should_stop = should_stop
         self._recorded: dict[str, list[MatchResult]] = {}
+        self.doing = ""  #: the matches that are played now, in words; "" between two evaluations
 
     def uniform(self, matches: int) -> tuple[EvalResult, ...] | None:
         """What uniform play over the legal choices reaches in the setting of the run's weights."""
@@ -62,8 +70,30 @@ class RunEvaluator:
         ``player_of`` makes the player that is rated, from the seed of what it draws. ``version``: of its
         weights, None where it has none.
         """
+        try:
+            return self._rate(player_of, version, number, matches, record)
+        finally:
+            self.doing = ""
+
+    def _rate(
+        self,
+        player_of: Callable[[int], Player],
+        version: int | None,
+        number: int,
+        matches: int,
+        record: int,
+    ) -> tuple[EvalResult, ...] | None:
         preset = self.preset
         results: list[EvalResult] = []
+        over = 0
+        what = WHAT.get(number, f"evaluation of version {version}")
+
+        def finished(ended: Sequence[MatchResult]) -> None:
+            nonlocal over
+            over += len(ended)
+            self.doing = f"{what}: {over:,} of {matches * len(self.against):,} matches are over"
+
+        finished(())
         for index, name in enumerate(self.against):
             seed = derive_seed(preset.run.seed, SEED_EVALUATION, number, index)
             player = player_of(seed)
@@ -79,6 +109,7 @@ class RunEvaluator:
                 max_ticks=preset.evaluation.max_ticks,
                 timeout_s=preset.pool.timeout_s,
                 should_stop=self.should_stop,
+                finished=finished,
             )
             if self.should_stop():
                 return None

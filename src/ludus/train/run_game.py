@@ -8,11 +8,12 @@ a record of that, which is not in the run directory, says so.
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.decode import from_json, to_json
 from ludus.flow.shown import shown
 from ludus.games.names import is_installed_name, is_typed
 from ludus.presets.code import GAME, TEACHER, code_of, typed_code, with_code
@@ -47,7 +48,7 @@ def remember(run: Path, configured: Preset, preset: Preset) -> None:
     bot = (code_of(configured)[TEACHER], teacher) if is_typed(teacher) else ("", "")
     if bot[1] or not is_installed_name(preset.game.name):
         record = RunRecord(str(run.resolve()), _digest(configured.game), preset.game.name, bot)
-        write_private(_file(run), msgspec.json.encode(record))
+        write_private(_file(run), to_json(record))
 
 
 def resumed_code(run: Path, preset: Preset, game: str = "", teacher: str = "") -> Preset:
@@ -90,4 +91,4 @@ def _digest(game: GameConfig) -> str:
 
 
 def _file(run: Path) -> str:
-    return f"runs/{hashlib.sha256(str(run.resolve()).encode()).hexdigest()[:32]}.json"
+    return f"runs/{hashlib.sha256(os.fsencode(run.resolve())).hexdigest()[:32]}.json"

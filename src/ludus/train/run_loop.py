@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ludus.evaluation.results import EvalResult
+from ludus.flow.shown import shell
 from ludus.pool import MatchError, PoolError
 from ludus.presets.errors import RunFailed
 from ludus.storage import StorageError
@@ -20,12 +21,20 @@ from ludus.train.stopping import more_budget, reason_to_stop
 class Steps(Evaluated, Saved, Protocol):
     """What a trainer does its own way. Between two rounds nothing is under way."""
 
+    def doing(self) -> str:
+        """What happens in a round now, in words. Any thread may ask."""
+        ...
+
     def prepare_round(self) -> None:
         """Follows the newest weights: opponents, curricula."""
         ...
 
     def owes(self) -> bool:
         """Whether an interrupt has left a part of the last round undone: it is done whatever the budget."""
+        ...
+
+    def why_untrained(self) -> str:
+        """Why the run has made no gradient step yet; empty after the first."""
         ...
 
     def round(self, evaluate: Callable[[], None] | None) -> None:
@@ -65,10 +74,16 @@ class RunLoop:
                     self._saved = steps.version if self.saver.save() else -1
                 steps.round(evaluate)
             context.report.message(f"training ends: {self.reason}")
+            if why := steps.why_untrained():
+                context.report.problem(f"nothing was learned, the weights are the initial ones: {why}")
             self.saver.save()
             final = self.evaluations.final()
             context.report.event("finished", reason=self.reason, best=max(steps.state.best_version, 0))
             return final
+
+    def doing(self) -> str:
+        """What the run does now, in words. Any thread may ask."""
+        return self.steps.run_evaluator.doing or self.steps.doing()
 
     def write_report(self) -> None:
         """``report.md``; where that fails the run is as good without it."""
@@ -95,10 +110,11 @@ class RunLoop:
 
     def _say_what_would_go_on(self) -> None:
         run, budget = self.context.preset.run, self.steps.state.budget
+        alone = self.steps.run_evaluator.spec.seats == 1
+        more, path = more_budget(self.context.preset, budget, alone), str(self.context.directory.path)
         if (used_up := reason_to_stop(run, budget)) and not self.steps.owes():
             self.context.report.message(
-                f"nothing is left to train: {used_up}; more: ludus resume {self.context.directory.path} "
-                f"{options(more_budget(run, budget))}"
+                f"nothing is left to train: {used_up}; more: ludus resume {shell(path)} {options(more)}"
             )
 
     def _evaluate(self) -> None:

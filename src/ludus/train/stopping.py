@@ -6,9 +6,10 @@ import math
 
 import msgspec
 
-from ludus.presets.config import RunConfig
+from ludus.presets.config import Preset, RunConfig
+from ludus.ratings import wilson_interval
 
-MAX_RAISED = 0.999  # a win rate above it is as good as reached
+LEAST_ROOM = 0.001  # by which a target of win rates is raised
 
 
 class Budget(msgspec.Struct):
@@ -43,12 +44,29 @@ def reason_to_stop(config: RunConfig, used: Budget) -> str:
     return ""
 
 
-def more_budget(config: RunConfig, used: Budget) -> dict[str, str]:
-    """Settings under which a run that is over goes on: every budget that is used up, about doubled.
+def why_untrained(algorithm: object, gradient_steps: int, decisions: int) -> str:
+    """Why a run that learns from slabs has made no gradient step; empty if it has made one."""
+    if gradient_steps > 0:
+        return ""
+    starts = getattr(algorithm, "learning_starts", 0)
+    if decisions < starts:
+        return f"{decisions:,} decisions were played, algorithm.learning_starts = {starts}"
+    return f"{decisions:,} decisions were played, and no update came of them"
 
-    A target is raised halfway from the lower bound that was reached to a win rate of 1; beyond that, which
-    only returns are, by a tenth.
+
+def more_budget(preset: Preset, used: Budget, alone: bool) -> dict[str, str]:
+    """Settings under which a run that is over trains on: every budget that is used up, about doubled.
+
+    A target is raised halfway from the lower bound that was reached to the highest that an evaluation can
+    reach, while there is room. Of a return no one knows the highest, so that the run trains on without a
+    target (``0``), within its other budgets; without any it gets one.
+
+    Args:
+        preset: The settings of the run.
+        used: What it has used.
+        alone: The game has one seat: the target is a mean return.
     """
+    config = preset.run
     more: dict[str, str] = {}
     if config.max_steps > 0 and used.steps >= config.max_steps:
         more["run.max_steps"] = str(2 * used.steps)
@@ -56,8 +74,14 @@ def more_budget(config: RunConfig, used: Budget) -> dict[str, str]:
         more["run.max_minutes"] = str(2 * max(1, math.ceil(used.minutes)))
     best = used.best_lower_bound
     if config.target != 0 and best is not None and best >= config.target:
-        higher = (best + 1.0) / 2 if best < MAX_RAISED else best + max(1.0, 0.1 * abs(best))
-        more["run.target"] = f"{higher:.6g}"
+        highest = wilson_interval(preset.evaluation.matches, preset.evaluation.matches).low
+        higher = (best + highest) / 2
+        if alone or higher - best < LEAST_ROOM:
+            more["run.target"] = "0"
+            if config.max_steps == 0 and config.max_minutes == 0:
+                more["run.max_steps"] = str(2 * max(1, used.steps))
+        else:
+            more["run.target"] = f"{higher:.6g}"
     return more
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import queue
 from pathlib import Path
 
 import msgspec
@@ -123,7 +125,7 @@ def board(view: live.LiveView, width: int = 120, height: int = 40) -> str:
 def test_the_board_has_everything_that_a_person_waits_for() -> None:
     pytest.importorskip("rich")
     view = live.LiveView()
-    assert "the first matches are being played" in board(view)
+    assert "│ starting" in board(view)
     view.start(RunStart(Path("runs/r"), load_preset("minirts").preset, spec("minirts")))
     view.update(update())
     text = board(view)
@@ -213,3 +215,51 @@ def test_a_board_says_that_a_curriculum_helps() -> None:
         board.console.print(board.render())
         assert ("training, with help" in text.getvalue()) == wanted
         assert "50.0%" in text.getvalue()
+
+
+def test_a_run_in_the_background_leaves_the_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``ludus train minirts &``: a process in the background that sets the terminal is stopped."""
+    ours, other = os.openpty()
+    called: list[object] = []
+    monkeypatch.setattr("termios.tcsetattr", lambda *given: called.append(given))
+    try:
+        for group, calls in ((os.getpgrp() + 1, 0), (os.getpgrp(), 2)):
+            monkeypatch.setattr("os.tcgetpgrp", lambda file, group=group: group)
+            called.clear()
+            with live.quiet_control_keys(other):
+                assert len(called) == calls // 2
+            assert len(called) == calls
+    finally:
+        os.close(ours)
+        os.close(other)
+
+
+@pytest.mark.parametrize(("term", "draws"), [("", False), ("dumb", False), ("xterm-256color", True)])
+def test_boards_need_a_terminal_that_draws(monkeypatch: pytest.MonkeyPatch, term: str, draws: bool) -> None:
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert isinstance(live.make_view(quiet=False), live.LiveView) is draws
+
+
+def test_lines_come_before_the_first_update_and_between_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AlphaZero's first update may take minutes."""
+    spoken: queue.Queue[str] = queue.Queue()
+    monkeypatch.setattr("ludus.cli.console.note", spoken.put)
+
+    def fails() -> str:
+        raise RuntimeError("the run is just being closed")
+
+    with live.LineView(every_s=0.001) as view:
+        assert spoken.get(timeout=60).endswith("min] starting")  # while games and processes start
+        loaded = load_preset("go5").preset
+        view.start(RunStart(Path("r"), loaded, spec("go"), lambda: "self-play: 12 moves"))
+        while spoken.get(timeout=60) != "[0:00 min] self-play: 12 moves":
+            pass
+        view.update(update())
+        while "version 12" not in spoken.get(timeout=60):
+            pass
+        assert spoken.get(timeout=60).endswith("self-play: 12 moves")
+        view.doing = fails
+        while not spoken.get(timeout=60).endswith("working"):
+            pass
+    assert not view._thread.is_alive()

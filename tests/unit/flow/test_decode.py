@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ludus.flow.decode import MAX_DEPTH, TomlError, from_json, from_toml
+from ludus.flow.decode import MAX_DEPTH, TextError, TomlError, from_json, from_toml, text_of, to_json
 
 SOURCE = Path(__file__).parents[3] / "src" / "ludus"
 DEEP = {
@@ -83,6 +83,27 @@ def test_toml_within_the_bounds_is_read() -> None:
     assert document["title"] == rows
     assert document["tune"] == {"a.b.c": {"low": 1}}
     assert from_toml(".".join("a" * 30) + f" = {2**63 - 1}")
+
+
+@pytest.mark.parametrize("text", ["", "a = 1\n", "# \u8c61\r\n[b]\r\nc = 2\r\n"])
+def test_a_byte_order_mark_is_no_part_of_the_text(text: str) -> None:
+    lines = text.replace("\r\n", "\n")
+    assert text_of(text.encode("utf-8-sig")) == text_of(text.encode()) == lines
+    assert from_toml("\ufeff" + text) == from_toml(text)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_another_encoding_is_named(encoding: str) -> None:
+    mark = "" if encoding in ("utf-16", "utf-32") else "\ufeff"
+    with pytest.raises(TextError, match=rf"^{encoding[:6].upper()} text .*expected UTF-8"):
+        text_of((mark + "a = 1\n").encode(encoding))
+    with pytest.raises(TextError, match=r"^not UTF-8 text .byte 4.$"):
+        text_of("a = 'é'".encode("latin-1").replace(b"'", b"", 1))
+
+
+def test_paths_that_are_no_text_are_written_as_escapes() -> None:
+    row = {"command": ("a\udcff", "é"), "at": {"b\udce9": 1}}
+    assert from_json(to_json(row)) == {"command": ["a\\udcff", "é"], "at": {"b\\udce9": 1}}
 
 
 def test_every_reader_decodes_within_the_bounds() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ludus.cli import console
-from ludus.flow.shown import code, fenced, markdown, markup, shown, terminal, visible
+from ludus.flow.shown import code, fenced, markdown, markup, shell, shown, terminal, visible
 
 SOURCE = Path(__file__).parents[3] / "src" / "ludus"
 HOSTILE = {
@@ -134,6 +136,42 @@ def test_nothing_is_printed_or_escaped_past_the_functions() -> None:
         name = str(path.relative_to(SOURCE))
         if re.search(r"\bhtml(?: import |\.)escape|from rich\.console import Console\b", text):
             found.add(name)
-        if name.startswith("cli/") and re.search(r"(?<![\w.])print\(", text):
+        if name.startswith("cli/") and re.search(r"(?<![\w.])print\(|\bstd(?:out|err)\.write\b", text):
             found.add(name)
-    assert found == {"flow/shown.py", "cli/console.py", "cli/__main__.py"}
+    assert found == {"flow/shown.py", "cli/console.py", "cli/streams.py"}
+
+
+PATHS = [
+    b"plain/run-1_a.b",
+    b"with space",
+    b'it\'s "quoted"',
+    b"$HOME `id` $(id) ;|&<>*?[x]{a,b}!#~",
+    b"~/x",
+    b"-dash",
+    b"--help",
+    b"back\\slash\\n",
+    b"a\nb\tc\x1b[31m",
+    b"\xff\xfe latin-1 \xe9",
+    b"\xff it's \\ \xe9'",
+    "Zürich 東京 \u202e\u200b".encode(),
+]
+
+
+def test_printed_paths_can_be_pasted() -> None:
+    words = [shell(os.fsdecode(path)) for path in PATHS]
+    assert all(word.isprintable() for word in words)
+    line = " ".join(["printf", r"'%s\0'", *words])
+    printed = subprocess.run(["bash", "-c", terminal(line)], capture_output=True, check=True).stdout
+    wanted = [b"./" + path if path.startswith(b"-") else path for path in PATHS]
+    assert printed.split(b"\0")[:-1] == wanted
+
+
+def test_printed_commands_quote_what_they_name() -> None:
+    """A new message with a command in it quotes its paths and names."""
+    found: list[str] = []
+    for path in SOURCE.rglob("*.py"):
+        found += re.findall(
+            r".*(?<!of )\bludus [a-z]+(?: [a-z-]+)? \{(?!shell\(|shown\}|options).*", path.read_text("utf-8")
+        )
+    run = "ludus resume {run} {options(result.more)}"  # it is quoted before
+    assert [line for line in found if run not in line] == []

@@ -8,14 +8,16 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from ludus.games import go, sgf
-from ludus.gtp.analysis import lower_bound, read_options
+from ludus.games.match import Match
+from ludus.gtp.analysis import MOST_SCORED, lower_bound, read_options
 from ludus.gtp.engine import Engine
-from ludus.gtp.players import BotPlayer, Candidate
+from ludus.gtp.players import BotPlayer, Candidate, Expected, Report, Restriction
 from ludus.gtp.protocol import GtpError
 from ludus.gtp.resolve import resolve_player
 from tests.unit.gtp.test_engine import Thinker, ask, engine, ok
@@ -85,6 +87,32 @@ def test_scores_utility_and_root_are_of_the_side_to_move() -> None:
     assert "rootInfo visits 104 utility 0.1 winrate 0.55 scoreMean -3.5 " in white
     assert white.endswith("ownership " + " ".join(["-0.5000"] * 81))
     assert "rootInfo" not in report(thinker(), "kata-analyze b 10")
+
+
+def test_a_score_of_random_continuations_is_stated_once() -> None:
+    text = report(searching(), "kata-analyze b 10 rootInfo true minmoves 99")
+    assert len(moves(text)) == 26
+    before, _, root = text.partition("rootInfo ")
+    assert "score" not in before
+    assert root.count("scoreLead ") == 1
+    assert "score" not in report(searching(), "kata-analyze b 10")
+    assert "score" not in searching().handle("kata-genmove_analyze b 1").partition("play")[0]
+
+
+def test_a_score_of_a_network_is_stated_for_the_moves_that_it_read() -> None:
+    class Wide(Thinker):
+        def analyse(
+            self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
+        ) -> Iterator[Report]:
+            yield Report(81, 0.0, tuple(Candidate(p, 1, 0.0, 0.01) for p in range(81)))
+
+        def expect(self, matches: Sequence[Match]) -> list[Expected]:
+            # A match that has ended has no seat to read it for.
+            return [Expected(1.0, 2.0, (0.5,) * 81, sampled=m.view()["last"] == 3) for m in matches]
+
+    text = report(Engine(Wide(40, 0.0)), "kata-analyze b 10 rootInfo true")
+    scored = ["scoreLead" in part for part in text.partition("rootInfo")[0].split("info move ")[1:]]
+    assert scored == [p < MOST_SCORED and p != 3 for p in range(81)]
 
 
 def test_the_lower_bound_rises_with_visits_and_is_exact_for_certain_values() -> None:
@@ -232,6 +260,13 @@ def test_quit_ends_the_process_while_its_input_stays_open(tmp_path: Path) -> Non
     finally:
         process.kill()
         process.stdin.close()
+
+
+def test_a_closed_input_is_the_end_of_the_input(tmp_path: Path) -> None:
+    line = '"$0" -m ludus.cli gtp random --size 5 <&-'
+    done = subprocess.run(["sh", "-c", line, sys.executable], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "error" not in done.stderr
 
 
 def played(tmp_path: Path, *options: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sys
 
 import pytest
 
 from ludus.games.match import GameError
-from ludus.gtp.driver import Program, ProgramError, Refused, play_match, score_points
+from ludus.gtp.driver import LOOK_S, Program, ProgramError, Refused, play_match, score_points
 
 OURS = [sys.executable, "-m", "ludus.cli", "gtp"]
 GNU_GO = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")
@@ -46,6 +47,18 @@ def test_programs_that_are_none() -> None:
         Program([sys.executable, "-c", "import time; time.sleep(60)"], timeout_s=0.2)
     with pytest.raises(ProgramError, match="expected an answer to command 1"):
         Program([sys.executable, "-c", "print('=7 hello\\n', flush=True); input(); input()"])
+
+
+def test_time_in_which_this_process_stood_still_is_not_the_programs() -> None:
+    answers = "import sys\nfor line in sys.stdin: print('=' + line.split()[0] + ' x\\n', flush=True)"
+    jumps = itertools.count(0.0, 1000.0)  # every look comes 1,000 seconds later than planned
+    with Program([sys.executable, "-c", answers], timeout_s=60.0, clock=lambda: next(jumps)) as program:
+        assert program.ask("genmove b") == "x"
+        assert program.waited_s <= 10 * LOOK_S + 60.0
+    with Program([sys.executable, "-c", answers]) as program:
+        before = program.waited_s
+        program.ask("genmove b")
+        assert 0.0 < program.waited_s - before < 60.0
 
 
 def test_scores_are_read() -> None:

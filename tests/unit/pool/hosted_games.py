@@ -13,7 +13,7 @@ import numpy as np
 
 from ludus.flow import GameSpec, HeadSpec
 from ludus.flow.slab import Array
-from ludus.games.python_game import Floats, Ints, declare, tensor
+from ludus.games.python_game import Floats, Ints, ProcessUnusable, declare, tensor
 
 
 class Walk:
@@ -98,6 +98,8 @@ class Walk:
             os.kill(os.getpid(), signal.SIGSTOP)
         if self.trouble == f"{where}-exit":
             os._exit(7)
+        if self.trouble == f"{where}-unusable":
+            raise ProcessUnusable("a thread of the library is stuck")
 
 
 class Duel:

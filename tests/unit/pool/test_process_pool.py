@@ -245,7 +245,7 @@ def test_games_that_cannot_be_made_are_reported_by_the_parent() -> None:
         walk({"lenght": 3})
 
 
-@pytest.mark.parametrize("trouble", ["step-exit", "step-hang", "reset-hang"])
+@pytest.mark.parametrize("trouble", ["step-exit", "step-hang", "reset-hang", "reset-unusable"])
 def test_a_worker_that_dies_or_hangs_is_replaced(trouble: str) -> None:
     match = 5 if trouble.startswith("reset") else 1
     with walk({"trouble": trouble, "seed": match_seed(5, match)}, slots=8, timeout_s=5.0) as pool:
@@ -257,7 +257,11 @@ def test_a_worker_that_dies_or_hangs_is_replaced(trouble: str) -> None:
         assert before[0] != after[0]
         assert _gone(before[0])
     failed = {r.match: r for r in results if r.error}
-    why = "took longer than 5 s" if "hang" in trouble else "the worker exited with code 7"
+    why = {
+        "hang": "took longer than 5 s",
+        "exit": "the worker exited with code 7",
+        "unusable": "the game could not be played any further in its process",
+    }[trouble.partition("-")[2]]
     assert failed[match].error.startswith(why)
     # The worker played slots 0, 1 of group 0 and 4, 5 of group 1; the other worker's matches never noticed.
     assert {r.slot for r in failed.values()} == {0, 1, 4, 5}
@@ -267,6 +271,13 @@ def test_a_worker_that_dies_or_hangs_is_replaced(trouble: str) -> None:
     assert not slab.truncated[:, [2, 3, 6, 7]].any()
     assert [r.ticks for r in results if r.slot in (2, 3, 6, 7)] == [5] * 12
     assert slab.active.all()
+
+
+def test_without_workers_a_game_whose_process_is_spoilt_ends_the_pool() -> None:
+    with walk({"trouble": "reset-unusable", "seed": match_seed(5, 5)}, workers=0) as pool:
+        slab = pool.slab(15)
+        with pytest.raises(PoolError, match="walk: a thread of the library is stuck"):
+            play(pool, slab)
 
 
 @pytest.mark.parametrize("later", [False, True])

@@ -7,6 +7,7 @@ run may fit into its first round. A test that counts rounds, chunks, versions or
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -15,21 +16,17 @@ from ludus.train.alphazero.workers import Workers
 
 
 class Stepped(Workers):
-    """Every look at the moves plays one batch of every worker."""
+    """Every turn of the wait plays one batch of every worker."""
 
-    _on = False
+    def start(self) -> None: ...
 
-    def start(self) -> None:
-        self._on = True
+    def pause(self) -> None: ...
 
-    def pause(self) -> None:
-        self._on = False
-
-    def moves(self) -> int:
-        if self._on:
+    def play_until(self, moves: int, stopping: Callable[[], bool]) -> None:
+        self.start()
+        while self.moves() < moves and not stopping():
             for worker in self.workers:
                 worker.run(Once())
-        return super().moves()
 
 
 class Once(threading.Event):
@@ -44,4 +41,3 @@ class Once(threading.Event):
 def step_self_play(patch: pytest.MonkeyPatch) -> None:
     """AlphaZero runs of this process step, until ``patch`` is undone."""
     patch.setattr(trainer, "Workers", Stepped)
-    patch.setattr(trainer, "POLL_S", 0.0)

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from ludus.flow.shown import markdown
-from ludus.presets.config import RunConfig
+from ludus.presets.config import EvaluationConfig, GameConfig, Preset, RunConfig
 from ludus.presets.errors import Interrupted
+from ludus.ratings import wilson_interval
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.train.api import resume_run, start_run
 from ludus.train.changes import read_changes, run_settings
@@ -77,6 +78,13 @@ def test_a_target_that_was_reached_is_raised(tmp_path: Path) -> None:
     assert steps(tmp_path / "run") > before
 
 
+MATCHES = 200
+
+
+def preset(run: RunConfig) -> Preset:
+    return Preset(GameConfig("tic_tac_toe"), run=run, evaluation=EvaluationConfig(matches=MATCHES))
+
+
 def test_every_used_up_budget_is_raised_and_no_other() -> None:
     used = Budget(steps=1000, minutes=2.5, best_lower_bound=0.6)
     for config, names in (
@@ -89,16 +97,31 @@ def test_every_used_up_budget_is_raised_and_no_other() -> None:
         (RunConfig(max_steps=5000, target=0.6), {"run.target"}),
         (RunConfig(max_steps=5000, target=0.61), set()),
     ):
-        more = more_budget(config, used)
+        more = more_budget(preset(config), used, alone=False)
         assert set(more) == names
         values = {path.removeprefix("run."): float(value) for path, value in more.items()}
         raised = {n: values.get(n, getattr(config, n)) for n in ("max_steps", "max_minutes", "target")}
         raised["max_steps"] = int(raised["max_steps"])
         assert reason_to_stop(RunConfig(**raised), used) == ""
-    for best in (0.9995, 1.0, 40.0, -40.0):
-        config = RunConfig(target=best - 0.5)
-        used = Budget(best_lower_bound=best)
-        assert reason_to_stop(RunConfig(target=float(more_budget(config, used)["run.target"])), used) == ""
+
+
+@pytest.mark.parametrize("best", [0.5, 0.93, 0.98, 0.9995, 1.0, 40.0, -40.0, 500.0])
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("steps", [0, 10_000])
+def test_a_suggested_target_can_be_reached_or_is_off(best: float, alone: bool, steps: int) -> None:
+    """A return that no match can give, or a rate that so few matches cannot show, trains for ever."""
+    config = RunConfig(max_steps=steps, target=best - 0.4)
+    used = Budget(steps=5_000, best_lower_bound=best)
+    more = more_budget(preset(config), used, alone)
+    target = float(more["run.target"])
+    highest = wilson_interval(MATCHES, MATCHES).low
+    if alone or best > highest - 0.002:
+        assert target == 0
+    else:
+        assert best < target < highest
+    budget = RunConfig(max_steps=int(more.get("run.max_steps", steps)), target=target)
+    assert reason_to_stop(budget, used) == ""
+    assert budget.max_steps > used.steps or target != 0  # it trains on, and not for ever
 
 
 def test_a_changed_budget_is_kept_and_recorded(tmp_path: Path) -> None:

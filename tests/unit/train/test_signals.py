@@ -1,4 +1,4 @@
-"""``ludus train`` under SIGINT, SIGTERM and SIGHUP at any place: exit code 130, and nothing is lost."""
+"""``ludus train`` under the signals that end a run, at any place: exit code 130, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ludus.cli.__main__ import main
-from ludus.flow.interrupts import like_ctrl_c, on_stop, stop_signals
+from ludus.flow.interrupts import leave_to_parent, like_ctrl_c, on_stop, stop_signals
 from ludus.storage import RunDirectory
 from ludus.train.alphazero.trainer import AlphaZeroTrainer
 from ludus.train.on_policy.rounds import Rounds
@@ -25,7 +25,15 @@ from ludus.train.sweep.processes import Command, launch
 from .runs import TOML, reproducible_rows
 from .test_alphazero import TOML as ALPHAZERO_TOML
 
-SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+SIGNALS = [
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGXCPU,
+]
 FAST = ["--quiet", "--run.lag", "sync"]
 SOON = ["--quiet", "--run.max-steps", "150", "--algorithm.window-games-min", "5"]
 
@@ -42,7 +50,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
     """Of the process that runs the tests, which a signal with its default action would end."""
-    before = {s: signal.signal(s, signal.SIG_IGN if s == signal.SIGHUP else signal.SIG_DFL) for s in SIGNALS}
+    before = {s: signal.getsignal(s) for s in SIGNALS}
     for number in SIGNALS:  # a shell's own start: SIGINT raises, the others end the process
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else _unhandled)
     yield
@@ -150,12 +158,21 @@ def test_a_signal_ends_a_run_of_alphazero_in_order(
     assert (run / "report.md").is_file()
 
 
-def test_a_hangup_that_is_ignored_stays_ignored() -> None:
+@pytest.mark.parametrize("number", SIGNALS[2:])
+def test_a_signal_that_is_ignored_stays_ignored(number: int) -> None:
     """``nohup ludus train`` outlives its terminal."""
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    assert stop_signals() == (signal.SIGINT, signal.SIGTERM)
+    signal.signal(number, signal.SIG_IGN)
+    assert set(SIGNALS) - set(stop_signals()) == {number}
     with like_ctrl_c():
-        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert signal.getsignal(number) is signal.SIG_IGN
+
+
+def test_workers_leave_signals_to_a_whole_job_to_their_parent() -> None:
+    """And programs that a game starts are ended by them."""
+    leave_to_parent()
+    for number in SIGNALS:
+        os.kill(os.getpid(), number)
+        assert signal.getsignal(number) not in (signal.SIG_IGN, signal.SIG_DFL)
 
 
 def test_handlers_are_put_back() -> None:

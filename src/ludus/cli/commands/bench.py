@@ -122,7 +122,7 @@ class BenchSim(msgspec.Struct, frozen=True):
                 f"--bots {self.bots}: {spec.name} has {spec.seats} seats; expected one bot or one per seat"
             )
         for name in names:
-            check_bot(name, spec, (UNIFORM,))
+            check_bot(name, spec, self.game, (UNIFORM,))
         return names
 
 

@@ -63,7 +63,8 @@ class Eval(msgspec.Struct, frozen=True):
     seed: Annotated[Natural, option("seed of the matches", "N")] = 1
     greedy: Annotated[bool, option("play the most probable action instead of sampling")] = False
     threads: Annotated[
-        Natural, option("simulation threads; 0 = play in the main thread (default: 0)", "N")
+        Natural,
+        option("simulation threads; 0 = the main thread, or one process (default: 0)", "N"),
     ] = 0
     random_start: Annotated[
         Natural, option("start each match with random play for up to N ticks, drawn per seat and match", "N")

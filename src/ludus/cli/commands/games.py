@@ -11,7 +11,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, CheckError
-from ludus.flow.spec import GameSpec, ParamSpec, TensorSpec
+from ludus.flow.spec import OPEN, GameSpec, HeadSpec, ParamSpec, TensorSpec
 
 if TYPE_CHECKING:
     from ludus.games import SeatShare
@@ -107,7 +107,7 @@ class GamesCheck(msgspec.Struct, frozen=True):
                 raise CheckError(str(error)) from None
             game = rulebook.GAME
         spec = game_spec(typed(game), params)
-        report = check_game(game, params, matches=self.matches, seed=self.seed)
+        report = check_game(game, params, matches=self.matches, seed=self.seed, apart=True)
         if self.json:
             document = {**msgspec.to_builtins(report), "passed": report.passed}
             document["seats"] = [
@@ -229,7 +229,7 @@ def describe(spec: GameSpec) -> str:
         parts += ["", "parameters", console.table(rows, ("name", "default", "range", ""), indent="  ")]
     rows = [(t.name, _shape(t), t.codec, t.meaning) for t in spec.observation]
     parts += ["", "observation", console.table(rows, ("tensor", "", "codec", ""), indent="  ")]
-    heads = [(h.name, str(h.size), ", ".join(h.labels) or h.meaning) for h in spec.heads]
+    heads = [(h.name, *_choices(h)) for h in spec.heads]
     parts += ["", "actions", console.table(heads, ("head", "size", ""), indent="  ")]
     return "\n".join(parts)
 
@@ -238,6 +238,18 @@ def _range(param: ParamSpec) -> str:
     if param.kind == "text":
         return "|".join(param.choices) or "text"
     return f"{param.low:g}..{param.high:g}"
+
+
+def _choices(head: HeadSpec) -> tuple[str, str]:
+    """Number of choices, and what they are."""
+    if head.kind != "continuous":
+        return str(head.size), ", ".join(head.labels) or head.meaning
+    what = "an integer" if head.integer else "a number"
+    if head.bounded:
+        what += f" from {head.low:.9g} to {head.high:.9g}"
+    elif head.half_open:
+        what += f" from {head.low:.9g} on" if head.low > -OPEN else f" up to {head.high:.9g}"
+    return "", what
 
 
 def _shape(tensor: TensorSpec) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import secrets
 import sys
 from typing import Annotated, ClassVar
@@ -62,5 +63,7 @@ class Gtp(msgspec.Struct, frozen=True):
         player = resolve_player(self.player, text, seed=seed, greedy=self.greedy)
         log(f"{labelled(player.name)}: seed {seed}")
         engine = Engine(player, text, seed=seed, resign=self.resign, log=log)
-        console.run(engine, sys.stdin.buffer, sys.stdout, ponder=self.ponder)
+        # A stream is None where the caller has closed it.
+        stdin = sys.stdin.buffer if sys.stdin else None
+        console.run(engine, stdin, sys.stdout or io.StringIO(), ponder=self.ponder)
         return DONE

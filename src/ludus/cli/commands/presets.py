@@ -9,6 +9,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE
+from ludus.flow.decode import text_of
 from ludus.presets.file import find_preset, load_preset, shipped_presets
 
 JSON = option("print one JSON document")
@@ -48,5 +49,5 @@ class PresetsShow(msgspec.Struct, frozen=True):
         if self.json:
             console.document({"preset": loaded.source, **msgspec.to_builtins(loaded.preset)})
         else:
-            console.result(find_preset(self.preset).read_text(encoding="utf-8").rstrip())
+            console.result(text_of(find_preset(self.preset).read_bytes()).rstrip())
         return DONE

@@ -11,6 +11,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, FAILED, INTERRUPTED, UserError
+from ludus.flow.shown import shell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +96,7 @@ class Sweep(msgspec.Struct, frozen=True):
                 f"{outcome.run.name}: failed: {outcome.message}; see: {loop.directory.log(outcome.run.name)}"
             )
         if loop.stopping:
-            console.note(f"interrupted; go on with the same command, or: ludus report {path}")
+            console.note(f"interrupted; continue with the same command, or: ludus report {shell(str(path))}")
             return INTERRUPTED
         return FAILED if failed else DONE
 

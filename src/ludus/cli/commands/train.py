@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -14,10 +14,12 @@ from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
 from ludus.flow.interrupts import like_ctrl_c
+from ludus.flow.shown import shell
 from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
 from ludus.presets.file import Explained, LoadedPreset, explain, load_preset, to_toml
 from ludus.presets.game_checks import check_game, effective_params
+from ludus.presets.options import ends_with, option_of
 from ludus.train.changes import RESUMABLE, options, run_settings
 from ludus.train.run_game import resumed_code
 
@@ -34,7 +36,8 @@ class Train(msgspec.Struct, frozen=True):
     """Train a policy by a preset, in a new run directory.
 
     Every setting of the preset is also an option: --run.max-minutes 5, --algorithm.learning-rate 1e-4,
-    --opponents.0.weight 2, --game.params.map-size 32, --policy.channels 16,32. --explain lists them all.
+    --opponents.0.weight 2, --game.params.map-size 32, --policy.channels 16,32. The last part is enough where
+    one setting has it: --max-minutes 5, --learning-rate 1e-4. --explain lists them all.
 
     Ctrl-C saves a checkpoint and prints the command that resumes the run."""
 
@@ -106,13 +109,10 @@ class Resume(msgspec.Struct, frozen=True):
         config = run_dir / "config.toml"
         if not config.is_file():
             raise UserError(f"{run_dir}: not a run directory (no config.toml in it); see: ls runs")
-        for key in self.overrides:
-            if key.replace("-", "_") not in RESUMABLE:
-                options = ", ".join("--" + p.replace("_", "-") for p in RESUMABLE)
-                raise UserError(f"--{key}: a resumed run keeps its settings; only {options} may change")
+        overrides = resumable(self.overrides)
         from ludus.storage.rundir import RunDirectory
 
-        loaded = run_settings(RunDirectory(run_dir), self.overrides)
+        loaded = run_settings(RunDirectory(run_dir), overrides)
         preset = resumed_code(run_dir, loaded.preset, self.game, self.teacher)
         loaded = msgspec.structs.replace(loaded, preset=preset)
         check_game(loaded)
@@ -127,12 +127,25 @@ class Resume(msgspec.Struct, frozen=True):
             result = resume_run(
                 run_dir,
                 sinks=[view],
-                more=changed if self.overrides else None,
+                more=changed if overrides else None,
                 game=self.game,
                 teacher=self.teacher,
             )
         tell(result, loaded.preset.game.name, self.json)
         return DONE
+
+
+def resumable(given: Mapping[str, str]) -> dict[str, str]:
+    """The settings that a resumed run is given, by their whole paths. Raises :class:`UserError`."""
+    out: dict[str, str] = {}
+    for key, text in given.items():
+        name = key.replace("-", "_")
+        found = [path for path in RESUMABLE if ends_with(path, name)]
+        if len(found) != 1:
+            known = ", ".join(map(option_of, RESUMABLE))
+            raise UserError(f"--{key}: a resumed run keeps its settings; only {known} may change")
+        out[found[0]] = text
+    return out
 
 
 def run_name(preset: str) -> str:
@@ -186,7 +199,7 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
     best = f"{result.best_player}:{result.best_version}" if result.best_player else result.best_version
     final: list[tuple[str, str]] = []
     for r in result.final:
-        final.append(("mean return" if r.alone else f"against {r.against}", interval_text(r)))
+        final.append(("mean return" if result.alone else f"against {r.against}", interval_text(r)))
         if floor := result.floors.text(r.against):
             final.append(("floor", floor))
     rows = [
@@ -202,11 +215,18 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
     ]
     console.result(console.table(rows))
     console.result("\nnext steps")
-    against = " --against random"
-    if result.final:
-        against = "" if result.final[0].alone else f" --against {result.final[0].against}"
-    named = "" if is_installed_name(game) else f" --game {shlex.quote(game)}"
-    console.result(f"  ludus eval {result.run}@best{against}{named} --matches 1000")
+    for line in next_steps(result, game):
+        console.result(f"  {line}")
+
+
+def next_steps(result: RunResult, game: str) -> list[str]:
+    """Commands about a run that has ended, each with all that it needs."""
+    run = shell(result.run)
+    named = "" if is_installed_name(game) else f" --game {shell(game)}"
+    against = "" if result.alone else " --against random"
+    if result.final and not result.alone:
+        against = f" --against {shell(result.final[0].against)}"
+    lines = [f"ludus eval {shell(f'{result.run}@best')}{against}{named} --matches 1000"]
     from ludus.cli.commands.replay import read_replay
     from ludus.games.replays import info
 
@@ -216,6 +236,6 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
         except (UserError, ValueError, OSError):  # cut off by a full disk: the run is whole without it
             continue
         shown = "info" if about.format == 2 else "to-html"  # Python games have no page
-        console.result(f"  ludus replay {shown} {replay}")
+        lines.append(f"ludus replay {shown} {shell(str(replay))}{named if shown == 'to-html' else ''}")
         break
-    console.result(f"  ludus resume {result.run} {options(result.more)}")
+    return [*lines, f"ludus resume {run} {options(result.more)}".rstrip()]

@@ -15,8 +15,14 @@ import numpy as np
 
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
+from ludus.games.adapters.masks import MASK, Masks, given
+from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
+from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
+from ludus.games.adapters.values import difference
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import (
+    Bytes,
     Floats,
     Ints,
     PythonGame,
@@ -39,7 +45,7 @@ class DmEnvGame:
 
     def reset(self, seed: int) -> None:
         if self._env is None or self._maker.seeded:
-            self.close()
+            close_quietly(self._env)
             self._env = self._maker.environment(seed)
         self._step = self._env.reset()
         self.truncated = False
@@ -48,7 +54,7 @@ class DmEnvGame:
         return (0,)
 
     def step(self, actions: Ints) -> bool:
-        self._step = self._env.step(self._maker.actions.decode(actions[0]))
+        self._step = self._env.step(self._maker.action(actions[0]))
         over = bool(self._step.last())
         self.truncated = over and self._step.discount is not None and float(self._step.discount) > 0.0
         return over
@@ -61,6 +67,15 @@ class DmEnvGame:
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
         self._maker.observation.write(self._step.observation, out)
+
+    def legal(self, seat: int, out: Bytes) -> None:
+        self._maker.masks.write(given(self._step.observation, None), out)
+
+    def mismatch(self, seat: int) -> str:
+        """What of the last observation is not in its spec; empty if none."""
+        return difference(self._maker.observation.space, self._step.observation, "observation").replace(
+            "observation_space", "observation_spec"
+        )
 
     def close(self) -> None:
         if self._env is not None:
@@ -81,15 +96,20 @@ class DmEnvMaker:
             raise ValueError(f"dm_env/{name}: {module_name} has no {attribute}")
         self.seeded = "seed" in inspect.signature(self._create).parameters
         declared = declared_params(self._create, skip=("seed",))
+        declared = [p for p in declared if p.name != PICTURE_LAYOUT.name] + [PICTURE_LAYOUT]
         self._values = typed_params(declared, params)
+        layouts = settings(self._values)
+        self._values.pop(PICTURE_LAYOUT.name, None)
         env = self.environment(0)
         try:
-            self.observation = Observation(space_of(env.observation_spec()))
-            self.actions = Actions(space_of(env.action_spec()))
-        except UnsupportedSpace as error:
+            self.observation = Observation(space_of(env.observation_spec()), layouts, MASK)
+            self._action_spec = env.action_spec()
+            self.actions = Actions(space_of(self._action_spec))
+            self.masks = Masks(self.actions)
+        except ValueError as error:
             raise ValueError(f"dm_env/{name}: {error}") from None
         finally:
-            env.close()
+            close_quietly(env)
         self.spec: GameSpec = declare(
             f"dm_env/{name}",
             title=f"{attribute} of {module_name}",
@@ -104,6 +124,10 @@ class DmEnvMaker:
         if self.seeded:
             values["seed"] = seed
         return self._create(**values)  # type: ignore[misc]
+
+    def action(self, decision: Ints) -> Any:
+        """A decision as the environment's ``step`` takes it."""
+        return _member(self._action_spec, self.actions.decode(decision))
 
     def make(self) -> PythonGame:
         return DmEnvGame(self)
@@ -134,14 +158,22 @@ def space_of(spec: Any) -> Any:
     else:
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     shape = spec.shape
-    if dtype.kind != "f" and dtype.itemsize > 4:
-        dtype = np.dtype(np.float32)
     return spaces.Box(
         np.broadcast_to(np.asarray(low, dtype), shape),
         np.broadcast_to(np.asarray(high, dtype), shape),
         shape,
         dtype,
     )
+
+
+def _member(spec: Any, value: Any) -> Any:
+    """A member of :func:`space_of` as one of ``spec``: its containers, its dtypes."""
+    if isinstance(spec, Mapping):
+        return {k: _member(v, value[str(k)]) for k, v in spec.items()}
+    if isinstance(spec, (list, tuple)):
+        parts = [_member(v, part) for v, part in zip(spec, value, strict=True)]
+        return parts if isinstance(spec, list) else tuple(parts)
+    return spec.dtype.type(value) if np.isscalar(value) else value.astype(spec.dtype)
 
 
 def maker(name: str, params: Mapping[str, str]) -> DmEnvMaker:

@@ -16,7 +16,12 @@ import numpy.typing as npt
 from ludus.flow.names import nearest
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
-from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
+from ludus.games.adapters.masks import MASK, Masks, given
+from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
+from ludus.games.adapters.pictures import settings
+from ludus.games.adapters.spaces import Actions, Observation
+from ludus.games.adapters.values import difference
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import (
     MAX_TICKS,
     Bytes,
@@ -33,8 +38,6 @@ from ludus.games.typed_import import import_typed
 if TYPE_CHECKING:
     import gymnasium
 
-MASK = "action_mask"  # key of the mask in info, as in Gymnasium's own Taxi
-
 
 class GymnasiumGame:
     """One environment as a game of one seat. ``reset`` and ``step`` forward everything unchanged."""
@@ -45,29 +48,25 @@ class GymnasiumGame:
         spec: GameSpec,
         observation: Observation,
         actions: Actions,
-        masked: bool,
+        masks: Masks,
     ) -> None:
         self.spec = spec
         self.truncated = False
-        self._env, self._observation, self._actions = env, observation, actions
+        self._env, self._observation, self._actions, self._masks = env, observation, actions, masks
         self._value: Any = None
+        self._info: Any = None
         self._reward: Any = 0.0
-        self._mask: Any = None
         self._step = env.step
-        if not masked:
-            self.legal = None  # type: ignore[assignment]
 
     def reset(self, seed: int) -> None:
-        self._value, info = self._env.reset(seed=seed)
-        self._mask = info.get(MASK) if info else None
+        self._value, self._info = self._env.reset(seed=seed)
 
     def to_act(self) -> Sequence[int]:
         return (0,)
 
     def step(self, actions: Ints) -> bool:
-        self._value, self._reward, terminated, truncated, info = self._step(self._actions.decode(actions[0]))
-        if info:
-            self._mask = info.get(MASK)
+        action = self._actions.decode(actions[0])
+        self._value, self._reward, terminated, truncated, self._info = self._step(action)
         self.truncated = bool(truncated) and not terminated
         return bool(terminated) or bool(truncated)
 
@@ -81,13 +80,17 @@ class GymnasiumGame:
         self._observation.write(self._value, out)
 
     def legal(self, seat: int, out: Bytes) -> None:
-        if self._mask is None or not self._actions.discrete:
-            out[...] = 1
-            return
-        mask = np.asarray(self._mask)
-        if mask.shape != out.shape:
-            raise ValueError(f"info[{MASK!r}]: shape {mask.shape}, the action space has {out.shape}")
-        out[...] = mask != 0
+        self._masks.write(given(self._value, self._info), out)
+
+    def mismatch(self, seat: int) -> str:
+        """What of the last observation is not in its space, or which space has changed; empty if none."""
+        now = self._env.action_space
+        if now is not self._actions.space and now != self._actions.space:
+            return (
+                f"action_space was {self._actions.space} and is {now}: keep it as it is, and say with "
+                f"info[{MASK!r}] which actions are legal"
+            )
+        return difference(self._observation.space, self._value, "observation")
 
     def close(self) -> None:
         self._env.close()
@@ -97,26 +100,35 @@ class GymnasiumVector:
     """Many matches stepped by one call. The library starts the next match, one step after the end."""
 
     def __init__(
-        self, env: gymnasium.vector.VectorEnv[Any, Any, Any], spec: GameSpec, actions: Actions
+        self,
+        env: gymnasium.vector.VectorEnv[Any, Any, Any],
+        spec: GameSpec,
+        observation: Observation,
+        actions: Actions,
     ) -> None:
         self._env, self._name, self._actions = env, spec.observation[0].name, actions
+        self._observation = observation
         self._value: Array = np.zeros(0)
-        self._shape = (env.num_envs, *env.single_observation_space.shape)  # type: ignore[misc]
 
     def reset(self, seed: int) -> None:
-        self._value, _ = self._env.reset(seed=seed)
+        self._value, info = self._env.reset(seed=seed)
+        _no_mask(info)
 
     def step(self, actions: Ints) -> tuple[Floats, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        self._value, reward, terminated, truncated, _ = self._env.step(self._actions.decode_many(actions))
+        self._value, reward, terminated, truncated, info = self._env.step(self._actions.decode_many(actions))
+        _no_mask(info)
         return np.asarray(reward, np.float32), np.asarray(terminated), np.asarray(truncated)
 
     def observe(self, out: Mapping[str, Array]) -> None:
-        if self._value.shape != self._shape:
-            raise ValueError(f"observation {self._name}: shape {self._value.shape}, expected {self._shape}")
-        out[self._name][...] = self._value
+        self._observation.write_many(self._value, out[self._name])
 
     def close(self) -> None:
         self._env.close()
+
+
+def _no_mask(info: Any) -> None:
+    if info and MASK in info:
+        raise ValueError(f"info[{MASK!r}] of a vector environment cannot be kept: set vectorise = no")
 
 
 class GymnasiumMaker:
@@ -142,20 +154,22 @@ class GymnasiumMaker:
         self._vectorise = values.pop("vectorise", "auto") == "auto"
         if values.get("max_episode_steps") in (0, None):
             values.pop("max_episode_steps", None)
+        layouts = settings(values)
+        values.pop(PICTURE_LAYOUT.name, None)
         self._kwargs: dict[str, Any] = dict(values)
         env = self._environment()
         try:
             try:
-                self.observation = Observation(env.observation_space)
-                self.observation_space = env.observation_space
+                self.observation = Observation(env.observation_space, layouts, MASK)
                 self.actions = Actions(env.action_space)
-            except UnsupportedSpace as error:
+            except ValueError as error:
                 raise ValueError(f"gymnasium/{environment}: {error}") from None
+            self.masks = Masks(self.actions)
             labels = _labels(env)
-            _, info = env.reset(seed=0)
-            self._masked = bool(info) and MASK in info and self.actions.discrete
+            value, info = env.reset(seed=0)
+            self._masked = bool(given(value, info))
         finally:
-            env.close()
+            close_quietly(env)
         heads = self.actions.heads
         if len(heads) == 1 and len(labels) == heads[0].size:
             heads = [msgspec.structs.replace(heads[0], labels=labels)]
@@ -179,14 +193,15 @@ class GymnasiumMaker:
             raise ValueError(f"gymnasium/{self._id}: cannot be made with {self._kwargs}: {error}") from None
 
     def make(self) -> PythonGame:
-        return GymnasiumGame(self._environment(), self.spec, self.observation, self.actions, self._masked)
+        return GymnasiumGame(self._environment(), self.spec, self.observation, self.actions, self.masks)
 
     def make_vector(self, matches: int) -> VectorGame | None:
         import gymnasium
         from gymnasium.vector import AutoresetMode
 
         one_tensor = len(self.spec.observation) == 1 and self.spec.observation[0].dtype == "f32"
-        if not (self._vectorised and self._vectorise and one_tensor and self.actions.single):
+        single = one_tensor and self.actions.single and not self._masked
+        if not (self._vectorised and self._vectorise and single):
             return None
         try:
             env = gymnasium.make_vec(
@@ -196,9 +211,9 @@ class GymnasiumMaker:
             return None
         flat = len(env.single_observation_space.shape or ()) == 1
         if env.metadata.get("autoreset_mode") != AutoresetMode.NEXT_STEP or not flat:
-            env.close()
+            close_quietly(env)
             return None
-        return GymnasiumVector(env, self.spec, self.actions)
+        return GymnasiumVector(env, self.spec, self.observation, self.actions)
 
 
 def _declared(registered: Any, limit: int) -> list[ParamSpec]:
@@ -209,7 +224,8 @@ def _declared(registered: Any, limit: int) -> list[ParamSpec]:
     if isinstance(creator, str):
         creator = load_env_creator(creator)
     out = []
-    for param in declared_params(creator, skip=("render_mode", "vectorise", "max_episode_steps")):
+    ours = ("vectorise", "max_episode_steps", PICTURE_LAYOUT.name)
+    for param in declared_params(creator, skip=("render_mode", *ours)):
         given = registered.kwargs.get(param.name)
         if isinstance(given, (bool, int, float, str)):
             text = str(given).lower() if isinstance(given, bool) else str(given)
@@ -229,7 +245,7 @@ def _declared(registered: Any, limit: int) -> list[ParamSpec]:
             meaning="use the library's own batched environment where there is one",
         )
     )
-    return out
+    return [*out, PICTURE_LAYOUT]
 
 
 def _labels(env: gymnasium.Env[Any, Any]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,44 +10,55 @@ import numpy as np
 from ludus.flow.slab import Array
 from ludus.flow.spec import TensorSpec
 from ludus.games.adapters.gymnasium import GymnasiumMaker
-from ludus.games.adapters.spaces import at, leaves
-from ludus.games.python_game import Ints
+from ludus.games.adapters.masks import Given, given
+from ludus.games.adapters.spaces import at
+from ludus.games.exports.values import mask_rows
+from ludus.games.python_game import Bytes, Ints
 
 
 class GymnasiumFace:
     """Observations and actions in the spaces of ``maker``'s environment."""
 
     def __init__(self, maker: GymnasiumMaker) -> None:
-        self._observation, self._actions = maker.observation, maker.actions
-        self._space, self._tensors = maker.observation_space, maker.spec.observation
-        self._name = maker.spec.name
+        self._observation, self._actions, self._masks = maker.observation, maker.actions, maker.masks
+        self._space, self._spec = maker.observation.space, maker.spec
 
     def rows(self, observation: Any, needed: Sequence[TensorSpec]) -> tuple[dict[str, Array], int | None]:
         """See :class:`ludus.games.exports.values.Face`."""
-        from gymnasium.vector.utils import batch_space, iterate
-
-        path, leaf = leaves(self._space)[0]
+        path, leaf = self._observation.leaves[0]
         try:
             shape = np.shape(at(observation, path))
         except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise ValueError(f"{self._name}: no member of {self._space} ({error!r})") from None
+            raise ValueError(f"{self._spec.name}: no member of {self._space} ({error!r})") from None
         expected = tuple(leaf.shape or ())
         count = None if shape == expected else shape[0] if shape[1:] == expected and shape[0] else 0
         if count == 0:
             raise ValueError(
-                f"{self._name}: observation of shape {shape}, expected {expected}, or a batch of those"
+                f"{self._spec.name}: observation of shape {shape}, expected {expected}, or a batch of those"
             )
-        if count is None:
-            members = iter([observation])
-        else:
-            members = iterate(batch_space(self._space, count), observation)
         rows = count or 1
         out: dict[str, Array] = {
-            t.name: np.zeros((rows, *t.packed_shape), t.packed_dtype) for t in self._tensors
+            t.name: np.zeros((rows, *t.packed_shape), t.packed_dtype) for t in self._spec.observation
         }
-        for row, member in zip(range(rows), members, strict=True):
+        for row, member in zip(range(rows), self._members(observation, count), strict=True):
             self._observation.write(member, {name: array[row] for name, array in out.items()})
         return {t.name: out[t.name] for t in needed}, count
+
+    def _members(self, observation: Any, count: int | None) -> Iterator[Any]:
+        from gymnasium.vector.utils import batch_space, iterate
+
+        if count is None:
+            return iter([observation])
+        return iter(iterate(batch_space(self._space, count), observation))
+
+    def legal(self, observation: Any, mask: Any, count: int | None) -> Bytes:
+        """See :class:`ludus.games.exports.values.Face`. Without ``mask``: that of the observation."""
+        if mask is not None and count is not None:
+            return mask_rows(self._spec, mask, count)
+        out = np.ones((count or 1, self._spec.mask_size), np.uint8)
+        for row, member in zip(out, self._members(observation, count), strict=True):
+            self._masks.write(given(member, None) if mask is None else (Given(mask, "mask"),), row)
+        return out
 
     def actions(self, decisions: Ints, count: int | None) -> Any:
         """See :class:`ludus.games.exports.values.Face`."""

@@ -15,6 +15,7 @@ import numpy as np
 from ludus.flow.names import nearest
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, HeadSpec, ParamSpec
+from ludus.games.adapters.values import zeros_and_ones
 from ludus.games.python_game import Bytes, Floats, Ints, PythonGame, VectorGame, declare, tensor, typed_params
 
 MAX_CHOICES = 1 << 16
@@ -92,14 +93,17 @@ class OpenSpielGame:
         target = out["observation"]
         array = np.asarray(values, np.float32).reshape(self._maker.shape)
         if self._maker.bits:
-            target[...] = np.packbits(array.reshape(-1) != 0, bitorder="little")
+            bits = zeros_and_ones("observation, whose values were 0 and 1 in random play", array)
+            target[...] = np.packbits(bits.reshape(-1), bitorder="little")
         else:
             target[...] = array
 
     def legal(self, seat: int, out: Bytes) -> None:
         choices = self._state.legal_actions(seat)
+        if not choices and not self._state.is_simultaneous_node():
+            raise ValueError(f"no legal action: legal_actions({seat}) is empty")
         out[...] = 0
-        out[choices if choices else [0]] = 1
+        out[choices if choices else [0]] = 1  # OpenSpiel takes any action of a seat that has none
 
     def hash(self) -> int:
         """A hash of the whole history."""

@@ -1,9 +1,11 @@
 """Environments of PettingZoo: ``pettingzoo/classic/connect_four_v3``, or ``pettingzoo/my_package.my_module``.
 
 A module with ``parallel_env`` uses the parallel API, one with only ``env`` uses AEC (``api`` chooses).
-Each agent keeps its seat. An agent that is done before the others does not act any more and keeps its last
-observation; the match ends when the last agent is done. Agents may differ in the number of their actions and
-in the length of flat observations: shorter ones are padded, and padded actions are illegal.
+Each agent keeps its seat. An agent that is done before the others does not act until it is among ``agents``
+again, and keeps its last observation; the match ends when the last agent is done. Each agent is terminated
+or truncated by the last flags that the environment gave for it; one that left without a flag is terminated.
+Agents may differ in the number of their actions and in the length of flat observations: shorter ones are
+padded, and padded actions are illegal.
 """
 
 from __future__ import annotations
@@ -16,8 +18,16 @@ import numpy as np
 from ludus.flow.extras import requirement
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
+from ludus.games.adapters.masks import MASK, Given, Masks, given
+from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
+from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
+from ludus.games.adapters.values import difference
+from ludus.games.contained import close_quietly
 from ludus.games.python_game import (
+    PLAYING,
+    TERMINATED,
+    TRUNCATED,
     Bytes,
     Floats,
     Ints,
@@ -29,7 +39,6 @@ from ludus.games.python_game import (
 )
 from ludus.games.typed_import import import_typed
 
-MASK = "action_mask"
 FAMILIES = ("atari", "butterfly", "classic", "sisl")  # PettingZoo's own extras of the same names
 _API = ParamSpec(
     "api", "text", "auto", choices=("auto", "parallel", "aec"), meaning="which of its two faces is used"
@@ -46,7 +55,8 @@ class _Seats:
         self._seat = {name: seat for seat, name in enumerate(self._names)}
         seats = len(self._names)
         self._values: list[Any] = [None] * seats
-        self._masks: list[Any] = [None] * seats
+        self._masks: list[Sequence[Given]] = [()] * seats
+        self._ends = np.zeros(seats, np.uint8)
         self._earned = np.zeros(seats, np.float32)
         self._total = np.zeros(seats, np.float64)
         self.truncated = False
@@ -54,17 +64,47 @@ class _Seats:
     def _begin(self) -> None:
         self._earned[...] = 0.0
         self._total[...] = 0.0
-        self._masks = [None] * len(self._names)
+        self._values = [None] * len(self._names)
+        self._masks = [()] * len(self._names)
+        self._ends[...] = PLAYING
         self.truncated = False
 
+    def _seat_of(self, agent: Any) -> int:
+        try:
+            return self._seat[agent]
+        except (KeyError, TypeError):
+            raise ValueError(f"agent {agent!r} is not in possible_agents: {self._names}") from None
+
+    def _acting(self) -> list[int]:
+        return sorted(self._seat_of(a) for a in self._env.agents)
+
+    def _mark(self, terminations: Mapping[Any, Any], truncations: Mapping[Any, Any]) -> None:
+        """Keeps the newest flags of every agent. Who is terminated is not truncated as well."""
+        for agent in {**dict.fromkeys(self._env.agents), **terminations, **truncations}:
+            end = PLAYING
+            if terminations.get(agent, False):
+                end = TERMINATED
+            elif truncations.get(agent, False):
+                end = TRUNCATED
+            self._ends[self._seat_of(agent)] = end
+
+    def _settle(self) -> bool:
+        """After a step. True when no agent is left; one that left without a flag is terminated."""
+        here = np.zeros(len(self._names), np.bool_)
+        here[self._acting()] = True
+        seen = np.array([value is not None for value in self._values])
+        self._ends[seen & ~here & (self._ends == PLAYING)] = TERMINATED
+        over = not here.any()
+        self.truncated = over and bool((self._ends == TRUNCATED).any())
+        return over
+
+    def ends(self, out: Bytes) -> None:
+        """Each agent's own end."""
+        out[...] = self._ends
+
     def _keep(self, agent: str, value: Any, info: Any) -> None:
-        seat = self._seat[agent]
-        if isinstance(value, Mapping) and MASK in value:
-            self._masks[seat] = value[MASK]
-            if self._maker.inner:
-                value = value["observation"]
-        elif info and MASK in info:
-            self._masks[seat] = info[MASK]
+        seat = self._seat_of(agent)
+        self._masks[seat] = given(value, info)
         self._values[seat] = value
 
     def rewards(self, out: Floats) -> None:
@@ -77,18 +117,27 @@ class _Seats:
             out[...] = np.where(self._total == self._total.max(), 1.0, -1.0)
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        if self._values[seat] is None:  # has not been there in this match
+            for array in out.values():
+                array[...] = 0
+            return
         self._maker.write(seat, self._values[seat], out)
 
     def legal(self, seat: int, out: Bytes) -> None:
-        choices = self._maker.choices[seat]
-        out[...] = 0
-        if choices is None:
-            out[...] = 1
-            return
-        mask = self._masks[seat]
-        out[:choices] = 1 if mask is None else np.asarray(mask) != 0
-        if not out.any():
-            raise ValueError(f"legal: seat {seat} has no legal action")
+        masks = self._maker.masks[seat]
+        out[masks.size :] = 0  # padding
+        try:
+            masks.write(self._masks[seat], out[: masks.size])
+        except ValueError as error:
+            raise ValueError(f"seat {seat} ({self._names[seat]}): {error}") from None
+
+    def mismatch(self, seat: int) -> str:
+        """What of a seat's last observation is not in its space; empty if none."""
+        if self._values[seat] is None:
+            return ""
+        agent = self._names[seat]
+        text = difference(self._maker.space(seat), self._values[seat], f"observation of {agent}")
+        return text.replace("observation_space", f"observation_space({agent!r})")
 
     def close(self) -> None:
         self._env.close()
@@ -104,21 +153,20 @@ class ParallelGame(_Seats):
             self._keep(agent, value, infos.get(agent))
 
     def to_act(self) -> Sequence[int]:
-        return sorted(self._seat[a] for a in self._env.agents)
+        return self._acting()
 
     def step(self, actions: Ints) -> bool:
         decide = self._maker.decode
-        chosen = {a: decide(self._seat[a], actions[self._seat[a]]) for a in self._env.agents}
+        chosen = {a: decide(self._seat_of(a), actions[self._seat_of(a)]) for a in self._env.agents}
         values, rewards, terminations, truncations, infos = self._env.step(chosen)
         self._earned[...] = 0.0
         for agent, value in values.items():
             self._keep(agent, value, infos.get(agent))
         for agent, reward in rewards.items():
-            self._earned[self._seat[agent]] = reward
+            self._earned[self._seat_of(agent)] = reward
         self._total += self._earned
-        over = not self._env.agents
-        self.truncated = over and any(truncations.values()) and not any(terminations.values())
-        return over
+        self._mark(terminations, truncations)
+        return self._settle()
 
 
 class TurnGame(_Seats):
@@ -131,25 +179,25 @@ class TurnGame(_Seats):
             self._keep(agent, self._env.observe(agent), self._env.infos.get(agent))
 
     def to_act(self) -> Sequence[int]:
-        return (self._seat[self._env.agent_selection],)
+        return (self._seat_of(self._env.agent_selection),) if self._env.agents else ()
 
     def step(self, actions: Ints) -> bool:
         env = self._env
-        seat = self._seat[env.agent_selection]
+        if not env.agents:  # none was there after reset
+            return True
+        seat = self._seat_of(env.agent_selection)
         env.step(self._maker.decode(seat, actions[seat]))
         self._earned[...] = 0.0
         for agent in env.agents:
-            self._earned[self._seat[agent]] = env.rewards.get(agent, 0.0)
+            self._earned[self._seat_of(agent)] = env.rewards.get(agent, 0.0)
         self._total += self._earned
         for agent in list(env.agents):
             self._keep(agent, env.observe(agent), env.infos.get(agent))
-        terminated = any(env.terminations.values())
-        truncated = any(env.truncations.values())
+        self._mark(env.terminations, env.truncations)
         while env.agents and (env.terminations[env.agent_selection] or env.truncations[env.agent_selection]):
             env.step(None)
-        over = not env.agents
-        self.truncated = over and truncated and not terminated
-        return over
+            self._mark(env.terminations, env.truncations)
+        return self._settle()
 
 
 def _package_of(missing: str, module: str) -> str:
@@ -173,22 +221,25 @@ class PettingZooMaker:
         if parallel is None and turns is None:
             raise ValueError(f"pettingzoo/{name}: {module_name} has neither parallel_env nor env")
         creator: Callable[..., Any] = getattr(module, "raw_env", None) or parallel or turns  # type: ignore[assignment]
-        declared = [*declared_params(creator, skip=("render_mode", "api")), _API]
+        ours = (_API, PICTURE_LAYOUT)
+        declared = [*declared_params(creator, skip=("render_mode", *(p.name for p in ours))), *ours]
         values = typed_params(declared, params)
         api = values.pop("api", "auto")
         if api == "parallel" and parallel is None or api == "aec" and turns is None:
             raise ValueError(f"pettingzoo/{name}: api = {api}: {module_name} has no such face")
         self._turns = api == "aec" or parallel is None
         self._create: Callable[..., Any] = turns if self._turns else parallel  # type: ignore[assignment]
+        self._layouts = settings(values)
+        values.pop(PICTURE_LAYOUT.name, None)
         self._values, self._name = values, name
         env = self.environment()
         try:
             self.agents = list(env.possible_agents)
             self._describe(env)
-        except UnsupportedSpace as error:
+        except ValueError as error:
             raise ValueError(f"pettingzoo/{name}: {error}") from None
         finally:
-            env.close()
+            close_quietly(env)
         self.spec: GameSpec = declare(
             f"pettingzoo/{name}",
             title=f"{name} of PettingZoo",
@@ -210,14 +261,10 @@ class PettingZooMaker:
 
     def _describe(self, env: Any) -> None:
         """Tensors and heads that fit every agent."""
-        from gymnasium import spaces
-
         seen = [env.observation_space(a) for a in self.agents]
-        self.inner = all(isinstance(s, spaces.Dict) and set(s.spaces) == {"observation", MASK} for s in seen)
-        if self.inner:
-            seen = [s["observation"] for s in seen]
-        self._observations = [Observation(s, skip=(MASK,)) for s in seen]
+        self._observations = [Observation(s, self._layouts, MASK) for s in seen]
         self._actions = [Actions(env.action_space(a)) for a in self.agents]
+        self.masks = [Masks(a) for a in self._actions]
         self.choices: list[int | None] = [a.heads[0].size if a.discrete else None for a in self._actions]
         self._lengths: list[int] | None = None
         if any(o.tensors != self._observations[0].tensors for o in self._observations):
@@ -240,6 +287,10 @@ class PettingZooMaker:
                 "agents act differently; only Discrete spaces of different sizes are padded"
             )
         self._heads = heads
+
+    def space(self, seat: int) -> Any:
+        """The seat's own observation space."""
+        return self._observations[seat].space
 
     def write(self, seat: int, value: Any, out: Mapping[str, Array]) -> None:
         """Writes a seat's observation, padded with zeros."""

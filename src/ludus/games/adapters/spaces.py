@@ -1,6 +1,6 @@
 """Gymnasium's spaces as tensors and heads. Every leaf of a Dict or Tuple is a tensor or some heads.
 
-Box of bytes, 2 or 3 axes   planes [C, H, W], as bytes, read as x / 255
+Box of bytes, 2 or 3 axes   planes [C, H, W], as bytes, read as x / high (see :mod:`.pictures`)
 other Box                   float32 vector (int8, uint8, int16, uint16, int32 keep their type)
 Discrete, MultiDiscrete     one-hot bits
 MultiBinary                 bits
@@ -8,29 +8,29 @@ MultiBinary                 bits
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ludus.flow.slab import Array
-from ludus.flow.spec import DType, HeadSpec, TensorSpec
+from ludus.flow.spec import HeadSpec, TensorSpec
+from ludus.games.adapters.boxes import BoxNumbers
+from ludus.games.adapters.boxes import UnsupportedSpace as UnsupportedSpace
+from ludus.games.adapters.boxes import continuous as continuous
+from ludus.games.adapters.pictures import Layouts, meaning_of_flat, picture
+from ludus.games.adapters.values import KEPT, kept, shaped, short, whole, zeros_and_ones
 from ludus.games.python_game import Ints, tensor
 
 if TYPE_CHECKING:
     from gymnasium import Space
 
-_KEPT: dict[str, DType] = {"uint8": "u8", "int8": "i8", "uint16": "u16", "int16": "i16", "int32": "i32"}
 MAX_ONE_HOT = 1 << 16
+MAX_CHOICES = 1 << 16  # of all heads: a mask has a byte for each
 MAX_HEADS = 64
-MIN_SIDE = 8  # least side of an image in pixels
 
 Path = tuple[str | int, ...]
 Write = Callable[[Any, Array], None]
-
-
-class UnsupportedSpace(ValueError):
-    """A space without a corresponding tensor or head; the message names it."""
 
 
 def leaves(space: Space[Any], path: Path = ()) -> list[tuple[Path, Space[Any]]]:
@@ -66,25 +66,45 @@ def at(value: Any, path: Path) -> Any:
 
 
 class Observation:
-    """Tensors of an observation space, and the conversion of samples."""
+    """Tensors of an observation space, and the conversion of samples.
 
-    def __init__(self, space: Space[Any], skip: Sequence[str] = ()) -> None:
-        found = [(p, s) for p, s in leaves(space) if not (p and p[0] in skip)]
-        if not found:
+    Args:
+        space: The environment's space.
+        layouts: How its pictures are read.
+        mask: Key of a Dict that is legality and no input. A Dict of this key and ``observation`` alone gives
+            the tensors of its ``observation``.
+    """
+
+    def __init__(self, space: Space[Any], layouts: Layouts | None = None, mask: str = "") -> None:
+        from gymnasium import spaces
+
+        self.space = space
+        #: Leaves that become tensors, with their paths.
+        self.leaves = leaves(space)
+        inner = 0  # leading keys that names leave out
+        if mask and isinstance(space, spaces.Dict) and mask in space.spaces:
+            self.leaves = [(path, leaf) for path, leaf in self.leaves if path[0] != mask]
+            inner = int(set(space.spaces) == {"observation", mask})
+        if not self.leaves:
             raise UnsupportedSpace(f"the observation space {space} is empty")
+        layouts = layouts or Layouts()
         self.tensors: list[TensorSpec] = []
         self._writers: list[tuple[str, Path, Write]] = []
-        for path, leaf in found:
-            spec, write = _observed(_name(path, "observation"), leaf)
+        for path, leaf in self.leaves:
+            spec, write = _observed(_name(path[inner:], "observation"), leaf, layouts)
             self.tensors.append(spec)
             self._writers.append((spec.name, path, write))
         names = [t.name for t in self.tensors]
         if len(set(names)) != len(names):
             raise UnsupportedSpace(f"the observation space {space} has two parts called the same: {names}")
-        self._single = self._writers[0] if len(found) == 1 and not found[0][0] else None
+        layouts.check(names)
+        self._single = self._writers[0] if len(self.leaves) == 1 and not self.leaves[0][0] else None
 
     def write(self, value: Any, out: Mapping[str, Array]) -> None:
-        """Writes ``value`` into one row. An invalid value is a ``ValueError`` that names the tensor."""
+        """Writes ``value`` into one row, or raises ``ValueError`` that names the tensor and the value.
+
+        A value that the tensor cannot hold as it is, or of another shape, is refused.
+        """
         if self._single is not None:
             name, _, write = self._single
             write(value, out[name])
@@ -93,99 +113,102 @@ class Observation:
             try:
                 part = at(value, path)
             except (KeyError, IndexError, TypeError):
-                raise ValueError(f"observation {name}: missing in {_short(value)}") from None
+                raise ValueError(f"observation {name}: missing in {short(value)}") from None
             write(part, out[name])
 
+    def write_many(self, value: Any, out: Array) -> None:
+        """Writes a batch ``[k, ...]`` of a space without parts, whose tensor is a vector."""
+        ((_, leaf),) = self.leaves
+        what = f"observation {self.tensors[0].name}"
+        batch = shaped(what, value, (len(out), *cast("Any", leaf).shape))
+        out[...] = kept(what, batch, out.dtype).reshape(out.shape)
 
-def _short(value: object) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
 
-
-def _observed(name: str, space: Space[Any]) -> tuple[TensorSpec, Write]:
+def _observed(name: str, space: Space[Any], layouts: Layouts) -> tuple[TensorSpec, Write]:
     from gymnasium import spaces
 
     if isinstance(space, spaces.Box):
-        return _observed_box(name, space)
+        return _observed_box(name, space, layouts.of(name))
     if isinstance(space, spaces.MultiBinary):
         count = int(np.prod(space.shape))
-        return tensor(name, (count,), "bits", low=0, high=1), _bits_writer(name, count)
+        return tensor(name, (count,), "bits", low=0, high=1), _bits_writer(name, space.shape)
     if isinstance(space, spaces.Discrete):
         sizes: tuple[int, ...] = (int(space.n),)
         starts: tuple[int, ...] = (int(space.start),)
+        shape: tuple[int, ...] = ()
     else:
         discrete = cast("spaces.MultiDiscrete", space)
         sizes = tuple(int(n) for n in np.ravel(discrete.nvec))
         starts = tuple(int(n) for n in np.ravel(discrete.start))
+        shape = tuple(discrete.shape)
     if sum(sizes) > MAX_ONE_HOT:
         raise UnsupportedSpace(f"observation {name}: {space} has {sum(sizes)} choices, at most {MAX_ONE_HOT}")
-    return tensor(name, (sum(sizes),), "bits", low=0, high=1), _one_hot_writer(name, sizes, starts)
+    return tensor(name, (sum(sizes),), "bits", low=0, high=1), _one_hot_writer(name, sizes, starts, shape)
 
 
-def _observed_box(name: str, space: Any) -> tuple[TensorSpec, Write]:
+def _observed_box(name: str, space: Any, layout: str) -> tuple[TensorSpec, Write]:
     shape = tuple(int(n) for n in space.shape)
-    low, high = float(np.min(space.low)), float(np.max(space.high))
-    dtype: str = _KEPT.get(str(space.dtype), "f32")
-    image = _image(shape) if dtype == "u8" else None
-    if image is not None:
-        planes, axes = image
-        return tensor(name, planes, "u8", low=0, high=255, scale=1 / 255), _array_writer(name, shape, axes)
-    size = (int(np.prod(shape, dtype=np.int64)),)
-    return tensor(name, size, dtype, low=low, high=high), _array_writer(name, shape, None)
-
-
-def _image(shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None] | None:
-    """Planes and the order of their axes, if bytes of ``shape`` look like an image."""
-    if len(shape) == 2 and min(shape) >= MIN_SIDE:
-        return (1, *shape), None
-    if len(shape) != 3:
-        return None
-    if min(shape[:2]) >= MIN_SIDE and shape[2] <= min(shape[:2]):
-        return (shape[2], *shape[:2]), (2, 0, 1)
-    return (shape, None) if min(shape[1:]) >= MIN_SIDE else None
+    if not shape or 0 not in shape:
+        low, high = float(np.min(space.low)), float(np.max(space.high))
+    else:
+        raise UnsupportedSpace(f"observation {name}: {space} has no numbers; leave it out")
+    dtype: str = KEPT.get(str(space.dtype), "f32")
+    of_bytes = dtype == "u8"
+    seen = picture(shape, of_bytes, layout)
+    if seen is None:
+        size = (int(np.prod(shape, dtype=np.int64)),)
+        meaning = meaning_of_flat(shape, of_bytes, layout)
+        return tensor(name, size, dtype, low=low, high=high, meaning=meaning), _array_writer(
+            name, shape, None
+        )
+    scale, meaning = 1.0, seen.meaning
+    if of_bytes:
+        scale = 1.0 / max(1.0, high)
+        meaning += f", read as x / {max(1.0, high):g}"
+    spec = tensor(name, seen.planes, dtype, low=low, high=high, scale=scale, meaning=meaning)
+    return spec, _array_writer(name, shape, seen.axes)
 
 
 def _array_writer(name: str, shape: tuple[int, ...], axes: tuple[int, ...] | None) -> Write:
+    what = f"observation {name}"
+
     def write(value: Any, out: Array) -> None:
-        array = np.asarray(value)
-        if array.shape != shape:
-            raise ValueError(f"observation {name}: shape {array.shape}, the space has {shape}")
+        array = kept(what, shaped(what, value, shape), out.dtype)
         if axes is not None:
             array = array.transpose(axes)
         out[...] = array if array.shape == out.shape else array.reshape(out.shape)
 
     def write_same(value: Any, out: Array) -> None:
-        if getattr(value, "shape", None) != shape:
-            value = np.asarray(value)
-            if value.shape != shape:
-                raise ValueError(f"observation {name}: shape {value.shape}, the space has {shape}")
+        if getattr(value, "shape", None) != shape or getattr(value, "dtype", None) != out.dtype:
+            value = kept(what, shaped(what, value, shape), out.dtype)
         out[...] = value
 
     return write_same if axes is None and len(shape) == 1 else write
 
 
-def _bits_writer(name: str, count: int) -> Write:
+def _bits_writer(name: str, shape: tuple[int, ...]) -> Write:
+    what = f"observation {name}"
+
     def write(value: Any, out: Array) -> None:
-        bits = np.ravel(np.asarray(value))
-        if bits.shape != (count,):
-            raise ValueError(f"observation {name}: {bits.size} bits, the space has {count}")
-        out[...] = np.packbits(bits != 0, bitorder="little")
+        bits = zeros_and_ones(what, shaped(what, value, shape))
+        out[...] = np.packbits(bits.ravel(), bitorder="little")
 
     return write
 
 
-def _one_hot_writer(name: str, sizes: tuple[int, ...], starts: tuple[int, ...]) -> Write:
+def _one_hot_writer(
+    name: str, sizes: tuple[int, ...], starts: tuple[int, ...], shape: tuple[int, ...]
+) -> Write:
     offsets = np.cumsum((0, *sizes[:-1])).tolist()
+    what = f"observation {name}"
 
     def write(value: Any, out: Array) -> None:
         out[...] = 0
-        given = [int(value)] if len(sizes) == 1 and np.ndim(value) == 0 else np.ravel(value).tolist()
-        if len(given) != len(sizes):
-            raise ValueError(f"observation {name}: {len(given)} numbers, the space has {len(sizes)}")
+        given = whole(what, value, shape)
         for number, size, start, offset in zip(given, sizes, starts, offsets, strict=True):
             if not start <= number < start + size:
-                raise ValueError(f"observation {name}: {number} is not in [{start}, {start + size})")
-            bit = offset + int(number) - start
+                raise ValueError(f"{what}: {number} is not in [{start}, {start + size})")
+            bit = offset + number - start
             out[bit >> 3] |= np.uint8(1 << (bit & 7))
 
     return write
@@ -202,31 +225,42 @@ class Actions:
 
         self.space = space
         self.heads: list[HeadSpec] = []
-        self._parts: list[tuple[Path, Space[Any], int, int]] = []
+        #: Leaves of the space with the slice of their heads, in the order of :func:`leaves`.
+        self.parts: list[tuple[Path, Space[Any], slice]] = []
+        self._boxes: dict[int, BoxNumbers] = {}
         for path, leaf in leaves(space):
-            begin = len(self.heads)
-            self.heads += _heads(_name(path, "action"), leaf)
-            self._parts.append((path, leaf, begin, len(self.heads)))
+            begin, name = len(self.heads), _name(path, "action")
+            if isinstance(leaf, spaces.Box):
+                self._boxes[begin] = BoxNumbers(name, leaf)
+                self.heads += self._boxes[begin].heads
+            else:
+                self.heads += _choices(name, leaf)
+            self.parts.append((path, leaf, slice(begin, len(self.heads))))
         if not self.heads or len(self.heads) > MAX_HEADS:
             count = len(self.heads)
             raise UnsupportedSpace(f"the action space {space} has {count} heads, expected 1 to {MAX_HEADS}")
+        choices = sum(head.size for head in self.heads)
+        if choices > MAX_CHOICES:
+            raise UnsupportedSpace(f"the action space {space} has {choices} choices, at most {MAX_CHOICES}")
         self._plain = isinstance(space, spaces.Discrete) and int(space.start) == 0
 
     @property
     def discrete(self) -> bool:
         """Whether the whole space is one Discrete."""
-        return len(self.heads) == 1 and not self._parts[0][0] and self.heads[0].kind == "discrete"
+        from gymnasium import spaces
+
+        return isinstance(self.space, spaces.Discrete)
 
     @property
     def single(self) -> bool:
         """Whether the space has no parts, so that :meth:`decode_many` can be used."""
-        return len(self._parts) == 1 and not self._parts[0][0]
+        return len(self.parts) == 1 and not self.parts[0][0]
 
     def decode(self, decision: Ints) -> Any:
         """``int32[K]`` -> a member of the space."""
         if self._plain:
             return int(decision[0])
-        return self._build(self.space, iter(self._parts), decision)
+        return self._build(self.space, iter(self.parts), decision)
 
     def _build(self, space: Any, parts: Any, decision: Ints) -> Any:
         from gymnasium import spaces
@@ -235,51 +269,32 @@ class Actions:
             return {key: self._build(part, parts, decision) for key, part in space.spaces.items()}
         if isinstance(space, spaces.Tuple):
             return tuple(self._build(part, parts, decision) for part in space.spaces)
-        _, leaf, begin, end = next(parts)
-        numbers = decision[begin:end]
+        _, leaf, heads = next(parts)
+        numbers = decision[heads]
+        if isinstance(leaf, spaces.Box):
+            return self._boxes[heads.start].decode(numbers)
         if isinstance(leaf, spaces.Discrete):
             return int(leaf.start) + int(numbers[0])
         if isinstance(leaf, spaces.MultiDiscrete):
             return (numbers.reshape(leaf.shape) + leaf.start).astype(leaf.dtype)
-        if isinstance(leaf, spaces.MultiBinary):
-            return numbers.reshape(leaf.shape).astype(leaf.dtype)
-        return continuous(numbers, self.heads[begin:end]).reshape(leaf.shape).astype(leaf.dtype)
+        return numbers.reshape(leaf.shape).astype(leaf.dtype)
 
     def decode_many(self, decisions: Ints) -> Array:
-        """``int32[k, K]`` -> a batch of a Discrete, MultiDiscrete or Box space, in its own dtype."""
-        leaf: Any = self._parts[0][1]
-        if self.heads[0].kind == "continuous":
-            numbers: Array = continuous(decisions, self.heads).reshape(-1, *leaf.shape).astype(leaf.dtype)
-            return numbers
+        """``int32[k, K]`` -> a batch of a space without parts, in its own dtype."""
+        leaf: Any = self.parts[0][1]
+        if self._boxes:
+            return self._boxes[0].decode(decisions)
         start = np.asarray(getattr(leaf, "start", 0))
         many = decisions[:, 0] if self.discrete else decisions.reshape(-1, *leaf.shape)
         batch: Array = (many + start).astype(leaf.dtype)
         return batch
 
 
-def continuous(bits: Ints, heads: Sequence[HeadSpec]) -> Array:
-    """``int32[..., K]`` bits of float32 ``u`` -> the numbers for the game (see :class:`HeadSpec`)."""
-    u = np.ascontiguousarray(bits).view(np.float32)
-    low = np.array([h.low for h in heads], np.float32)
-    high = np.array([h.high for h in heads], np.float32)
-    squashed = low + (np.tanh(u) + np.float32(1.0)) * np.float32(0.5) * (high - low)
-    value: Array = np.where(low == high, u, np.clip(squashed, low, high)).astype(np.float32)
-    return value
-
-
-def _heads(name: str, space: Space[Any]) -> list[HeadSpec]:
+def _choices(name: str, space: Space[Any]) -> list[HeadSpec]:
     from gymnasium import spaces
 
     if isinstance(space, spaces.Discrete):
         return [HeadSpec(name, int(space.n))]
     if isinstance(space, spaces.MultiDiscrete):
         return [HeadSpec(f"{name}_{i}", int(n)) for i, n in enumerate(np.ravel(space.nvec))]
-    if isinstance(space, spaces.MultiBinary):
-        return [HeadSpec(f"{name}_{i}", 2) for i in range(int(np.prod(space.shape)))]
-    box = cast("spaces.Box", space)
-    out = []
-    for i, (low, high) in enumerate(zip(np.ravel(box.low), np.ravel(box.high), strict=True)):
-        bounded = bool(np.isfinite(low) and np.isfinite(high))
-        bounds = (float(low), float(high)) if bounded else (0.0, 0.0)
-        out.append(HeadSpec(f"{name}_{i}", 2, kind="continuous", low=bounds[0], high=bounds[1]))
-    return out
+    return [HeadSpec(f"{name}_{i}", 2) for i in range(int(np.prod(cast("Any", space).shape)))]

@@ -88,6 +88,9 @@ class VizdoomGame:
     """One engine process."""
 
     def __init__(self, maker: VizdoomMaker) -> None:
+        from ludus.games.adapters.vizdoom_match import check_process
+
+        check_process()
         self.spec, self._maker = maker.spec, maker
         self._game = maker.engine()
         self._game.init()

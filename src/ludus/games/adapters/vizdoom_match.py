@@ -7,6 +7,9 @@ not finish a tic in time counts as frozen; only SIGKILL ends a frozen engine.
 
 An engine polls for packets without a pause. On shared processors that keeps the others from answering, so
 engines are started with a library that yields the processor while they wait (:func:`yielding`).
+
+A thread may stay inside the library after its engine was killed. The library has crashed a process that
+started an engine meanwhile, so such a process starts none (:func:`check_process`).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,16 +28,18 @@ import numpy as np
 
 from ludus.flow import GameSpec
 from ludus.flow.slab import Array
-from ludus.games.python_game import Floats, Ints
+from ludus.games.adapters.seat_threads import SeatThreads
+from ludus.games.python_game import Floats, Ints, ProcessUnusable
 from ludus.native import YIELD_LIBRARY
 
 START_S = 60.0  # for all engines to find each other
 STOP_S = 3.0  # for an engine to end by itself
-# For a seat's thread to notice that its engine has been killed. The library has crashed a busy process in
-# which one was still waiting when the next match began.
-GONE_S = 20.0
+GONE_S = 20.0  # for a seat's thread to notice that its engine has been killed
 COMMON = "-netmode 0 +viz_nocheat 0"
 HOST = "-deathmatch +sv_spawnfarthest 1 +sv_noautoaim 1 +sv_respawnprotect 1 +sv_forcerespawn 1"
+
+#: Calls of the library, of any match in this process, that had not returned when their engine was killed.
+_stuck: set[Future[object]] = set()
 
 
 class Player(Protocol):
@@ -66,12 +71,13 @@ class VizdoomMatch:
 
     A match ends after ``match_tics``; the most frags win. Rewards are the scenario's plus one point per
     frag. Raises ``RuntimeError`` with the seats of engines that die or freeze; :meth:`reset` then continues.
+    :class:`ProcessUnusable` from :meth:`reset` means that this process cannot.
     """
 
     def __init__(self, maker: Settings) -> None:
         self.spec, self._maker = maker.spec, maker
         seats = maker.players
-        self._executor = ThreadPoolExecutor(seats, "vizdoom-seat")
+        self._threads = SeatThreads(seats, "vizdoom-seat")
         self._games: list[Any] = []
         self._engines: set[int] = set()  # pids
         self._eyes = [maker.eyes() for _ in range(seats)]
@@ -91,6 +97,7 @@ class VizdoomMatch:
 
     def reset(self, seed: int) -> None:
         self._stop()
+        check_process()
         self._tics, self.truncated = 0, False
         self._barrier = threading.Barrier(len(self._eyes))
         self._done[:] = [0] * len(self._done)
@@ -144,7 +151,7 @@ class VizdoomMatch:
 
     def close(self) -> None:
         self._stop()
-        self._executor.shutdown(wait=False)
+        self._threads.close()
 
     # What a seat's own thread does:
 
@@ -179,7 +186,7 @@ class VizdoomMatch:
         self, what: str, each: Callable[[int], object], limit_s: float, before: set[int] | None = None
     ) -> None:
         """Runs ``each`` for all seats in parallel under a watchdog, until the last is done."""
-        futures = [self._executor.submit(each, seat) for seat in range(len(self._games))]
+        futures = [self._threads.submit(seat, each, seat) for seat in range(len(self._games))]
         moved, done, late = -1, set[Future[object]](), set(futures)
         while late and sum(self._done) > moved and not any(f.exception() for f in done):
             moved = sum(self._done)
@@ -196,7 +203,7 @@ class VizdoomMatch:
             self._engines |= engine_processes() - before
         frozen = sorted(futures.index(f) for f in late)
         self._kill()
-        wait(late, GONE_S)  # the end of an engine releases the engines that wait for it
+        _stuck.update(wait(late, GONE_S)[1])  # the end of an engine releases the engines that wait for it
         self._games = []
         raise RuntimeError(
             _wrong(what, frozen, {s: e for s, e in broken.items() if s not in waited}, limit_s)
@@ -205,16 +212,26 @@ class VizdoomMatch:
     def _stop(self) -> None:
         """Ends all engines: first by a request, then by SIGKILL."""
         games, self._games = self._games, []
-        futures: list[Future[object]] = [self._executor.submit(game.close) for game in games]
+        futures = [self._threads.submit(seat, game.close) for seat, game in enumerate(games)]
         _, late = wait(futures, STOP_S)
         self._kill()
-        wait(late, GONE_S)
+        _stuck.update(wait(late, GONE_S)[1])
 
     def _kill(self) -> None:
         for pid in self.engines:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self._engines = set()
+
+
+def check_process() -> None:
+    """Raises :class:`ProcessUnusable` while a thread of this process waits for an engine that was killed."""
+    _stuck.difference_update([call for call in _stuck if call.done()])
+    if _stuck:
+        raise ProcessUnusable(
+            f"{len(_stuck)} calls of the ViZDoom library have not returned since their engines were killed; "
+            "it would crash this process at the next start of an engine: continue in a new process"
+        )
 
 
 def _wrong(what: str, frozen: list[int], broken: dict[int, BaseException | None], limit_s: float) -> str:

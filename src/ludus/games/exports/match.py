@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.flow import GameSpec, Slab, TensorSpec
-from ludus.flow.masks import legal_choices
+from ludus.flow.masks import check_choices, legal_choices
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.names import typed
@@ -279,6 +279,7 @@ class PythonMatch(Match):
         legal = getattr(self._game, "legal", None)
         if legal is not None and seat in self._acting:
             legal(seat, mask)
+            check_choices(self.spec, mask)
         return mask
 
     def step(self, decisions: Decisions) -> None:
@@ -292,11 +293,11 @@ class PythonMatch(Match):
 
     def _advance(self, decisions: Decisions) -> None:
         chosen = decisions.copy()
-        for seat in self._acting:
-            if seat not in self._mine:
-                chosen[seat] = random_decision(self.spec, self.legal(seat), self._rng)
         earned = np.zeros(self.spec.seats, np.float32)
         try:
+            for seat in self._acting:
+                if seat not in self._mine:
+                    chosen[seat] = random_decision(self.spec, self.legal(seat), self._rng)
             over = self._game.step(chosen)
             self._game.rewards(earned)
             self.rewards += earned

@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from ludus.flow import GameSpec
+from ludus.flow import GameSpec, HeadSpec
 from ludus.flow.masks import legal_choices, possible_choices
 from ludus.flow.slab import Array
+from ludus.flow.spec import OPEN
+from ludus.games.adapters.boxes import decision
 from ludus.games.exports.match import Decisions
 
 Illegal = Literal["replace", "raise"]
@@ -22,7 +24,6 @@ _INTEGERS = {
     "i16": (-32768, 32767),
     "i32": (-(2**31), 2**31 - 1),
 }
-_EDGE = 1.0 - 1e-6  # tanh reaches its bounds only at infinity
 
 
 def observation_space(spec: GameSpec) -> spaces.Dict[Any]:
@@ -51,7 +52,7 @@ def action_space(spec: GameSpec) -> spaces.Space[Any]:
     if kinds == {"discrete"}:
         sizes = [h.size for h in spec.heads]
         return spaces.Discrete(sizes[0]) if len(sizes) == 1 else spaces.MultiDiscrete(sizes)
-    bounds = [(h.low, h.high) if h.low < h.high else (-np.inf, np.inf) for h in spec.heads]
+    bounds = [_bounds(h) for h in spec.heads]
     if kinds == {"continuous"}:
         low, high = (np.array(b, np.float32) for b in zip(*bounds, strict=True))
         return spaces.Box(low, high, dtype=np.float32)
@@ -62,6 +63,12 @@ def action_space(spec: GameSpec) -> spaces.Space[Any]:
         else:
             parts.append(spaces.Box(low_, high_, (1,), np.float32))
     return spaces.Tuple(parts)
+
+
+def _bounds(head: HeadSpec) -> tuple[float, float]:
+    if not (head.bounded or head.half_open):
+        return -np.inf, np.inf
+    return (-np.inf if head.low <= -OPEN else head.low), (np.inf if head.high >= OPEN else head.high)
 
 
 def mask_of(spec: GameSpec, mask: npt.NDArray[np.uint8]) -> Any:
@@ -105,7 +112,7 @@ def decision_of(
     replaced = False
     for k, (head, value) in enumerate(zip(spec.heads, values, strict=True)):
         if head.kind == "continuous":
-            out[k] = _bits(head.low, head.high, float(value))
+            out[k] = decision(head, float(value))
         else:
             choice = int(value)
             if not 0 <= choice < head.size:
@@ -122,14 +129,6 @@ def decision_of(
                 choice, replaced = int(np.flatnonzero(legal)[0]), True
             out[k] = choice
     return out, replaced
-
-
-def _bits(low: float, high: float, value: float) -> np.int32:
-    if low < high:
-        share = np.clip(2.0 * (value - low) / (high - low) - 1.0, -_EDGE, _EDGE)
-        value = float(np.arctanh(share))
-    bits: np.int32 = np.array([value], np.float32).view(np.int32)[0]
-    return bits
 
 
 def nothing(space: spaces.Dict[Any]) -> dict[str, Array]:

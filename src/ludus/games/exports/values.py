@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ludus.flow import GameSpec, TensorSpec
 from ludus.flow.slab import Array
-from ludus.games.adapters.spaces import continuous
+from ludus.games.adapters.boxes import continuous
 from ludus.games.exports.match import Decisions
 
 
@@ -23,6 +23,10 @@ class Face(Protocol):
 
     def rows(self, observation: Any, needed: Sequence[TensorSpec]) -> tuple[dict[str, Array], int | None]:
         """``packed[N, ...]`` of each needed tensor, and ``count``. Raises ``ValueError``."""
+        ...
+
+    def legal(self, observation: Any, mask: Any, count: int | None) -> npt.NDArray[np.uint8]:
+        """``uint8[N, A]``, 1 = legal, from an environment's mask, as :func:`mask_rows` takes it."""
         ...
 
     def actions(self, decisions: Decisions, count: int | None) -> Any:
@@ -55,6 +59,10 @@ class SpecFace:
             said = ", ".join(f"{n}: {c if c is not None else 'one'}" for n, c in counts.items())
             raise ValueError(f"{self.spec.name}: tensors of different batches ({said})")
         return out, next(iter(counts.values()))
+
+    def legal(self, observation: Any, mask: Any, count: int | None) -> npt.NDArray[np.uint8]:
+        """See :class:`Face`."""
+        return mask_rows(self.spec, mask, count)
 
     def actions(self, decisions: Decisions, count: int | None) -> Any:
         """See :class:`Face`."""

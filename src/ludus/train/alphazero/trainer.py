@@ -45,7 +45,6 @@ from ludus.train.run_evaluator import RunEvaluator
 from ludus.train.stopping import progress, reason_to_stop
 
 BLOCK = 1 << 15  # positions that are led to at once
-POLL_S = 0.01
 
 
 def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
@@ -77,6 +76,7 @@ class AlphaZeroTrainer:
         )
         self.gate = Gate(preset, components, context.directory.reference)
         self._saved: tuple[int, ...] = ()
+        self._moves: int | None = 0  # of the session's self-play; None while the learner works
         self._interrupted = self.state.debt >= 1.0 or self.state.gate_due  # in the middle of a round
         if checkpoint is None:
             self._begin()
@@ -135,6 +135,12 @@ class AlphaZeroTrainer:
 
     # ---- a round ---------------------------------------------------------------------------------
 
+    def doing(self) -> str:
+        moves = self._moves
+        if moves is None:
+            return f"learning: {max(0, int(self.state.debt)):,} minibatches until the next self-play"
+        return f"self-play: {moves:,} moves in this session, {self.state.matches:,} matches are over"
+
     def prepare_round(self) -> None:
         """Weights are handed over when they are published."""
 
@@ -143,13 +149,14 @@ class AlphaZeroTrainer:
             self.workers.pause()
             evaluate()
             self.context.clock.lap()  # no part of the minutes that training has
+        self._moves = self._moves or 0
         begin = time.perf_counter()
         matches = Matches.empty() if self._catches_up() else self._collect()
         times = self.workers.times()
         collected = time.perf_counter()
         if len(matches):
             self.store.keep(matches)
-        learned = LearnStats()
+        learned, self._moves = LearnStats(), None
         if self.components.replay_buffer.ready:
             if self.preset.run.lag == "async":
                 self.workers.start()
@@ -172,11 +179,7 @@ class AlphaZeroTrainer:
         positions = 0
         while positions < self.config.round_positions and not self.context.interrupted():
             target = self.workers.moves() + max(64, (self.config.round_positions - positions) // 2)
-            self.workers.start()
-            while self.workers.moves() < target and not self._stopping():
-                time.sleep(POLL_S)
-                if self._out_of_time():
-                    break
+            self.workers.play_until(target, self._stopping)
             self.workers.pause()
             matches = self.workers.take_matches()
             positions += int(matches.full.sum())
@@ -186,8 +189,9 @@ class AlphaZeroTrainer:
         return Matches.join(new)
 
     def _stopping(self) -> bool:
-        """Ctrl-C came (at any moment, from a signal), or a thread has failed."""
-        return self.context.interrupted() or self.workers.failed()
+        """Ctrl-C came (at any moment, from a signal), or the budget of minutes is used up."""
+        self._moves = self.workers.moves()
+        return self.context.interrupted() or self._out_of_time()
 
     def _out_of_time(self) -> bool:
         limit = self.preset.run.max_minutes
@@ -199,6 +203,15 @@ class AlphaZeroTrainer:
         """See :class:`ludus.train.run_loop.Steps`: learning, or the judgement of what was learned."""
         ready = self.components.replay_buffer.ready
         return ready and (self.state.debt >= 1.0 or self.state.gate_due)
+
+    def why_untrained(self) -> str:
+        """See :class:`ludus.train.run_loop.Steps`."""
+        if self.components.learner.steps > 0:
+            return ""
+        buffer, wanted = self.components.replay_buffer, self.config.window_games_min
+        return (
+            f"{buffer.total_games:,} matches were played to their end, algorithm.window_games_min = {wanted}"
+        )
 
     def _catches_up(self) -> bool:
         """Whether a round does what is owed and no more. Matches that a killed process has left are learned

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -12,7 +14,7 @@ import torch
 from ludus.search import Matches, SelfPlay
 from ludus.search.network import NetworkEvaluator
 
-TAKE_EVERY = 8  # batches between two looks for finished matches
+LOOK_S = 0.25  # between two looks of the thread that waits: for Ctrl-C, and for the end of its minutes
 
 
 @dataclass(slots=True)
@@ -34,11 +36,15 @@ class Worker:
 
     def __init__(self, play: SelfPlay) -> None:
         self.play = play
+        self.moves = play.moves  # after the last batch
         self.times = SelfPlayTimes()
         self._seen = SelfPlayTimes()
 
-    def run(self, stop: threading.Event, give: Matches | None = None) -> None:
-        """Batch after batch until ``stop``; what was collected last is always answered."""
+    def run(self, stop: threading.Event, look: Callable[[], None] = lambda: None) -> None:
+        """Plays batch after batch until ``stop``, and calls ``look`` after each.
+
+        The batch that was collected last is always answered.
+        """
         torch.set_num_threads(1)
         play, times = self.play, self.times
         assert isinstance(play.evaluator, NetworkEvaluator)
@@ -51,18 +57,26 @@ class Worker:
             play.deliver(*answers)
             times.batches += 1
             times.evaluations += count
+            self.moves = play.moves
+            look()
         times.busy_s += time.perf_counter() - began
 
 
 class Workers:
     """Self-play of several threads. Made, started and paused by one thread.
 
-    Every thread's matches go on where they were when it starts again; weights change between two batches.
+    Every thread's matches continue where they were when it starts again; weights change between two batches.
+
+    The thread that waits sleeps until the last move wakes it. Did it look every few milliseconds, a thread
+    that plays would hand the interpreter over to it each time, and on a busy machine wait each time until the
+    operating system runs it.
     """
 
     def __init__(self, plays: list[SelfPlay]) -> None:
         self.workers = [Worker(play) for play in plays]
         self._stop = threading.Event()
+        self._awaited = sys.maxsize  # moves of all threads
+        self._reached = threading.Event()  # these moves, or the end of a thread
         self._executor = ThreadPoolExecutor(len(plays), "self-play")
         self._running: list[Future[None]] = []
 
@@ -71,7 +85,26 @@ class Workers:
         if self._running:
             return
         self._stop.clear()
-        self._running = [self._executor.submit(w.run, self._stop) for w in self.workers]
+        self._running = [self._executor.submit(w.run, self._stop, self._look) for w in self.workers]
+        for future in self._running:
+            future.add_done_callback(lambda _: self._reached.set())
+
+    def play_until(self, moves: int, stopping: Callable[[], bool]) -> None:
+        """Plays until all threads together have made ``moves`` since ever, or ``stopping``.
+
+        A thread that fails ends the wait too. Threads play on when this returns.
+        """
+        self._awaited = moves
+        self._reached.clear()
+        self.start()
+        self._look()
+        while not stopping() and not self.failed() and not self._reached.wait(LOOK_S):
+            pass
+        self._awaited = sys.maxsize
+
+    def _look(self) -> None:
+        if self.moves() >= self._awaited:
+            self._reached.set()
 
     def pause(self) -> None:
         """Returns when nothing is under way. Raises what a thread raised. Idempotent."""
@@ -100,8 +133,8 @@ class Workers:
             worker.play.set_resign(below)
 
     def moves(self) -> int:
-        """Played so far, by all threads; a number that may be a little old."""
-        return sum(w.play.moves for w in self.workers)
+        """Played so far, by all threads, in the batches that are done."""
+        return sum(w.moves for w in self.workers)
 
     def times(self) -> SelfPlayTimes:
         """Since the last call. Only while paused."""

@@ -56,7 +56,7 @@ from ludus.train.opponents import measured_against
 from ludus.train.prepared import Prepared
 from ludus.train.run_context import RunContext
 from ludus.train.run_evaluator import RunEvaluator
-from ludus.train.stopping import progress
+from ludus.train.stopping import progress, why_untrained
 
 
 def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
@@ -173,6 +173,10 @@ class LeagueTrainer:
         """Between two rounds nothing is under way."""
         yield
 
+    def doing(self) -> str:
+        member = self._playing
+        return f"{member.name}: {member.driver.doing()}"
+
     def prepare_round(self) -> None:
         """The next member's turn: new orders where the last ones have been played."""
         member = self._playing = self.members[self.league.next_member()]
@@ -204,6 +208,10 @@ class LeagueTrainer:
     def owes(self) -> bool:
         """Never: Ctrl-C takes effect between two rounds."""
         return False
+
+    def why_untrained(self) -> str:
+        """See :class:`ludus.train.run_loop.Steps`: of all members together."""
+        return why_untrained(self.preset.algorithm, self.state.gradient_steps, self.state.budget.steps)
 
     def round(self, evaluate: Callable[[], None] | None) -> None:
         member = self._playing

@@ -28,7 +28,7 @@ from ludus.train.on_policy.checkpoint import TrainerState, make_checkpoint, rest
 from ludus.train.on_policy.components import Components, StagedWeights
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import summarise_rollout
-from ludus.train.on_policy.rounds import Round, RoundTimes, Waiting
+from ludus.train.on_policy.rounds import Round, RoundTimes, Waiting, playing_text
 
 SAMPLER, CALLER = 0, 1  # worker numbers; the learner threads follow
 SLABS_AHEAD = 3  # unlearned slabs that are worth their memory, whatever lag is allowed
@@ -71,6 +71,10 @@ class AsyncRounds:
     def moment(self) -> int:
         """See :attr:`Rounds.moment`."""
         return self.components.sampler.collector.time_step
+
+    def doing(self) -> str:
+        """See :meth:`Rounds.doing`."""
+        return playing_text([self.components.sampler])
 
     def checkpoint(self, state: TrainerState) -> Checkpoint:
         """See :meth:`Rounds.checkpoint`. Nothing in flight is kept."""

@@ -32,7 +32,7 @@ from ludus.train.on_policy.checkpoint import (
 from ludus.train.on_policy.components import Components
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.own_copy import OwnCopy
-from ludus.train.on_policy.rounds import Rounds, Waiting
+from ludus.train.on_policy.rounds import Rounds, Waiting, playing_text
 
 
 @dataclass(slots=True)
@@ -81,6 +81,10 @@ class TurnRounds(Rounds):
     def moment(self) -> int:
         """The number of turns."""
         return self._turn
+
+    def doing(self) -> str:
+        """See :meth:`Rounds.doing`."""
+        return playing_text([pool.components.sampler for pool in self.pools])
 
     def put(self, slab: Slab, stats: RolloutStats) -> None:
         """See :class:`ludus.rollouts.exchange.SlabSink`."""

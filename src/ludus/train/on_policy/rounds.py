@@ -30,6 +30,7 @@ from ludus.train.on_policy.checkpoint import TrainerState, make_checkpoint, rest
 from ludus.train.on_policy.components import Components, LocalWeights
 from ludus.train.on_policy.learner_threads import LearnerThreads
 from ludus.train.on_policy.rollout_summary import RolloutSummary, summarise_rollout
+from ludus.train.on_policy.sampler import Sampler
 
 
 @dataclass(slots=True)
@@ -113,6 +114,10 @@ class Rounds:
     def moment(self) -> int:
         """A number that has changed once a new checkpoint is worth while."""
         return self.components.sampler.collector.time_step
+
+    def doing(self) -> str:
+        """What the sampler does, in words. Any thread may ask."""
+        return playing_text([self.components.sampler])
 
     def checkpoint(self, state: TrainerState) -> Checkpoint:
         """The run between two rounds. Slabs that wait are written into ``state`` too."""
@@ -229,6 +234,13 @@ class Rounds:
     def _publish(self) -> None:
         """The acting networks take the newest weights."""
         self.components.sampler.take(self._sources)
+
+
+def playing_text(samplers: Sequence[Sampler]) -> str:
+    """How far the matches are from which ``samplers`` collect, in words."""
+    steps = sum(sampler.collector.time_step for sampler in samplers)
+    slots = samplers[0].pool.slots
+    return f"matches are being played: {steps:,} time steps of {slots:,} matches at a time"
 
 
 def _collect_times(stats: RolloutStats) -> RoundTimes:

@@ -40,7 +40,7 @@ from ludus.train.opponents import bot_opponents, measured_against, opponents_of
 from ludus.train.prepared import Prepared
 from ludus.train.run_context import RunContext
 from ludus.train.run_evaluator import RunEvaluator
-from ludus.train.stopping import progress
+from ludus.train.stopping import progress, why_untrained
 
 
 def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
@@ -141,6 +141,9 @@ class Trainer:
 
     # ---- the loop --------------------------------------------------------------------------------
 
+    def doing(self) -> str:
+        return self.rounds.doing()
+
     def prepare_round(self) -> None:
         self.matchmaking.advance(self.rounds.paused)
         if self.preset.curriculum.bot:
@@ -149,6 +152,9 @@ class Trainer:
     def owes(self) -> bool:
         """Never: Ctrl-C takes effect between two rounds."""
         return False
+
+    def why_untrained(self) -> str:
+        return why_untrained(self.preset.algorithm, self.state.gradient_steps, self.state.budget.steps)
 
     def round(self, evaluate: Callable[[], None] | None) -> None:
         try:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import msgspec
 
+from ludus.flow.decode import from_toml, text_of
 from ludus.league.payoff import DECAY
 from ludus.league.record import Record
 from ludus.storage import CorruptFile, RunDirectory, RunNotFound
@@ -41,6 +42,6 @@ class _Settings(msgspec.Struct, frozen=True):
 
 def _decay(run: RunDirectory) -> float:
     try:
-        return msgspec.toml.decode(run.config_bytes(), type=_Settings).league.decay
-    except (msgspec.DecodeError, ValueError) as error:
+        return msgspec.convert(from_toml(text_of(run.config_bytes())), _Settings).league.decay
+    except ValueError as error:
         raise CorruptFile(f"{run.config}: {error}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -68,7 +69,7 @@ def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence
         own, of = [u for u in updates if u.player == player], f" of {markdown(player)}" if player else ""
         lines += [f"## Learning{of}", "", *_number_table(own, learning=True), ""]
         lines += [f"## Playing{of}", "", *_number_table(own, learning=False), ""]
-    lines += ["## How to get it again", "", *fenced(visible(" ".join(info.command))), ""]
+    lines += ["## How to get it again", "", *fenced(visible(shlex.join(info.command))), ""]
     facts = [
         f"seed {info.seed}, game {info.game} (spec {info.spec_hash}), started {info.started}",
         f"ludus {info.package_version}; " + ", ".join(f"{k} {v}" for k, v in info.versions.items()),

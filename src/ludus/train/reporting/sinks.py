@@ -22,6 +22,7 @@ class RunStart:
     path: Path
     preset: Preset
     spec: GameSpec
+    doing: Callable[[], str] = lambda: "starting"  #: what the run does now, in words; any thread may ask
 
 
 class Sink:

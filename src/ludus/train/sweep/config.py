@@ -10,10 +10,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 import msgspec.inspect as mi
 
-from ludus.flow.decode import TomlError, from_toml
+from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.names import did_you_mean, nearest
 from ludus.presets import schema
-from ludus.presets.file import MAX_BYTES, PresetError, find_preset, option_of
+from ludus.presets.file import MAX_BYTES, PresetError, find_preset, setting_paths
+from ludus.presets.options import full_path, option_of
 from ludus.presets.schema import quoted
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
@@ -104,12 +105,29 @@ def read_sweep(source: str, overrides: Mapping[str, str] | None = None) -> Sweep
         what = "is a folder" if path.is_dir() else "no such file"
         raise PresetError([f"{source}: {what}; expected a sweep file (.toml); see: docs/guides/sweeps.md"])
     try:
-        document = from_toml(read_bounded(path, MAX_BYTES).decode("utf-8"))
+        document = from_toml(text_of(read_bounded(path, MAX_BYTES)))
     except (StorageError, OSError) as error:
         raise PresetError([f"{source}: cannot be read: {error}"]) from None
-    except (UnicodeDecodeError, TomlError) as error:
+    except TextError as error:
+        raise PresetError([f"{source}: {error}"]) from None
+    except TomlError as error:
         raise PresetError([f"{source}: not valid TOML: {error}"]) from None
     return parse_sweep(document, source, overrides)
+
+
+def _given(overrides: Mapping[str, str]) -> dict[str, str]:
+    """Settings of the command line by their whole paths, where the last part alone says which one it is."""
+    every = setting_paths()
+    top = {path.partition(".")[0] for path in every}
+    whole: dict[str, str] = {}
+    for key, text in overrides.items():
+        path: str | schema.Problem = key.replace("-", "_")
+        if str(path).partition(".")[0] not in top:
+            path = full_path(key, [p for p in every if not p.startswith("league.")], every)
+        if isinstance(path, schema.Problem):
+            raise PresetError([f"{option_of(path.path)}: {path.text}"])
+        whole[path] = text
+    return whole
 
 
 def parse_sweep(document: Table, source: str, overrides: Mapping[str, str] | None = None) -> SweepConfig:
@@ -122,7 +140,7 @@ def parse_sweep(document: Table, source: str, overrides: Mapping[str, str] | Non
     file = msgspec.convert(document, _File)
     folder = Path(source).parent
     settings = dict(DEFAULTS) | _flat(file.settings)
-    given = {k.replace("-", "_"): v for k, v in (overrides or {}).items()}
+    given = _given(overrides or {})
     settings |= given
     config = SweepConfig(
         source=source,

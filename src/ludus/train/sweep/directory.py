@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ludus.flow.decode import from_json
+from ludus.flow.decode import from_json, to_json
 from ludus.presets.schema import quoted
 from ludus.storage.errors import CorruptFile, RunExists, StorageError
 from ludus.storage.files import fsync_directory, own_folder, read_bounded, write_atomic
@@ -84,7 +84,7 @@ class SweepDirectory:
             )
         for folder in (path, sweep.runs, sweep.greedy, sweep.logs, sweep.locks):
             own_folder(folder, make=True)
-        write_atomic(sweep.info_path, msgspec.json.format(msgspec.json.encode(info)) + b"\n")
+        write_atomic(sweep.info_path, msgspec.json.format(to_json(info)) + b"\n")
         write_atomic(sweep.file, read_bounded(Path(config.source), MAX_BYTES))
         fsync_directory(path)
         return sweep

@@ -17,7 +17,7 @@ from ludus.flow.interrupts import on_stop
 from ludus.flow.shown import shown
 from ludus.games.names import is_bot_file, is_installed_name
 from ludus.presets.config import Preset
-from ludus.presets.file import option_of
+from ludus.presets.options import option_of
 from ludus.storage.errors import CorruptFile, StorageError
 from ludus.train.opponents import opponent_skip
 from ludus.train.sweep.config import SweepConfig

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ludus import __version__
+from ludus.flow.decode import to_json
 from ludus.flow.names import did_you_mean
 from ludus.flow.shown import markdown
 from ludus.presets.errors import ConfigError
@@ -198,7 +199,7 @@ def write_sweep_report(report: SweepReport, folder: Path) -> list[Path]:
     Raises ``OSError``.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    files = {RESULTS: msgspec.json.format(msgspec.json.encode(report)) + b"\n"}
+    files = {RESULTS: msgspec.json.format(to_json(report)) + b"\n"}
     if report.curves:
         rates = not any(r.alone for r in report.results)
         what = "Win rate" if rates else "Mean return"

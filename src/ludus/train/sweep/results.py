@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ludus.evaluation.results import EvalResult
-from ludus.flow.decode import TomlError, from_json, from_toml
+from ludus.flow.decode import TextError, TomlError, from_json, from_toml, text_of
 from ludus.presets.file import leaves
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import read_bounded
@@ -106,8 +106,8 @@ _NOTHING_WON = {
 def run_leaves(run: RunDirectory) -> dict[str, Any]:
     """The settings of a run as it was started, by path. Raises ``CorruptFile``."""
     try:
-        return dict(leaves(from_toml(run.config_bytes().decode())))
-    except (UnicodeDecodeError, TomlError) as error:
+        return dict(leaves(from_toml(text_of(run.config_bytes()))))
+    except (TextError, TomlError) as error:
         raise CorruptFile(f"{run.config}: {error}") from error
 
 

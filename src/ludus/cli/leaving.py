@@ -1,0 +1,46 @@
+"""The end of the process of a command: it does not wait for what a game has left running in it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+LEAVE_S = 2.0  # for threads and child processes to end by themselves
+
+Main = Callable[[Sequence[str] | None], int]
+
+
+def leaves(main: Main) -> Callable[..., int]:
+    """Makes the process of ``main()`` end with its exit code, whatever still runs in it."""
+
+    @functools.wraps(main)
+    def leaving(argv: Sequence[str] | None = None) -> int:
+        code = main(argv)
+        if argv is None and "ludus.games.contained" in sys.modules:  # code of a game has run here
+            threading.Thread(target=_leave, args=(code,), daemon=True).start()
+        return code
+
+    return leaving
+
+
+def _leave(code: int) -> None:
+    """Python waits for threads and child processes at its end; this ends the wait."""
+    time.sleep(LEAVE_S)
+    threads = [f"thread {t.name!r}" for t in threading.enumerate() if not t.daemon and t.is_alive()]
+    names = [name for name in threads if name != "thread 'MainThread'"]
+    multiprocessing = sys.modules.get("multiprocessing")
+    children = multiprocessing.active_children() if multiprocessing is not None else []
+    names += [f"process {child.pid}" for child in children]
+    with suppress(OSError, ValueError):
+        if names:
+            sys.stderr.write(f"left running by the game: {', '.join(names)}; expected close() to end them\n")
+        sys.stderr.flush()
+    for child in children:
+        with suppress(OSError, ValueError):
+            child.kill()
+    os._exit(code)

@@ -1,0 +1,102 @@
+"""stdin, stdout and stderr, usable however the process was started.
+
+A stream may be closed (daemons, cron, ``>&-``), its reader may be gone (``| head -1``), and its disk may be
+full. Progress on stderr is never worth a failure: it is left out. A result that cannot be written is an
+error, except where its reader has left: then the command does the rest of its work without output.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from contextlib import suppress
+from typing import TextIO
+
+from ludus.cli.errors import CommandError
+
+_NAMES = ("stdin", "stdout", "stderr")
+
+
+def prepare() -> None:
+    """Opens the null device for each stream that is closed, under the stream's own number.
+
+    Without it the next file that is opened would get that number, and receive what is printed. A character
+    that the encoding of stdout lacks is printed as an escape.
+    """
+    for number, name in enumerate(_NAMES):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, _nothing(number))
+        elif number and isinstance(stream, io.TextIOWrapper):
+            if stream.errors == "strict":
+                stream.reconfigure(errors="backslashreplace")
+            with suppress(OSError, ValueError):  # a terminal that another program set to not wait
+                os.set_blocking(stream.fileno(), True)
+
+
+def _nothing(number: int) -> TextIO:
+    try:
+        os.fstat(number)
+        fd = os.open(os.devnull, os.O_RDWR)  # a library has taken the number
+    except OSError:
+        fd = os.open(os.devnull, os.O_RDWR)
+        if fd != number:
+            os.dup2(fd, number)
+            os.close(fd)
+            fd = number
+        os.set_inheritable(fd, True)  # child processes have three streams, too
+    return open(fd, "r" if number == 0 else "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+
+
+def write_out(text: str) -> None:
+    """Writes to stdout at once. Raises :class:`CommandError` where the result cannot be written."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard(sys.stdout)
+    except OSError as error:
+        discard(sys.stdout)
+        raise CommandError(f"stdout: {error.strerror}; the result was not written") from None
+
+
+def write_err(text: str) -> None:
+    """Writes to stderr at once; what cannot be written is left out."""
+    with suppress(OSError, ValueError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def stdout_failed() -> str:
+    """Why stdout, to which somebody else wrote, takes nothing: the system's words; "" while it works.
+
+    The reader's exit is ``"closed"``. Further output is discarded then.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        discard(sys.stdout)
+        return "closed" if error.errno == errno.EPIPE else str(error.strerror)
+    return ""
+
+
+def settle() -> None:
+    """Discards what could not be written, at the end of the process: Python would fail on it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            discard(stream)
+        except ValueError:  # closed by somebody
+            continue
+
+
+def discard(stream: TextIO) -> None:
+    """What waits in ``stream`` and all that is written later goes to the null device."""
+    with suppress(OSError, ValueError):
+        fd = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(fd, stream.fileno())
+        os.close(fd)
+        stream.flush()

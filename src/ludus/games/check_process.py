@@ -1,0 +1,195 @@
+"""Checks a Python game in processes of its own: one that exits, crashes or hangs is a finding, too.
+
+The first process plays all checks. A few others play the first match with other hashes of strings: what
+depends on the order of a set differs there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ludus.flow.decode import from_json
+from ludus.games import registry
+from ludus.games.check_watch import PLACE_BYTES, Watch, read_place
+from ludus.games.names import is_typed, loaded, typed
+from ludus.native import ParamError
+
+CALL_S = 30.0  # of one call of the game
+START_S = 90.0  # for the game to be made
+HASH_SEEDS = (1, 2, 3, 4)
+_POLL_S = 0.1
+_RUN = (
+    "import sys; sys.path[:] = [p for p in sys.path if p]; "
+    "from ludus.games.check_process import child; child(*map(int, sys.argv[1:]))"
+)
+
+
+class Request(msgspec.Struct):
+    """What a process checks. ``whole``: all checks, else only the course of the first match."""
+
+    reference: str
+    typed: bool
+    params: dict[str, str]
+    matches: int
+    seed: int
+    whole: bool
+
+
+class Answer(msgspec.Struct):
+    """What it found. ``course``: a digest of every tick of the first match."""
+
+    spec_hash: str = ""
+    error: str = ""  # the game cannot be made
+    rows: list[tuple[str, bool, str]] = []
+    ns_per_tick: float = 0.0
+    course: list[str] = []
+
+
+class _Child:
+    """A process that checks, as its parent sees it."""
+
+    def __init__(self, request: Request, hash_seed: int) -> None:
+        self._reference = request.reference
+        self._memory = tempfile.TemporaryFile()  # noqa: SIM115 - closed in end()
+        self._memory.truncate(PLACE_BYTES)
+        self._place = mmap.mmap(self._memory.fileno(), PLACE_BYTES)
+        self._asked = tempfile.TemporaryFile()  # noqa: SIM115
+        self._asked.write(msgspec.json.encode(request))
+        self._asked.flush()
+        self._answer, theirs = os.pipe()
+        descriptors = (self._memory.fileno(), self._asked.fileno(), theirs)
+        environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed)}
+        environment["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _RUN, *map(str, descriptors)],
+                stdin=subprocess.DEVNULL,
+                stdout=2,
+                pass_fds=descriptors,
+                env=environment,
+                start_new_session=True,
+            )
+        finally:
+            os.close(theirs)
+
+    def result(self) -> Answer | str:
+        """Its answer, or how it was lost."""
+        data, seen, waited = b"", -1, 0.0
+        while True:
+            ready, _, _ = select.select([self._answer], [], [], _POLL_S)
+            if ready:
+                part = os.read(self._answer, 1 << 16)
+                data += part
+                if not part or part.endswith(b"\n"):  # its own children may keep the pipe open
+                    break
+                continue
+            number, place = read_place(self._place)
+            waited = 0.0 if number != seen else waited + _POLL_S
+            seen = number
+            limit = CALL_S if number else START_S
+            if waited > limit:
+                return (
+                    f"{place or 'making the game'} did not return within {limit:g} s; a pool replaces the "
+                    "process of a game that hangs (pool.timeout_s)"
+                )
+        if data:
+            return from_json(data, Answer)
+        place = read_place(self._place)[1] or "making the game"
+        code = self._process.wait()
+        how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+        end = Watch(self._reference).end_of_match()
+        return f"{place} ended the process ({how}); instead {end}, or raise an exception"
+
+    def end(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        os.close(self._answer)
+        self._place.close()
+        self._memory.close()
+        self._asked.close()
+
+
+def check(
+    reference: str, params: Mapping[str, str], matches: int, seed: int
+) -> tuple[list[tuple[str, bool, str]], float]:
+    """``(check, passed, detail)`` of every check, and nanoseconds a tick. See ``python_conformance``.
+
+    Raises ``ParamError`` if the game cannot be made.
+    """
+    from ludus.games.python_conformance import CHECKS
+
+    request = Request(
+        registry.python_reference(reference), is_typed(reference), dict(params), matches, seed, True
+    )
+    children = [_Child(request, HASH_SEEDS[0])]
+    try:
+        first = children[0].result()
+        if isinstance(first, str):
+            return [(c, c != "plays", first if c == "plays" else "") for c in CHECKS], 0.0
+        if first.error:
+            raise ParamError(first.error)
+        rows = first.rows
+        if all(passed for _, passed, _ in rows):
+            course = msgspec.structs.replace(request, whole=False)
+            children += [_Child(course, seed) for seed in HASH_SEEDS[1:]]
+            wrong = _compare(first, [child.result() for child in children[1:]])
+            rows = [(c, False, wrong) if wrong and c == "hash_order" else (c, p, d) for c, p, d in rows]
+        return rows, first.ns_per_tick
+    finally:
+        for each in children:
+            each.end()
+
+
+def _compare(first: Answer, others: Sequence[Answer | str]) -> str:
+    advice = "a set of strings has another order in every process: sort it, or use a list or a dict"
+    for other in others:
+        if isinstance(other, str):
+            return f"in another process {other}"
+        if other.error or other.spec_hash != first.spec_hash:
+            return f"another process declares other spaces; {other.error or advice}"
+        if other.course != first.course:
+            pairs = zip(first.course, other.course, strict=False)
+            tick = next((t for t, (a, b) in enumerate(pairs) if a != b), 0)
+            return f"the same match gives something else at tick {tick} of another process; {advice}"
+    return ""
+
+
+def child(place: int, asked: int, answer: int) -> None:
+    """The life of a process that checks. It ends without waiting for what the game has left running."""
+    with os.fdopen(asked, "rb") as file:
+        file.seek(0)
+        request = from_json(file.read(), Request)
+    found = _check(request, mmap.mmap(place, PLACE_BYTES))
+    with os.fdopen(answer, "wb") as file:
+        file.write(msgspec.json.encode(found) + b"\n")
+    os._exit(0)
+
+
+def _check(request: Request, place: mmap.mmap) -> Answer:
+    from ludus.games import python_conformance as checks
+
+    admitted = typed if request.typed else loaded  # checked by the parent
+    try:
+        made = registry.maker(admitted(request.reference), request.params)
+    except ValueError as error:
+        return Answer(error=str(error))
+    watch = Watch(made.spec.name, place)
+    if request.whole:
+        rows, ns_per_tick, course = checks.check_watched(made, request.matches, request.seed, watch)
+        return Answer(made.spec.spec_hash, "", rows, ns_per_tick, course)
+    try:
+        course = checks.course_of(made, request.seed, watch)
+    except Exception as error:
+        return Answer(error=f"{type(error).__name__}: {error}")
+    return Answer(made.spec.spec_hash, course=course)

@@ -1,0 +1,314 @@
+"""Runs code of a game inside this process without letting it act on the process.
+
+Matches are played by worker processes. But a game is made once in the parent, to see what it declares, and
+recorded matches are played again there. :func:`contained` is the gate to that code: what it prints goes to
+stderr, what it changes in the process is put back, and its exit or its hanging is an error of the game.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import os
+import random
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import FrameType, ModuleType
+from typing import IO, Any, NoReturn
+
+import numpy as np
+
+START_S = 60.0  # for a game to be made in this process
+CLOSE_S = 5.0  # for its close()
+TORCH = "default dtype, gradient mode or threads of torch"
+RANDOM = "global random state"
+
+#: Reads a state of the process, and puts it back.
+_Read = Callable[[], Any]
+_Write = Callable[[Any], object]
+
+
+class GameExit(RuntimeError):
+    """A game tried to end its process."""
+
+
+class GameHangs(RuntimeError):
+    """A call of a game did not return in time."""
+
+
+class _Stop(BaseException):
+    """Leaves a game's code, past its ``except Exception``."""
+
+    def __init__(self, error: RuntimeError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@dataclass(slots=True)
+class Traces:
+    """What the game's code changed in the process."""
+
+    changed: list[str] = field(default_factory=list)
+
+
+@contextlib.contextmanager
+def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterator[Traces]:
+    """Runs the body, code of a game, as a guest of this process.
+
+    Raises :class:`GameExit` if it calls ``sys.exit`` or ``os._exit``, and :class:`GameHangs` if it takes
+    longer than ``limit_s`` (0 = no limit; only code that Python can interrupt). Its other errors pass. What
+    it writes to stdout goes to the file ``printed``, or stderr.
+
+    Outside the main thread only ``sys.exit`` is contained.
+    """
+    traces = Traces()
+    if not _in_main_thread():  # what it would put back is other threads' too
+        try:
+            yield traces
+        except SystemExit as error:
+            raise GameExit(exit_text(error)) from None
+        return
+    states = _read_states()
+    with _stdout_elsewhere(printed), _no_exit():
+        try:
+            with _limited(limit_s):
+                yield traces
+        except _Stop as stop:
+            raise stop.error from None
+        except SystemExit as error:
+            raise GameExit(exit_text(error)) from None
+        finally:
+            traces.changed += _restore_states(states)
+
+
+def exit_text(error: SystemExit) -> str:
+    """The message about a game that called ``sys.exit``."""
+    return f"the game called sys.exit({'' if error.code is None else repr(error.code)})"
+
+
+def close_quietly(thing: object, limit_s: float = CLOSE_S) -> str:
+    """Closes a game or an environment, if it can be closed. Returns what went wrong: no match needs it."""
+    close = getattr(thing, "close", None)
+    if not callable(close):
+        return ""
+    try:
+        with contained(limit_s):
+            close()
+    except GameHangs:
+        return f"close() did not return within {limit_s:g} s"
+    except GameExit as error:
+        return f"close(): {error}"
+    except Exception as error:
+        return f"close() raised {type(error).__name__}: {error}"
+    return ""
+
+
+# ---- the process's state ---------------------------------------------------------------------------
+
+
+def _torch() -> ModuleType | None:
+    torch = sys.modules.get("torch")
+    return torch if hasattr(torch, "get_num_threads") else None  # not while it is being imported
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _handlers() -> dict[int, Any]:
+    return {int(n): signal.getsignal(n) for n in signal.valid_signals()}
+
+
+def _set_handlers(handlers: dict[int, Any]) -> None:
+    for number, handler in handlers.items():
+        if handler is not None and signal.getsignal(number) is not handler:
+            with contextlib.suppress(OSError, ValueError):
+                signal.signal(number, handler)
+
+
+def _folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+def _torch_settings() -> tuple[Any, ...] | None:
+    torch = _torch()
+    if torch is None:
+        return None
+    return torch.get_default_dtype(), torch.is_grad_enabled(), torch.get_num_threads()
+
+
+def _set_torch(settings: tuple[Any, ...]) -> None:
+    torch = _torch()
+    assert torch is not None
+    dtype, grad, threads = settings
+    torch.set_default_dtype(dtype)
+    torch.set_grad_enabled(grad)
+    if torch.get_num_threads() != threads:
+        torch.set_num_threads(threads)
+
+
+def _random_states() -> tuple[Any, ...]:
+    torch = _torch()
+    name, key, *rest = np.random.get_state(legacy=True)
+    of_torch = None if torch is None else torch.get_rng_state().numpy().tobytes()
+    return random.getstate(), (name, np.asarray(key).tobytes(), *rest), of_torch
+
+
+def _set_random_states(states: tuple[Any, ...]) -> None:
+    of_python, of_numpy, of_torch = states
+    random.setstate(of_python)
+    np.random.set_state((of_numpy[0], np.frombuffer(of_numpy[1], np.uint32), *of_numpy[2:]))
+    torch = _torch()
+    if torch is not None and of_torch is not None:
+        torch.set_rng_state(torch.frombuffer(bytearray(of_torch), dtype=torch.uint8))
+
+
+def _set_collecting(on: bool) -> None:
+    if on:
+        gc.enable()
+    else:
+        gc.disable()
+
+
+def _timeout() -> tuple[float | None]:
+    return (socket.getdefaulttimeout(),)
+
+
+#: name -> read, write. A state that reads None is not there yet, or not this thread's.
+_STATES: dict[str, tuple[_Read, _Write]] = {
+    "current folder": (_folder, os.chdir),
+    "signal handlers": (_handlers, _set_handlers),
+    TORCH: (_torch_settings, _set_torch),
+    "error handling of numpy": (np.geterr, lambda errors: np.seterr(**errors)),
+    RANDOM: (_random_states, _set_random_states),
+    "recursion limit": (sys.getrecursionlimit, sys.setrecursionlimit),
+    "hook for exceptions": (lambda: sys.excepthook, lambda hook: setattr(sys, "excepthook", hook)),
+    "default timeout of sockets": (_timeout, lambda before: socket.setdefaulttimeout(*before)),
+    "garbage collection": (gc.isenabled, _set_collecting),
+}
+
+
+def _read_states() -> dict[str, Any]:
+    return {name: read() for name, (read, _) in _STATES.items()}
+
+
+def _restore_states(states: dict[str, Any]) -> list[str]:
+    """Puts back what differs. Returns the names of these states."""
+    changed = []
+    for name, (read, write) in _STATES.items():
+        before, now = states[name], read()
+        if name == TORCH and before is None and now is not None:  # the game has loaded it
+            before = (sys.modules["torch"].float32, True, now[2])
+        if name == RANDOM and before[2] is None:
+            now = (*now[:2], None)
+        if before is None or now == before:
+            continue
+        with contextlib.suppress(OSError, ValueError, RuntimeError):
+            write(before)
+            changed.append(name)
+    return changed
+
+
+# ---- stdout -----------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _stdout_elsewhere(printed: IO[bytes] | None) -> Iterator[None]:
+    """stdout is for results: what a game prints, its libraries and its child processes, goes to stderr."""
+    streams = sys.stdin, sys.stdout, sys.stderr
+    kept = _swap_descriptor(None if printed is None else printed.fileno())
+    text: io.TextIOWrapper | None = None
+    if printed is not None:
+        sys.stdout = text = io.TextIOWrapper(printed, errors="replace", write_through=True)
+    elif sys.stderr is not None:
+        sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        if text is not None:
+            text.detach()
+        sys.stdin, sys.stdout, sys.stderr = streams
+        if kept is not None:
+            _flush_c()
+            os.dup2(kept, 1)
+            os.close(kept)
+
+
+def _swap_descriptor(target: int | None) -> int | None:
+    """Makes descriptor 1 that of ``target``, else stderr's. Returns where the old one is kept."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        _flush_c()
+        kept = os.dup(1)
+    except (OSError, ValueError):
+        return None
+    try:
+        os.dup2(2 if target is None else target, 1)
+    except OSError:  # stderr is closed
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+    return kept
+
+
+def _flush_c() -> None:
+    """Writes what C libraries have printed and still hold."""
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).fflush(None)
+
+
+# ---- exits and hanging calls ------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _no_exit() -> Iterator[None]:
+    """``os._exit`` leaves the game's code instead of the process. Children of the game exit as they like."""
+    real, owner = os._exit, os.getpid()
+    inside = True
+
+    def leave(status: int = 0) -> NoReturn:
+        if not inside or os.getpid() != owner:
+            real(status)
+        raise _Stop(GameExit(f"the game called os._exit({status})"))
+
+    os._exit = leave
+    try:
+        yield
+    finally:
+        inside = False  # a module may have taken hold of ours
+        os._exit = real
+
+
+@contextlib.contextmanager
+def _limited(limit_s: float) -> Iterator[None]:
+    if limit_s <= 0 or not hasattr(signal, "setitimer"):
+        yield
+        return
+    begin = time.monotonic()
+    in_body = True
+
+    def late(number: int, frame: FrameType | None) -> None:
+        if in_body:
+            raise _Stop(GameHangs(f"did not return within {limit_s:g} s"))
+
+    handler = signal.signal(signal.SIGALRM, late)
+    before, every = signal.setitimer(signal.ITIMER_REAL, limit_s, 1.0)  # again where the game catches it
+    try:
+        yield
+    finally:
+        in_body = False
+        left = max(0.001, before - (time.monotonic() - begin)) if before else 0.0
+        signal.setitimer(signal.ITIMER_REAL, left, every)
+        signal.signal(signal.SIGALRM, handler if handler is not None else signal.SIG_DFL)

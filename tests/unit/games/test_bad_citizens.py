@@ -1,0 +1,235 @@
+"""Games that act on the process that runs them: contained, and reported as the game's or the match's."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ludus.cli.__main__ import main
+from ludus.evaluation.evaluate import evaluate
+from ludus.games import contained as gate
+from ludus.games.contained import GameExit, GameHangs, close_quietly, contained
+from ludus.games.names import typed
+from ludus.games.registry import maker
+from ludus.games.registry import spec as game_spec
+from ludus.native import ParamError
+
+if importlib.util.find_spec("gymnasium") is None:
+    pytest.skip("gymnasium is not installed", allow_module_level=True)
+
+GUEST = "gymnasium/tests.unit.games.bad_citizens:Guest-v0"
+OWN = "tests.unit.games.bad_citizens:Own"
+ROOT = str(Path(__file__).parents[3])
+
+
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "START_S", 0.3)
+    monkeypatch.setattr(close_quietly, "__defaults__", (0.3,))
+
+
+def state() -> dict[str, Any]:
+    """Of the process: all that a guest may not change."""
+    import torch
+
+    return {
+        "folder": os.getcwd(),
+        "dtype": torch.get_default_dtype(),
+        "signals": {n: signal.getsignal(n) for n in signal.valid_signals()},
+        "alarm": 0 < signal.getitimer(signal.ITIMER_REAL)[0] < 1,  # pytest has one of its own
+        "random": (random.getstate(), np.random.get_state()[1].tolist()),  # type: ignore[index]
+        "errors": np.geterr(),
+        "recursion": sys.getrecursionlimit(),
+        "hook": sys.excepthook,
+        "streams": (sys.stdin, sys.stdout, sys.stderr),
+        "timeout": socket.getdefaulttimeout(),
+        "exit": os._exit,
+    }
+
+
+CHANGES = ("folder", "dtype", "signals", "alarm", "random", "numpy-errors", "recursion", "hook", "stdout")
+
+
+@pytest.mark.parametrize("at", ["init", "reset", "close"])
+@pytest.mark.parametrize("does", CHANGES)
+def test_a_game_that_is_made_leaves_the_process_as_it_was(does: str, at: str) -> None:
+    before = state()
+    assert game_spec(typed(GUEST), {"does": does, "at": at}).seats == 1
+    assert state() == before
+
+
+@pytest.mark.parametrize("does", ["print", "os-write", "child-prints"])
+def test_what_a_game_prints_goes_to_stderr(does: str, capfd: pytest.CaptureFixture[str]) -> None:
+    sys.stdout.write("before\n")
+    game_spec(typed(GUEST), {"does": does, "at": "reset"})
+    sys.stdout.write("after\n")
+    out, err = capfd.readouterr()
+    assert out == "before\nafter\n"
+    assert "hello from the game" in err
+
+
+ERRORS = {
+    "exit": r"the game called sys\.exit\(0\)",
+    "exit-word": r"the game called sys\.exit\('no display'\)",
+    "os-exit": r"the game called os\._exit\(0\)",
+    "raise": "RuntimeError: the window is gone",
+    "hang": "the game did not return within 0.3 s",
+}
+
+
+@pytest.mark.parametrize("game", [GUEST, OWN])
+@pytest.mark.parametrize("does", ERRORS)
+def test_a_game_that_cannot_be_made_is_named_with_the_reason(
+    game: str, does: str, request: pytest.FixtureRequest
+) -> None:
+    if does == "hang":
+        request.getfixturevalue("brief")
+    with pytest.raises(ParamError, match=rf"^{game}: cannot be made: {ERRORS[does]}$"):
+        game_spec(typed(game), {"does": does})
+
+
+@pytest.mark.parametrize("does", ["exit", "os-exit", "raise"])
+def test_a_reset_that_fails_while_the_game_is_made_is_an_error_of_the_game(does: str) -> None:
+    with pytest.raises(ParamError, match=rf"cannot be made: {ERRORS[does]}$"):
+        game_spec(typed(GUEST), {"does": does, "at": "reset"})
+
+
+@pytest.mark.parametrize("does", ["exit", "os-exit", "raise", "hang"])
+def test_a_game_whose_close_fails_can_be_played(does: str, request: pytest.FixtureRequest) -> None:
+    if does == "hang":
+        request.getfixturevalue("brief")
+    game: Any = maker(typed(GUEST), {"does": does, "at": "close"}).make()
+    game.reset(1)
+    assert not game.step(np.zeros((1, 1), np.int32))
+    said = close_quietly(game)
+    assert said.startswith("close()")
+
+
+MATCH_ERRORS = {
+    ("exit", "step"): "step: the game called sys.exit(0)",
+    ("exit-word", "step"): "step: the game called sys.exit('no display')",
+    ("base-raise", "step"): "step: BaseException: not even an Exception",
+    ("os-exit", "step"): "the worker exited with code 0",
+}
+
+
+@pytest.mark.parametrize(("does", "at"), MATCH_ERRORS)
+def test_a_game_that_ends_its_process_in_a_match_loses_that_match(
+    does: str, at: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    errors: list[str] = []
+    words = ["eval", "random", "--game", GUEST, "--param", f"does={does}", "--param", f"at={at}"]
+    code = main([*words, "--matches", "2", "--json"])
+    out, err = capsys.readouterr()
+    assert code == 1
+    assert json.loads(out)["errors"] == 2
+    assert "2 matches ended by an error of the game" in err
+    evaluate(
+        "random", game=typed(GUEST), params={"does": does, "at": at}, matches=1,
+        keep=lambda match: errors.append(match.error),
+    )  # fmt: skip
+    assert MATCH_ERRORS[does, at] in errors[0]
+
+
+def test_matches_are_played_outside_the_process(capfd: pytest.CaptureFixture[str]) -> None:
+    before = state()
+    result = evaluate("random", game=typed(GUEST), params={"does": "much", "at": "step"}, matches=2)
+    assert (result.matches, result.errors) == (2, 0)
+    assert state() == before
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "hello from the game" in err
+
+
+def test_matches_do_not_depend_on_the_order_of_hashes() -> None:
+    """Two processes of one game: the same course, whatever this process hashes like."""
+    seen = []
+    for _ in range(2):
+        records: list[bytes] = []
+        evaluate(
+            "random", game=typed(OWN), params={"does": "hash"}, matches=1, record=1,
+            keep=lambda match: records.append(match.replay),  # noqa: B023
+        )  # fmt: skip
+        seen.append(records[0][-60:])
+    assert seen[0] == seen[1]
+
+
+def test_a_command_does_not_wait_for_what_a_game_left_running() -> None:
+    command = [sys.executable, "-m", "ludus", "games", "show", GUEST, "--param", "does=company", "--json"]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, cwd=ROOT, check=True
+    )
+    assert json.loads(done.stdout)["seats"] == 1
+    assert "left running by the game: thread 'the-games-own', process " in done.stderr
+
+
+# ---- the gate itself --------------------------------------------------------------------------------
+
+
+def test_a_call_that_catches_everything_is_stopped_as_well() -> None:
+    def stubborn() -> None:
+        while True:
+            try:
+                signal.pause()
+            except Exception:
+                continue
+
+    with pytest.raises(GameHangs), contained(0.05):
+        stubborn()
+
+
+def test_gates_inside_each_other_keep_their_limits() -> None:
+    def nested() -> None:
+        with contained(60.0):
+            pass
+        signal.pause()
+
+    with pytest.raises(GameHangs, match=r"within 0\.2 s"), contained(0.2):
+        nested()
+    assert not 0 < signal.getitimer(signal.ITIMER_REAL)[0] < 60
+
+
+def test_an_exit_in_another_thread_is_the_games_too() -> None:
+    caught: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            with contained():
+                sys.exit(3)
+        except BaseException as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert isinstance(caught[0], GameExit)
+    assert str(caught[0]) == "the game called sys.exit(3)"
+
+
+def test_children_of_a_game_leave_as_they_like() -> None:
+    with contained():
+        pid = os.fork()
+        if pid == 0:
+            os._exit(9)
+        _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 9
+
+
+def test_the_gate_works_without_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    with contained():
+        sys.stderr.write("into stderr\n")
+    assert sys.stdout is None
