@@ -17,17 +17,20 @@ import socket
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType, ModuleType
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 import numpy as np
 
 START_S = 60.0  # for a game to be made in this process
 CLOSE_S, AGAIN_S = 5.0, 0.5  # for its close(), and for the next ones of a process in which one has hung
+NO_LIMIT_S = 1e7
 TORCH = "default dtype, gradient mode or threads of torch"
 RANDOM = "global random state"
+ENVIRONMENT, FILTERS = "environment variables", "filters of warnings"
 
 #: Reads a state of the process, and puts it back.
 _Read = Callable[[], Any]
@@ -75,7 +78,7 @@ def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterato
             raise GameExit(exit_text(error)) from None
         return
     states = _read_states()
-    with _stdout_elsewhere(printed), _no_exit():
+    with _streams_elsewhere(printed), _no_exit():
         try:
             with _limited(limit_s):
                 yield traces
@@ -185,6 +188,23 @@ def _set_collecting(on: bool) -> None:
         gc.disable()
 
 
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _set_environment(before: dict[str, str]) -> None:
+    """Those that were there. New ones stay: libraries hand them on to their own parts."""
+    os.environ.update(before)
+
+
+def _set_filters(before: list[Any]) -> None:
+    warnings.filters[:] = before  # type: ignore[index]
+    warnings.simplefilter("default", append=True)  # so that Python forgets what it has decided
+    warnings.filters[:] = before  # type: ignore[index]
+
+
 def _timeout() -> tuple[float | None]:
     return (socket.getdefaulttimeout(),)
 
@@ -200,6 +220,9 @@ _STATES: dict[str, tuple[_Read, _Write]] = {
     "hook for exceptions": (lambda: sys.excepthook, lambda hook: setattr(sys, "excepthook", hook)),
     "default timeout of sockets": (_timeout, lambda before: socket.setdefaulttimeout(*before)),
     "garbage collection": (gc.isenabled, _set_collecting),
+    "mask of new files": (_umask, os.umask),
+    ENVIRONMENT: (lambda: dict(os.environ), _set_environment),
+    FILTERS: (lambda: list(warnings.filters), _set_filters),
 }
 
 
@@ -216,6 +239,8 @@ def _restore_states(states: dict[str, Any]) -> list[str]:
             before = (sys.modules["torch"].float32, True, now[2])
         if name == RANDOM and before[2] is None:
             now = (*now[:2], None)
+        if name == ENVIRONMENT:
+            now = {key: now.get(key) for key in before}
         if before is None or now == before:
             continue
         with contextlib.suppress(OSError, ValueError, RuntimeError):
@@ -224,46 +249,73 @@ def _restore_states(states: dict[str, Any]) -> list[str]:
     return changed
 
 
-# ---- stdout -----------------------------------------------------------------------------------------
+# ---- stdin and stdout -------------------------------------------------------------------------------
+
+
+class _Descriptor(io.RawIOBase):
+    """Writes to a descriptor that it does not own: a game may close it, or keep it in a log handler."""
+
+    name, target = "<stderr>", 2
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:  # noqa: ANN401 - a buffer
+        with contextlib.suppress(OSError):  # closed or full: no one reads it
+            os.write(self.target, data)
+        return len(data)
+
+
+class _GuestOut(io.TextIOWrapper):
+    """``sys.stdout`` of a game."""
+
+    def close(self) -> None:
+        self.flush()
+
+
+_raw = _Descriptor()
+_guest_out = _GuestOut(_raw, "utf-8", "replace", write_through=True)
 
 
 @contextlib.contextmanager
-def _stdout_elsewhere(printed: IO[bytes] | None) -> Iterator[None]:
-    """stdout is for results: what a game prints, its libraries and its child processes, goes to stderr."""
-    streams = sys.stdin, sys.stdout, sys.stderr
-    kept = _swap_descriptor(None if printed is None else printed.fileno())
-    text: io.TextIOWrapper | None = None
+def _streams_elsewhere(printed: IO[bytes] | None) -> Iterator[None]:
+    """stdout is for results: what a game prints, its libraries and its child processes, goes to stderr. stdin
+    may be someone's: a game reads nothing.
+    """
+    streams, target = (sys.stdin, sys.stdout, sys.stderr), _raw.target
     if printed is not None:
-        sys.stdout = text = io.TextIOWrapper(printed, errors="replace", write_through=True)
-    elif sys.stderr is not None:
-        sys.stdout = sys.stderr
+        _raw.target = printed.fileno()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    kept = {0: _swap(0, nowhere), 1: _swap(1, _raw.target, nowhere)}
+    os.close(nowhere)
+    sys.stdout = _guest_out
     try:
-        yield
+        with open(os.devnull, encoding="utf-8") as sys.stdin:
+            yield
     finally:
-        if text is not None:
-            text.detach()
         sys.stdin, sys.stdout, sys.stderr = streams
-        if kept is not None:
-            _flush_c()
-            os.dup2(kept, 1)
-            os.close(kept)
-
-
-def _swap_descriptor(target: int | None) -> int | None:
-    """Makes descriptor 1 that of ``target``, else stderr's. Returns where the old one is kept."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        _raw.target = target
         _flush_c()
-        kept = os.dup(1)
+        for descriptor, old in kept.items():
+            if old is not None:
+                os.dup2(old, descriptor)
+                os.close(old)
+
+
+def _swap(descriptor: int, target: int, otherwise: int = -1) -> int | None:
+    """Makes ``descriptor`` that of ``target``. Returns where the old one is kept, None if there was none."""
+    try:
+        if descriptor == 1:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            _flush_c()
+        kept = os.dup(descriptor)
     except (OSError, ValueError):
         return None
     try:
-        os.dup2(2 if target is None else target, 1)
+        os.dup2(target, descriptor)
     except OSError:  # stderr is closed
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.close(nowhere)
+        os.dup2(otherwise, descriptor)
     return kept
 
 
@@ -278,35 +330,68 @@ def _flush_c() -> None:
 # ---- exits and hanging calls ------------------------------------------------------------------------
 
 
+#: Functions of ``os`` that end the process, or replace its program.
+_ENDINGS = ("_exit", "abort", "execv", "execve", "execvp", "execvpe", "execl", "execle", "execlp", "execlpe")
+_FATAL = set(signal.valid_signals()) - {
+    getattr(signal, name, None) for name in ("SIGCHLD", "SIGURG", "SIGWINCH", "SIGCONT")
+}
+_inside: list[int] = []  # the process, once for each gate that its main thread is in
+
+
+def _is_guest() -> bool:
+    """Whether the caller is a game's code. Its children are not: they exit as they like."""
+    return bool(_inside) and os.getpid() == _inside[-1]
+
+
+def _guarded(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    def leave(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the real one
+        if not _is_guest():  # a module may have taken hold of ours
+            return real(*args, **kwargs)
+        raise _Stop(GameExit(f"the game called os.{name}({', '.join(map(repr, args))})"))
+
+    return leave
+
+
+def _kill(pid: int, number: int) -> None:
+    if _is_guest() and pid == os.getpid() and number in _FATAL and signal.getsignal(number) == signal.SIG_DFL:
+        raise _Stop(GameExit(f"the game called os.kill(os.getpid(), {int(number)})"))
+    _REAL["kill"](pid, number)
+
+
+_REAL: dict[str, Callable[..., Any]] = {n: getattr(os, n) for n in (*_ENDINGS, "kill") if hasattr(os, n)}
+_OURS = {**{n: _guarded(n, _REAL[n]) for n in _ENDINGS if n in _REAL}, "kill": _kill}
+
+
 @contextlib.contextmanager
 def _no_exit() -> Iterator[None]:
-    """``os._exit`` leaves the game's code instead of the process. Children of the game exit as they like."""
-    real, owner = os._exit, os.getpid()
-    inside = True
-
-    def leave(status: int = 0) -> NoReturn:
-        if not inside or os.getpid() != owner:
-            real(status)
-        raise _Stop(GameExit(f"the game called os._exit({status})"))
-
-    os._exit = leave
+    """``os._exit`` and the like leave the game's code, not the process."""
+    before = {name: getattr(os, name) for name in _OURS}
+    for name, function in _OURS.items():
+        setattr(os, name, function)
+    _inside.append(os.getpid())
     try:
         yield
     finally:
-        inside = False  # a module may have taken hold of ours
-        os._exit = real
+        _inside.pop()
+        for name, function in before.items():
+            setattr(os, name, function)
 
 
 @contextlib.contextmanager
 def _limited(limit_s: float) -> Iterator[None]:
-    if limit_s <= 0 or not hasattr(signal, "setitimer"):
+    """Also keeps an alarm of the game's own from the process, where there is no limit."""
+    if not hasattr(signal, "setitimer"):  # pragma: no cover - other systems
         yield
         return
+    limit_s = limit_s or NO_LIMIT_S
     begin = time.monotonic()
     in_body = True
 
     def late(number: int, frame: FrameType | None) -> None:
-        if in_body:
+        left = limit_s - (time.monotonic() - begin)
+        if left > 0:  # an alarm of the game's own
+            signal.setitimer(signal.ITIMER_REAL, left, 1.0)
+        elif in_body:
             raise _Stop(GameHangs(f"did not return within {limit_s:g} s"))
 
     handler = signal.signal(signal.SIGALRM, late)
