@@ -115,7 +115,8 @@ def checked(todo: list[str], matches: int, seconds: float) -> Iterator[Result]:
         answer = _line(process.stdout, seconds)
         took = time.monotonic() - begin
         if answer:
-            yield Result(*json.loads(answer)[:3], took)
+            _, verdict, detail, _ = json.loads(answer)
+            yield Result(name, verdict, detail, took)
             continue
         late = process.poll() is None and took >= seconds
         process.kill()
