@@ -35,7 +35,10 @@ PACKAGES = {
     "atari": "ale-py",
 }
 #: Parameters that keep a check short.
-PARAMS: dict[str, dict[str, object]] = {"atari": {"max_frames": 400}}
+PARAMS: dict[str, dict[str, object]] = {
+    "gymnasium": {"max_episode_steps": 200},
+    "atari": {"max_frames": 400},
+}
 VERDICTS = ("passed", "refused", "failed", "slow", "broken")
 TABLE = Path(__file__).with_suffix(".md")
 
