@@ -28,7 +28,10 @@ the others say where they are from. Names that are not on this page may change w
 SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "Functions": tuple(
         ("ludus", n)
-        for n in ("train", "resume", "evaluate", "load_policy", "search", "list_games", "make_pool")
+        for n in (
+            *("train", "resume", "evaluate", "load_policy", "search", "list_games", "make_pool"),
+            "register_encoder",
+        )
     ),
     "Classes": (
         *(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ludus.flow import Controller, Lineup, SeatPlan, Slab
     from ludus.games import list_games
     from ludus.games.match import Match
+    from ludus.policies.encoders import register_encoder
     from ludus.train.python_api import evaluate, make_pool, resume, search, train
     from ludus.train.reporting.sinks import Sink
 else:
@@ -31,6 +32,7 @@ else:
         "Match": "ludus.games.match",
         **dict.fromkeys(("LoadedPolicy", "load_policy"), "ludus.evaluation.loaded_policy"),
         **dict.fromkeys(("evaluate", "make_pool", "resume", "search", "train"), "ludus.train.python_api"),
+        "register_encoder": "ludus.policies.encoders",
         "Sink": "ludus.train.reporting.sinks",
     }
     #: Functions that are called like a package; the package takes the call (:mod:`ludus.flow.public`).
@@ -64,6 +66,7 @@ __all__ = [
     "list_games",
     "load_policy",
     "make_pool",
+    "register_encoder",
     "resume",
     "search",
     "train",

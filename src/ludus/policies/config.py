@@ -16,6 +16,7 @@ Counts = Annotated[tuple[Count, ...], msgspec.Meta(max_length=MAX_PARTS)]
 Blocks = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 ValueHeads = Annotated[int, msgspec.Meta(ge=1, le=64)]
 Slope = Annotated[float, msgspec.Meta(ge=0, le=1)]
+EncoderName = Annotated[str, msgspec.Meta(max_length=128)]
 Filters = Annotated[int, msgspec.Meta(ge=1, le=4096)]
 
 
@@ -31,6 +32,8 @@ class EncoderConfig(
     """
 
     inputs: tuple[str, ...] = ()
+    # the name of a torch module of one's own in place of the torsos and their join (encoders.py); "" = none
+    encoder: EncoderName = ""
     channels: Counts = (32, 64)  # of each convolution
     strides: Counts = (2, 2)  # one per convolution
     kernels: Counts = ()  # one per convolution, without padding; empty = 3x3 with padding 1
@@ -87,6 +90,12 @@ class EncoderConfig(
                 "critic_sees",
                 f'= "{self.critic_sees}": nothing is recalled for other seats; '
                 'expected policy.memory = "none"',
+            )
+        if self.encoder and self.memory == "recall":
+            yield (
+                "encoder",
+                f'= "{self.encoder}": an encoder of your own recalls nothing; expected policy.memory = '
+                '"none", "gru" or "lstm"',
             )
         yield from self._output_problems()
 

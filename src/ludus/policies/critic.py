@@ -49,8 +49,8 @@ class Critic(Encoder):
         ValueError: ``config.critic_sees`` names seats that the game does not have.
     """
 
-    def __init__(self, config: EncoderConfig, spec: GameSpec) -> None:
-        super().__init__(config, spec, points=False)
+    def __init__(self, config: EncoderConfig, spec: GameSpec, seed: int | None = None) -> None:
+        super().__init__(config, spec, points=False, seed=None if seed is None else seed + 1)
         self.seats = seats_seen(config, spec)
         if config.critic_sees != "own" and not self.seats:
             raise ValueError(

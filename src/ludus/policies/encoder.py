@@ -13,9 +13,21 @@ from ludus.codecs.layout import TensorLayout
 from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec, TensorSpec
 from ludus.policies.config import EncoderConfig
+from ludus.policies.encoders import make_encoder
 from ludus.policies.pointed import Cells, Entities, Pointed
 from ludus.policies.protocol import Observation, inputs_of
 from ludus.policies.torso import Dense, Planes, Residual, Rows, make_planes
+
+
+class Passed(nn.Module):
+    """Joins nothing: features of the width ``size`` pass."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
 
 
 class Encoder(nn.Module):
@@ -25,12 +37,15 @@ class Encoder(nn.Module):
         config: shapes of the torsos, and which tensors they read.
         spec: the game's declaration.
         points: whether heads point at entities and cells of the inputs, whose features are kept then.
+        seed: of the initial weights of an encoder of the user's; None where they are loaded.
 
     Raises:
         ValueError: configuration and spec do not match.
     """
 
-    def __init__(self, config: EncoderConfig, spec: GameSpec, *, points: bool = True) -> None:
+    def __init__(
+        self, config: EncoderConfig, spec: GameSpec, *, points: bool = True, seed: int | None = None
+    ) -> None:
         super().__init__()
         self.config = config
         self.inputs = inputs_of(config, spec)
@@ -40,7 +55,11 @@ class Encoder(nn.Module):
         self.planes = nn.ModuleDict()
         self.rows = nn.ModuleDict()
         joined = 0
+        #: of the user's; the torsos are then only those of tensors that heads point at
+        self.own = make_encoder(config.encoder, self.layouts, seed) if config.encoder else None
         for tensor in self.inputs:
+            if self.own is not None and tensor.name not in self.points_at:
+                continue
             layout = self.layouts[tensor.name]
             if layout.kind == "planes":
                 channels, height, width = layout.shape
@@ -54,9 +73,20 @@ class Encoder(nn.Module):
         #: numbers of all vector inputs together
         self.vector_size = sum(x.shape[0] for x in self.layouts.values() if x.kind == "vector")
         width = self.vector_size * (3 if config.memory == "recall" else 1)
-        self.dense = Dense(config, width, config.dense) if width else None
+        self.dense = Dense(config, width, config.dense) if width and self.own is None else None
         joined += self.dense.size if self.dense is not None else 0
-        self.join = Dense(config, joined, config.hidden)
+        self.join: Dense | Passed
+        if self.own is not None:
+            self.join = Passed(self.own_size + joined)
+        else:
+            self.join = Dense(config, joined, config.hidden)
+
+    @property
+    def own_size(self) -> int:
+        """Width of the features of the user's encoder; 0 without one."""
+        size = getattr(self.own, "size", 0)
+        assert isinstance(size, int)
+        return size
 
     def vectors(self, obs: Observation) -> Tensor | None:
         """All vector inputs decoded and joined, before normalisation: ``float32[N, D]``."""
@@ -76,7 +106,11 @@ class Encoder(nn.Module):
         """
         parts: list[Tensor] = []
         pointed: dict[str, Pointed] = {}
+        if self.own is not None:
+            parts.append(self._own_features(self.own, obs, vector))
         for tensor in self.inputs:
+            if self.own is not None and tensor.name not in self.points_at:
+                continue
             layout = self.layouts[tensor.name]
             if layout.kind == "planes":
                 flat, cells = self.encode_planes(tensor, obs[tensor.name])
@@ -96,6 +130,27 @@ class Encoder(nn.Module):
             parts.append(self.dense(vector))
         joined: Tensor = self.join(parts[0] if len(parts) == 1 else torch.cat(parts, dim=1))
         return joined, pointed
+
+    def _own_features(self, own: nn.Module, obs: Observation, vector: Tensor | None) -> Tensor:
+        """Features of the user's encoder, which sees vectors as the dense torso would, one by one."""
+        seen: dict[str, Tensor] = {}
+        at = 0
+        for tensor in self.inputs:
+            layout = self.layouts[tensor.name]
+            if layout.kind == "vector" and vector is not None:
+                seen[tensor.name] = vector[:, at : at + layout.shape[0]]
+                at += layout.shape[0]
+            else:
+                seen[tensor.name] = decoded(tensor, layout, obs[tensor.name])
+        features: object = own(seen)
+        count = next(iter(obs.values())).shape[0]
+        if not isinstance(features, Tensor) or tuple(features.shape) != (count, self.own_size):
+            found = list(features.shape) if isinstance(features, Tensor) else type(features).__name__
+            raise ValueError(
+                f"policy.encoder = {self.config.encoder!r}: forward() gives {found}, expected "
+                f"{[count, self.own_size]}: [N, size]"
+            )
+        return features
 
     def encode_planes(self, tensor: TensorSpec, packed: Tensor) -> tuple[Tensor, Cells | None]:
         """``[N, *packed]`` -> the torso's features ``[N, size]``, and the cells if heads point at them."""

@@ -68,7 +68,7 @@ class PolicyNetwork(Encoder):
     def __init__(
         self, config: EncoderConfig, spec: GameSpec, seed: int | None = 0, precision: str = "float32"
     ) -> None:
-        super().__init__(config, spec)
+        super().__init__(config, spec, seed=seed)
         for key, text in config.problems():
             if key.startswith("critic"):
                 raise ValueError(f"policy.{key} {text}")
@@ -90,13 +90,14 @@ class PolicyNetwork(Encoder):
         )
         features = self.recurrent.size if self.recurrent is not None else self.join.size
         self.policy_head = self._policy_head(features)
-        self.value_head = nn.Linear(features, config.value_heads)
+        own_critic = self.own is not None and config.critic == "own"  # it has no torsos of pointing heads
+        self.value_head = nn.Linear(self.own_size if own_critic else features, config.value_heads)
         self.values: ValueNormaliser | None = None
         if config.normalise_values:
             several = config.value_heads > 1
             self.values = HeadsNormaliser(config.value_heads) if several else ValueNormaliser()
         #: of the value alone; None where it shares the policy's encoder
-        self.critic = Critic(config, spec) if config.critic == "own" else None
+        self.critic = Critic(config, spec, seed) if config.critic == "own" else None
         #: share of choices that are drawn evenly while Q-values act; set by the learner, 0 in weights files
         self.register_buffer("epsilon", torch.zeros(()) if config.output == "q" else None)
         if seed is not None:
@@ -127,9 +128,11 @@ class PolicyNetwork(Encoder):
         near_zero = (
             self.policy_head.linear if isinstance(self.policy_head, FreeDeviation) else self.policy_head
         )
+        encoders = (self.own, self.critic.own if self.critic is not None else None)
+        kept = {id(module) for own in encoders if own is not None for module in own.modules()}
         with torch.no_grad():
             for module in self.modules():
-                if isinstance(module, nn.Linear | nn.Conv2d):
+                if isinstance(module, nn.Linear | nn.Conv2d) and id(module) not in kept:
                     gain = 2.0**0.5
                     if module is near_zero:
                         gain = 0.01

@@ -29,14 +29,14 @@ from ludus.policies.network import PolicyNetwork
 from ludus.policies.pointed import Cells, Entities, Pointed
 from ludus.policies.protocol import Network, Observation, Step
 from ludus.policies.q_values import QValues
-from ludus.policies.torso import Rows
+from ludus.policies.torso import Dense, Rows
 
 T = TypeVar("T")
 
 
 def stackable(network: Network) -> TypeGuard[PolicyNetwork]:
-    """Whether networks of this kind can be stacked: no residual towers, no mixed precision."""
-    return isinstance(network, PolicyNetwork) and network.precision == "float32"
+    """Whether networks of this kind can be stacked: no towers, no encoders of users, no mixed precision."""
+    return isinstance(network, PolicyNetwork) and network.precision == "float32" and network.own is None
 
 
 class StackedNetworks:
@@ -160,7 +160,7 @@ class _StackedEncoder:
         first = self.first = self.encoders[0]
         self._rows = {name: StackedDense([_rows(e.rows[name]).each for e in encoders]) for name in first.rows}
         self._dense = None if first.dense is None else StackedDense([_some(e.dense) for e in encoders])
-        self._join = StackedDense([e.join for e in encoders])
+        self._join = StackedDense([_dense(e.join) for e in encoders])
 
     def features(
         self, obs: Observation, vector: Tensor | None, rows: LaneRows
@@ -281,6 +281,11 @@ class _StackedHeads(HeadsInTurn):
 
     def tell(self, k: int, choice: Tensor, pointed: Pointed | None) -> Tensor:
         return self._each[k].tell(choice, pointed, self._rows)
+
+
+def _dense(value: object) -> Dense:
+    assert isinstance(value, Dense)
+    return value
 
 
 def _some(value: T | None) -> T:

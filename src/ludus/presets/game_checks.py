@@ -12,6 +12,7 @@ from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games import libraries, list_games, spec, text_params
 from ludus.games.hosted import is_hosted
 from ludus.games.names import is_installed_name
+from ludus.policies.encoders import encoder_problem
 from ludus.presets import schema
 from ludus.presets.config import ParamValue, Preset
 from ludus.presets.file import LoadedPreset, PresetError
@@ -176,6 +177,8 @@ def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
             path = f"policy.inputs.{i}"
             near = did_you_mean(name, tensors, "observations")
             yield Problem(path, f"{path}: unknown observation {name} of {declared.name}{near}")
+    if problem := encoder_problem(getattr(preset.policy, "encoder", "")):
+        yield Problem("policy.encoder", f"policy.encoder: {problem}")
     sees = getattr(preset.policy, "critic_sees", "own")
     if sees == "all" and declared.seats == 1:
         path = "policy.critic_sees"

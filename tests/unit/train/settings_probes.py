@@ -7,8 +7,9 @@ at instead of while time passes. What they give is compared: metrics without tim
 from __future__ import annotations
 
 import hashlib
+import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ import torch
 from torch import Tensor
 
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.codecs import TensorLayout
 from ludus.games import spec as game_spec
 from ludus.policies import residual
 from ludus.policies.action_distribution import Independent
+from ludus.policies.encoders import register_encoder
 from ludus.policies.factory import build_network
 from ludus.policies.q_values import QValues
 from ludus.policies.residual import ResidualNetwork
@@ -147,6 +150,22 @@ def pool(preset: Preset) -> object:
 def lineup(preset: Preset) -> object:
     """Who sits at which seat."""
     return build_lineup(resolve_spec(preset)[0], preset)
+
+
+class Flat(torch.nn.Module):
+    """An encoder of a user's."""
+
+    def __init__(self, layouts: Mapping[str, TensorLayout]) -> None:
+        super().__init__()
+        self.size = 8
+        self.linear = torch.nn.Linear(sum(math.prod(x.shape) for x in layouts.values()), self.size)
+
+    def forward(self, seen: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        features: torch.Tensor = self.linear(torch.cat([x.flatten(1) for x in seen.values()], dim=1))
+        return features
+
+
+register_encoder("tests.unit.train.settings_probes.Flat", Flat)
 
 
 def network(preset: Preset) -> object:

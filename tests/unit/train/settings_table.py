@@ -459,6 +459,7 @@ RUN = {
 
 ENCODER = {
     "inputs": Seen("units", probes.network, {"game.name": "minirts", "policy.inputs": "globals"}),
+    "encoder": Seen("tests.unit.train.settings_probes.Flat", probes.network),
     "channels": Seen("8,8", probes.network, PLANES),
     "strides": Seen("1,1", probes.network, PLANES),
     "kernels": Seen("5,5", probes.network, PLANES),
