@@ -121,8 +121,10 @@ def checked(todo: list[str], matches: int, seconds: float) -> Iterator[Result]:
         process.kill()
         code = process.wait()
         process = None
-        died = f"the process ended with code {code}"
-        yield Result(name, *(("slow", f"longer than {seconds:g} s") if late else ("broken", died)), took)
+        if late:
+            yield Result(name, "slow", f"longer than {seconds:g} s", took)
+        else:
+            yield Result(name, "broken", f"the process ended with code {code}", took)
     if process is not None and process.stdin is not None:
         process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):

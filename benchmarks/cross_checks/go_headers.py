@@ -180,7 +180,9 @@ class Maker:
         if self.chance(0.7):
             headers.append(f"GM[{rng.choice(GAMES)}]")
         headers.append(
-            rng.choice(("FF[3]", "FF[4]", "FF[x]", "", "AP[foxwq]", "XY9[a][b]", "foo[bar]", "RE[?]"))
+            rng.choice(
+                ("FF[3]", "FF[4]", "FF[x]", "", "AP[foxwq]", "XY9[a][b]", "foo[bar]", "RE[?]", "PL[?]")
+            )
         )
         return headers
 
@@ -253,6 +255,8 @@ class Maker:
         odd.labelled = True
         if encoding in FOUND and self.chance(0.3):
             label, odd.labelled = rng.choice(("", "klingon")), False
+        if self.chance(0.1):  # converted by a program that kept the label
+            encoding, odd.labelled = "utf-8", False
         odd.kinds.append(f"{encoding} {label or '-'}")
         names = [f"PB[{odd.names[0]}]PW[{odd.names[1]}]".encode(encoding).decode(encoding)]
         if self.chance(0.3):

@@ -224,5 +224,6 @@ def _face(reference: str, weights: Weights, game: str, params: dict[str, ParamVa
         made = maker(game or meta.game, given)
     except ParamError as error:
         raise ConfigError(f"{reference}: {error}") from error
-    assert isinstance(made, GymnasiumMaker)
-    return GymnasiumFace(made)
+    guest = getattr(made, "guest", made)  # the maker inside the one that contains its code
+    assert isinstance(guest, GymnasiumMaker)
+    return GymnasiumFace(guest)

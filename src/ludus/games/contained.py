@@ -25,7 +25,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 
 START_S = 60.0  # for a game to be made in this process
-CLOSE_S = 5.0  # for its close()
+CLOSE_S, AGAIN_S = 5.0, 0.5  # for its close(), and for the next ones of a process in which one has hung
 TORCH = "default dtype, gradient mode or threads of torch"
 RANDOM = "global random state"
 
@@ -92,15 +92,21 @@ def exit_text(error: SystemExit) -> str:
     return f"the game called sys.exit({'' if error.code is None else repr(error.code)})"
 
 
+#: One entry once a close has hung: others of the game will, and get little time.
+_hung: list[float] = []
+
+
 def close_quietly(thing: object, limit_s: float = CLOSE_S) -> str:
     """Closes a game or an environment, if it can be closed. Returns what went wrong: no match needs it."""
     close = getattr(thing, "close", None)
     if not callable(close):
         return ""
+    limit_s = min([limit_s, *_hung])
     try:
         with contained(limit_s):
             close()
     except GameHangs:
+        _hung[:] = [AGAIN_S]
         return f"close() did not return within {limit_s:g} s"
     except GameExit as error:
         return f"close(): {error}"

@@ -133,7 +133,7 @@ def leading_number(text: str) -> Number | None:
     if unit is not None:
         value, rest = _with_fraction(value, rest[unit.end() :])
         value *= 2 if "子" in unit[0] else 1  # Chinese count: a stone is two points
-    return Number(-value if found[1] == "-" else value + 0.0, found.end() == len(text))
+    return Number((-value if found[1] == "-" else value) + 0.0, found.end() == len(text))  # never -0.0
 
 
 def _with_fraction(value: float, rest: str) -> tuple[float, str]:
@@ -246,7 +246,8 @@ class _RecordReader:
                 self._note(f"KM[{_cut(text)}]: expected a number of points")
                 return None
             read = value
-            if (2 * read) % 1 and (4 * read) % 1 == 0 and _is_chinese(self.made.info.get("RU", "")):
+            quarters = (2 * read) % 1 and (4 * read) % 1 == 0 and abs(read) < USUAL_KOMI
+            if quarters and _is_chinese(self.made.info.get("RU", "")):
                 read = 2 * value  # stones of the Chinese count: 3 3/4
             if (2 * read) % 1:
                 self._note(f"KM[{_cut(text)}]: expected a multiple of 0.5")
@@ -328,11 +329,12 @@ class _RecordReader:
 
     def _first(self, node: Node) -> str:
         """The colour that ``PL`` of a node names; empty if there is none."""
-        text = node.first("PL").strip()
-        first = _COLOURS.get(text[:1].upper(), "")
-        if "PL" in node.properties and not first:
-            self._note(f"PL[{_cut(text)}]: expected B or W; not read")
-        return first
+        texts = [value.strip() for value in node.properties.get("PL", [])]
+        colours = [_COLOURS.get(text[:1].upper(), "") for text in texts]
+        for text, colour in zip(texts, colours, strict=True):
+            if not colour:
+                self._note(f"PL[{_cut(text)}]: expected B or W; not read")
+        return next(filter(None, colours), "")
 
     def _setup(self, node: Node, number: int, first: str) -> None:
         """The stones that a node sets up, and the colour to move then."""

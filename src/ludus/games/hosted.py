@@ -218,7 +218,9 @@ def _load_file(path: Path) -> object:
     sys.modules[qualified] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except BaseException as error:
         del sys.modules[qualified]
+        if not isinstance(error, Exception):  # it wants to exit
+            raise
         raise ParamError(f"{path}: {type(error).__name__}: {error}") from error
     return module

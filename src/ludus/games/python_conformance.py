@@ -21,7 +21,7 @@ from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
 from ludus.games.check_watch import Watch
 from ludus.games.contained import GameExit
-from ludus.games.python_game import ENOUGH_TICKS, GameMaker, PythonGame
+from ludus.games.python_game import ENOUGH_TICKS, PLAYING, TERMINATED, TRUNCATED, GameMaker, PythonGame
 from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
 
 T = TypeVar("T")
@@ -212,6 +212,19 @@ class Match:
                 raise Broken("masks", f"legal() forbids every choice of head {head.name} ({where})")
         return mask
 
+    def _check_ends(self) -> None:
+        """Where a game says how each seat ended: one of three values for every seat."""
+        ends = getattr(self.game, "ends", None)
+        if ends is None:
+            return
+        how = np.full(self.spec.seats, 0xFF, np.uint8)
+        self._call("ends", lambda: ends(how))
+        if not np.isin(how, (PLAYING, TERMINATED, TRUNCATED)).all():
+            raise Broken(
+                "ends",
+                f"ends() wrote {how.tolist()} ({self.where()}), expected PLAYING, TERMINATED or TRUNCATED",
+            )
+
     def _choose(self, mask: Array) -> Array:
         out = np.zeros(len(self.spec.heads), np.int32)
         for k, head in enumerate(self.spec.heads):
@@ -235,6 +248,7 @@ class Match:
             raise Broken(
                 "outcomes", f"outcome {outcome.tolist()} ({self.where()}), expected -1 to 1 for each seat"
             )
+        self._check_ends()
         for seat in range(spec.seats):
             self._observe(seat)  # the last observation must be there for everybody
 

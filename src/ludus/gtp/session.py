@@ -62,6 +62,11 @@ class Session:
             return self.match.to_act[0]
         return 1 - self.moves[-1][0] if self.moves else go.BLACK
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the match has as many moves as it may have."""
+        return len(self.moves) >= MAX_MOVES
+
     def _params(self) -> dict[str, str]:
         return self._with_stones(self.black, self.white, self.first)
 
@@ -144,7 +149,7 @@ class Session:
                 self._set_up(setups[number])
 
     def _why(self, point: int, error: GtpError) -> str:
-        if self.match.tick >= MAX_MOVES:
+        if self.is_full:
             return str(error)
         if self.match.view()["cells"][point] >= 0:
             return "the point is taken"
@@ -182,7 +187,7 @@ class Session:
 
         ``played``: the match after the move, if the player has played it (with a bot's random numbers).
         """
-        if self.match.tick >= MAX_MOVES:
+        if self.is_full:
             raise GtpError(f"illegal move: the match has reached {MAX_MOVES} moves")
         after = played or self.turn_of(seat)
         try:

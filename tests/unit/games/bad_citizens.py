@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import multiprocessing
 import os
@@ -75,6 +76,7 @@ DEEDS: dict[str, Callable[[], object]] = {
     "raise": lambda: _raise(RuntimeError("the window is gone")),
     "base-raise": lambda: _raise(BaseException("not even an Exception")),
     "hang": lambda: time.sleep(3600),
+    "import": lambda: importlib.import_module("no_such_module"),
     "crash": lambda: os.kill(os.getpid(), signal.SIGSEGV),
     "much": _much,
     "company": _company,
@@ -120,6 +122,16 @@ class Guest(Deeds, gymnasium.Env[Any, Any]):
 
 
 gymnasium.register("Guest-v0", entry_point="tests.unit.games.bad_citizens:Guest", max_episode_steps=50)
+
+
+class Old(Guest):
+    """Its reset is that of an old library."""
+
+    def reset(self, seed: int | None = None) -> tuple[Any, dict[str, Any]]:  # type: ignore[override]
+        return super().reset(seed=seed)
+
+
+gymnasium.register("Old-v0", entry_point="tests.unit.games.bad_citizens:Old", max_episode_steps=50)
 
 
 class Own(Deeds):

@@ -38,6 +38,7 @@ ROOT = str(Path(__file__).parents[3])
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "START_S", 0.3)
     monkeypatch.setattr(close_quietly, "__defaults__", (0.3,))
+    monkeypatch.setattr(gate, "_hung", [])
 
 
 def state() -> dict[str, Any]:
@@ -100,6 +101,30 @@ def test_a_game_that_cannot_be_made_is_named_with_the_reason(
         game_spec(typed(game), {"does": does})
 
 
+def test_a_reset_without_options_is_named() -> None:
+    name = "gymnasium/tests.unit.games.bad_citizens:Old-v0"
+    with pytest.raises(
+        ParamError, match=rf"^{name}: cannot be made: TypeError: .*unexpected keyword argument"
+    ):
+        game_spec(typed(name))
+
+
+def test_a_module_that_an_environment_lacks_is_named_alone() -> None:
+    with pytest.raises(ParamError, match=r"bad_citizens:Guest-v0: No module named 'no_such_module'$"):
+        game_spec(typed(GUEST), {"does": "import"})
+
+
+def test_a_file_that_exits_while_it_is_read_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "leaving.py"
+    file.write_text("import os, sys\nif os.environ.get('LUDUS_TEST_LEAVE'):\n    sys.exit(0)\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LUDUS_TEST_LEAVE", "1")
+        with pytest.raises(ParamError, match=r"leaving\.py: cannot be made: the game called sys\.exit\(0\)"):
+            game_spec(typed(str(file)))
+    with pytest.raises(ParamError, match=r"has no GAME"):
+        game_spec(typed(str(file)))
+
+
 @pytest.mark.parametrize("does", ["exit", "os-exit", "raise"])
 def test_a_reset_that_fails_while_the_game_is_made_is_an_error_of_the_game(does: str) -> None:
     with pytest.raises(ParamError, match=rf"cannot be made: {ERRORS[does]}$"):
@@ -137,6 +162,7 @@ def test_a_game_that_ends_its_process_in_a_match_loses_that_match(
     assert code == 1
     assert json.loads(out)["errors"] == 2
     assert "2 matches ended by an error of the game" in err
+    assert MATCH_ERRORS[does, at] in err
     evaluate(
         "random", game=typed(GUEST), params={"does": does, "at": at}, matches=1,
         keep=lambda match: errors.append(match.error),

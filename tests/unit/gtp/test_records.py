@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import io
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,7 +44,7 @@ def loader(tmp_path: Path) -> Loader:
     return Loader(tmp_path)
 
 
-def test_stones_set_up_in_the_middle_stand_and_the_match_goes_on(loader: Loader) -> None:
+def test_stones_set_up_in_the_middle_stand_and_the_match_continues(loader: Loader) -> None:
     assert loader.load("(;SZ[5]KM[7];B[bb];W[cc];AB[dd]AE[cc];W[ee])") == "= black"
     assert loader.board() == "...../.X.../...../...X./....O"
     ok(loader.engine, "play b c1")
@@ -120,6 +122,7 @@ def test_a_move_that_cannot_be_played_is_named_and_nothing_changes(loader: Loade
         "(;GM[2];B[ee])": "SGF: GM[2]: expected 1",
         "(;B[ee": "SGF line 1, column 4: the value of B has no end",
         "": "expected '(;'",
+        "(;SZ[9]" + ";B[]" * 600 + ";AB[aa]" + ";B[]" * 425: "move 1025, B pass: illegal move: the match has",
         "(;SZ[9]" + ";B[aa]" * 2: "move 2, B A9: the point is taken",
     }.items():
         assert reason in loader.load(text + ")" * (text.count("(") - text.count(")"))), text
@@ -231,6 +234,35 @@ def spoken(text: bytes, folder: Path) -> list[str]:
     out = io.StringIO()
     console.run(Engine(BotPlayer("random"), {"size": "19"}), io.BytesIO(text), out)
     return out.getvalue().split("\n\n")[:-1]
+
+
+def test_a_user_loads_a_record_and_writes_it_again(tmp_path: Path) -> None:
+    (tmp_path / "a game.sgf").write_bytes(
+        b"(;CA[Shift_JIS]PB[\x83\x5c]SZ[19:19]KM[375]HA[2]RU[Japanese]AP[foxwq];W[qq];B[dd];AE[qq];PL[W])"
+    )
+    lines = (
+        b"\xef\xbb\xbfloadsgf a game.sgf\nget_komi\nprintsgf out put.sgf\nloadsgf no.sgf\ngenmov w\nquit\n"
+    )
+    command = [sys.executable, "-m", "ludus.cli", "gtp", "random", "--seed", "1"]
+    done = subprocess.run(command, input=lines, capture_output=True, cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.decode().split("\n\n")[:-1] == [
+        "= white",
+        "= 7.5",
+        "=",
+        "? cannot load file: no.sgf: no such file",
+        "? unknown command (did you mean genmove?)",
+        "=",
+    ]
+    assert done.stderr.decode().splitlines() == [
+        "random: seed 1",
+        "loadsgf: KM[375]: read as 7.5 points",
+        "loadsgf: HA[2]: no handicap stones in the file; the fixed points get them",
+        "loadsgf: RU[Japanese]: the rules stay ko = positional, suicide = forbidden, scoring = chinese",
+    ]
+    root = sgf.parse((tmp_path / "out put.sgf").read_bytes())[0]
+    assert (root.first("PB"), root.first("RU"), root.first("KM")) == ("ソ", "Japanese", "7.5")
+    assert root.properties["AB"] == ["pd", "dp"]
 
 
 def test_byte_order_marks_are_no_part_of_a_command(tmp_path: Path) -> None:

@@ -90,8 +90,11 @@ class Eval(msgspec.Struct, frozen=True):
         player, against = typed_player(self.player), typed_player(self.against)
         replays: list[str] = []
         unlike: list[int] = []  # matches whose re-simulation differed
+        failed: list[str] = []
 
         def keep(result: MatchResult) -> None:
+            if result.error:
+                failed.append(f"match {result.match}, tick {result.ticks}: {result.error}")
             if result.replay:
                 path = Path(self.record) / f"match-{result.match:06d}.ludus"
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +139,10 @@ class Eval(msgspec.Struct, frozen=True):
             console.note(f"interrupted: {over} of {self.matches} matches were over, short ones first")
             return INTERRUPTED
         if result.errors:
-            raise CommandError(f"{result.errors} matches ended by an error of the game and are not counted")
+            raise CommandError(
+                f"{result.errors} matches ended by an error of the game and are not counted; "
+                f"the first: {failed[0]}"
+            )
         return DONE
 
 
