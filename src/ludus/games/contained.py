@@ -75,7 +75,7 @@ def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterato
             raise GameExit(exit_text(error)) from None
         return
     states = _read_states()
-    with _stdout_elsewhere(printed), _no_exit():
+    with _lent_streams(printed), _no_exit():
         try:
             with _limited(limit_s):
                 yield traces
@@ -224,40 +224,85 @@ def _restore_states(states: dict[str, Any]) -> list[str]:
     return changed
 
 
-# ---- stdout -----------------------------------------------------------------------------------------
+# ---- standard streams -----------------------------------------------------------------------------------
+
+
+class _Lent(io.RawIOBase):
+    """Passes what is written on to a stream or a file of ours, which stays open when this is closed."""
+
+    def __init__(self, owner: Any) -> None:
+        super().__init__()
+        self._owner, self._text = owner, isinstance(owner, io.TextIOBase) or not hasattr(owner, "readinto")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        written = bytes(data)
+        with contextlib.suppress(OSError, ValueError):  # ours is closed or full
+            self._owner.write(written.decode("utf-8", "replace") if self._text else written)
+            self._owner.flush()
+        return len(written)
+
+    def fileno(self) -> int:
+        return int(self._owner.fileno())
+
+    def isatty(self) -> bool:
+        return bool(self._owner.isatty())
+
+
+def _lend(owner: Any) -> io.TextIOWrapper | None:
+    if owner is None:
+        return None
+    return io.TextIOWrapper(_Lent(owner), "utf-8", "backslashreplace", write_through=True)  # type: ignore[type-var]
+
+
+_STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 
 
 @contextlib.contextmanager
-def _stdout_elsewhere(printed: IO[bytes] | None) -> Iterator[None]:
-    """stdout is for results: what a game prints, its libraries and its child processes, goes to stderr."""
-    streams = sys.stdin, sys.stdout, sys.stderr
-    kept = _swap_descriptor(None if printed is None else printed.fileno())
-    text: io.TextIOWrapper | None = None
-    if printed is not None:
-        sys.stdout = text = io.TextIOWrapper(printed, errors="replace", write_through=True)
-    elif sys.stderr is not None:
-        sys.stdout = sys.stderr
+def _lent_streams(printed: IO[bytes] | None) -> Iterator[None]:
+    """Gives the game's code streams of its own: it may close or replace them, and their descriptors.
+
+    stdout is for results: what a game prints, its libraries and its child processes, goes to stderr.
+    """
+    streams = {name: getattr(sys, name) for name in _STREAMS}
+    kept = _keep_descriptors(None if printed is None else printed.fileno())
+    sys.stdout = sys.__stdout__ = _lend(sys.stderr if printed is None else printed)  # type: ignore[assignment,misc]
+    sys.stderr = sys.__stderr__ = _lend(sys.stderr)  # type: ignore[assignment,misc]
+    sys.stdin = sys.__stdin__ = _stdin(sys.stdin)  # type: ignore[assignment,misc]
     try:
         yield
     finally:
-        if text is not None:
-            text.detach()
-        sys.stdin, sys.stdout, sys.stderr = streams
-        if kept is not None:
+        for name, stream in streams.items():
+            setattr(sys, name, stream)
+        if 1 in kept:
             _flush_c()
-            os.dup2(kept, 1)
-            os.close(kept)
+        for number, copy in kept.items():
+            os.dup2(copy, number)
+            os.close(copy)
 
 
-def _swap_descriptor(target: int | None) -> int | None:
-    """Makes descriptor 1 that of ``target``, else stderr's. Returns where the old one is kept."""
+def _stdin(owner: Any) -> Any:
+    """The same input by a stream of its own."""
     try:
+        return open(owner.fileno(), errors="replace", closefd=False)
+    except (AttributeError, OSError, ValueError):
+        return owner
+
+
+def _keep_descriptors(target: int | None) -> dict[int, int]:
+    """Makes descriptor 1 that of ``target``, else stderr's. Returns copies of 0, 1 and 2 as they were."""
+    kept = {}
+    with contextlib.suppress(OSError, ValueError):
         if sys.stdout is not None:
             sys.stdout.flush()
-        _flush_c()
-        kept = os.dup(1)
-    except (OSError, ValueError):
-        return None
+    _flush_c()
+    for number in range(3):
+        with contextlib.suppress(OSError):
+            kept[number] = os.dup(number)
+    if 1 not in kept:
+        return kept
     try:
         os.dup2(2 if target is None else target, 1)
     except OSError:  # stderr is closed
