@@ -76,7 +76,8 @@ def _reopen() -> None:
     for number, name in ((1, "stdout"), (2, "stderr")):
         stream = getattr(sys, name)
         if stream is None or stream.closed:
-            setattr(sys, name, open(number, "w", errors="backslashreplace", closefd=False))
+            opened = open(number, "w", errors="backslashreplace", closefd=False)  # noqa: SIM115
+            setattr(sys, name, opened)
 
 
 def stdout_failed() -> str:

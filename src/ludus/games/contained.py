@@ -20,9 +20,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType, ModuleType
-from typing import IO, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn, TextIO
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 START_S = 60.0  # for a game to be made in this process
 CLOSE_S, AGAIN_S = 5.0, 0.5  # for its close(), and for the next ones of a process in which one has hung
@@ -230,31 +233,35 @@ def _restore_states(states: dict[str, Any]) -> list[str]:
 class _Lent(io.RawIOBase):
     """Passes what is written on to a stream or a file of ours, which stays open when this is closed."""
 
-    def __init__(self, owner: Any) -> None:
+    def __init__(self, text: TextIO | None, file: IO[bytes] | None = None) -> None:
         super().__init__()
-        self._owner, self._text = owner, isinstance(owner, io.TextIOBase) or not hasattr(owner, "readinto")
+        self._text, self._file = text, file
 
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Any) -> int:
+    def write(self, data: ReadableBuffer) -> int:
         written = bytes(data)
         with contextlib.suppress(OSError, ValueError):  # ours is closed or full
-            self._owner.write(written.decode("utf-8", "replace") if self._text else written)
-            self._owner.flush()
+            if self._file is not None:
+                self._file.write(written)
+                self._file.flush()
+            elif self._text is not None:
+                self._text.write(written.decode("utf-8", "replace"))
+                self._text.flush()
         return len(written)
 
     def fileno(self) -> int:
-        return int(self._owner.fileno())
+        owner = self._text if self._file is None else self._file
+        return super().fileno() if owner is None else owner.fileno()
 
     def isatty(self) -> bool:
-        return bool(self._owner.isatty())
+        return self._file is None and self._text is not None and self._text.isatty()
 
 
-def _lend(owner: Any) -> io.TextIOWrapper | None:
-    if owner is None:
-        return None
-    return io.TextIOWrapper(_Lent(owner), "utf-8", "backslashreplace", write_through=True)  # type: ignore[type-var]
+def _lend(text: TextIO | None, file: IO[bytes] | None = None) -> TextIO:
+    lent = _Lent(text, file)
+    return io.TextIOWrapper(lent, "utf-8", "backslashreplace", write_through=True)  # type: ignore[type-var]
 
 
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
@@ -268,14 +275,19 @@ def _lent_streams(printed: IO[bytes] | None) -> Iterator[None]:
     """
     streams = {name: getattr(sys, name) for name in _STREAMS}
     kept = _keep_descriptors(None if printed is None else printed.fileno())
-    sys.stdout = sys.__stdout__ = _lend(sys.stderr if printed is None else printed)  # type: ignore[assignment,misc]
-    sys.stderr = sys.__stderr__ = _lend(sys.stderr)  # type: ignore[assignment,misc]
-    sys.stdin = sys.__stdin__ = _stdin(sys.stdin)  # type: ignore[assignment,misc]
+    lent = {
+        "stdin": _stdin(sys.stdin),
+        "stdout": _lend(sys.stderr, printed),
+        "stderr": _lend(sys.stderr),
+    }
+    for name, stream in lent.items():
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
     try:
         yield
     finally:
-        for name, stream in streams.items():
-            setattr(sys, name, stream)
+        for name, before in streams.items():
+            setattr(sys, name, before)
         if 1 in kept:
             _flush_c()
         for number, copy in kept.items():
@@ -283,11 +295,11 @@ def _lent_streams(printed: IO[bytes] | None) -> Iterator[None]:
             os.close(copy)
 
 
-def _stdin(owner: Any) -> Any:
+def _stdin(owner: TextIO) -> TextIO:
     """The same input by a stream of its own."""
     try:
         return open(owner.fileno(), errors="replace", closefd=False)
-    except (AttributeError, OSError, ValueError):
+    except (AttributeError, OSError, ValueError):  # closed, or not a file
         return owner
 
 

@@ -65,7 +65,7 @@ def _close_streams() -> None:
 
 def _close_buffers() -> None:
     sys.stdout.buffer.close()
-    sys.stderr.detach()  # type: ignore[attr-defined]
+    sys.stderr.detach()  # type: ignore[union-attr]
 
 
 def _close_descriptors() -> None:
@@ -74,7 +74,7 @@ def _close_descriptors() -> None:
 
 
 def _replace_streams() -> None:
-    sys.stdout = sys.__stdout__ = None  # type: ignore[assignment,misc]
+    sys.stdout = sys.__stdout__ = None  # type: ignore[misc]
     sys.stderr = io.StringIO()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
