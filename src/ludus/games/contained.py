@@ -21,9 +21,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType, ModuleType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 START_S = 60.0  # for a game to be made in this process
 CLOSE_S, AGAIN_S = 5.0, 0.5  # for its close(), and for the next ones of a process in which one has hung
@@ -78,7 +81,7 @@ def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterato
             raise GameExit(exit_text(error)) from None
         return
     states = _read_states()
-    with _streams_elsewhere(printed), _no_exit():
+    with _lent_streams(printed), _no_exit():
         try:
             with _limited(limit_s):
                 yield traces
@@ -249,73 +252,96 @@ def _restore_states(states: dict[str, Any]) -> list[str]:
     return changed
 
 
-# ---- stdin and stdout -------------------------------------------------------------------------------
+# ---- standard streams -----------------------------------------------------------------------------------
 
 
-class _Descriptor(io.RawIOBase):
-    """Writes to a descriptor that it does not own: a game may close it, or keep it in a log handler."""
+class _Lent(io.RawIOBase):
+    """Passes what is written on to a stream or a file of ours, which stays open when this is closed."""
 
-    name, target = "<stderr>", 2
+    def __init__(self, text: TextIO | None, file: IO[bytes] | None = None) -> None:
+        super().__init__()
+        self._text, self._file = text, file
 
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Any, /) -> int:  # noqa: ANN401 - a buffer
-        with contextlib.suppress(OSError):  # closed or full: no one reads it
-            os.write(self.target, data)
-        return len(data)
+    def write(self, data: ReadableBuffer) -> int:
+        written = bytes(data)
+        with contextlib.suppress(OSError, ValueError):  # ours is closed or full
+            if self._file is not None:
+                self._file.write(written)
+                self._file.flush()
+            elif self._text is not None:
+                self._text.write(written.decode("utf-8", "replace"))
+                self._text.flush()
+        return len(written)
+
+    def fileno(self) -> int:
+        owner = self._text if self._file is None else self._file
+        return super().fileno() if owner is None else owner.fileno()
+
+    def isatty(self) -> bool:
+        return self._file is None and self._text is not None and self._text.isatty()
 
 
-class _GuestOut(io.TextIOWrapper):
-    """``sys.stdout`` of a game."""
-
-    def close(self) -> None:
-        self.flush()
+def _lend(text: TextIO | None, file: IO[bytes] | None = None) -> TextIO:
+    lent = _Lent(text, file)
+    return io.TextIOWrapper(lent, "utf-8", "backslashreplace", write_through=True)  # type: ignore[type-var]
 
 
-_raw = _Descriptor()
-_guest_out = _GuestOut(_raw, "utf-8", "replace", write_through=True)
+_STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 
 
 @contextlib.contextmanager
-def _streams_elsewhere(printed: IO[bytes] | None) -> Iterator[None]:
-    """stdout is for results: what a game prints, its libraries and its child processes, goes to stderr. stdin
-    may be someone's: a game reads nothing.
+def _lent_streams(printed: IO[bytes] | None) -> Iterator[None]:
+    """Gives the game's code streams of its own: it may close or replace them, and their descriptors.
+
+    stdout is for results: what a game prints, its libraries and its child processes, goes to stderr. stdin
+    may be someone's, so a game's is empty.
     """
-    streams, target = (sys.stdin, sys.stdout, sys.stderr), _raw.target
-    if printed is not None:
-        _raw.target = printed.fileno()
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    kept = {0: _swap(0, nowhere), 1: _swap(1, _raw.target, nowhere)}
-    os.close(nowhere)
-    sys.stdout = _guest_out
+    streams = {name: getattr(sys, name) for name in _STREAMS}
+    kept = _keep_descriptors(None if printed is None else printed.fileno())
+    lent = {
+        "stdin": open(os.devnull, encoding="utf-8"),
+        "stdout": _lend(sys.stderr, printed),
+        "stderr": _lend(sys.stderr),
+    }
+    for name, stream in lent.items():
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
     try:
-        with open(os.devnull, encoding="utf-8") as sys.stdin:
-            yield
+        yield
     finally:
-        sys.stdin, sys.stdout, sys.stderr = streams
-        _raw.target = target
-        _flush_c()
-        for descriptor, old in kept.items():
-            if old is not None:
-                os.dup2(old, descriptor)
-                os.close(old)
-
-
-def _swap(descriptor: int, target: int, otherwise: int = -1) -> int | None:
-    """Makes ``descriptor`` that of ``target``. Returns where the old one is kept, None if there was none."""
-    try:
-        if descriptor == 1:
-            if sys.stdout is not None:
-                sys.stdout.flush()
+        lent["stdin"].close()
+        for name, before in streams.items():
+            setattr(sys, name, before)
+        if 1 in kept:
             _flush_c()
-        kept = os.dup(descriptor)
-    except (OSError, ValueError):
-        return None
-    try:
-        os.dup2(target, descriptor)
-    except OSError:  # stderr is closed
-        os.dup2(otherwise, descriptor)
+        for number, copy in kept.items():
+            os.dup2(copy, number)
+            os.close(copy)
+
+
+def _keep_descriptors(target: int | None) -> dict[int, int]:
+    """Empties descriptor 0, makes 1 that of ``target``, else stderr's. Returns copies of 0, 1 and 2."""
+    kept = {}
+    with contextlib.suppress(OSError, ValueError):
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    _flush_c()
+    for number in range(3):
+        with contextlib.suppress(OSError):
+            kept[number] = os.dup(number)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    if 0 in kept:
+        os.dup2(nowhere, 0)
+    if 1 in kept:
+        try:
+            os.dup2(2 if target is None else target, 1)
+        except OSError:  # stderr is closed
+            os.dup2(nowhere, 1)
+    if nowhere > 2:
+        os.close(nowhere)
     return kept
 
 
