@@ -302,7 +302,7 @@ def _lent_streams(printed: IO[bytes] | None) -> Iterator[None]:
     streams = {name: getattr(sys, name) for name in _STREAMS}
     kept = _keep_descriptors(None if printed is None else printed.fileno())
     lent = {
-        "stdin": open(os.devnull, encoding="utf-8"),
+        "stdin": open(os.devnull, encoding="utf-8"),  # noqa: SIM115 - closed below
         "stdout": _lend(sys.stderr, printed),
         "stderr": _lend(sys.stderr),
     }
