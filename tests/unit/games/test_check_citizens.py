@@ -128,3 +128,18 @@ def test_a_crash_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         rf"step\(\) \(seed 1, tick 1\) ended the process \({signal.SIGSEGV.name}\); instead return",
         detail,
     )
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pettingzoo") is None, reason="pettingzoo is not installed")
+def test_a_match_without_agents_is_found_in_the_words_of_pettingzoo() -> None:
+    report = check_game(typed("pettingzoo/tests.unit.games.ending_envs"), {"plan": "empty"}, matches=1)
+    (failed,) = (f for f in report.findings if not f.passed)
+    expected = "agents is empty (seed 1, tick 0); expected at least one until the match is over"
+    assert (failed.check, failed.detail) == ("seats", expected)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pettingzoo") is None, reason="pettingzoo is not installed")
+@pytest.mark.parametrize("plan", ["mix", "back", "absent"])
+def test_agents_that_end_apart_keep_the_protocol(plan: str) -> None:
+    report = check_game(typed("pettingzoo/tests.unit.games.ending_envs"), {"plan": plan}, matches=2)
+    assert not [f for f in report.findings if not f.passed]
