@@ -11,6 +11,7 @@ import functools
 import re
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
 from typing import ParamSpec, TypeVar, cast
 
@@ -80,6 +81,10 @@ class PublicFunction:
 
     def __dir__(self) -> list[str]:
         return dir(self._package)
+
+    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        """Other processes import it: a run may be the target of a process."""
+        return import_module, (self._package.__name__,)
 
     def __repr__(self) -> str:
         return f"<function {self._package.__name__}>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import pydoc
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def test_the_packages_stay_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "python_api" in dir(ludus.train)
     assert not inspect.ismodule(ludus.train)
     assert inspect.getsource(ludus.train).startswith("@speaks_python\ndef train(")
+    assert pickle.loads(pickle.dumps(ludus.train)) is ludus.train
     monkeypatch.setattr("ludus.search.text.SUFFIX", "+other")
     assert ludus.search.text.SUFFIX == "+other"  # type: ignore[attr-defined]
 

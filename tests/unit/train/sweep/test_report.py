@@ -16,7 +16,7 @@ from ludus.train.reporting.floors import Floors
 from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics
 from ludus.train.sweep.by_value import by_value, value_plot
 from ludus.train.sweep.comparison import TOGETHER, budgets, compare, differing_settings
-from ludus.train.sweep.curves import POINTS, cell_curve, curves_plot, run_curve
+from ludus.train.sweep.curves import POINTS, cell_curve, counts_help, curves_plot, run_curve
 from ludus.train.sweep.floors import cell_floors
 from ludus.train.sweep.report import SweepReport, report_text, value_figure
 from ludus.train.sweep.results import RunRecord
@@ -111,6 +111,17 @@ def test_curves_of_training_matches_are_win_rates_between_the_points_of_the_grid
     curve = run_curve((updates, []), grid, evaluated=False)
     assert curve[[0, 1, 3]].tolist() == [0.25, 0.75, 1.0]
     assert np.isnan(curve[[2, 4]]).all()  # no matches; after the end
+
+
+def test_a_curve_that_counts_a_curriculums_help_says_so() -> None:
+    helped = msgspec.structs.replace(update(100, 9, 1), numbers={"rollout/win_rate_with_help/simple": 0.9})
+    assert counts_help(([helped, update(200, 3, 7)], []))
+    assert not counts_help(([update(100, 9, 1)], []))
+    assert not counts_help(([helped], [evaluation(100 * k, 0.2) for k in (1, 2, 3)]))
+    runs = [record("a", 1, 0.5, x=1)]
+    report = SweepReport("T", "0", "", (), (), {}, tuple(runs), {}, (), helped=("a|b",))
+    assert "its fall is no loss" in report_text(report)
+    assert "Cells: a&#124;b." in report_text(report)
 
 
 def evaluation(steps: int, rate: float, final: bool = False) -> EvaluationMetrics:
