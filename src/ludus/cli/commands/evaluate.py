@@ -152,6 +152,9 @@ def document(result: EvalResult) -> dict[str, object]:
     if result.alone and not result.decided:
         for key in ("win_rate", "ci_low", "ci_high", "wins", "draws", "losses", "score", "win_rate_by_seat"):
             del out[key]
+    if not result.matches:
+        for key in ("mean_ticks", "mean_return", "return_low", "return_high", "return_deviation"):
+            out[key] = None
     return out
 
 
@@ -160,14 +163,17 @@ def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
     from ludus.storage.references import labelled
 
     player, against = labelled(result.player), labelled(result.against)
+    if not result.matches:
+        console.result(f"{player} at {result.game}: no match was played to its end")
+        return
     if result.alone:
         console.result(
             f"{player} at {result.game}: mean return {result.mean_return:.2f} over "
             f"{result.matches} matches ({100 * result.confidence:.0f}% interval "
             f"{result.return_low:.2f} to {result.return_high:.2f})"
         )
-        low, high = 100 * result.ci_low, 100 * result.ci_high
-        won = f"{console.percent(result.win_rate)} (interval {low:.1f} to {high:.1f})"
+        rate, low, high = result.won
+        won = f"{console.percent(rate)} (interval {100 * low:.1f} to {100 * high:.1f})"
         rows = [
             *([("won", won)] if result.decided else []),
             ("deviation", f"{result.return_deviation:.2f} of single matches"),
@@ -176,11 +182,11 @@ def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
         ]
         console.result(console.table(rows, indent="  "))
     else:
-        low, high = 100 * result.ci_low, 100 * result.ci_high
+        rate, low, high = result.won
         console.result(
             f"{player} against {against} at {result.game}: won "
-            f"{console.percent(result.win_rate)} of {result.matches} matches "
-            f"({100 * result.confidence:.0f}% interval {low:.1f} to {high:.1f})"
+            f"{console.percent(rate)} of {result.matches} matches "
+            f"({100 * result.confidence:.0f}% interval {100 * low:.1f} to {100 * high:.1f})"
         )
         seats = ", ".join(f"seat {i} {console.percent(r)}" for i, r in enumerate(result.win_rate_by_seat))
         rows = [
