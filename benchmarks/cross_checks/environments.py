@@ -35,7 +35,10 @@ PACKAGES = {
     "atari": "ale-py",
 }
 #: Parameters that keep a check short.
-PARAMS: dict[str, dict[str, object]] = {"atari": {"max_frames": 400}}
+PARAMS: dict[str, dict[str, object]] = {
+    "gymnasium": {"max_episode_steps": 200},
+    "atari": {"max_frames": 400},
+}
 VERDICTS = ("passed", "refused", "failed", "slow", "broken")
 TABLE = Path(__file__).with_suffix(".md")
 
@@ -115,7 +118,8 @@ def checked(todo: list[str], matches: int, seconds: float) -> Iterator[Result]:
         answer = _line(process.stdout, seconds)
         took = time.monotonic() - begin
         if answer:
-            yield Result(*json.loads(answer)[:3], took)
+            _, verdict, detail, _ = json.loads(answer)
+            yield Result(name, verdict, detail, took)
             continue
         late = process.poll() is None and took >= seconds
         process.kill()

@@ -53,6 +53,7 @@ def _nothing(number: int) -> TextIO:
 def write_out(text: str) -> None:
     """Writes to stdout at once. Raises :class:`CommandError` where the result cannot be written."""
     try:
+        _reopen()
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -65,8 +66,18 @@ def write_out(text: str) -> None:
 def write_err(text: str) -> None:
     """Writes to stderr at once; what cannot be written is left out."""
     with suppress(OSError, ValueError):
+        _reopen()
         sys.stderr.write(text)
         sys.stderr.flush()
+
+
+def _reopen() -> None:
+    """Opens stdout and stderr where code of somebody else has closed the object, but not the descriptor."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        stream = getattr(sys, name)
+        if stream is None or stream.closed:
+            opened = open(number, "w", errors="backslashreplace", closefd=False)  # noqa: SIM115
+            setattr(sys, name, opened)
 
 
 def stdout_failed() -> str:

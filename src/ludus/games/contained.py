@@ -20,9 +20,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType, ModuleType
-from typing import IO, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn, TextIO
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 START_S = 60.0  # for a game to be made in this process
 CLOSE_S, AGAIN_S = 5.0, 0.5  # for its close(), and for the next ones of a process in which one has hung
@@ -75,7 +78,7 @@ def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterato
             raise GameExit(exit_text(error)) from None
         return
     states = _read_states()
-    with _stdout_elsewhere(printed), _no_exit():
+    with _lent_streams(printed), _no_exit():
         try:
             with _limited(limit_s):
                 yield traces
@@ -224,40 +227,94 @@ def _restore_states(states: dict[str, Any]) -> list[str]:
     return changed
 
 
-# ---- stdout -----------------------------------------------------------------------------------------
+# ---- standard streams -----------------------------------------------------------------------------------
+
+
+class _Lent(io.RawIOBase):
+    """Passes what is written on to a stream or a file of ours, which stays open when this is closed."""
+
+    def __init__(self, text: TextIO | None, file: IO[bytes] | None = None) -> None:
+        super().__init__()
+        self._text, self._file = text, file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: ReadableBuffer) -> int:
+        written = bytes(data)
+        with contextlib.suppress(OSError, ValueError):  # ours is closed or full
+            if self._file is not None:
+                self._file.write(written)
+                self._file.flush()
+            elif self._text is not None:
+                self._text.write(written.decode("utf-8", "replace"))
+                self._text.flush()
+        return len(written)
+
+    def fileno(self) -> int:
+        owner = self._text if self._file is None else self._file
+        return super().fileno() if owner is None else owner.fileno()
+
+    def isatty(self) -> bool:
+        return self._file is None and self._text is not None and self._text.isatty()
+
+
+def _lend(text: TextIO | None, file: IO[bytes] | None = None) -> TextIO:
+    lent = _Lent(text, file)
+    return io.TextIOWrapper(lent, "utf-8", "backslashreplace", write_through=True)  # type: ignore[type-var]
+
+
+_STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 
 
 @contextlib.contextmanager
-def _stdout_elsewhere(printed: IO[bytes] | None) -> Iterator[None]:
-    """stdout is for results: what a game prints, its libraries and its child processes, goes to stderr."""
-    streams = sys.stdin, sys.stdout, sys.stderr
-    kept = _swap_descriptor(None if printed is None else printed.fileno())
-    text: io.TextIOWrapper | None = None
-    if printed is not None:
-        sys.stdout = text = io.TextIOWrapper(printed, errors="replace", write_through=True)
-    elif sys.stderr is not None:
-        sys.stdout = sys.stderr
+def _lent_streams(printed: IO[bytes] | None) -> Iterator[None]:
+    """Gives the game's code streams of its own: it may close or replace them, and their descriptors.
+
+    stdout is for results: what a game prints, its libraries and its child processes, goes to stderr.
+    """
+    streams = {name: getattr(sys, name) for name in _STREAMS}
+    kept = _keep_descriptors(None if printed is None else printed.fileno())
+    lent = {
+        "stdin": _stdin(sys.stdin),
+        "stdout": _lend(sys.stderr, printed),
+        "stderr": _lend(sys.stderr),
+    }
+    for name, stream in lent.items():
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
     try:
         yield
     finally:
-        if text is not None:
-            text.detach()
-        sys.stdin, sys.stdout, sys.stderr = streams
-        if kept is not None:
+        for name, before in streams.items():
+            setattr(sys, name, before)
+        if 1 in kept:
             _flush_c()
-            os.dup2(kept, 1)
-            os.close(kept)
+        for number, copy in kept.items():
+            os.dup2(copy, number)
+            os.close(copy)
 
 
-def _swap_descriptor(target: int | None) -> int | None:
-    """Makes descriptor 1 that of ``target``, else stderr's. Returns where the old one is kept."""
+def _stdin(owner: TextIO) -> TextIO:
+    """The same input by a stream of its own."""
     try:
+        return open(owner.fileno(), errors="replace", closefd=False)
+    except (AttributeError, OSError, ValueError):  # closed, or not a file
+        return owner
+
+
+def _keep_descriptors(target: int | None) -> dict[int, int]:
+    """Makes descriptor 1 that of ``target``, else stderr's. Returns copies of 0, 1 and 2 as they were."""
+    kept = {}
+    with contextlib.suppress(OSError, ValueError):
         if sys.stdout is not None:
             sys.stdout.flush()
-        _flush_c()
-        kept = os.dup(1)
-    except (OSError, ValueError):
-        return None
+    _flush_c()
+    for number in range(3):
+        with contextlib.suppress(OSError):
+            kept[number] = os.dup(number)
+    if 1 not in kept:
+        return kept
     try:
         os.dup2(2 if target is None else target, 1)
     except OSError:  # stderr is closed

@@ -121,3 +121,15 @@ def test_text_outside_of_the_encoding_is_escaped(monkeypatch: pytest.MonkeyPatch
     console.result("Schlüssel")
     console.document({"name": "Schlüssel 象"})
     assert raw.getvalue() == b'Schl\\xfcssel\n{"name":"Schl\\u00fcssel \\u8c61"}\n'
+
+
+def test_a_stream_that_somebody_closed_is_opened_again(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stdout", closed)
+    monkeypatch.setattr(sys, "stderr", None)
+    console.result("a result")
+    console.note("a note")
+    assert capfd.readouterr() == ("a result\n", "a note\n")

@@ -57,7 +57,33 @@ def _company() -> None:
     multiprocessing.get_context("fork").Process(target=time.sleep, args=(3600,)).start()
 
 
+def _close_streams() -> None:
+    for stream in (sys.stdout, sys.stderr, sys.stdin, sys.__stdout__, sys.__stderr__):
+        assert stream is not None
+        stream.close()
+
+
+def _close_buffers() -> None:
+    sys.stdout.buffer.close()
+    sys.stderr.detach()  # type: ignore[union-attr]
+
+
+def _close_descriptors() -> None:
+    for number in range(3):
+        os.close(number)
+
+
+def _replace_streams() -> None:
+    sys.stdout = sys.__stdout__ = None  # type: ignore[misc]
+    sys.stderr = io.StringIO()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
 DEEDS: dict[str, Callable[[], object]] = {
+    "close-streams": _close_streams,
+    "close-buffers": _close_buffers,
+    "close-descriptors": _close_descriptors,
+    "replace-streams": _replace_streams,
     "exit": lambda: sys.exit(0),
     "exit-word": lambda: sys.exit("no display"),
     "os-exit": lambda: os._exit(0),

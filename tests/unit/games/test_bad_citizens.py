@@ -81,6 +81,31 @@ def test_what_a_game_prints_goes_to_stderr(does: str, capfd: pytest.CaptureFixtu
     assert "hello from the game" in err
 
 
+@pytest.mark.parametrize(
+    ("does", "at"),
+    [
+        ("close-streams", "init"),
+        ("close-streams", "close"),
+        ("close-buffers", "reset"),
+        ("close-descriptors", "init"),
+        ("replace-streams", "reset"),
+    ],
+)
+def test_output_survives_a_game_that_closes_its_streams(
+    does: str, at: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = sys.stdin, sys.stdout, sys.stderr, sys.__stdin__, sys.__stdout__, sys.__stderr__
+    assert main(["games", "show", GUEST, "--param", f"does={does}", "--param", f"at={at}", "--json"]) == 0
+    os.write(1, b"as the descriptor\n")
+    sys.stderr.write("the log\n")
+    assert before == (sys.stdin, sys.stdout, sys.stderr, sys.__stdin__, sys.__stdout__, sys.__stderr__)
+    out, err = capfd.readouterr()
+    document, line = out.splitlines()
+    assert json.loads(document)["seats"] == 1
+    assert line == "as the descriptor"
+    assert err.endswith("the log\n")
+
+
 ERRORS = {
     "exit": r"the game called sys\.exit\(0\)",
     "exit-word": r"the game called sys\.exit\('no display'\)",
