@@ -191,7 +191,8 @@ def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
     if alone:
         lowest = min(r.measure_low for e in evaluations for r in e.results)
         highest = max(r.measure_high for e in evaluations for r in e.results)
-        highest = max(highest, lowest + 1e-9)
+        if highest <= lowest:  # by enough for numbers of any size
+            highest = lowest + max(1.0, abs(lowest)) * 1e-9
     top = max(1, max(e.steps for e in evaluations))
     left, bottom = 40, 20
     width, height = PLOT_WIDTH - left - 10, PLOT_HEIGHT - bottom - 10
