@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -32,3 +32,12 @@ def keep(kind: str, players: Iterable[str], result: msgspec.Struct) -> None:
                 run.add_result(row)
         except (OSError, StorageError) as error:
             console.note(f"the result was not added to the run of {player}: {error}")
+
+
+def note_groups(groups: Sequence[Sequence[str]]) -> None:
+    """Says on stderr which players' ratings cannot be compared, where there are several groups."""
+    from ludus.storage.references import labelled
+
+    if len(groups) > 1:
+        told = "; ".join(", ".join(labelled(name) for name in group) for group in groups)
+        console.note(f"groups that never met each other: {told}; ratings compare within a group alone")

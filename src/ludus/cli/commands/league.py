@@ -11,6 +11,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
+from ludus.cli.results import note_groups
 from ludus.flow.names import did_you_mean
 
 if TYPE_CHECKING:
@@ -274,6 +275,7 @@ class LeagueRatings(msgspec.Struct, frozen=True):
         ]
         head = ("player", "Elo", "95% +-", "skill", "+-", "Nash share", "Elo against it", "matches")
         console.result(console.filled(rows, head))
+        note_groups(shown.groups)
         return DONE
 
     def _anchor(self, text: str) -> tuple[str, float]:
