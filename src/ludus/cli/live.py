@@ -92,6 +92,8 @@ def lag_text(metrics: UpdateMetrics) -> str:
 
 def interval_text(result: EvalResult) -> str:
     """``68.4% [65.4, 71.2] of 1000``, or the mean return in the same form for games of one seat."""
+    if result.nothing_played:
+        return result.nothing_played
     low, high = 100 * result.ci_low, 100 * result.ci_high
     won = f"{percent(result.win_rate)} [{low:.1f}, {high:.1f}]"
     if result.alone:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -11,7 +11,7 @@ from ludus import __version__
 from ludus.cli import console
 
 
-def keep(kind: str, players: Iterable[str], result: msgspec.Struct) -> None:
+def keep(kind: str, players: Iterable[str], result: msgspec.Struct | Mapping[str, object]) -> None:
     """Appends ``result`` to the file of every run whose weights played.
 
     If a run cannot be written to, a note on stderr names it: the result itself has been shown.

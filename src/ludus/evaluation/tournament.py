@@ -169,7 +169,10 @@ def tournament(
             interrupted = result.interrupted
             names[i], names[j] = result.player, result.against
             if result.errors:
-                raise ConfigError(f"{everyone[i]} against {everyone[j]}: {result.errors} matches failed")
+                raise ConfigError(
+                    f"{everyone[i]} against {everyone[j]}: {result.errors} matches failed; the first: "
+                    f"{result.first_error}"
+                )
             played = result.game
             points[i, j] = result.wins + 0.5 * result.draws
             points[j, i] = result.matches - points[i, j]

@@ -194,6 +194,7 @@ class LeaguePayoff(msgspec.Struct, frozen=True):
                 "against", "won in all", "drawn", "lost", "rate", "rate of", "95% interval", "drawn by, ever",
             )  # fmt: skip
             console.result(console.table(cells, head))
+            console.note("rate: a draw is half a win, as in the score of ludus eval")
             return DONE
         if self.json:
             console.document(payoff(record))

@@ -99,6 +99,7 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
         return {
             f"{namespace}/{r.against}/{name}": float(getattr(r, name))
             for r in self.results
+            if not r.nothing_played
             for name in _MEASURES[r.alone]
         }
 

@@ -105,6 +105,9 @@ def _return_table(results: Sequence[EvalResult]) -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for r in results:
+        if r.nothing_played:
+            lines.append(f"| 0 | {markdown(r.nothing_played)} | - | - | - | - |")
+            continue
         won = f"{r.win_rate:.1%} ({r.ci_low:.1%} to {r.ci_high:.1%})" if r.decided else "-"
         lines.append(
             f"| {r.matches} | {r.mean_return:,.2f} | {r.return_low:,.2f} to {r.return_high:,.2f} "
@@ -121,6 +124,11 @@ def _result_table(results: Sequence[EvalResult]) -> list[str]:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for r in results:
+        if r.nothing_played:
+            lines.append(
+                f"| {markdown(r.against)} | 0 | - | - | - | {markdown(r.nothing_played)} | - | - | - |"
+            )
+            continue
         seats = " / ".join(f"{rate:.1%}" for rate in r.win_rate_by_seat)
         lines.append(
             f"| {markdown(r.against)} | {r.matches} | {r.wins} | {r.draws} | {r.losses} | {r.win_rate:.1%} "
@@ -158,6 +166,8 @@ def _play_off_table(candidates: Sequence[EvaluationMetrics]) -> list[str]:
 
 
 def _interval(r: EvalResult) -> str:
+    if r.nothing_played:
+        return "no match was played to its end"
     low, high = _measure(r.measure_low, r.alone), _measure(r.measure_high, r.alone)
     return f"{_measure(r.measure, r.alone)} ({low} to {high})"
 
