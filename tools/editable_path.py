@@ -2,7 +2,7 @@
 
     python -m tools.editable_path
 
-scikit-build-core leaves a module that every start of Python imports, and that comes before ``PYTHONPATH``. With
+scikit-build-core leaves a module that every start of Python imports and that comes before ``PYTHONPATH``. With
 a path in its place another checkout can be tried with the same environment: ``PYTHONPATH=../other/src``.
 """
 
