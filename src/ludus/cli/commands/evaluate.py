@@ -210,6 +210,7 @@ def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
             f"({100 * result.confidence:.0f}% interval {100 * low:.1f} to {100 * high:.1f})"
         )
         seats = ", ".join(f"seat {i} {console.percent(r)}" for i, r in enumerate(result.win_rate_by_seat))
+        score = console.percent(result.score or 0.0)
         rows = [
             ("won, drawn, lost", f"{result.wins}, {result.draws}, {result.losses}"),
             ("won by seat", seats),
