@@ -100,4 +100,16 @@ concept Demonstrates = Game<G> && requires(const typename G::Rules& rules, typen
   {G::bot_choice(rules, state, seat, bot, choices)};
 };
 
+// A game whose seats may be out before the match is over (the dead of a free-for-all):
+//
+//   seats = G::out(rules, state)           // who neither acts nor earns any more
+//
+// Where the match is cut off their rows are terminated: nothing follows for them. The others' are
+// truncated. Asked for once a match that is cut off.
+template <class G>
+concept HasOut = Game<G> && requires(const typename G::Rules& rules,
+                                     const typename G::State& state) {
+  { G::out(rules, state) } -> std::same_as<SeatMask>;
+};
+
 }  // namespace ludus

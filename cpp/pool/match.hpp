@@ -479,7 +479,10 @@ class MatchPlayer {
     } catch (const std::exception& e) {
       if (result.error.empty()) result.error = e.what();
     }
-    if (step.before >= 0) mark_ended(slot, index, step, status.truncated);
+    if (step.before >= 0) {
+      const SeatMask cut = status.truncated ? seat_bits_ & ~out_seats(slot.state) : 0;
+      mark_ended(slot, index, step, cut);
+    }
     c.active_seats = c.due_seats = c.first_decision = 0;
     c.recording = 0;
     ++counts.matches;
@@ -495,14 +498,26 @@ class MatchPlayer {
     return names;
   }
 
-  void mark_ended(const Slot<G>& slot, int index, const Step& step, bool truncated) const noexcept {
+  // Seats for which nothing follows although the match was cut off.
+  SeatMask out_seats(const typename G::State& state) const noexcept {
+    if constexpr (HasOut<G>) {
+      try {
+        return G::out(rules_, state);
+      } catch (...) {  // a state that threw may throw again
+      }
+    }
+    return 0;
+  }
+
+  // `cut`: the seats whose rows are truncated; those of the others are terminated.
+  void mark_ended(const Slot<G>& slot, int index, const Step& step, SeatMask cut) const noexcept {
     const SlabView& slab = *step.slab;
     FinalBuffer& last = *step.last;
     for (int row = first_row(index); row < first_row(index + 1); ++row) {
       const int seat = layout_.row_seat[static_cast<std::size_t>(row)];
       if ((slot.control.decided_seats >> seat & 1) == 0) continue;
       const std::size_t at = slab.at(step.before, row);
-      (truncated ? slab.truncated : slab.terminated)[at] = 1;
+      ((cut >> seat & 1) != 0 ? slab.truncated : slab.terminated)[at] = 1;
       const auto mine = static_cast<std::size_t>(row - last.first_row);
       last.written[mine] = 1;
       std::array<std::byte*, kMaxTensors> out;

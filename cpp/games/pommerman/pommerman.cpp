@@ -71,6 +71,10 @@ void Pommerman::reset(const Rules& rules, State& s, MatchSeed seed) {
 
 SeatMask Pommerman::to_act(const Rules&, const State& s) { return s.over != 0 ? 0 : alive_mask(s); }
 
+SeatMask Pommerman::out(const Rules& rules, const State& s) {
+  return rules.teams() ? 0 : ~static_cast<SeatMask>(alive_mask(s));
+}
+
 void Pommerman::act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action) {
   const std::size_t heads = rules.radio() ? 1 + kMessageWords : 1;
   if (action.size() != heads) {

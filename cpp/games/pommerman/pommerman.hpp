@@ -22,6 +22,8 @@ struct Pommerman {
   static void reset(const Rules& rules, State& s, MatchSeed seed);
   // Living seats; all act at once.
   static SeatMask to_act(const Rules& rules, const State& s);
+  // The dead of a free-for-all. In teams the dead still win or lose with the others.
+  static SeatMask out(const Rules& rules, const State& s);
   // An Action, with radio also two words. What the mask leaves out is accepted and does nothing.
   static void act(const Rules& rules, State& s, int seat, std::span<const std::int32_t> action);
   static void bot(const Rules& rules, State& s, int seat, int bot);
