@@ -21,7 +21,7 @@ from ludus.games.python_game import Floats, Ints, PythonGame, VectorGame, declar
 from ludus.native import core
 
 if TYPE_CHECKING:
-    from ale_py import ALEInterface
+    from ale_py import Action, ALEInterface
 
 HEIGHT, WIDTH = 210, 160
 
@@ -56,7 +56,7 @@ class AtariGame:
         self._ale = maker.emulator()
         self._ale.reset_game()
         # reset_game leaves the console's memory as the last match and its own chance have it.
-        self._start = self._ale.cloneSystemState()
+        self._start, self._picture = self._ale.cloneSystemState(), self._ale.getScreenGrayscale()
         self._actions = maker.actions
         self._frames = [np.zeros((self._ale_height(), WIDTH), np.uint8) for _ in range(2)]
         self._stack = np.zeros((maker.stack, maker.size, maker.size), np.uint8)
@@ -75,25 +75,34 @@ class AtariGame:
         self._rng = np.random.default_rng(seed)
         goes_on = maker.episodic_life and not ale.game_over() and self._lives > 0 and not self.truncated
         if goes_on:
-            ale.act(self._actions[0])
+            self._wait(self._actions[0])
         else:
             self._frame_count = 0
-            ale.restoreSystemState(self._start)
+            self._restart()
             for _ in range(int(self._rng.integers(0, maker.noop_max + 1)) if maker.noop_max else 0):
-                ale.act(self._actions[0])
+                self._wait(self._actions[0])
                 if ale.game_over():
-                    ale.restoreSystemState(self._start)
+                    self._restart()
         if maker.fire is not None:
-            ale.act(maker.fire)
+            self._wait(maker.fire)
             if ale.game_over():
-                ale.restoreSystemState(self._start)
+                self._restart()
         self._last = self._actions[0]
         self._lives = ale.lives()
         self.truncated = False
         self._reward = 0.0
-        ale.getScreenGrayscale(self._frames[0])
         self._stack[...] = 0
         core.shrink_max(self._frames[0], self._frames[0], self._stack[-1])
+
+    def _restart(self) -> None:
+        """The state that every match starts from, with its picture: the screen is not part of a state."""
+        self._ale.reset_game()
+        self._ale.restoreSystemState(self._start)
+        self._frames[0][...] = self._picture
+
+    def _wait(self, action: Action) -> None:
+        self._ale.act(action)
+        self._ale.getScreenGrayscale(self._frames[0])
 
     def to_act(self) -> Sequence[int]:
         return (0,)
