@@ -92,6 +92,8 @@ def lag_text(metrics: UpdateMetrics) -> str:
 
 def interval_text(result: EvalResult) -> str:
     """``68.4% [65.4, 71.2] of 1000``, or the mean return in the same form for games of one seat."""
+    if result.nothing_played:
+        return result.nothing_played
     rate, low, high = result.won
     won = f"{percent(rate)} [{100 * low:.1f}, {100 * high:.1f}]"
     if result.alone:

@@ -20,7 +20,7 @@ class EvalResult(msgspec.Struct, frozen=True):
     ``win_rate`` counts a draw as not won; ``score`` counts it as half. A game of one seat has no opponent:
     ``alone`` is true, and ``mean_return`` with its interval is the result. Unless such a game has winners
     (``decided``), nothing is won there: win rate, its interval, the counts and the score are None, as they
-    are without a match.
+    are without a match: ``first_error`` says why.
     """
 
     player: str
@@ -46,6 +46,14 @@ class EvalResult(msgspec.Struct, frozen=True):
     return_high: float = 0.0
     return_deviation: float = 0.0  # of single matches
     interrupted: bool = False  # only finished matches count, which biases the result to short ones
+    first_error: str = ""  # of the matches that ended with an error, with its match and tick
+
+    @property
+    def nothing_played(self) -> str:
+        """Why there is no result; empty if a match was played to its end."""
+        return (
+            "" if self.matches or not self.errors else f"no match was played to its end: {self.first_error}"
+        )
 
     def __post_init__(self) -> None:
         """Holds for results of every origin: files of earlier versions have zeros there."""
@@ -111,6 +119,7 @@ def summarise(
     draws = len(whole) - wins - losses
     interval = wilson_interval(wins, len(whole), confidence)
     count = max(1, len(whole))
+    failed = min((r for r in results if r.error), key=lambda r: r.match, default=None)
     earned = np.array([r.returns[s] for r, s in zip(whole, seats, strict=True)], np.float64)
     returns = mean_interval(earned, confidence)
     by_seat: list[float] = []
@@ -140,4 +149,5 @@ def summarise(
         return_low=returns.low,
         return_high=returns.high,
         return_deviation=returns.deviation,
+        first_error="" if failed is None else f"match {failed.match}, tick {failed.ticks}: {failed.error}",
     )

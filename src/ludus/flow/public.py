@@ -25,6 +25,7 @@ _ARGUMENT = re.compile(
     rf"(?<![\w-])--({'|'.join(_ARGUMENTS)})(?![\w-]|\.\w)"
     r"(?:(?: |=)([A-Z]+\b|\d+\b|[^\s:;,()]*[./][^\s:;,()]*))?"
 )
+_EXPLAIN = "see: ludus train PRESET --explain"
 #: A command to paste keeps its options.
 _COMMAND = re.compile(r"\b(?:ludus|cmake) [a-z-]+[^;()]*")
 
@@ -95,6 +96,7 @@ def in_python(text: str) -> str:
 
     ``--run.max-steps`` becomes ``settings["run.max_steps"]``, ``--game NAME`` becomes ``game=NAME``.
     """
+    text = text.replace("unknown option", "unknown setting").replace("see: --explain", _EXPLAIN)
     out, at = [], 0
     for command in _COMMAND.finditer(text):
         out += [_without_options(text[at : command.start()]), command[0]]

@@ -68,6 +68,24 @@ def ratings_of_pairs(
     return SCALE * theta, SCALE * np.sqrt(np.maximum(variance, 0.0))
 
 
+def groups_of(players: Sequence[int], pairs: Pairs) -> list[list[int]]:
+    """``players``, ascending, by the groups that met: :func:`ludus.ratings.elo.connected` of pairs."""
+    root = {k: k for k in players}
+
+    def top(k: int) -> int:
+        while root[k] != k:
+            root[k] = k = root[root[k]]
+        return k
+
+    for a, b in zip(pairs.i.tolist(), pairs.j.tolist(), strict=True):
+        if a in root and b in root:
+            root[top(a)] = top(b)
+    groups: dict[int, list[int]] = {}
+    for k in players:
+        groups.setdefault(top(k), []).append(k)
+    return list(groups.values())
+
+
 def _sum(count: int, places: Indices, values: Floats) -> Floats:
     total: Floats = np.bincount(places, values, count).astype(np.float64)
     return total

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,20 @@ ROOT = str(Path(__file__).parents[3])
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a game that hangs while it is made."""
     monkeypatch.setattr(gate, "START_S", 0.3)
+
+
+@pytest.fixture
+def brief_close(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(close_quietly, "__defaults__", (0.3,))
     monkeypatch.setattr(gate, "_hung", [])
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 def state() -> dict[str, Any]:
@@ -56,11 +68,18 @@ def state() -> dict[str, Any]:
         "hook": sys.excepthook,
         "streams": (sys.stdin, sys.stdout, sys.stderr),
         "timeout": socket.getdefaulttimeout(),
-        "exit": os._exit,
+        "umask": _umask(),
+        "environment": os.environ["PATH"],  # libraries add names
+        "warnings": list(warnings.filters),
+        "exit": (os._exit, os.abort, os.kill, os.execv),
+        "stdin": os.fstat(0).st_ino,
     }
 
 
-CHANGES = ("folder", "dtype", "signals", "alarm", "random", "numpy-errors", "recursion", "hook", "stdout")
+CHANGES = (
+    "folder dtype signals alarm random numpy-errors recursion hook stdout close-stdout umask environment "
+    "warnings read"
+).split()
 
 
 @pytest.mark.parametrize("at", ["init", "reset", "close"])
@@ -110,6 +129,10 @@ ERRORS = {
     "exit": r"the game called sys\.exit\(0\)",
     "exit-word": r"the game called sys\.exit\('no display'\)",
     "os-exit": r"the game called os\._exit\(0\)",
+    "abort": r"the game called os\.abort\(\)",
+    "kill": r"the game called os\.kill\(os\.getpid\(\), 9\)",
+    "exec": r"the game called os\.execv\('/bin/true', \['true'\]\)",
+    "input": "EOFError: EOF when reading a line",
     "raise": "RuntimeError: the window is gone",
     "hang": "the game did not return within 0.3 s",
 }
@@ -159,7 +182,7 @@ def test_a_reset_that_fails_while_the_game_is_made_is_an_error_of_the_game(does:
 @pytest.mark.parametrize("does", ["exit", "os-exit", "raise", "hang"])
 def test_a_game_whose_close_fails_can_be_played(does: str, request: pytest.FixtureRequest) -> None:
     if does == "hang":
-        request.getfixturevalue("brief")
+        request.getfixturevalue("brief_close")
     game: Any = maker(typed(GUEST), {"does": does, "at": "close"}).make()
     game.reset(1)
     assert not game.step(np.zeros((1, 1), np.int32))
@@ -186,7 +209,7 @@ def test_a_game_that_ends_its_process_in_a_match_loses_that_match(
     out, err = capsys.readouterr()
     assert code == 1
     assert json.loads(out)["errors"] == 2
-    assert "2 matches ended by an error of the game" in err
+    assert "no match was played to its end: match 0" in err
     assert MATCH_ERRORS[does, at] in err
     evaluate(
         "random", game=typed(GUEST), params={"does": does, "at": at}, matches=1,

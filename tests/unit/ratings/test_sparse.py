@@ -7,7 +7,8 @@ import pytest
 
 from ludus.ratings import sparse
 from ludus.ratings.bradley_terry import bradley_terry
-from ludus.ratings.sparse import Floats, Pairs, ratings_of_pairs
+from ludus.ratings.elo import connected
+from ludus.ratings.sparse import Floats, Pairs, groups_of, ratings_of_pairs
 
 
 def drawn(players: int, seed: int) -> tuple[Pairs, Floats, Floats]:
@@ -41,6 +42,15 @@ def test_pairs_and_tables_agree(
     rating, error = ratings_of_pairs(150, pairs, anchors, wanted)
     np.testing.assert_allclose(rating, table.rating, atol=1e-4)
     np.testing.assert_allclose(error, table.error()[wanted], rtol=1e-3, atol=1e-3)
+
+
+def test_groups_of_pairs_are_those_of_tables() -> None:
+    for seed in range(5):
+        pairs, _, matches = drawn(40, seed)
+        few = Pairs(*(part[::4] for part in (pairs.i, pairs.j, pairs.points, pairs.matches)))
+        table = np.zeros_like(matches)
+        table[few.i, few.j] = table[few.j, few.i] = 1.0
+        assert groups_of(range(40), few) == connected(table)
 
 
 def test_players_that_met_no_one_and_lopsided_results() -> None:

@@ -35,6 +35,8 @@ class Floors(msgspec.Struct, frozen=True):
 
 def measure_text(result: EvalResult) -> str:
     """``30.8%``, or the mean return in a game of one seat."""
+    if result.nothing_played:
+        return "no match was played to its end"
     return f"{result.mean_return:,.1f}" if result.alone else f"{result.measure:.1%}"
 
 

@@ -99,6 +99,7 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
         return {
             f"{namespace}/{r.against}/{name}": float(value)
             for r in self.results
+            if not r.nothing_played
             for name in _MEASURES[r.alone]
             if (value := getattr(r, name)) is not None
         }

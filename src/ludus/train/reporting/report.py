@@ -105,6 +105,9 @@ def _return_table(results: Sequence[EvalResult]) -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for r in results:
+        if r.nothing_played:
+            lines.append(f"| 0 | {markdown(r.nothing_played)} | - | - | - | - |")
+            continue
         rate, low, high = r.won
         won = f"{rate:.1%} ({low:.1%} to {high:.1%})" if r.decided else "-"
         lines.append(
@@ -122,6 +125,11 @@ def _result_table(results: Sequence[EvalResult]) -> list[str]:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for r in results:
+        if r.nothing_played:
+            lines.append(
+                f"| {markdown(r.against)} | 0 | - | - | - | {markdown(r.nothing_played)} | - | - | - |"
+            )
+            continue
         seats = " / ".join(f"{share:.1%}" for share in r.win_rate_by_seat)
         rate, low, high = r.won
         lines.append(
@@ -160,6 +168,8 @@ def _play_off_table(candidates: Sequence[EvaluationMetrics]) -> list[str]:
 
 
 def _interval(r: EvalResult) -> str:
+    if r.nothing_played:
+        return "no match was played to its end"
     low, high = _measure(r.measure_low, r.alone), _measure(r.measure_high, r.alone)
     return f"{_measure(r.measure, r.alone)} ({low} to {high})"
 
@@ -193,7 +203,8 @@ def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
     if alone:
         lowest = min(r.measure_low for e in evaluations for r in e.results)
         highest = max(r.measure_high for e in evaluations for r in e.results)
-        highest = max(highest, lowest + 1e-9)
+        if highest <= lowest:  # by enough for numbers of any size
+            highest = lowest + max(1.0, abs(lowest)) * 1e-9
     top = max(1, max(e.steps for e in evaluations))
     left, bottom = 40, 20
     width, height = PLOT_WIDTH - left - 10, PLOT_HEIGHT - bottom - 10

@@ -33,13 +33,8 @@ from ludus.train.sweep.plan import known_points, planned_cells, runs_of
 from ludus.train.sweep.results import RunRecord, greedy_results, read_run
 from ludus.train.sweep.tables import budget_table, cell_settings_table, result_table, unfinished_table
 
-REPORT, PAGE, CURVES, VALUES, RESULTS = (
-    "report.md",
-    "report.html",
-    "curves.svg",
-    "values.svg",
-    "results.json",
-)
+REPORT, PAGE, RESULTS = "report.md", "report.html", "results.json"
+CURVES, RETURNS, VALUES = "curves.svg", "returns.svg", "values.svg"
 NOTE = (
     "Each seed's result is that of its final matches. *centre* is the mean with Student's 95% interval; from "
     "five seeds on the interquartile mean (IQM) with the percentile interval of a stratified bootstrap. "
@@ -182,7 +177,8 @@ def report_text(report: SweepReport) -> str:
     if value_figure(report):
         lines += ["## Results over a setting", "", f"![Results over the values of a setting]({VALUES})", ""]
     if report.curves:
-        lines += ["## Learning curves", "", f"![Mean over seeds with its band]({CURVES})", ""]
+        figures = (f"![Mean over seeds with its band]({name})" for name in curve_figures(report))
+        lines += ["## Learning curves", "", *(part for figure in figures for part in (figure, ""))]
     if report.helped:
         lines += [f"{HELP_NOTE} {', '.join(map(markdown, report.helped))}.", ""]
     if report.budgets:
@@ -204,6 +200,24 @@ def value_figure(report: SweepReport) -> str:
     return value_plot(over, [r for r in drawn if r.against == drawn[-1].against])
 
 
+def curve_figures(report: SweepReport) -> dict[str, str]:
+    """Learning curves as SVG by the names of their files: win rates and returns have a plot each."""
+    alone = {r.cell for r in report.results if r.alone}
+    kinds = {
+        rates: {cell: curve for cell, curve in report.curves.items() if (cell not in alone) is rates}
+        for rates in (True, False)
+    }
+    found = {rates: curves for rates, curves in kinds.items() if curves}
+    return {
+        CURVES if rates or len(found) == 1 else RETURNS: curves_plot(
+            curves,
+            f"{'Win rate' if rates else 'Mean return'} over decisions: mean over seeds, 95% interval",
+            rates=rates,
+        )
+        for rates, curves in found.items()
+    }
+
+
 def write_sweep_report(report: SweepReport, folder: Path) -> list[Path]:
     """Writes ``report.md``, its plots, ``report.html`` with all of them, and ``results.json``.
 
@@ -211,11 +225,7 @@ def write_sweep_report(report: SweepReport, folder: Path) -> list[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = {RESULTS: msgspec.json.format(to_json(report)) + b"\n"}
-    if report.curves:
-        rates = not any(r.alone for r in report.results)
-        what = "Win rate" if rates else "Mean return"
-        title = f"{what} over decisions: mean over seeds, 95% interval"
-        files[CURVES] = curves_plot(report.curves, title, rates=rates).encode()
+    files |= {name: figure.encode() for name, figure in curve_figures(report).items()}
     if figure := value_figure(report):
         files[VALUES] = figure.encode()
     text = report_text(report)

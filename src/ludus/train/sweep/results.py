@@ -86,6 +86,9 @@ def greedy_results(sweep: SweepDirectory, name: str) -> tuple[EvalResult, ...]:
             document = from_json(read_bounded(path, MAX_RESULT_BYTES))
             if document.get("alone"):  # without winners it has no win rate
                 document = _NOTHING_WON | document
+            document = {key: value for key, value in document.items() if value is not None} | {
+                key: 0.0 for key, value in document.items() if value is None
+            }
             found.append(msgspec.convert(document, EvalResult))
         except (msgspec.MsgspecError, UnicodeDecodeError, AttributeError) as error:
             raise CorruptFile(f"{path}: {error}") from error
