@@ -162,7 +162,7 @@ def _explain(error: Exception) -> int:
         detail = f" ({error})" if str(error) else ""
         _say(f"not enough memory{detail}; expected smaller settings, such as pool.slots or policy.hidden")
         return errors.USAGE
-    if isinstance(error, OSError) and error.errno is not None:
+    if isinstance(error, OSError):
         _say(_os_error(error))
         return errors.FAILED
     if isinstance(error, ImportError):
@@ -185,7 +185,7 @@ def _explain(error: Exception) -> int:
 
 def _os_error(error: OSError) -> str:
     where = f": {error.filename}" if error.filename else ""
-    text = f"{error.strerror}{where}"
+    text = f"{error.strerror or error}{where}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         text += (
             "; files written before are intact: free some space and try again (for a run: ludus resume RUN)"

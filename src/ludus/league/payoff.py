@@ -1,6 +1,6 @@
 """Payoff: who beat whom how often, in integers, and the rates that rules decide by.
 
-``wins[i, j]``: matches that i won against j; the losses of i are the wins of j. Beside the integers stands a
+Of each pair stand the matches that either won and those drawn. Beside the integers stands a
 copy that decays: before each match of a pair both its counts are multiplied by ``decay`` (0.99: a window of
 about 100 matches, AlphaStar and TLeague). Rates against a player whose weights change are those of the
 decayed copy; rates between frozen players are those of the integers.
@@ -14,6 +14,7 @@ A rate is the mean of a Beta distribution: with w wins, d draws of n matches and
 from __future__ import annotations
 
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,60 +29,78 @@ DECAY = 0.99
 GROWTH = 64
 
 
+#: What is known of a pair, in the newer player's row: matches that it won, that the older one won, drawn.
+_WON, _LOST, _DRAWN = range(3)
+#: The same, decayed, and the wins that the newer and the older one are taken to have before any match.
+_PRIOR, _PRIOR_AGAINST = 3, 4
+
+
 class Payoff:
-    """Counts by pair of players, who are indices in the order in which they came."""
+    """Counts by pair of players, who are indices in the order in which they came.
+
+    A pair stands once, in the row of the newer player: what a new player inherits is one row, and a result
+    is in one place. Tables grow with the square of the players, so that far places cost most.
+    """
 
     def __init__(self, decay: float = DECAY) -> None:
         self.decay = decay
         self.count = 0
+        self.grown = 0  #: times that the tables were copied
         self.cleared = 0  #: matches of rows that were cleared, so that the sum of all stays
-        self._wins = np.zeros((0, 0), np.int64)
-        self._draws = np.zeros((0, 0), np.int64)
-        self._recent_wins = np.zeros((0, 0))
-        self._recent_draws = np.zeros((0, 0))
-        self._prior = np.zeros((0, 0))  # wins that i is taken to have against j before any match
+        self._counts = np.zeros((0, 0, 3), np.int64)
+        self._recent = np.zeros((0, 0, 5))
         self._live = np.zeros(0, bool)
         self.frozen_matches = np.zeros(0, np.int64)  #: of each player, against others whose weights stay
 
     def add(self, live: bool, parent: int | None = None) -> int:
         """A new player; ``live``: its weights change. Gives its index."""
         if self.count == len(self._live):
-            self._grow()
+            self.reserve(max(GROWTH, 2 * self.count))
         index = self.count
         self.count += 1
         self._live[index] = live
-        self._prior[index, : self.count] = self._prior[: self.count, index] = PRIOR / 2
-        if parent is not None:
+        if parent is None:
+            self._recent[index, : self.count, _PRIOR:] = PRIOR / 2
+        else:
+            self._recent[index, [parent, index], _PRIOR:] = PRIOR / 2
             self._inherit(index, parent)
         return index
 
-    def _grow(self) -> None:
+    def reserve(self, size: int) -> None:
+        """Makes room for ``size`` players at once: each time that the tables grow, they are copied."""
         old = len(self._live)
-        size = max(GROWTH, 2 * old)
-        for name in ("_wins", "_draws", "_recent_wins", "_recent_draws", "_prior"):
-            table = getattr(self, name)
-            larger = np.zeros((size, size), table.dtype)
-            larger[:old, :old] = table
-            setattr(self, name, larger)
+        if size <= old:
+            return
+        self.grown += 1
+        counts, recent = np.zeros((size, size, 3), np.int64), np.zeros((size, size, 5))
+        for row in range(self.count):  # what is not there yet stays untouched
+            counts[row, :row] = self._counts[row, :row]
+            recent[row, : row + 1] = self._recent[row, : row + 1]
+        self._counts, self._recent = counts, recent
         self._live = np.append(self._live, np.zeros(size - old, bool))
         self.frozen_matches = np.append(self.frozen_matches, np.zeros(size - old, np.int64))
 
     def _inherit(self, index: int, parent: int) -> None:
         """The parent's rates become the prior of ``index`` against all others."""
         others = np.arange(self.count)
-        others = others[(others != index) & (others != parent)]
         rates = self.rates(parent, others)
         weight = PRIOR + np.minimum(self.matches(parent, others), INHERITED)
-        self._prior[index, others] = weight * rates
-        self._prior[others, index] = weight * (1.0 - rates)
-        self._prior[index, parent] = self._prior[parent, index] = PRIOR / 2
+        mine, theirs = weight * rates, weight * (1.0 - rates)
+        mine[[index, parent]] = theirs[[index, parent]] = PRIOR / 2
+        self._recent[index, :index, _PRIOR] = mine[:index]
+        self._recent[index, :index, _PRIOR_AGAINST] = theirs[:index]
+        newer = slice(index + 1, self.count)
+        self._recent[newer, index, _PRIOR] = theirs[newer]
+        self._recent[newer, index, _PRIOR_AGAINST] = mine[newer]
 
     def record(self, i: int, j: int, wins: int, draws: int, losses: int) -> None:
         """Adds matches of i against j, i not j. Outcomes of one call count as evenly mixed in time."""
-        self._wins[i, j] += wins
-        self._wins[j, i] += losses
-        self._draws[i, j] += draws
-        self._draws[j, i] += draws
+        if i < j:
+            i, j, wins, losses = j, i, losses, wins
+        counts = self._counts[i, j]
+        counts[_WON] += wins
+        counts[_LOST] += losses
+        counts[_DRAWN] += draws
         matches = wins + draws + losses
         if matches == 0:
             return
@@ -89,28 +108,30 @@ class Payoff:
             self.frozen_matches[[i, j]] += matches
         keep = self.decay**matches
         each = 1.0 if self.decay == 1.0 else (1.0 - keep) / ((1.0 - self.decay) * matches)
-        for table, there, back in (
-            (self._recent_wins, wins, losses),
-            (self._recent_draws, draws, draws),
-        ):
-            table[i, j] = keep * table[i, j] + each * there
-            table[j, i] = keep * table[j, i] + each * back
+        recent = self._recent[i, j]
+        for place, new in ((_WON, wins), (_LOST, losses), (_DRAWN, draws)):
+            recent[place] = keep * recent[place] + each * new
 
     def clear(self, index: int, parent: int | None = None) -> None:
         """The player at ``index`` is another from now on: its matches no longer count for it."""
-        row = slice(0, self.count)
-        self.cleared += int(self._wins[index, row].sum() + self._wins[row, index].sum())
-        self.cleared += int(self._draws[index, row].sum())
-        for table in (self._wins, self._draws, self._recent_wins, self._recent_draws):
-            table[index, row] = 0
-            table[row, index] = 0
-        self._prior[index, row] = self._prior[row, index] = PRIOR / 2
+        older, newer = slice(0, index), slice(index + 1, self.count)
+        self.cleared += int(self._counts[index, older].sum() + self._counts[newer, index].sum())
+        self._counts[index, older] = self._counts[newer, index] = 0
+        for places in ((index, slice(0, index + 1)), (newer, index)):
+            self._recent[(*places, slice(0, _PRIOR))] = 0.0
+            self._recent[(*places, slice(_PRIOR, None))] = PRIOR / 2
         if parent is not None and parent != index:
             self._inherit(index, parent)
 
+    def _pairs(self, table: npt.NDArray[Any], i: int, others: Indices) -> npt.NDArray[Any]:
+        """What ``table`` has of i and each of ``others: [N]``, ``[N, ...]``, from the newer one's row."""
+        found: npt.NDArray[Any] = table[np.maximum(others, i), np.minimum(others, i)]
+        return found
+
     def score(self, i: int, j: int) -> tuple[int, int, int]:
         """Wins, draws and losses of i against j."""
-        return int(self._wins[i, j]), int(self._draws[i, j]), int(self._wins[j, i])
+        won, lost, drawn = map(int, self._counts[max(i, j), min(i, j)])
+        return (won, drawn, lost) if i > j else (lost, drawn, won)
 
     def recent(self, i: int, others: Indices) -> npt.NDArray[np.bool_]:
         """Whether the rates of i against ``others: [N]`` count about the last matches instead of all."""
@@ -123,7 +144,7 @@ class Payoff:
 
     def matches(self, i: int, others: Indices) -> Ints:
         """Matches that i played against each of ``others: [N]``."""
-        total: Ints = self._wins[i, others] + self._wins[others, i] + self._draws[i, others]
+        total: Ints = self._pairs(self._counts, i, others).sum(axis=1)
         return total
 
     def rates(self, i: int, others: Indices) -> Floats:
@@ -143,12 +164,14 @@ class Payoff:
         return np.maximum(rate - half, 0.0), np.minimum(rate + half, 1.0)
 
     def _beta(self, i: int, others: Indices) -> tuple[Floats, Floats]:
-        prior, against = self._prior[i, others], self._prior[others, i]
-        recent = self._live[others] if not self._live[i] else np.ones(len(others), bool)
-        wins = np.where(recent, self._recent_wins[i, others], self._wins[i, others])
-        losses = np.where(recent, self._recent_wins[others, i], self._wins[others, i])
-        draws = np.where(recent, self._recent_draws[i, others], self._draws[i, others])
-        return prior + wins + 0.5 * draws, against + losses + 0.5 * draws
+        decayed = self._pairs(self._recent, i, others)
+        recent = self._live[others] | self._live[i]
+        counts = np.where(recent[:, None], decayed[:, :_PRIOR], self._pairs(self._counts, i, others))
+        half = 0.5 * counts[:, _DRAWN]
+        newer = decayed[:, _PRIOR] + counts[:, _WON] + half
+        older = decayed[:, _PRIOR_AGAINST] + counts[:, _LOST] + half
+        later = others < i
+        return np.where(later, newer, older), np.where(later, older, newer)
 
     def rate(self, i: int, j: int) -> float:
         return float(self.rates(i, np.array([j]))[0])
@@ -159,23 +182,23 @@ class Payoff:
 
     def points(self, players: Indices) -> tuple[Floats, Floats]:
         """``points`` and ``matches: [N, N]`` as ``ludus.ratings`` takes them: integers, no prior."""
-        pick = np.ix_(players, players)
-        wins, draws = self._wins[pick], self._draws[pick]
-        return wins + 0.5 * draws, (wins + wins.T + draws).astype(np.float64)
+        newer, older = np.maximum.outer(players, players), np.minimum.outer(players, players)
+        counts = self._counts[newer, older]
+        later = players[:, None] > players[None, :]
+        wins = np.where(later, counts[..., _WON], counts[..., _LOST])
+        return wins + 0.5 * counts[..., _DRAWN], counts.sum(axis=-1).astype(np.float64)
 
     def total(self) -> int:
         """All matches ever recorded."""
-        row = slice(0, self.count)
-        return self.cleared + int(self._wins[row, row].sum() + self._draws[row, row].sum() // 2)
+        return self.cleared + sum(int(self._counts[row, :row].sum()) for row in range(self.count))
 
     def state(self) -> tuple[object, ...]:
         """Everything, to compare two payoffs by."""
         row = slice(0, self.count)
-        tables = (self._wins, self._draws, self._recent_wins, self._recent_draws, self._prior)
         return (
             self.count,
             self.cleared,
             self._live[row].tobytes(),
             self.frozen_matches[row].tobytes(),
-            *(np.ascontiguousarray(t[row, row]).tobytes() for t in tables),
+            *(np.ascontiguousarray(t[row, row]).tobytes() for t in (self._counts, self._recent)),
         )

@@ -33,8 +33,11 @@ from ludus.league.league import League
 from ludus.league.payoff import DECAY, Floats
 from ludus.league.roles import ROLES
 from ludus.league.standings import MemberState, PlayerState
+from ludus.ratings.sparse import Pairs
 
 MAX_PLAYERS = 4096  # tables grow with the square
+
+MAKE_PLAYERS = ("joined", "frozen")  # kinds of events
 
 What = Literal["joined", "frozen", "reset", "copied", "mutated"]
 
@@ -112,8 +115,12 @@ class Record:
     def members(self) -> list[MemberState]:
         return list(self.league.standings.members.values())
 
-    def read(self, rows: Iterable[JournalRow]) -> Record:
-        """Adds all ``rows``. Raises ``ValueError`` for rows that no league wrote."""
+    def read(self, rows: Iterable[JournalRow], players: int = 0) -> Record:
+        """Adds all ``rows``. Raises ``ValueError`` for rows that no league wrote.
+
+        ``players``: how many they make, about; tables of that size need no copies.
+        """
+        self.league.standings.payoff.reserve(min(MAX_PLAYERS, players))
         for row in rows:
             self.add(row)
         return self
@@ -217,6 +224,19 @@ class Record:
                 matches[met.i, met.j] += played
                 matches[met.j, met.i] += played
         return points, matches
+
+    def pairs(self) -> Pairs:
+        """The same results, by pairs of entrants that met."""
+        sums: dict[tuple[int, int], list[float]] = {}
+        for met in self.history:
+            if isinstance(met, Met):
+                i, j, wins = (met.i, met.j, met.wins) if met.i < met.j else (met.j, met.i, met.losses)
+                total = sums.setdefault((i, j), [0.0, 0.0])
+                total[0] += wins + 0.5 * met.draws
+                total[1] += met.wins + met.draws + met.losses
+        places = np.array(list(sums), np.int64).reshape(-1, 2)
+        numbers = np.array(list(sums.values()), np.float64).reshape(-1, 2)
+        return Pairs(places[:, 0], places[:, 1], numbers[:, 0], numbers[:, 1])
 
     def anybody_met(self) -> bool:
         """Whether two players have met: never in a game of one seat."""

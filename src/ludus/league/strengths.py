@@ -18,13 +18,14 @@ from ludus.flow.names import did_you_mean
 from ludus.league.payoff import Floats
 from ludus.league.record import Began, Met, Record
 from ludus.ratings import bradley_terry, nash_average
-from ludus.ratings.elo import connected
+from ludus.ratings.sparse import Pairs, groups_of, ratings_of_pairs
 from ludus.ratings.trueskill import SIGMA, Skill, rate_match
 
 RANDOM = "random"  # the bot that is 0 on both scales
 Z95 = 1.959964
 MAX_SKILL_MATCHES = 30_000  # of TrueSkill, which takes them one by one; some seconds
 MAX_NASH = 200  # players of Nash averaging
+MAX_DENSE = 600  # entrants that are rated by tables
 EXPECTED = 4.0  # matches of each pair that Nash averaging takes from Bradley-Terry
 LEAST_SIGMA = SIGMA / 4.0  # of weights that go on from a player whose skill is known
 
@@ -67,41 +68,73 @@ def strengths(record: Record, anchors: Mapping[str, float] | None = None) -> Str
     ``anchors``: ratings of bots or frozen players that stay, in Elo; by default ``random`` = 0 where it was
     met. Live weights of the past take part as players of their own. ``ValueError`` for another anchor.
     """
-    points, matches = record.points()
-    met = [int(i) for i in np.flatnonzero(matches.sum(axis=1) > 0)]
+    pairs = record.pairs()
+    played: Floats = np.zeros(len(record.entrants))
+    for places_of in (pairs.i, pairs.j):
+        played += np.bincount(places_of, pairs.matches, len(record.entrants))
+    met = [int(i) for i in np.flatnonzero(played > 0)]
     names = [record.entrants[i].name for i in met]
     fixed = dict(anchors) if anchors else ({RANDOM: 0.0} if RANDOM in names else {})
     places = _places(record, met, fixed)
     rated: dict[int, dict[str, float]] = {i: {} for i in met}
     if met:
-        pick = np.ix_(met, met)
-        table = bradley_terry(points[pick], matches[pick], places)
-        errors = table.error()
-        for k, i in enumerate(met):
-            rated[i] |= {"rating": float(table.rating[k]), "error": float(errors[k])}
+        for i, rating, error in _rated(record, met, pairs, places):
+            rated[i] |= {"rating": rating} | ({} if error is None else {"error": error})
     for i, skill in _skills(record).items():
         if i in rated:
             rated[i] |= {"skill": skill.mu, "skill_error": skill.sigma}
     shown = [i for i in met if record.entrants[i].shown][-MAX_NASH:]
     if shown:
-        nash = nash_average(*_expected(shown, points, matches, rated))
+        nash = nash_average(*_expected(shown, pairs, rated))
         for k, i in enumerate(shown):
             rated[i] |= {"nash_share": float(nash.share[k]), "nash_rating": float(nash.rating[k])}
-    found = connected(matches[np.ix_(met, met)]) if met else []
-    entrants = [[record.entrants[met[k]] for k in group] for group in found]
+    entrants = [[record.entrants[i] for i in group] for group in groups_of(met, pairs)]
     groups = [tuple(e.name for e in group if e.shown) for group in entrants]
-    return Strengths(fixed, tuple(_rows(record, matches.sum(axis=1), rated)), tuple(g for g in groups if g))
+    return Strengths(fixed, tuple(_rows(record, played, rated)), tuple(g for g in groups if g))
+
+
+def _rated(
+    record: Record, met: Sequence[int], pairs: Pairs, places: Mapping[int, float]
+) -> Iterator[tuple[int, float, float | None]]:
+    """Entrant, rating and error; none for live weights of the past where there are very many entrants."""
+    if len(met) <= MAX_DENSE:
+        points, matches = tables(met, pairs)
+        table = bradley_terry(points, matches, places)
+        for k, (i, error) in enumerate(zip(met, table.error(), strict=True)):
+            yield i, float(table.rating[k]), float(error)
+        return
+    place = np.full(len(record.entrants), -1)
+    place[list(met)] = np.arange(len(met))
+    here = Pairs(place[pairs.i], place[pairs.j], pairs.points, pairs.matches)
+    shown = [k for k, i in enumerate(met) if record.entrants[i].shown]
+    rating, error = ratings_of_pairs(len(met), here, places, shown)
+    errors = dict(zip(shown, map(float, error), strict=True))
+    for k, i in enumerate(met):
+        yield i, float(rating[k]), errors.get(k)
+
+
+def tables(chosen: Sequence[int], pairs: Pairs) -> tuple[Floats, Floats]:
+    """``points`` and ``matches: [N, N]`` of ``chosen`` entrants against each other."""
+    place = np.full(1 + max([*chosen, *pairs.i.tolist(), *pairs.j.tolist()], default=0), -1)
+    place[list(chosen)] = np.arange(len(chosen))
+    i, j = place[pairs.i], place[pairs.j]
+    both = (i >= 0) & (j >= 0)
+    i, j = i[both], j[both]
+    points, matches = np.zeros((len(chosen), len(chosen))), np.zeros((len(chosen), len(chosen)))
+    points[i, j], points[j, i] = pairs.points[both], pairs.matches[both] - pairs.points[both]
+    matches[i, j] = matches[j, i] = pairs.matches[both]
+    return points, matches
 
 
 def _expected(
-    shown: Sequence[int], points: Floats, matches: Floats, rated: Mapping[int, Mapping[str, float]]
+    shown: Sequence[int], pairs: Pairs, rated: Mapping[int, Mapping[str, float]]
 ) -> tuple[Floats, Floats]:
     """Points and matches of ``shown``, with ``EXPECTED`` matches of each pair as their ratings expect."""
-    pick = np.ix_(shown, shown)
+    points, matches = tables(shown, pairs)
     ratings = np.array([rated[i]["rating"] for i in shown])
     score = 1.0 / (1.0 + 10.0 ** ((ratings[None, :] - ratings[:, None]) / 400.0))
     others = EXPECTED * (1.0 - np.eye(len(shown)))
-    return points[pick] + others * score, matches[pick] + others
+    return points + others * score, matches + others
 
 
 def _places(record: Record, met: Sequence[int], fixed: Mapping[str, float]) -> dict[int, float]:

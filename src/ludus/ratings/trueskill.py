@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 POINTS = 9.862  # P(win) = Phi(lead / POINTS) between players whose skill is known
@@ -63,12 +64,17 @@ def rate_match(
     variance = players * BETA**2 + sum(s.sigma**2 for s in (*first, *second))
     c = math.sqrt(variance)
     lead = (sum(s.mu for s in first) - sum(s.mu for s in second)) / c
-    margin = _NORMAL.inv_cdf((draw + 1.0) / 2.0) * math.sqrt(players) * BETA / c
+    margin = _quantile(draw) * math.sqrt(players) * BETA / c
     v, w = _won(lead, margin) if outcome > 0 else _drawn(lead, margin)
     return (
         [_moved(s, v, w, c, variance) for s in first],
         [_moved(s, -v, w, c, variance) for s in second],
     )
+
+
+@lru_cache(maxsize=16)
+def _quantile(draw: float) -> float:
+    return _NORMAL.inv_cdf((draw + 1.0) / 2.0)
 
 
 def _moved(skill: Skill, v: float, w: float, c: float, variance: float) -> Skill:

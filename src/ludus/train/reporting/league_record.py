@@ -8,7 +8,7 @@ import msgspec
 
 from ludus.flow.decode import from_toml, text_of
 from ludus.league.payoff import DECAY
-from ludus.league.record import Record
+from ludus.league.record import MAKE_PLAYERS, Record
 from ludus.storage import CorruptFile, RunDirectory, RunNotFound
 from ludus.storage.journal import Journal
 
@@ -25,7 +25,7 @@ def read_record(run: RunDirectory) -> Record:
         )
     with Journal.read(run.league) as journal:
         try:
-            return Record(_decay(run)).read(journal.rows())
+            return Record(_decay(run)).read(journal.rows(), journal.count(*MAKE_PLAYERS))
         except ValueError as error:
             raise CorruptFile(f"{run.league}: {error}") from error
 
