@@ -162,10 +162,10 @@ def _centre(
     if interval == "range":
         return sum(numbers) / len(numbers), min(numbers), max(numbers)
     summary = summarise_runs(list(numbers))
-    ends = (summary.low, summary.high)
-    if unit == "%":
-        ends = (max(0.0, ends[0]), min(100.0, ends[1]))
-    return summary.centre, *ends
+    low, high = summary.low, summary.high
+    if unit == "%" and low is not None and high is not None:
+        low, high = max(0.0, low), min(100.0, high)
+    return summary.centre, low, high
 
 
 def figures_of(lines: Sequence[Line], unit: str, interval: Interval) -> tuple[Figure, ...]:

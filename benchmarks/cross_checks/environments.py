@@ -7,8 +7,9 @@
 Families: ``openspiel`` (games that load without parameters), ``gymnasium`` (its registry), ``pettingzoo``
 (its modules), ``atari`` (the ROMs of ale-py). An environment passes, or it is refused with a reason before a
 match starts, or a check fails, which is a fault of the environment or of ours. One that needs longer than
-``--seconds`` is stopped and counted as slow. One process checks the environments of a family; it is started
-again where it died. Exit code 3 if a process died or an exception is no refusal.
+``--seconds`` is stopped, and what was slow is checked a second time, with five times the limit: machines are
+busy. One process checks the environments of a family; it is started again where it died. Exit code 3 if a
+process died or an exception is no refusal.
 """
 
 from __future__ import annotations
@@ -146,6 +147,10 @@ def _line(stream: IO[bytes], seconds: float) -> bytes:
             return b""
         got += part
     return got
+
+
+def _was_slow(result: Result) -> bool:
+    return result.verdict == "slow" or (result.verdict == "failed" and result.detail.startswith("speed: "))
 
 
 def page(results: dict[str, list[Result]], seconds: float, matches: int) -> str:

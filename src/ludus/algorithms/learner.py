@@ -30,6 +30,7 @@ from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 
+LEARNABLE = 1e15  # of a reward: squares of sums of more overflow float32
 Config = TypeVar("Config", bound=SlabLearnerConfig)
 
 
@@ -211,6 +212,9 @@ class SlabLearner(ABC, Generic[Config]):
         lags = self.version - slab.version[samples.learner_mask[:-1]]
         stats.lag = {int(v): int(n) for v, n in zip(*np.unique(lags, return_counts=True), strict=True)}
         self.minibatches.norm_sums.clear()
+        stats.refusal = self._too_large(slab)
+        if stats.refusal:
+            return
         yield from self._stages(samples, progress, stats)
         yield from self._refresh_norms(samples)
         if self.config.horizon > 0.0:
@@ -254,6 +258,17 @@ class SlabLearner(ABC, Generic[Config]):
         if self.config.reward_clip > 0.0:
             np.clip(reward, -self.config.reward_clip, self.config.reward_clip, out=reward)
         return reward
+
+    def _too_large(self, slab: Slab) -> str:
+        """Why rewards of this size cannot be learned from; empty if they can."""
+        largest = float(np.abs(self._rewards(slab)).max(initial=0.0))
+        if largest <= LEARNABLE:
+            return ""
+        scale = self.config.reward_scale
+        return (
+            f"algorithm.reward_scale = {scale:g}: rewards reach {largest / scale:.3g}, too large to "
+            f"learn from; scale them: expected about {scale / largest:.1g}, or smaller rewards in the game"
+        )
 
     def _normalised(self, values: Floats) -> Floats:
         """Values in the game's units as the value head predicts them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -11,7 +11,7 @@ from ludus import __version__
 from ludus.cli import console
 
 
-def keep(kind: str, players: Iterable[str], result: msgspec.Struct) -> None:
+def keep(kind: str, players: Iterable[str], result: msgspec.Struct | Mapping[str, object]) -> None:
     """Appends ``result`` to the file of every run whose weights played.
 
     If a run cannot be written to, a note on stderr names it: the result itself has been shown.
@@ -32,3 +32,12 @@ def keep(kind: str, players: Iterable[str], result: msgspec.Struct) -> None:
                 run.add_result(row)
         except (OSError, StorageError) as error:
             console.note(f"the result was not added to the run of {player}: {error}")
+
+
+def note_groups(groups: Sequence[Sequence[str]]) -> None:
+    """Says on stderr which players' ratings cannot be compared, where there are several groups."""
+    from ludus.storage.references import labelled
+
+    if len(groups) > 1:
+        told = "; ".join(", ".join(labelled(name) for name in group) for group in groups)
+        console.note(f"groups that never met each other: {told}; ratings compare within a group alone")

@@ -11,27 +11,29 @@ from ludus.flow import MatchResult
 from ludus.ratings import mean_interval, wilson_interval
 
 ALONE = "alone"  # ``against`` of a game with one seat
+_OF_WINNERS = ("win_rate", "ci_low", "ci_high", "wins", "draws", "losses", "score")
 
 
 class EvalResult(msgspec.Struct, frozen=True):
     """Player A against player B over whole matches; seats alternate. Rates are in 0..1.
 
     ``win_rate`` counts a draw as not won; ``score`` counts it as half. A game of one seat has no opponent:
-    ``alone`` is true, and ``mean_return`` with its interval is the result. ``decided`` is false for games
-    without winners.
+    ``alone`` is true, and ``mean_return`` with its interval is the result. Unless such a game has winners
+    (``decided``), nothing is won there: win rate, its interval, the counts and the score are None, as they
+    are without a match: ``first_error`` says why.
     """
 
     player: str
     against: str
     game: str
     matches: int
-    win_rate: float
-    ci_low: float
-    ci_high: float
-    wins: int
-    draws: int
-    losses: int
-    score: float
+    win_rate: float | None
+    ci_low: float | None
+    ci_high: float | None
+    wins: int | None
+    draws: int | None
+    losses: int | None
+    score: float | None
     mean_ticks: float
     mean_return: float
     errors: int
@@ -44,26 +46,53 @@ class EvalResult(msgspec.Struct, frozen=True):
     return_high: float = 0.0
     return_deviation: float = 0.0  # of single matches
     interrupted: bool = False  # only finished matches count, which biases the result to short ones
+    first_error: str = ""  # of the matches that ended with an error, with its match and tick
+
+    @property
+    def nothing_played(self) -> str:
+        """Why there is no result; empty if a match was played to its end."""
+        return (
+            "" if self.matches or not self.errors else f"no match was played to its end: {self.first_error}"
+        )
+
+    def __post_init__(self) -> None:
+        """Holds for results of every origin: files of earlier versions have zeros there."""
+        if not self.matches or (self.alone and not self.decided):
+            for name in _OF_WINNERS:
+                msgspec.structs.force_setattr(self, name, None)
+            msgspec.structs.force_setattr(self, "win_rate_by_seat", ())
 
     @property
     def decided(self) -> bool:
         """Whether some match was won or lost. Many games of one seat have returns only."""
-        return self.wins + self.losses > 0
+        return (self.wins or 0) + (self.losses or 0) > 0
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Matches won, drawn and lost; all 0 in games without winners."""
+        return self.wins or 0, self.draws or 0, self.losses or 0
+
+    @property
+    def won(self) -> tuple[float, float, float]:
+        """Win rate and its interval, of a game with winners; 0 in [0, 1] in others."""
+        if self.win_rate is None or self.ci_low is None or self.ci_high is None:
+            return 0.0, 0.0, 1.0
+        return self.win_rate, self.ci_low, self.ci_high
 
     @property
     def measure(self) -> float:
         """The measure of a run: the win rate, or the mean return in a game of one seat."""
-        return self.mean_return if self.alone else self.win_rate
+        return self.mean_return if self.alone else self.won[0]
 
     @property
     def measure_low(self) -> float:
         """Lower bound of :attr:`measure`."""
-        return self.return_low if self.alone else self.ci_low
+        return self.return_low if self.alone else self.won[1]
 
     @property
     def measure_high(self) -> float:
         """Upper bound of :attr:`measure`."""
-        return self.return_high if self.alone else self.ci_high
+        return self.return_high if self.alone else self.won[2]
 
 
 def seat_of_plan(result: MatchResult, plan: int) -> int:
@@ -90,6 +119,7 @@ def summarise(
     draws = len(whole) - wins - losses
     interval = wilson_interval(wins, len(whole), confidence)
     count = max(1, len(whole))
+    failed = min((r for r in results if r.error), key=lambda r: r.match, default=None)
     earned = np.array([r.returns[s] for r, s in zip(whole, seats, strict=True)], np.float64)
     returns = mean_interval(earned, confidence)
     by_seat: list[float] = []
@@ -119,4 +149,5 @@ def summarise(
         return_low=returns.low,
         return_high=returns.high,
         return_deviation=returns.deviation,
+        first_error="" if failed is None else f"match {failed.match}, tick {failed.ticks}: {failed.error}",
     )

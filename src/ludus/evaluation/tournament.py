@@ -50,6 +50,8 @@ class Tournament(msgspec.Struct, frozen=True):
     matches: tuple[tuple[int, ...], ...]
     seed: int
     interrupted: bool = False  # pairs that had not met by then count as equal
+    #: Players that met, directly or through others. Ratings of different groups cannot be compared.
+    groups: tuple[tuple[str, ...], ...] = ()
 
 
 def expand(player: str, versions: int) -> list[str]:
@@ -88,7 +90,9 @@ def _checked(
     game, text = decide_game(players, game, params)
     spec = game_spec(game, text)
     if spec.seats == 1:
-        raise ConfigError(f"{spec.name} has one seat: players do not meet; ludus eval measures each alone")
+        raise ConfigError(
+            f"rate needs a game of two or more seats; {spec.name} has one: ludus eval measures each alone"
+        )
     for name in players:
         player = resolve_player(name, spec, greedy=greedy, params=text)
         if random_start:
@@ -165,9 +169,13 @@ def tournament(
             interrupted = result.interrupted
             names[i], names[j] = result.player, result.against
             if result.errors:
-                raise ConfigError(f"{everyone[i]} against {everyone[j]}: {result.errors} matches failed")
+                raise ConfigError(
+                    f"{everyone[i]} against {everyone[j]}: {result.errors} matches failed; the first: "
+                    f"{result.first_error}"
+                )
             played = result.game
-            points[i, j] = result.wins + 0.5 * result.draws
+            wins, draws, _ = result.counts
+            points[i, j] = wins + 0.5 * draws
             points[j, i] = result.matches - points[i, j]
             met[i, j] = met[j, i] = result.matches
             if on_result is not None:
@@ -194,4 +202,5 @@ def tournament(
         tuple(tuple(int(x) for x in row) for row in met),
         seed,
         interrupted,
+        tuple(tuple(names[i] for i in group) for group in ratings.groups),
     )

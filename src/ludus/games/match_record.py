@@ -17,6 +17,8 @@ from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
 from ludus.games.contained import close_quietly
+from ludus.games.numbers import earned as earned_by
+from ludus.games.numbers import over_of
 from ludus.games.python_game import Floats, GameMaker, Ints, PythonGame
 from ludus.native import core
 
@@ -153,9 +155,9 @@ class Resimulation:
         for seat, action in decisions.items():
             actions[seat] = action
             self._check(seat, actions[seat])
-        self.over = bool(self.game.step(actions))
+        self.over = over_of(self.game.step(actions))
         earned = np.zeros(self.spec.seats, np.float32)
-        self.game.rewards(earned)
+        earned_by(self.game, earned)
         self.recorder.earn(earned * self._decided)
         if self.over or last:
             self.recorder.end()

@@ -21,6 +21,7 @@ from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
 from ludus.games.check_watch import Watch
 from ludus.games.contained import GameExit
+from ludus.games.numbers import LEARNABLE, earned, flag, too_large
 from ludus.games.python_game import ENOUGH_TICKS, PLAYING, TERMINATED, TRUNCATED, GameMaker, PythonGame
 from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
 
@@ -130,18 +131,27 @@ class Match:
         over = self._call("step", lambda: self.game.step(actions))
         course.ticks += 1
         rewards = np.zeros(spec.seats, np.float32)
-        self._call("rewards", lambda: self.game.rewards(rewards))
+        self._call("rewards", lambda: earned(self.game, rewards))
         if not np.isfinite(rewards).all():
+            raise Broken("rewards_finite", f"({self.where()}): rewards {too_large(rewards)}")
+        if (np.abs(rewards) > LEARNABLE).any():
             raise Broken(
-                "rewards_finite", f"rewards {rewards.tolist()} ({self.where()}), expected finite numbers"
+                "rewards_finite",
+                f"({self.where()}): rewards {rewards.tolist()} are too large to learn from: scale them, to "
+                "about -1 to 1",
             )
         shown += rewards.tobytes()
-        if not isinstance(over, (bool, np.bool_)):
-            raise Broken("ends", f"step() returned {over!r} ({self.where()}), expected True or False")
+        over = self._flag("step() returned a value that", over)
         if self.keep:
             course.steps.append(bytes(shown))
         if over:
             self._end()
+
+    def _flag(self, what: str, value: object) -> bool:
+        try:
+            return flag(what, value)
+        except ValueError as error:
+            raise Broken("ends", f"{error} ({self.where()})") from None
 
     def _check_seats(self, seats: list[int]) -> None:
         count = self.spec.seats
@@ -238,10 +248,7 @@ class Match:
     def _end(self) -> None:
         course, spec = self.course, self.spec
         course.over = True
-        truncated = self.game.truncated
-        if not isinstance(truncated, (bool, np.bool_)):
-            raise Broken("ends", f"truncated is {truncated!r} ({self.where()}), expected True or False")
-        course.truncated = bool(truncated)
+        course.truncated = self._flag("truncated", self.game.truncated)
         outcome = np.full(spec.seats, np.nan, np.float32)
         self._call("outcome", lambda: self.game.outcome(outcome))
         if not (np.isfinite(outcome).all() and (np.abs(outcome) <= 1).all()):

@@ -18,6 +18,7 @@ from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.contained import close_quietly, exit_text
+from ludus.games.numbers import over_of
 from ludus.games.python_game import GameMaker, PythonGame
 from ludus.native import SearchableGames, SearchError, core
 
@@ -101,7 +102,7 @@ class Source:
     def play(self, game: PythonGame, seat: int, move: int) -> Told:
         """Plays ``move`` for ``seat``."""
         self._actions[seat, 0] = move
-        if game.step(self._actions):
+        if over_of(game.step(self._actions)):
             out = self._outcome
             game.outcome(out)
             return -1, float(out[0]), float(out[1])

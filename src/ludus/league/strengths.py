@@ -18,6 +18,7 @@ from ludus.flow.names import did_you_mean
 from ludus.league.payoff import Floats
 from ludus.league.record import Began, Met, Record
 from ludus.ratings import bradley_terry, nash_average
+from ludus.ratings.elo import connected
 from ludus.ratings.trueskill import SIGMA, Skill, rate_match
 
 RANDOM = "random"  # the bot that is 0 on both scales
@@ -50,10 +51,14 @@ class Strength(msgspec.Struct, frozen=True):
 
 
 class Strengths(msgspec.Struct, frozen=True):
-    """``anchors``: ratings that were given; without any, the mean Bradley-Terry rating is 0."""
+    """``anchors``: ratings that were given; without any, the mean Bradley-Terry rating is 0.
+
+    ``groups``: shown players that met, directly or through others; ratings compare within a group alone.
+    """
 
     anchors: dict[str, float]
     players: tuple[Strength, ...]
+    groups: tuple[tuple[str, ...], ...] = ()
 
 
 def strengths(record: Record, anchors: Mapping[str, float] | None = None) -> Strengths:
@@ -82,7 +87,10 @@ def strengths(record: Record, anchors: Mapping[str, float] | None = None) -> Str
         nash = nash_average(*_expected(shown, points, matches, rated))
         for k, i in enumerate(shown):
             rated[i] |= {"nash_share": float(nash.share[k]), "nash_rating": float(nash.rating[k])}
-    return Strengths(fixed, tuple(_rows(record, matches.sum(axis=1), rated)))
+    found = connected(matches[np.ix_(met, met)]) if met else []
+    entrants = [[record.entrants[met[k]] for k in group] for group in found]
+    groups = [tuple(e.name for e in group if e.shown) for group in entrants]
+    return Strengths(fixed, tuple(_rows(record, matches.sum(axis=1), rated)), tuple(g for g in groups if g))
 
 
 def _expected(

@@ -12,6 +12,8 @@ from ludus.flow import Slab
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games.contained import close_quietly
+from ludus.games.numbers import earned as earned_by
+from ludus.games.numbers import flag, over_of, too_large
 from ludus.games.python_game import PLAYING, TERMINATED, TRUNCATED, PythonGame
 from ludus.pool.control_block import (
     DECISIONS,
@@ -95,11 +97,11 @@ class MultiAgentShard(Shard):
             game = games[i]
             field = "step"
             try:
-                ended = game.step(actions[i])
+                ended = over_of(game.step(actions[i]))
                 field = "rewards"
-                game.rewards(earned[i])
+                earned_by(game, earned[i])
                 if ended:
-                    over.append((i, game.truncated))
+                    over.append((i, flag("truncated", game.truncated)))
                     continue
                 field = "observe"
                 self._show(i, show)
@@ -128,7 +130,7 @@ class MultiAgentShard(Shard):
         control, span = self.control, self.span
         if not np.isfinite(earned).all():
             for i in np.flatnonzero(~np.isfinite(earned).all(axis=1)).tolist():
-                errors.setdefault(i, f"rewards: {earned[i].tolist()}, expected finite numbers")
+                errors.setdefault(i, f"rewards: {too_large(earned[i])}")
                 earned[i] = 0.0
         control.tick[span] += inside
         control.returns[span] += earned

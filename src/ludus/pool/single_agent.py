@@ -14,6 +14,8 @@ from ludus.flow import Slab
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games.contained import close_quietly
+from ludus.games.numbers import earned as earned_by
+from ludus.games.numbers import flag, over_of, too_large
 from ludus.games.python_game import PythonGame
 from ludus.pool.control_block import DECISIONS, SLOT, TICKS, ControlBlock, Longs
 from ludus.pool.shard import Bools, Plan, Shard, failure
@@ -116,11 +118,11 @@ class SingleAgentShard(Shard):
             game = games[i]
             field = "step"
             try:
-                ended = game.step(actions[i])
+                ended = over_of(game.step(actions[i]))
                 field = "rewards"
-                game.rewards(earned_of[i])
+                earned_by(game, earned_of[i])
                 if ended:
-                    over[i] = bool(game.truncated)
+                    over[i] = flag("truncated", game.truncated)
                 field = "observe"
                 game.observe(0, outs[i])
                 judge = legal[i]
@@ -131,7 +133,7 @@ class SingleAgentShard(Shard):
                 errors[i] = failure(field, error)
         if not np.isfinite(earned).all():
             for i in np.flatnonzero(~np.isfinite(earned[:, 0])).tolist():
-                errors.setdefault(i, f"rewards: {earned[i].tolist()}, expected finite numbers")
+                errors.setdefault(i, f"rewards: {too_large(earned[i])}")
                 earned[i] = 0.0
         control.tick[span] += stepped
         control.returns[span] += earned

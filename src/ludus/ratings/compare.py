@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ludus.ratings.interval import MeanInterval, mean_interval
+from ludus.ratings.interval import MeanInterval, check_finite, mean_interval
 
 Scores = npt.NDArray[np.float64]
 #: A statistic of ``[..., S, K]``, a number for each of the leading axes.
@@ -27,15 +27,18 @@ CUT = 0.25  # share of the scores that the interquartile mean leaves out at eith
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """Scores of S runs. ``centre``: their mean, or from five runs on their interquartile mean."""
+    """Scores of S runs. ``centre``: their mean, or from five runs on their interquartile mean.
+
+    One run has no interval and no deviation: they are None, ``null`` in JSON.
+    """
 
     values: tuple[float, ...]
     centre: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     kind: Literal["mean", "iqm"]
     median: float
-    deviation: float  # of single runs
+    deviation: float | None  # of single runs
 
 
 def iqm(scores: Scores) -> Scores:
@@ -97,13 +100,17 @@ def improvement_interval(
 
 def summarise_runs(values: npt.ArrayLike, *, confidence: float = 0.95, seed: int = 0) -> Summary:
     """Scores of S runs of one task: Student's interval of the mean, from five runs on the bootstrap's of the
-    interquartile mean. Raises ``ValueError`` for no values.
+    interquartile mean. Raises ``ValueError`` for no values, and for values that are not finite.
     """
     array = np.asarray(values, np.float64).ravel()
     if not array.size:
         raise ValueError("no values: expected the scores of at least one run")
     t = mean_interval(array, confidence)
+    low: float | None
+    high: float | None
     centre, low, high, kind = t.mean, t.low, t.high, "mean"
+    if array.size == 1:
+        low = high = None
     if array.size >= BOOTSTRAP_SEEDS:
         column = array[:, None]
         centre, kind = float(iqm(column)), "iqm"
@@ -115,7 +122,7 @@ def summarise_runs(values: npt.ArrayLike, *, confidence: float = 0.95, seed: int
         high=high,
         kind="iqm" if kind == "iqm" else "mean",
         median=float(np.median(array)),
-        deviation=t.deviation,
+        deviation=t.deviation if array.size > 1 else None,
     )
 
 
@@ -133,6 +140,7 @@ def _matrix(scores: npt.ArrayLike) -> Scores:
     array = np.asarray(scores, np.float64)
     if array.ndim != 2 or not array.size:
         raise ValueError(f"scores of shape {array.shape}: expected [runs, tasks] with at least one of each")
+    check_finite(array)
     return array
 
 

@@ -17,10 +17,14 @@ MOST = 100  # Newton steps
 
 @dataclass(frozen=True, slots=True)
 class EloTable:
-    """``rating: [N]`` with mean 0, and its standard ``error: [N]``, in Elo."""
+    """``rating: [N]`` with mean 0, and its standard ``error: [N]``, in Elo.
+
+    ``groups``: players that met, directly or through others; ratings compare within a group alone.
+    """
 
     rating: Floats
     error: Floats
+    groups: tuple[tuple[int, ...], ...] = ()
 
 
 def check_pairs(points: npt.ArrayLike, matches: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -39,12 +43,35 @@ def check_pairs(points: npt.ArrayLike, matches: npt.ArrayLike) -> tuple[Floats, 
     return p, m
 
 
+def connected(matches: npt.ArrayLike) -> list[list[int]]:
+    """Groups of players that met each other, directly or through others; each ascending, in rising order.
+
+    Ratings of two groups that never met cannot be compared: only the prior places them.
+    """
+    met = np.asarray(matches, np.float64) > 0
+    left, groups = set(range(len(met))), []
+    for first in range(len(met)):
+        if first not in left:
+            continue
+        group, waiting = [], [first]
+        left.discard(first)
+        while waiting:
+            i = waiting.pop()
+            group.append(i)
+            new = [j for j in np.flatnonzero(met[i]).tolist() if j in left]
+            left.difference_update(new)
+            waiting += new
+        groups.append(sorted(group))
+    return groups
+
+
 def elo(points: npt.ArrayLike, matches: npt.ArrayLike) -> EloTable:
     """Maximum-likelihood ratings (Bradley and Terry 1952; Elo's scale: 400 points are odds of ten to one).
 
     A player that won or lost every match would have an infinite rating. One drawn match of each player
     against rating 0 keeps ratings finite, as in Bayesian Elo (Coulom 2008). Errors come from the curvature.
-    Arguments as in :func:`check_pairs`.
+    Where :func:`connected` finds several groups, ratings of different groups cannot be compared; ``groups``
+    says so. Arguments as in :func:`check_pairs`.
     """
     p, m = check_pairs(points, matches)
     theta = np.zeros(len(p))
@@ -62,4 +89,5 @@ def elo(points: npt.ArrayLike, matches: npt.ArrayLike) -> EloTable:
             break
     centre = np.eye(len(p)) - 1.0 / len(p)  # errors of differences from the mean
     covariance = centre @ np.linalg.inv(hessian) @ centre.T
-    return EloTable(SCALE * (theta - theta.mean()), SCALE * np.sqrt(np.maximum(np.diagonal(covariance), 0.0)))
+    errors = SCALE * np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    return EloTable(SCALE * (theta - theta.mean()), errors, tuple(map(tuple, connected(m))))

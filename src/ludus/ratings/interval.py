@@ -96,15 +96,25 @@ def _student(z: float, freedom: int) -> float:
     )
 
 
+def check_finite(values: npt.NDArray[np.float64]) -> None:
+    """Raises ``ValueError`` that names the first of ``values`` that is not finite, and its place."""
+    wrong = np.argwhere(~np.isfinite(values))
+    if len(wrong):
+        place = [int(i) for i in wrong[0]]
+        where, value = place[0] if len(place) == 1 else place, values[tuple(place)]
+        raise ValueError(f"value {where} is {value}, expected finite numbers")
+
+
 def mean_interval(values: npt.ArrayLike, confidence: float = 0.95) -> MeanInterval:
     """Student's interval of the mean of independent ``values: [N]``.
 
     Bounds of fewer than two values are the value itself; without any, everything is 0. Raises ``ValueError``
-    unless ``0 < confidence < 1``.
+    for values that are not finite, and unless ``0 < confidence < 1``.
     """
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}")
     array = np.asarray(values, np.float64)
+    check_finite(array)
     if array.size == 0:
         return MeanInterval(0.0, 0.0, 0.0, 0.0)
     mean = float(array.mean())

@@ -45,8 +45,15 @@ def rate_match(
     """Beliefs of both sides after one match; ``outcome`` of the first: above 0 won, 0 drawn, below 0 lost.
 
     A side is a team whose skills add up. ``draw``: probability of a draw between equals. ``ValueError`` for
-    an empty side and a ``draw`` outside [0, 1).
+    an empty side, a ``draw`` outside [0, 1), and an outcome or a skill that is not finite.
     """
+    if not math.isfinite(outcome):
+        raise ValueError(
+            f"outcome = {outcome}: expected a finite number, above 0 for a win of the first side"
+        )
+    for skill in (*first, *second):
+        if not (math.isfinite(skill.mu) and math.isfinite(skill.sigma) and skill.sigma >= 0.0):
+            raise ValueError(f"{skill}: expected finite numbers, and sigma >= 0")
     if not first or not second or not 0.0 <= draw < 1.0:
         raise ValueError(f"sides of {len(first)} and {len(second)} players, draw={draw}")
     if outcome < 0:

@@ -178,10 +178,11 @@ def evaluate(
     Raises:
         ConfigError: Players or a game that cannot be played.
         StorageError: Weights that are not there.
+        RunFailed: Every match ended by an error of the game; the text names the first.
     """
     from ludus.evaluation.evaluate import evaluate as play
 
-    return play(
+    result = play(
         typed_player(player),
         typed_player(against),
         game=typed(game),
@@ -192,6 +193,9 @@ def evaluate(
         threads=threads,
         max_ticks=max_ticks,
     )
+    if result.nothing_played:
+        raise RunFailed(result.nothing_played)
+    return result
 
 
 @speaks_python

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -62,7 +63,9 @@ def test_under_five_seeds_student_from_five_on_the_bootstrap() -> None:
     assert many.median == 0.5
     assert many.deviation == pytest.approx(np.std(five, ddof=1))
     assert many.values == tuple(five)
-    assert summarise_runs([0.3]).low == 0.3
+    one = summarise_runs([0.3])
+    assert (one.centre, one.low, one.high, one.deviation) == (0.3, None, None, None)
+    assert json.loads(msgspec.json.encode(one))["low"] is None
 
 
 def test_equal_seeds_give_equal_intervals_and_others_do_not() -> None:
@@ -101,5 +104,20 @@ def test_wrong_shapes_are_refused() -> None:
         improvement([[1.0, 2.0]], [[1.0]])
     with pytest.raises(ValueError, match="no values"):
         summarise_runs([])
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -float("inf")])
+def test_values_that_are_not_finite_are_refused(wrong: float) -> None:
+    told = rf"^value 1 is {wrong}, expected finite numbers$"
+    with pytest.raises(ValueError, match=told):
+        summarise_runs([1.0, wrong])
+    with pytest.raises(ValueError, match=told):
+        mean_interval([1.0, wrong, 2.0])
+    with pytest.raises(ValueError, match=told):
+        paired_difference({1: 0.5, 2: wrong}, {1: 0.5, 2: 0.4})
+    with pytest.raises(ValueError, match=rf"^value \[1, 0\] is {wrong}, expected"):
+        improvement([[1.0], [wrong]], [[1.0]])
+    with pytest.raises(ValueError, match=r"^value \[0, 1\]"):
+        bootstrap_interval([[1.0, wrong]])
     with pytest.raises(ValueError, match="confidence"):
         bootstrap_interval([[1.0]], confidence=1.0)

@@ -86,3 +86,17 @@ def test_the_error_covers_what_chance_does() -> None:
         table = bradley_terry([[0.0, wins], [100.0 - wins, 0.0]], [[0.0, 100.0], [100.0, 0.0]], {1: 0.0})
         inside += int(abs(table.rating[0] - 150.0) < 1.96 * table.error()[0])
     assert 0.91 < inside / 300 < 0.99
+
+
+@pytest.mark.parametrize("outcome", [float("nan"), float("inf"), -float("inf")])
+def test_an_outcome_that_is_not_finite_is_refused(outcome: float) -> None:
+    with pytest.raises(ValueError, match=rf"^outcome = {outcome}: expected a finite number"):
+        rate_match([Skill()], [Skill()], outcome)
+    with pytest.raises(ValueError, match=r"^outcome"):
+        rate_all([("a", "b", 1.0), ("a", "b", outcome)])
+
+
+@pytest.mark.parametrize("skill", [Skill(float("nan")), Skill(0.0, float("inf")), Skill(0.0, -1.0)])
+def test_a_skill_that_is_no_belief_is_refused(skill: Skill) -> None:
+    with pytest.raises(ValueError, match=r"^Skill\(mu=.*expected finite numbers"):
+        rate_match([skill], [Skill()], 1.0)

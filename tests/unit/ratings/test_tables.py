@@ -97,3 +97,15 @@ def test_refusals() -> None:
         elo([[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]])
     with pytest.raises(ValueError, match="antisymmetric"):
         maximal_entropy_nash([[0.0, 1.0], [1.0, 0.0]])
+
+
+def test_groups_that_never_met_are_named() -> None:
+    met = np.zeros((5, 5))
+    for i, j in ((0, 3), (3, 4), (1, 2)):
+        met[i, j] = met[j, i] = 4
+    assert elo(met / 2, met).groups == ((0, 3, 4), (1, 2))
+    assert elo([[0.0]], [[0.0]]).groups == ((0,),)
+    everyone = 4 * (1 - np.eye(3))
+    assert elo(everyone / 2, everyone).groups == ((0, 1, 2),)
+    nobody = np.zeros((2, 2))
+    assert elo(nobody, nobody).groups == ((0,), (1,))

@@ -137,5 +137,5 @@ def test_bots_alone_do_not_determine_the_game() -> None:
 
 
 def test_players_of_a_game_of_one_seat_do_not_meet() -> None:
-    with pytest.raises(ConfigError, match="one seat"):
+    with pytest.raises(ConfigError, match=r"^rate needs a game of two or more seats; walk has one"):
         tournament(["random", "noop"], game=ONE_SEAT, matches=2)

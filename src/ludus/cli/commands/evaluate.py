@@ -23,8 +23,8 @@ Natural = Annotated[int, msgspec.Meta(ge=0)]
 class Eval(msgspec.Struct, frozen=True):
     """Play matches between two players and report the win rate with its 95% Wilson interval.
 
-    Players take the seats in turn. In a game of one seat, the result is the mean return. A draw counts as
-    not won; rates are in 0..1.
+    Players take the seats in turn. In a game of one seat, the result is the mean return. A win rate
+    counts a draw as not won, a score as half a win; rates are in 0..1.
 
     PLAYER is one of:
 
@@ -90,11 +90,8 @@ class Eval(msgspec.Struct, frozen=True):
         player, against = typed_player(self.player), typed_player(self.against)
         replays: list[str] = []
         unlike: list[int] = []  # matches whose re-simulation differed
-        failed: list[str] = []
 
         def keep(result: MatchResult) -> None:
-            if result.error:
-                failed.append(f"match {result.match}, tick {result.ticks}: {result.error}")
             if result.replay:
                 path = Path(self.record) / f"match-{result.match:06d}.ludus"
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -126,33 +123,60 @@ class Eval(msgspec.Struct, frozen=True):
             return INTERRUPTED
         if self.json:
             console.document({**document(result), "replays": replays})
-        else:
+        elif not result.nothing_played:
             rows = [("replays", f"{len(replays)} in {self.record}")] if replays else []
             if unlike:
                 rows += [
                     ("not the same again", f"{len(unlike)} of them: the game depends on more than its seed")
                 ]
             show(result, rows)
-        results.keep("eval", (player, against), result)
+        results.keep("eval", (player, against), document(result))
         if result.interrupted:
             over = result.matches + result.errors
             console.note(f"interrupted: {over} of {self.matches} matches were over, short ones first")
             return INTERRUPTED
+        if result.nothing_played:
+            raise CommandError(result.nothing_played)
         if result.errors:
             raise CommandError(
                 f"{result.errors} matches ended by an error of the game and are not counted; "
-                f"the first: {failed[0]}"
+                f"the first: {result.first_error}"
             )
         return DONE
 
 
+#: Numbers that need matches, and those of them that need winners.
+_MEASURED = ("mean_ticks", "mean_return", "return_low", "return_high", "return_deviation")
+_WON = ("win_rate", "ci_low", "ci_high", "score")
+
+
 def document(result: EvalResult) -> dict[str, object]:
-    """The result as JSON, without win rates for games of one seat without winners."""
+    """The result as JSON, without win rates for games of one seat without winners.
+
+    Numbers that are not there are null: all, where no match was played to its end; the interval and the
+    deviation of one match's return.
+    """
     out: dict[str, object] = msgspec.to_builtins(result)
+    if result.matches < 2:
+        out |= dict.fromkeys(("return_low", "return_high", "return_deviation"))
+    if not result.matches:
+        out |= dict.fromkeys((*_MEASURED, *_WON))
     if result.alone and not result.decided:
-        for key in ("win_rate", "ci_low", "ci_high", "wins", "draws", "losses", "score", "win_rate_by_seat"):
+        for key in (*_WON, "wins", "draws", "losses", "win_rate_by_seat"):
             del out[key]
+    if not result.errors:
+        del out["first_error"]
     return out
+
+
+def _returns(result: EvalResult) -> list[tuple[str, str]]:
+    """A row with the mean return, where it says more than who won: chips of poker, points."""
+    outcome = ((result.wins or 0) - (result.losses or 0)) / max(1, result.matches)
+    if abs(result.mean_return - outcome) < 1e-9:
+        return []
+    percentage = 100 * result.confidence
+    bounds = f"{result.return_low:.2f} to {result.return_high:.2f}"
+    return [("mean return", f"{result.mean_return:.2f} ({percentage:.0f}% interval {bounds})")]
 
 
 def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
@@ -160,14 +184,17 @@ def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
     from ludus.storage.references import labelled
 
     player, against = labelled(result.player), labelled(result.against)
+    if not result.matches:
+        console.result(f"{player} at {result.game}: no match was played to its end")
+        return
     if result.alone:
         console.result(
             f"{player} at {result.game}: mean return {result.mean_return:.2f} over "
             f"{result.matches} matches ({100 * result.confidence:.0f}% interval "
             f"{result.return_low:.2f} to {result.return_high:.2f})"
         )
-        low, high = 100 * result.ci_low, 100 * result.ci_high
-        won = f"{console.percent(result.win_rate)} (interval {low:.1f} to {high:.1f})"
+        rate, low, high = result.won
+        won = f"{console.percent(rate)} (interval {100 * low:.1f} to {100 * high:.1f})"
         rows = [
             *([("won", won)] if result.decided else []),
             ("deviation", f"{result.return_deviation:.2f} of single matches"),
@@ -176,16 +203,23 @@ def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
         ]
         console.result(console.table(rows, indent="  "))
     else:
-        low, high = 100 * result.ci_low, 100 * result.ci_high
+        rate, low, high = result.won
         console.result(
             f"{player} against {against} at {result.game}: won "
-            f"{console.percent(result.win_rate)} of {result.matches} matches "
-            f"({100 * result.confidence:.0f}% interval {low:.1f} to {high:.1f})"
+            f"{console.percent(rate)} of {result.matches} matches "
+            f"({100 * result.confidence:.0f}% interval {100 * low:.1f} to {100 * high:.1f})"
         )
         seats = ", ".join(f"seat {i} {console.percent(r)}" for i, r in enumerate(result.win_rate_by_seat))
+        score = console.percent(result.score or 0.0)
         rows = [
             ("won, drawn, lost", f"{result.wins}, {result.draws}, {result.losses}"),
             ("won by seat", seats),
+            *(
+                [("score", f"{console.percent(result.score or 0.0)}, a draw is half a win")]
+                if result.draws
+                else []
+            ),
+            *_returns(result),
             ("mean length", f"{result.mean_ticks:.0f} ticks"),
             *kept,
         ]

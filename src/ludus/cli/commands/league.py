@@ -11,6 +11,7 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, UserError
+from ludus.cli.results import note_groups
 from ludus.flow.names import did_you_mean
 
 if TYPE_CHECKING:
@@ -193,6 +194,7 @@ class LeaguePayoff(msgspec.Struct, frozen=True):
                 "against", "won in all", "drawn", "lost", "rate", "rate of", "95% interval", "drawn by, ever",
             )  # fmt: skip
             console.result(console.table(cells, head))
+            console.note("rate: a draw is half a win, as in the score of ludus eval")
             return DONE
         if self.json:
             console.document(payoff(record))
@@ -274,6 +276,7 @@ class LeagueRatings(msgspec.Struct, frozen=True):
         ]
         head = ("player", "Elo", "95% +-", "skill", "+-", "Nash share", "Elo against it", "matches")
         console.result(console.filled(rows, head))
+        note_groups(shown.groups)
         return DONE
 
     def _anchor(self, text: str) -> tuple[str, float]:

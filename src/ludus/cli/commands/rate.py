@@ -108,6 +108,7 @@ class Rate(msgspec.Struct, frozen=True):
         else:
             self._show(table)
         results.keep("rate", self.players, table)
+        results.note_groups(table.groups)
         if table.interrupted:
             console.note(
                 f"interrupted: {progress.over} of {total} matches were over; pairs that did not meet count "

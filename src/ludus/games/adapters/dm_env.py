@@ -21,6 +21,7 @@ from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
 from ludus.games.adapters.values import difference
 from ludus.games.contained import close_quietly
+from ludus.games.numbers import number
 from ludus.games.python_game import (
     Bytes,
     Floats,
@@ -56,11 +57,13 @@ class DmEnvGame:
     def step(self, actions: Ints) -> bool:
         self._step = self._env.step(self._maker.action(actions[0]))
         over = bool(self._step.last())
-        self.truncated = over and self._step.discount is not None and float(self._step.discount) > 0.0
+        discount = self._step.discount
+        self.truncated = over and discount is not None and number("discount", discount) > 0.0
         return over
 
     def rewards(self, out: Floats) -> None:
-        out[0] = 0.0 if self._step.reward is None else self._step.reward
+        reward = self._step.reward
+        out[0] = 0.0 if reward is None else number("reward", reward)
 
     def outcome(self, out: Floats) -> None:
         out[0] = 0.0

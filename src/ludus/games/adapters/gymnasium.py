@@ -22,6 +22,7 @@ from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation
 from ludus.games.adapters.values import difference
 from ludus.games.contained import close_quietly
+from ludus.games.numbers import flag, flags, number, numbers
 from ludus.games.python_game import (
     MAX_TICKS,
     Bytes,
@@ -67,11 +68,13 @@ class GymnasiumGame:
     def step(self, actions: Ints) -> bool:
         action = self._actions.decode(actions[0])
         self._value, self._reward, terminated, truncated, self._info = self._step(action)
-        self.truncated = bool(truncated) and not terminated
-        return bool(terminated) or bool(truncated)
+        if terminated is not False or truncated is not False:
+            terminated, truncated = flag("terminated", terminated), flag("truncated", truncated)
+        self.truncated = truncated and not terminated
+        return terminated or truncated
 
     def rewards(self, out: Floats) -> None:
-        out[0] = self._reward
+        out[0] = number("reward", self._reward)
 
     def outcome(self, out: Floats) -> None:
         out[0] = 0.0
@@ -117,7 +120,12 @@ class GymnasiumVector:
     def step(self, actions: Ints) -> tuple[Floats, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         self._value, reward, terminated, truncated, info = self._env.step(self._actions.decode_many(actions))
         _no_mask(info)
-        return np.asarray(reward, np.float32), np.asarray(terminated), np.asarray(truncated)
+        count = len(actions)
+        return (
+            numbers("reward", reward, count),
+            flags("terminated", terminated, count),
+            flags("truncated", truncated, count),
+        )
 
     def observe(self, out: Mapping[str, Array]) -> None:
         self._observation.write_many(self._value, out[self._name])

@@ -24,6 +24,7 @@ from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
 from ludus.games.adapters.values import difference
 from ludus.games.contained import close_quietly
+from ludus.games.numbers import flag, number
 from ludus.games.python_game import (
     PLAYING,
     TERMINATED,
@@ -82,9 +83,9 @@ class _Seats:
         """Keeps the newest flags of every agent. Who is terminated is not truncated as well."""
         for agent in {**dict.fromkeys(self._env.agents), **terminations, **truncations}:
             end = PLAYING
-            if terminations.get(agent, False):
+            if _flagged("termination", agent, terminations):
                 end = TERMINATED
-            elif truncations.get(agent, False):
+            elif _flagged("truncation", agent, truncations):
                 end = TRUNCATED
             self._ends[self._seat_of(agent)] = end
 
@@ -163,7 +164,7 @@ class ParallelGame(_Seats):
         for agent, value in values.items():
             self._keep(agent, value, infos.get(agent))
         for agent, reward in rewards.items():
-            self._earned[self._seat_of(agent)] = reward
+            self._earned[self._seat_of(agent)] = number(f"reward of {agent}", reward)
         self._total += self._earned
         self._mark(terminations, truncations)
         return self._settle()
@@ -189,15 +190,25 @@ class TurnGame(_Seats):
         env.step(self._maker.decode(seat, actions[seat]))
         self._earned[...] = 0.0
         for agent in env.agents:
-            self._earned[self._seat_of(agent)] = env.rewards.get(agent, 0.0)
+            reward = number(f"reward of {agent}", env.rewards.get(agent, 0.0))
+            self._earned[self._seat_of(agent)] = reward
         self._total += self._earned
         for agent in list(env.agents):
             self._keep(agent, env.observe(agent), env.infos.get(agent))
         self._mark(env.terminations, env.truncations)
-        while env.agents and (env.terminations[env.agent_selection] or env.truncations[env.agent_selection]):
+        while env.agents and (
+            _flagged("termination", env.agent_selection, env.terminations)
+            or _flagged("truncation", env.agent_selection, env.truncations)
+        ):
             env.step(None)
             self._mark(env.terminations, env.truncations)
         return self._settle()
+
+
+def _flagged(what: str, agent: Any, flags: Mapping[Any, Any]) -> bool:
+    """The agent's flag; false where there is none."""
+    value = flags.get(agent, False)
+    return value is not False and flag(f"{what} of {agent}", value)
 
 
 def _package_of(missing: str, module: str) -> str:

@@ -13,6 +13,8 @@ from ludus.flow.masks import check_choices, legal_choices
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.names import typed
+from ludus.games.numbers import earned as earned_by
+from ludus.games.numbers import flag, over_of
 from ludus.native import ParamError, core
 
 Decisions = npt.NDArray[np.int32]
@@ -298,11 +300,11 @@ class PythonMatch(Match):
             for seat in self._acting:
                 if seat not in self._mine:
                     chosen[seat] = random_decision(self.spec, self.legal(seat), self._rng)
-            over = self._game.step(chosen)
-            self._game.rewards(earned)
+            over = over_of(self._game.step(chosen))
+            earned_by(self._game, earned)
             self.rewards += earned
             if over:
-                self.over, self.truncated = True, bool(self._game.truncated)
+                self.over, self.truncated = True, flag("truncated", self._game.truncated)
                 self._game.outcome(self.outcome)
             self._look()
         except Exception as error:

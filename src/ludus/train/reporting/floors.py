@@ -35,7 +35,9 @@ class Floors(msgspec.Struct, frozen=True):
 
 def measure_text(result: EvalResult) -> str:
     """``30.8%``, or the mean return in a game of one seat."""
-    return f"{result.mean_return:,.1f}" if result.alone else f"{result.win_rate:.1%}"
+    if result.nothing_played:
+        return "no match was played to its end"
+    return f"{result.mean_return:,.1f}" if result.alone else f"{result.measure:.1%}"
 
 
 def floors_of(evaluations: Iterable[EvaluationMetrics]) -> Floors:

@@ -105,7 +105,11 @@ def _return_table(results: Sequence[EvalResult]) -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for r in results:
-        won = f"{r.win_rate:.1%} ({r.ci_low:.1%} to {r.ci_high:.1%})" if r.decided else "-"
+        if r.nothing_played:
+            lines.append(f"| 0 | {markdown(r.nothing_played)} | - | - | - | - |")
+            continue
+        rate, low, high = r.won
+        won = f"{rate:.1%} ({low:.1%} to {high:.1%})" if r.decided else "-"
         lines.append(
             f"| {r.matches} | {r.mean_return:,.2f} | {r.return_low:,.2f} to {r.return_high:,.2f} "
             f"| {r.return_deviation:,.2f} | {r.mean_ticks:,.0f} | {won} |"
@@ -121,10 +125,16 @@ def _result_table(results: Sequence[EvalResult]) -> list[str]:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for r in results:
-        seats = " / ".join(f"{rate:.1%}" for rate in r.win_rate_by_seat)
+        if r.nothing_played:
+            lines.append(
+                f"| {markdown(r.against)} | 0 | - | - | - | {markdown(r.nothing_played)} | - | - | - |"
+            )
+            continue
+        seats = " / ".join(f"{share:.1%}" for share in r.win_rate_by_seat)
+        rate, low, high = r.won
         lines.append(
-            f"| {markdown(r.against)} | {r.matches} | {r.wins} | {r.draws} | {r.losses} | {r.win_rate:.1%} "
-            f"| {r.ci_low:.1%} to {r.ci_high:.1%} | {r.mean_ticks:,.0f} | {seats} |"
+            f"| {markdown(r.against)} | {r.matches} | {r.wins} | {r.draws} | {r.losses} | {rate:.1%} "
+            f"| {low:.1%} to {high:.1%} | {r.mean_ticks:,.0f} | {seats} |"
         )
     return lines
 
@@ -158,6 +168,8 @@ def _play_off_table(candidates: Sequence[EvaluationMetrics]) -> list[str]:
 
 
 def _interval(r: EvalResult) -> str:
+    if r.nothing_played:
+        return "no match was played to its end"
     low, high = _measure(r.measure_low, r.alone), _measure(r.measure_high, r.alone)
     return f"{_measure(r.measure, r.alone)} ({low} to {high})"
 
@@ -191,7 +203,8 @@ def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
     if alone:
         lowest = min(r.measure_low for e in evaluations for r in e.results)
         highest = max(r.measure_high for e in evaluations for r in e.results)
-        highest = max(highest, lowest + 1e-9)
+        if highest <= lowest:  # by enough for numbers of any size
+            highest = lowest + max(1.0, abs(lowest)) * 1e-9
     top = max(1, max(e.steps for e in evaluations))
     left, bottom = 40, 20
     width, height = PLOT_WIDTH - left - 10, PLOT_HEIGHT - bottom - 10

@@ -58,8 +58,8 @@ def value_plot(over: ByValue, results: Sequence[CellResult]) -> str:
     found = {r.cell: r for r in results}
     first = results[0]
     summaries = [r.summary for r in results]
-    low = min(min(s.low for s in summaries), min(s.centre for s in summaries)) if first.alone else 0.0
-    high = max(max(s.high for s in summaries), max(s.centre for s in summaries)) if first.alone else 1.0
+    numbers = [v for s in summaries for v in (s.centre, s.low, s.high) if v is not None]
+    low, high = (min(numbers), max(numbers)) if first.alone else (0.0, 1.0)
     what = "Mean return" if first.alone else f"Win rate against {first.against}"
     out = head(WIDTH + WIDER, PANEL, f"{what} over {over.path}, with 95% intervals")
     panel = Panel(0.0, low, high, len(over.values) - 1)
@@ -71,7 +71,11 @@ def value_plot(over: ByValue, results: Sequence[CellResult]) -> str:
             for value, cell in sorted(cells.items())
             if cell in found
         ]
-        bars = [f'<path d="M{panel.x(x)} {panel.y(s.high)}V{panel.y(s.low)}"/>' for x, s, _ in points]
+        bars = [
+            f'<path d="M{panel.x(x)} {panel.y(s.high)}V{panel.y(s.low)}"/>'
+            for x, s, _ in points
+            if s.low is not None and s.high is not None
+        ]
         out.append(f'<g stroke="{colour}" opacity="0.45" stroke-width="2">{"".join(bars)}</g>')
         out += panel.line([(x, s.centre) for x, s, _ in points], colour)
         out += [

@@ -111,7 +111,7 @@ def _scores(runs: Sequence[RunRecord], play: Play, against: str) -> dict[int, fl
     """Seed -> result against one opponent, or the mean over all of them."""
     scores = {}
     for run in runs:
-        of = [r.measure for r in _results(run, play) if _is_against(r, against)]
+        of = [r.measure for r in _results(run, play) if _is_against(r, against) and r.matches]
         if of:
             scores[run.seed] = sum(of) / len(of)
     return scores

@@ -86,20 +86,23 @@ def greedy_results(sweep: SweepDirectory, name: str) -> tuple[EvalResult, ...]:
             document = from_json(read_bounded(path, MAX_RESULT_BYTES))
             if document.get("alone"):  # without winners it has no win rate
                 document = _NOTHING_WON | document
+            document = {key: value for key, value in document.items() if value is not None} | {
+                key: 0.0 for key, value in document.items() if value is None
+            }
             found.append(msgspec.convert(document, EvalResult))
         except (msgspec.MsgspecError, UnicodeDecodeError, AttributeError) as error:
             raise CorruptFile(f"{path}: {error}") from error
     return tuple(found)
 
 
-_NOTHING_WON = {
-    "win_rate": 0.0,
-    "ci_low": 0.0,
-    "ci_high": 0.0,
-    "wins": 0,
-    "draws": 0,
-    "losses": 0,
-    "score": 0.0,
+_NOTHING_WON: dict[str, None] = {
+    "win_rate": None,
+    "ci_low": None,
+    "ci_high": None,
+    "wins": None,
+    "draws": None,
+    "losses": None,
+    "score": None,
 }
 
 

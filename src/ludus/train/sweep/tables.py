@@ -35,7 +35,7 @@ def result_table(results: Sequence[CellResult], baseline: str, floors: Sequence[
             _measure(s.median, r.alone),
             f"{kind} {_measure(s.centre, r.alone)}",
             interval_text(r),
-            _measure(s.deviation, r.alone) if len(s.values) > 1 else "-",
+            _measure(s.deviation, r.alone) if s.deviation is not None else "-",
         ]
         if known:
             row.append(known.get(r.cell, "-"))
@@ -48,7 +48,7 @@ def result_table(results: Sequence[CellResult], baseline: str, floors: Sequence[
 def interval_text(result: CellResult) -> str:
     """The interval; of win rates within 0 and 1, which Student's may exceed."""
     s = result.summary
-    if len(s.values) < 2:
+    if s.low is None or s.high is None:
         return "-"
     bounds = (s.low, s.high) if result.alone else (max(0.0, s.low), min(1.0, s.high))
     return " to ".join(_measure(b, result.alone) for b in bounds)
