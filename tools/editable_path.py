@@ -2,8 +2,8 @@
 
     python -m tools.editable_path
 
-scikit-build-core leaves a module that every start of Python imports, ahead of ``PYTHONPATH``. With a path in its
-place another checkout can be tried with the same environment: ``PYTHONPATH=../other/src``.
+scikit-build-core leaves a module that every start of Python imports, ahead of ``PYTHONPATH``. With a path in
+its place another checkout can be tried with the same environment: ``PYTHONPATH=../other/src``.
 """
 
 from __future__ import annotations

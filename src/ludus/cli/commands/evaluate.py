@@ -214,11 +214,7 @@ def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
         rows = [
             ("won, drawn, lost", f"{result.wins}, {result.draws}, {result.losses}"),
             ("won by seat", seats),
-            *(
-                [("score", f"{console.percent(result.score or 0.0)}, a draw is half a win")]
-                if result.draws
-                else []
-            ),
+            *([("score", f"{score}, a draw is half a win")] if result.draws else []),
             *_returns(result),
             ("mean length", f"{result.mean_ticks:.0f} ticks"),
             *kept,
