@@ -49,7 +49,7 @@ def run_curve(record: Record, grid: Floats, evaluated: bool, settled: int = 0) -
 
     With ``evaluated`` those of its evaluations, joined by lines. Else of the training matches: between two
     points of the grid the win rate, or in games of one seat the running mean of returns. The first
-    ``settled`` matches are left out where there are later ones: a run's first matches to end are its shortest.
+    ``settled`` matches are left out where there are later ones: the first matches to end are the shortest.
     """
     updates, evaluations = record
     if evaluated:
