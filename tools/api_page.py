@@ -76,7 +76,7 @@ _SECTION = re.compile(r"^(Args|Returns|Raises):$", re.MULTILINE)
 _ENTRY = re.compile(r"^(\w[\w, ]*):[ \n]", re.MULTILINE)
 _ROLE = re.compile(r":\w+:`~?([^`]+)`")
 _FIELD = re.compile(r"^    (\w+): ([^=#\n]+?)(?: = ([^#\n]+?))?(?:  # ([^\n]*))?$", re.MULTILINE)
-_ATTRIBUTE = re.compile(r"^ +#: ([^\n]*)\n((?: +#: [^\n]*\n)*) +self\.([a-z]\w*)\b", re.MULTILINE)
+_ATTRIBUTE = re.compile(r"^ +#: ([^\n]*)\n((?: +#: [^\n]*\n)*) +(?:self\.)?([a-z]\w*)\b", re.MULTILINE)
 
 
 class MissingText(ValueError):
@@ -242,6 +242,7 @@ def _fields(value: type) -> Iterator[tuple[str, str]]:
         body = code.partition("\n    def ")[0].partition("\n    @")[0]
         for name, kind, default, comment in _FIELD.findall(body):
             yield f"{name}: {kind}" + (f" = {default}" if default else ""), _joined(comment)
+        return
     for first, more, name in _ATTRIBUTE.findall(code):
         yield name, _joined(" ".join([first, *re.findall(r"#: (.*)", more)]))
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from ludus.cli import console
+
 LEAVE_S = 2.0  # for threads and child processes to end by themselves
 
 Main = Callable[[Sequence[str] | None], int]
@@ -38,7 +40,7 @@ def _leave(code: int) -> None:
     names += [f"process {child.pid}" for child in children]
     with suppress(OSError, ValueError):
         if names:
-            sys.stderr.write(f"left running by the game: {', '.join(names)}; expected close() to end them\n")
+            console.note(f"left running by the game: {', '.join(names)}; expected close() to end them")
         sys.stderr.flush()
     for child in children:
         with suppress(OSError, ValueError):

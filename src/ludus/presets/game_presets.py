@@ -56,7 +56,8 @@ def preset_for(reference: str, declared: GameSpec, shipped: Mapping[str, Path]) 
     like = _nearest_kind(declared)
     note = (
         f"no preset is of this game: settings for {_kind_text(declared)}; to change them: "
-        f"ludus train {shell(reference)} --explain > mine.toml; the nearest preset: ludus presets show {like}"
+        f"ludus train {shell(reference)} --explain > mine.toml; the nearest preset: "
+        f"ludus presets show {shell(like)}"
     )
     return GamePreset(text.encode(), f"settings for {reference}", note)
 

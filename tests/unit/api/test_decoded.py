@@ -15,6 +15,7 @@ from ludus.codecs.registry import layout_of
 from ludus.games import list_games
 from ludus.games.exports.gymnasium import LudusEnv, LudusVectorEnv
 from ludus.games.exports.pettingzoo import env, parallel_env
+from ludus.games.exports.values import SpecFace
 
 
 @pytest.mark.parametrize("game", list_games())
@@ -81,3 +82,14 @@ def test_the_default_needs_no_torch_and_a_missing_one_is_named(monkeypatch: pyte
     LudusEnv("tic_tac_toe").reset(seed=1)
     with pytest.raises(ImportError, match=r"decoded=True: .*; install it: pip install 'ludus-rl\[train\]'"):
         LudusEnv("tic_tac_toe", decoded=True)
+
+
+def test_a_policy_of_ludus_says_that_it_reads_packed_tensors() -> None:
+    made = LudusEnv("minirts", opponent="simple", decoded=True)
+    face, (seen, _) = SpecFace(made.game_spec), made.reset(seed=1)
+    for name in ("cells", "units"):
+        (tensor,) = (t for t in made.game_spec.observation if t.name == name)
+        with pytest.raises(
+            ValueError, match=f"observation {name}: .*; a policy of Ludus reads packed tensors"
+        ):
+            face.rows(seen, [tensor])

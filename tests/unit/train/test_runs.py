@@ -49,7 +49,7 @@ def test_run_leaves_everything_and_repeats(tmp_path: Path, lag: str) -> None:
     names = {p.name for p in run.path.iterdir()}
     assert names >= {
         "config.toml", "run.json", "metrics.jsonl", "events.jsonl", "matches.jsonl", "log.txt", "checkpoints",
-        "snapshots", "replays", "report.md",
+        "snapshots", "replays", "report.md", "report.html",
     }  # fmt: skip
     assert [m.version for m in recorder.updates] == list(range(1, result.version + 1))
     lags = {lag for m in recorder.updates for lag in m.lag}

@@ -81,13 +81,14 @@ class GamesList(msgspec.Struct, frozen=True):
 
 def _hosted_rows() -> Iterator[tuple[str, str, str]]:
     """Reference, library and how to see its games, of each library."""
+    from ludus.flow.shown import shell
     from ludus.games import libraries
 
     there = libraries.installed()
     for family, (_, extra, what) in ADAPTERS.items():
         example = f"{family}/{libraries.EXAMPLES[family]}"
         if family in there:
-            more = f"ludus games list {family}"
+            more = f"ludus games list {shell(family)}"
         else:
             more = "" if family not in libraries.LISTED else f"not installed: {install_command(extra)}"
         yield example, what, more

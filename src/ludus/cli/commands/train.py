@@ -222,7 +222,7 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
         ),
         ("weights", f"best version {best}, last version {result.version}"),
         *final,
-        ("report", result.report),
+        ("report", str(Path(result.report).with_suffix(".html"))),
     ]
     console.result(console.table(rows))
     console.result("\nnext steps")

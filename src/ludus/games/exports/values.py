@@ -92,13 +92,19 @@ def _packed(t: TensorSpec, values: Array) -> tuple[Array, int | None]:
     else:
         raise ValueError(
             f"observation {t.name}: shape {values.shape}, expected {shape}, with N in front for a batch"
+            f"{_decoded(values)}"
         )
     if t.dtype == "bits":
         return np.packbits(rows.reshape(len(rows), -1) != 0, axis=1, bitorder="little"), count
     packed = rows.astype(t.packed_dtype)
     if t.dtype != "f32" and (packed != rows).any():
-        raise ValueError(f"observation {t.name}: values that {t.packed_dtype} cannot hold")
+        raise ValueError(f"observation {t.name}: values that {t.packed_dtype} cannot hold{_decoded(values)}")
     return np.ascontiguousarray(packed), count
+
+
+def _decoded(values: Array) -> str:
+    """A hint where numbers may be those of ``decoded=True``."""
+    return "; a policy of Ludus reads packed tensors, not decoded ones" if values.dtype == np.float32 else ""
 
 
 def mask_rows(spec: GameSpec, mask: Any, count: int | None) -> npt.NDArray[np.uint8]:

@@ -44,11 +44,12 @@ def counts_help(record: Record) -> bool:
     return not has_evaluations(record) and any(u.training_rates[1] for u in record[0])
 
 
-def run_curve(record: Record, grid: Floats, evaluated: bool) -> Floats:
+def run_curve(record: Record, grid: Floats, evaluated: bool, settled: int = 0) -> Floats:
     """A run's results at ``grid: [G]`` decisions, NaN where there are none.
 
     With ``evaluated`` those of its evaluations, joined by lines. Else of the training matches: between two
-    points of the grid the win rate, or in games of one seat the running mean of returns.
+    points of the grid the win rate, or in games of one seat the running mean of returns. The first
+    ``settled`` matches are left out where there are later ones: the first matches to end are the shortest.
     """
     updates, evaluations = record
     if evaluated:
@@ -63,6 +64,8 @@ def run_curve(record: Record, grid: Floats, evaluated: bool) -> Floats:
         edges = np.concatenate([[0.0], grid])
         wins, matches = (np.diff(np.interp(edges, steps, counts)) for counts in (won, over))
         known = (matches > 0) & (grid <= steps[-1] * (1 + 1e-9))
+        late = known & (np.interp(edges[:-1], steps, over) >= settled)
+        known = late if late.any() else known
         return np.where(known, wins / np.maximum(matches, 1e-9), np.nan)
     returns = [(u.steps, u.numbers["rollout/running_return"]) for u in updates if _has_return(u)]
     if not returns:
@@ -84,11 +87,14 @@ def _between(grid: Floats, steps: Floats, values: Floats) -> Floats:
     return np.where(inside, np.interp(grid, steps, values), np.nan)
 
 
-def cell_curve(records: Sequence[Record], most: int) -> Curve | None:
-    """The curve of a cell's runs up to ``most`` decisions, where all of them have a result; None for none."""
+def cell_curve(records: Sequence[Record], most: int, settled: int = 0) -> Curve | None:
+    """The curve of a cell's runs up to ``most`` decisions, where all of them have a result; None for none.
+
+    ``settled``: see :func:`run_curve`.
+    """
     evaluated = all(has_evaluations(r) for r in records)
     grid = np.linspace(0.0, float(most), POINTS + 1)[0 if evaluated else 1 :]  # only evaluations know step 0
-    runs = np.array([run_curve(r, grid, evaluated) for r in records if r[0]])
+    runs = np.array([run_curve(r, grid, evaluated, settled) for r in records if r[0]])
     if not runs.size:
         return None
     known = ~np.isnan(runs).any(axis=0)

@@ -144,7 +144,8 @@ def _curves(runs: Sequence[RunRecord]) -> tuple[dict[str, Curve], list[str]]:
     for cell in dict.fromkeys(r.cell for r in runs):
         of = [r for r in runs if r.cell == cell and r.finished]
         records = [read_metrics(RunDirectory(Path(r.path))) for r in of]
-        curve = cell_curve(records, max((r.steps for r in of), default=0))
+        slots = max((int(r.settings.get("pool.slots", 0)) for r in of), default=0)
+        curve = cell_curve(records, max((r.steps for r in of), default=0), slots)
         if curve is not None:
             curves[cell] = curve
             helped += [cell] if any(map(counts_help, records)) else []

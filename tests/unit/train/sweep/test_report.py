@@ -142,6 +142,17 @@ def test_a_curve_that_counts_a_curriculums_help_says_so() -> None:
     assert "Cells: a&#124;b." in report_text(report)
 
 
+def test_a_curve_leaves_out_the_matches_that_ended_first() -> None:
+    """They are the shortest; of 40 matches at a time the first 40 to end say little."""
+    updates = [update(100, 30, 0), update(200, 10, 10), update(300, 10, 30), update(400, 20, 20)]
+    grid = np.array([100.0, 200.0, 300.0, 400.0])
+    curve = run_curve((updates, []), grid, evaluated=False, settled=40)
+    assert np.isnan(curve[:2]).all()
+    assert curve[2:].tolist() == [0.25, 0.5]
+    short = run_curve((updates[:1], []), grid[:1], evaluated=False, settled=40)
+    assert short.tolist() == [1.0]  # better than nothing
+
+
 def evaluation(steps: int, rate: float, final: bool = False) -> EvaluationMetrics:
     return EvaluationMetrics(steps, steps, 0.0, False, (result("simple", rate),), final=final)
 
