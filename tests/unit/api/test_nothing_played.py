@@ -81,7 +81,7 @@ def test_python_raises_it(failing: list[str]) -> None:
 
 
 def test_reports_and_lines_of_a_run_say_it(failing: list[str]) -> None:
-    found, _ = module.play_evaluation()  # type: ignore[call-arg]
+    found, _ = module.play_evaluation()  # type: ignore[attr-defined]
     assert interval_text(found) == TOLD
     assert TOLD in "\n".join(_result_table([found]))
     assert EvaluationMetrics(1, 1, 0.0, False, (found,)).numbers == {}
