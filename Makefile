@@ -91,7 +91,7 @@ dev: $(VENV)/developer ## the environment with src/ itself in place of a copy; a
 	@tools/core_beside_sources.sh
 	@[ -e $(VENV)/editable ] || { echo "== ludus-rl, editable"; \
 		$(BIN)/python -m pip install -q --no-build-isolation --no-deps -C editable.mode=inplace -C wheel.cmake=false -e . && \
-		rm -f $(VENV)/installed && touch $(VENV)/editable; }
+		$(BIN)/python -m tools.editable_path && rm -f $(VENV)/installed && touch $(VENV)/editable; }
 	@echo "src/ is what runs: $(BIN)/ludus --help"
 
 # --- what people come for ------------------------------------------------------------------------

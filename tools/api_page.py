@@ -22,6 +22,9 @@ HEAD = """# The Python API
 Every public name. Those of `ludus` are imported with `import ludus`, which loads neither numpy nor torch;
 the others say where they are from. Names that are not on this page may change with any version.
 [From Python](../guides/from_python.md) shows them at work.
+
+In signatures, a `Setting` is a string, a number, true or false, or a list of them; a `Callback` takes
+`UpdateMetrics` or `EvaluationMetrics`; a `ParamValue` is a string, a number, true or false.
 """
 
 #: Heading -> the module and the names that stand under it; "" = every other name of ``ludus.__all__``.

@@ -31,5 +31,5 @@ Done in $(((SECONDS - began) / 60)) minutes and $(((SECONDS - began) % 60)) seco
   ${VENV:-.venv}/bin/ludus eval $run@best --game minirts --against hit_and_run --matches 1000
   ${VENV:-.venv}/bin/ludus train presets/minirts-mixture.toml
   ${VENV:-.venv}/bin/ludus bench sim minirts
-  less $run/report.md
+  open $run/report.html                      (the learning curve and every number)
 EOF

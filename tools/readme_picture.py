@@ -1,8 +1,11 @@
 """Makes the moving picture of README: a replay page, filmed in a headless Chromium.
 
-    python -m tools.readme_picture PAGE.html [--out docs/images/replay.webp] [--frames 60] [--width 960]
+    ludus eval mixed --against riders --game rts --matches 20 --record replays --seed 3
+    ludus replay to-html replays/match-000009.ludus --out PAGE.html
+    python -m tools.readme_picture PAGE.html [--out docs/images/replay.webp] [--from 0.68] [--frames 60]
 
-``PAGE.html`` is what ``ludus replay to-html`` writes. The frames are spread evenly over the match.
+The frames are spread evenly over the part of the match from ``--from`` to ``--to``, shares of its length. The
+first one is what a reader sees who does not wait: choose a moment with a fight.
 """
 
 from __future__ import annotations
@@ -22,16 +25,17 @@ PAGE_WIDTH, PAGE_HEIGHT = 1280, 900
 QUALITIES = (80, 60, 40, 25)
 
 
-def film(page: Path, count: int, width: int) -> list[Image.Image]:
-    """``count`` pictures of the page, ``width`` pixels wide, at ticks spread evenly over its match."""
+def film(page: Path, count: int, width: int, begin: float, end: float) -> list[Image.Image]:
+    """``count`` pictures of the page, ``width`` pixels wide, spread evenly over a part of its match."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
         raise SystemExit("no Chromium was found (Debian and Ubuntu: apt-get install chromium)")
     height = width * PAGE_HEIGHT // PAGE_WIDTH
     pictures = []
     with Browser(chromium) as browser, tempfile.TemporaryDirectory() as folder:
-        browser.open(page, "fog=0", PAGE_WIDTH, PAGE_HEIGHT)
+        browser.open(page, "", PAGE_WIDTH, PAGE_HEIGHT)
         first, last = browser.evaluate("[ludus.match.firstTick, ludus.match.lastTick]")
+        first, last = (round(first + (last - first) * share) for share in (begin, end))
         shot = Path(folder) / "shot.png"
         for i in range(count):
             browser.evaluate(f"ludus.seek({first + (last - first) * i // max(1, count - 1)})")
@@ -67,10 +71,13 @@ def main() -> None:
     parser.add_argument("page", type=Path)
     parser.add_argument("--out", type=Path, default=Path("docs/images/replay.webp"))
     parser.add_argument("--frames", type=int, default=60)
+    parser.add_argument("--from", dest="begin", type=float, default=0.0, metavar="SHARE")
+    parser.add_argument("--to", dest="end", type=float, default=1.0, metavar="SHARE")
     parser.add_argument("--width", type=int, default=960)
     parser.add_argument("--frame-ms", type=int, default=150)
     options = parser.parse_args()
-    options.out.write_bytes(encode(film(options.page, options.frames, options.width), options.frame_ms))
+    pictures = film(options.page, options.frames, options.width, options.begin, options.end)
+    options.out.write_bytes(encode(pictures, options.frame_ms))
     print(f"{options.out}: {options.out.stat().st_size:,} bytes")
 
 

@@ -12,7 +12,8 @@
 #include "bind/search.hpp"
 #include "bind/spec.hpp"
 #include "host/builtin.hpp"
-#include "sources_digest.hpp"
+
+extern const char* const ludus_sources_digest;  // cmake/sources_digest.cmake writes it
 
 namespace {
 
@@ -38,7 +39,7 @@ std::map<std::string, std::string> build_info() {
           {"standard", std::to_string(__cplusplus)},
           {"asserts", std::move(asserts)},
           {"optimised", std::move(optimised)},
-          {"sources", LUDUS_SOURCES_DIGEST}};
+          {"sources", ludus_sources_digest}};
 }
 
 }  // namespace

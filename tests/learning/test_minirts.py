@@ -33,7 +33,7 @@ def test_minirts_against_simple(tmp_path: Path) -> None:
     """Random choices win 20% (ELF paper: 24%)."""
     final = trained("presets/minirts.toml", 200_000, tmp_path / "run", **{"algorithm.epochs": "3"})
     assert final.against == "simple"
-    assert final.ci_low > 0.28
+    assert final.won[1] > 0.28
 
 
 @pytest.mark.slow
@@ -65,4 +65,4 @@ def test_minirts_by_unit_commands_against_noop(tmp_path: Path) -> None:
     }
     final = trained("presets/minirts-units.toml", 250_000, tmp_path / "run", **changes)
     assert final.against == "noop"
-    assert final.ci_low > chance.ci_high
+    assert final.won[1] > chance.won[2]

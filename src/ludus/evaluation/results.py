@@ -11,27 +11,29 @@ from ludus.flow import MatchResult
 from ludus.ratings import mean_interval, wilson_interval
 
 ALONE = "alone"  # ``against`` of a game with one seat
+_OF_WINNERS = ("win_rate", "ci_low", "ci_high", "wins", "draws", "losses", "score")
 
 
 class EvalResult(msgspec.Struct, frozen=True):
     """Player A against player B over whole matches; seats alternate. Rates are in 0..1.
 
     ``win_rate`` counts a draw as not won; ``score`` counts it as half. A game of one seat has no opponent:
-    ``alone`` is true, and ``mean_return`` with its interval is the result. ``decided`` is false for games
-    without winners. With ``matches`` 0 every rate and mean is without meaning: ``first_error`` says why.
+    ``alone`` is true, and ``mean_return`` with its interval is the result. Unless such a game has winners
+    (``decided``), nothing is won there: win rate, its interval, the counts and the score are None, as they
+    are without a match: ``first_error`` says why.
     """
 
     player: str
     against: str
     game: str
     matches: int
-    win_rate: float
-    ci_low: float
-    ci_high: float
-    wins: int
-    draws: int
-    losses: int
-    score: float
+    win_rate: float | None
+    ci_low: float | None
+    ci_high: float | None
+    wins: int | None
+    draws: int | None
+    losses: int | None
+    score: float | None
     mean_ticks: float
     mean_return: float
     errors: int
@@ -53,25 +55,44 @@ class EvalResult(msgspec.Struct, frozen=True):
             "" if self.matches or not self.errors else f"no match was played to its end: {self.first_error}"
         )
 
+    def __post_init__(self) -> None:
+        """Holds for results of every origin: files of earlier versions have zeros there."""
+        if not self.matches or (self.alone and not self.decided):
+            for name in _OF_WINNERS:
+                msgspec.structs.force_setattr(self, name, None)
+            msgspec.structs.force_setattr(self, "win_rate_by_seat", ())
+
     @property
     def decided(self) -> bool:
         """Whether some match was won or lost. Many games of one seat have returns only."""
-        return self.wins + self.losses > 0
+        return (self.wins or 0) + (self.losses or 0) > 0
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Matches won, drawn and lost; all 0 in games without winners."""
+        return self.wins or 0, self.draws or 0, self.losses or 0
+
+    @property
+    def won(self) -> tuple[float, float, float]:
+        """Win rate and its interval, of a game with winners; 0 in [0, 1] in others."""
+        if self.win_rate is None or self.ci_low is None or self.ci_high is None:
+            return 0.0, 0.0, 1.0
+        return self.win_rate, self.ci_low, self.ci_high
 
     @property
     def measure(self) -> float:
         """The measure of a run: the win rate, or the mean return in a game of one seat."""
-        return self.mean_return if self.alone else self.win_rate
+        return self.mean_return if self.alone else self.won[0]
 
     @property
     def measure_low(self) -> float:
         """Lower bound of :attr:`measure`."""
-        return self.return_low if self.alone else self.ci_low
+        return self.return_low if self.alone else self.won[1]
 
     @property
     def measure_high(self) -> float:
         """Upper bound of :attr:`measure`."""
-        return self.return_high if self.alone else self.ci_high
+        return self.return_high if self.alone else self.won[2]
 
 
 def seat_of_plan(result: MatchResult, plan: int) -> int:

@@ -174,7 +174,8 @@ def tournament(
                     f"{result.first_error}"
                 )
             played = result.game
-            points[i, j] = result.wins + 0.5 * result.draws
+            wins, draws, _ = result.counts
+            points[i, j] = wins + 0.5 * draws
             points[j, i] = result.matches - points[i, j]
             met[i, j] = met[j, i] = result.matches
             if on_result is not None:

@@ -11,6 +11,7 @@ import functools
 import re
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
 from typing import ParamSpec, TypeVar, cast
 
@@ -24,6 +25,7 @@ _ARGUMENT = re.compile(
     rf"(?<![\w-])--({'|'.join(_ARGUMENTS)})(?![\w-]|\.\w)"
     r"(?:(?: |=)([A-Z]+\b|\d+\b|[^\s:;,()]*[./][^\s:;,()]*))?"
 )
+_EXPLAIN = "see: ludus train PRESET --explain"
 #: A command to paste keeps its options.
 _COMMAND = re.compile(r"\b(?:ludus|cmake) [a-z-]+[^;()]*")
 
@@ -81,6 +83,10 @@ class PublicFunction:
     def __dir__(self) -> list[str]:
         return dir(self._package)
 
+    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        """Other processes import it: a run may be the target of a process."""
+        return import_module, (self._package.__name__,)
+
     def __repr__(self) -> str:
         return f"<function {self._package.__name__}>"
 
@@ -90,6 +96,7 @@ def in_python(text: str) -> str:
 
     ``--run.max-steps`` becomes ``settings["run.max_steps"]``, ``--game NAME`` becomes ``game=NAME``.
     """
+    text = text.replace("unknown option", "unknown setting").replace("see: --explain", _EXPLAIN)
     out, at = [], 0
     for command in _COMMAND.finditer(text):
         out += [_without_options(text[at : command.start()]), command[0]]

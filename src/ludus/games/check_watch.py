@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ludus.games.contained import RANDOM, TORCH, GameExit, contained, exit_text
+from ludus.games.contained import FILTERS, RANDOM, TORCH, GameExit, contained, exit_text
 
 CLOSELY = 200  # calls of each kind that are looked at closely, which costs time
 GONE_S = 1.0  # for threads and processes to end after close()
@@ -93,7 +93,7 @@ class Watch:
         wrong = [
             f"{where} changes the {state}: {_ADVICE.get(state, 'put it back')}"
             for state, where in self.changed.items()
-            if state != RANDOM
+            if state not in (RANDOM, FILTERS)  # many libraries set filters when they are loaded
         ]
         threads, children = self._left()
         wrong += [f"thread {t.name!r} still runs after close(): join it there" for t in threads[:3]]

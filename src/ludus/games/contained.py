@@ -17,10 +17,11 @@ import socket
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType, ModuleType
-from typing import IO, TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
 
 START_S = 60.0  # for a game to be made in this process
 CLOSE_S, AGAIN_S = 5.0, 0.5  # for its close(), and for the next ones of a process in which one has hung
+NO_LIMIT_S = 1e7
 TORCH = "default dtype, gradient mode or threads of torch"
 RANDOM = "global random state"
+ENVIRONMENT, FILTERS = "environment variables", "filters of warnings"
 
 #: Reads a state of the process, and puts it back.
 _Read = Callable[[], Any]
@@ -188,6 +191,23 @@ def _set_collecting(on: bool) -> None:
         gc.disable()
 
 
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _set_environment(before: dict[str, str]) -> None:
+    """Those that were there. New ones stay: libraries hand them on to their own parts."""
+    os.environ.update(before)
+
+
+def _set_filters(before: list[Any]) -> None:
+    warnings.filters[:] = before  # type: ignore[index]
+    warnings.simplefilter("default", append=True)  # so that Python forgets what it has decided
+    warnings.filters[:] = before  # type: ignore[index]
+
+
 def _timeout() -> tuple[float | None]:
     return (socket.getdefaulttimeout(),)
 
@@ -203,6 +223,9 @@ _STATES: dict[str, tuple[_Read, _Write]] = {
     "hook for exceptions": (lambda: sys.excepthook, lambda hook: setattr(sys, "excepthook", hook)),
     "default timeout of sockets": (_timeout, lambda before: socket.setdefaulttimeout(*before)),
     "garbage collection": (gc.isenabled, _set_collecting),
+    "mask of new files": (_umask, os.umask),
+    ENVIRONMENT: (lambda: dict(os.environ), _set_environment),
+    FILTERS: (lambda: list(warnings.filters), _set_filters),
 }
 
 
@@ -219,6 +242,8 @@ def _restore_states(states: dict[str, Any]) -> list[str]:
             before = (sys.modules["torch"].float32, True, now[2])
         if name == RANDOM and before[2] is None:
             now = (*now[:2], None)
+        if name == ENVIRONMENT:
+            now = {key: now.get(key) for key in before}
         if before is None or now == before:
             continue
         with contextlib.suppress(OSError, ValueError, RuntimeError):
@@ -271,12 +296,13 @@ _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__"
 def _lent_streams(printed: IO[bytes] | None) -> Iterator[None]:
     """Gives the game's code streams of its own: it may close or replace them, and their descriptors.
 
-    stdout is for results: what a game prints, its libraries and its child processes, goes to stderr.
+    stdout is for results: what a game prints, its libraries and its child processes, goes to stderr. stdin
+    may be someone's, so a game's is empty.
     """
     streams = {name: getattr(sys, name) for name in _STREAMS}
     kept = _keep_descriptors(None if printed is None else printed.fileno())
     lent = {
-        "stdin": _stdin(sys.stdin),
+        "stdin": open(os.devnull, encoding="utf-8"),  # noqa: SIM115 - closed below
         "stdout": _lend(sys.stderr, printed),
         "stderr": _lend(sys.stderr),
     }
@@ -286,6 +312,7 @@ def _lent_streams(printed: IO[bytes] | None) -> Iterator[None]:
     try:
         yield
     finally:
+        lent["stdin"].close()
         for name, before in streams.items():
             setattr(sys, name, before)
         if 1 in kept:
@@ -295,16 +322,8 @@ def _lent_streams(printed: IO[bytes] | None) -> Iterator[None]:
             os.close(copy)
 
 
-def _stdin(owner: TextIO) -> TextIO:
-    """The same input by a stream of its own."""
-    try:
-        return open(owner.fileno(), errors="replace", closefd=False)
-    except (AttributeError, OSError, ValueError):  # closed, or not a file
-        return owner
-
-
 def _keep_descriptors(target: int | None) -> dict[int, int]:
-    """Makes descriptor 1 that of ``target``, else stderr's. Returns copies of 0, 1 and 2 as they were."""
+    """Empties descriptor 0, makes 1 that of ``target``, else stderr's. Returns copies of 0, 1 and 2."""
     kept = {}
     with contextlib.suppress(OSError, ValueError):
         if sys.stdout is not None:
@@ -313,13 +332,15 @@ def _keep_descriptors(target: int | None) -> dict[int, int]:
     for number in range(3):
         with contextlib.suppress(OSError):
             kept[number] = os.dup(number)
-    if 1 not in kept:
-        return kept
-    try:
-        os.dup2(2 if target is None else target, 1)
-    except OSError:  # stderr is closed
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    if 0 in kept:
+        os.dup2(nowhere, 0)
+    if 1 in kept:
+        try:
+            os.dup2(2 if target is None else target, 1)
+        except OSError:  # stderr is closed
+            os.dup2(nowhere, 1)
+    if nowhere > 2:
         os.close(nowhere)
     return kept
 
@@ -335,35 +356,68 @@ def _flush_c() -> None:
 # ---- exits and hanging calls ------------------------------------------------------------------------
 
 
+#: Functions of ``os`` that end the process, or replace its program.
+_ENDINGS = ("_exit", "abort", "execv", "execve", "execvp", "execvpe", "execl", "execle", "execlp", "execlpe")
+_FATAL = set(signal.valid_signals()) - {
+    getattr(signal, name, None) for name in ("SIGCHLD", "SIGURG", "SIGWINCH", "SIGCONT")
+}
+_inside: list[int] = []  # the process, once for each gate that its main thread is in
+
+
+def _is_guest() -> bool:
+    """Whether the caller is a game's code. Its children are not: they exit as they like."""
+    return bool(_inside) and os.getpid() == _inside[-1]
+
+
+def _guarded(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    def leave(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the real one
+        if not _is_guest():  # a module may have taken hold of ours
+            return real(*args, **kwargs)
+        raise _Stop(GameExit(f"the game called os.{name}({', '.join(map(repr, args))})"))
+
+    return leave
+
+
+def _kill(pid: int, number: int) -> None:
+    if _is_guest() and pid == os.getpid() and number in _FATAL and signal.getsignal(number) == signal.SIG_DFL:
+        raise _Stop(GameExit(f"the game called os.kill(os.getpid(), {int(number)})"))
+    _REAL["kill"](pid, number)
+
+
+_REAL: dict[str, Callable[..., Any]] = {n: getattr(os, n) for n in (*_ENDINGS, "kill") if hasattr(os, n)}
+_OURS = {**{n: _guarded(n, _REAL[n]) for n in _ENDINGS if n in _REAL}, "kill": _kill}
+
+
 @contextlib.contextmanager
 def _no_exit() -> Iterator[None]:
-    """``os._exit`` leaves the game's code instead of the process. Children of the game exit as they like."""
-    real, owner = os._exit, os.getpid()
-    inside = True
-
-    def leave(status: int = 0) -> NoReturn:
-        if not inside or os.getpid() != owner:
-            real(status)
-        raise _Stop(GameExit(f"the game called os._exit({status})"))
-
-    os._exit = leave
+    """``os._exit`` and the like leave the game's code, not the process."""
+    before = {name: getattr(os, name) for name in _OURS}
+    for name, function in _OURS.items():
+        setattr(os, name, function)
+    _inside.append(os.getpid())
     try:
         yield
     finally:
-        inside = False  # a module may have taken hold of ours
-        os._exit = real
+        _inside.pop()
+        for name, function in before.items():
+            setattr(os, name, function)
 
 
 @contextlib.contextmanager
 def _limited(limit_s: float) -> Iterator[None]:
-    if limit_s <= 0 or not hasattr(signal, "setitimer"):
+    """Also keeps an alarm of the game's own from the process, where there is no limit."""
+    if not hasattr(signal, "setitimer"):  # pragma: no cover - other systems
         yield
         return
+    limit_s = limit_s or NO_LIMIT_S
     begin = time.monotonic()
     in_body = True
 
     def late(number: int, frame: FrameType | None) -> None:
-        if in_body:
+        left = limit_s - (time.monotonic() - begin)
+        if left > 0:  # an alarm of the game's own
+            signal.setitimer(signal.ITIMER_REAL, left, 1.0)
+        elif in_body:
             raise _Stop(GameHangs(f"did not return within {limit_s:g} s"))
 
     handler = signal.signal(signal.SIGALRM, late)

@@ -133,7 +133,7 @@ def leading_number(text: str) -> Number | None:
     if unit is not None:
         value, rest = _with_fraction(value, rest[unit.end() :])
         value *= 2 if "子" in unit[0] else 1  # Chinese count: a stone is two points
-    return Number(-value if found[1] == "-" else value + 0.0, found.end() == len(text))
+    return Number((-value if found[1] == "-" else value) + 0.0, found.end() == len(text))  # never -0.0
 
 
 def _with_fraction(value: float, rest: str) -> tuple[float, str]:
@@ -246,7 +246,8 @@ class _RecordReader:
                 self._note(f"KM[{_cut(text)}]: expected a number of points")
                 return None
             read = value
-            if (2 * read) % 1 and (4 * read) % 1 == 0 and _is_chinese(self.made.info.get("RU", "")):
+            quarters = (2 * read) % 1 and (4 * read) % 1 == 0 and abs(read) < USUAL_KOMI
+            if quarters and _is_chinese(self.made.info.get("RU", "")):
                 read = 2 * value  # stones of the Chinese count: 3 3/4
             if (2 * read) % 1:
                 self._note(f"KM[{_cut(text)}]: expected a multiple of 0.5")

@@ -142,7 +142,9 @@ class _ContainedMaker:
         return getattr(self.guest, name)
 
     def make(self) -> PythonGame:
-        with _guest(self._reference):
+        from ludus.games.contained import START_S
+
+        with _guest(self._reference, START_S):
             return self.guest.make()
 
     def make_vector(self, matches: int) -> VectorGame | None:

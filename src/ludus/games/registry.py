@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ludus.flow.names import did_you_mean
 from ludus.flow.shown import shell, shown
 from ludus.flow.spec import GameSpec, decode_spec
+from ludus.games import libraries
 from ludus.games.hosted import hosted_maker, is_hosted, resolved
 from ludus.games.names import UnknownGame, admit, is_installed_name, loaded
 from ludus.native import NativeGames, ParamError, core
@@ -126,6 +127,11 @@ def _load(path: Path) -> GameRef:
     return GameRef(names[0], native)
 
 
+def is_extension(path: Path) -> bool:
+    """Whether ``path`` is a file that may be a compiled game."""
+    return path.name.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)) and path.is_file()
+
+
 def _extension_file(path: Path) -> Path:
     suffixes = tuple(importlib.machinery.EXTENSION_SUFFIXES)
     if path.is_file():
@@ -133,7 +139,9 @@ def _extension_file(path: Path) -> Path:
             raise ParamError(f"{path}: not a compiled game module; expected a file *{suffixes[0]}")
         return path
     if not path.is_dir():
-        raise ParamError(f"{path}: no such file or folder; expected a compiled game module")
+        raise ParamError(
+            f"{path}: no such file or folder{libraries.hint(str(path))}; expected a compiled game module"
+        )
     for folder in (path, path / "build"):
         found = sorted(p for p in folder.glob("*") if p.name.endswith(suffixes)) if folder.is_dir() else []
         if len(found) > 1:

@@ -66,7 +66,7 @@ def read(path: Path, *, check: bool = True) -> str:
     try:
         text = "".join(f"{line}\n" for line in flatten(document))
     except ValueError as error:
-        raise ParamError(report(str(path), source, list(mistakes_of(str(error), "", _sections())))) from None
+        raise ParamError(report(str(path), source, list(mistakes_of(str(error), "", sections())))) from None
     if not text:
         raise ParamError(f"{path}: holds no keys: expected at least two types below [units]")
     if len(text.encode()) > MAX_TEXT:
@@ -76,7 +76,7 @@ def read(path: Path, *, check: bool = True) -> str:
     return text
 
 
-def _sections() -> list[str]:
+def sections() -> list[str]:
     """First words of all keys."""
     return list(cast("dict[str, object]", schema()["properties"]))
 
@@ -88,7 +88,7 @@ def _check(path: Path, source: str, document: Mapping[str, object], text: str) -
     try:
         core.rulebook_text(text)
     except ParamError as error:
-        found += mistakes_of(str(error), _PREFIX, _sections())
+        found += mistakes_of(str(error), _PREFIX, sections())
     found = [m for m in found if m.path == "extends"] or found  # the rest may follow from it
     reported = {mistake.path for mistake in found}
     found += [m for m in wrong_kinds(document, known) if m.path not in reported]

@@ -10,16 +10,14 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TypeGuard
 
 from ludus import __version__
 from ludus.flow.names import did_you_mean, nearest
-from ludus.flow.shown import shown, visible
 from ludus.games import go, go_record, sgf
 from ludus.games.go import BLACK, WHITE
 from ludus.games.match import Match
-from ludus.gtp import rules
+from ludus.gtp import record_files, rules
 from ludus.gtp.analysis import Options, kata_line, leela_line, raw_lines, read_options
 from ludus.gtp.clock import Clock
 from ludus.gtp.players import (
@@ -32,11 +30,9 @@ from ludus.gtp.players import (
     Reader,
     Report,
 )
-from ludus.gtp.protocol import GtpError, answer, path_of, read_command
+from ludus.gtp.protocol import GtpError, answer, read_command
 from ludus.gtp.session import MAX_MOVES, Session
 from ludus.gtp.words import colour, integer, need, number
-from ludus.storage.errors import StorageError
-from ludus.storage.files import open_regular, read_bounded, write_atomic
 
 Handler = Callable[["Engine", Sequence[str]], str]
 
@@ -447,15 +443,7 @@ def _chain(cells: Sequence[int], start: int, size: int) -> set[int]:
 
 def _loadsgf(engine: Engine, arguments: Sequence[str]) -> str:
     need(arguments, 1, "loadsgf FILE [MOVE]")
-    path, until = _file_and_move(arguments[0])
-    try:
-        made = go_record.load(read_bounded(path, sgf.MAX_BYTES), until)
-    except FileNotFoundError:
-        raise GtpError(f"cannot load file: {shown(str(path))}: no such file") from None
-    except OSError as error:
-        raise GtpError(f"cannot load file: {shown(str(path))}: {error.strerror}") from None
-    except (ValueError, StorageError) as error:
-        raise GtpError(f"cannot load file: {visible(str(error))}") from None
+    made = record_files.load(arguments[0])
     fixed = engine.player.needs.get("size")
     if fixed is not None and made.size != int(fixed):
         raise GtpError(f"cannot load file: a board of {made.size} lines, and this player plays on {fixed}")
@@ -467,51 +455,12 @@ def _loadsgf(engine: Engine, arguments: Sequence[str]) -> str:
     return "black" if engine.session.to_move == BLACK else "white"
 
 
-def _file_and_move(text: str) -> tuple[Path, int | None]:
-    """The file and the move number of ``loadsgf``. All of ``text`` is the path if there is such a file."""
-    whole = Path(path_of(text))
-    before, _, last = text.rpartition(" ")
-    digits = last.removeprefix("-")
-    if not before or not digits.isascii() or not digits.isdigit() or _is_there(whole):
-        return whole, None
-    return Path(path_of(before.rstrip())), integer(last, 1, 10**6, "a move number")
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a name that is too long
-        return False
-
-
 def _printsgf(engine: Engine, arguments: Sequence[str]) -> str:
     text = sgf.write(go_record.tree(engine.session.record(), engine.facts())).rstrip()
     if not arguments or arguments[0] == "-":
         return text
-    path = Path(path_of(arguments[0]))
-    try:
-        _refuse_others(path)
-        write_atomic(path, f"{text}\n".encode(errors="replace"))
-    except OSError as error:
-        raise GtpError(f"cannot write file: {shown(str(path))}: {error.strerror}") from None
-    except (ValueError, StorageError) as error:
-        raise GtpError(f"cannot write file: {visible(str(error))}") from None
+    record_files.save(arguments[0], f"{text}\n")
     return ""
-
-
-def _refuse_others(path: Path) -> None:
-    """A record replaces a record or an empty file. Raises ``GtpError`` where anything else has the name."""
-    name = shown(str(path))
-    if path.is_symlink():
-        raise GtpError(f"cannot write file: {name}: a link, expected a regular file or none")
-    try:
-        with open_regular(path) as file:
-            head = file.read(4096)
-    except FileNotFoundError:
-        return
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if start and not (start[:1] == b"(" and start[1:].lstrip()[:1] == b";"):
-        raise GtpError(f"cannot write file: {name}: a file of this name is there, and it is no SGF record")
 
 
 def _get_rules(engine: Engine, arguments: Sequence[str]) -> str:

@@ -48,12 +48,6 @@ def read_command(line: str) -> CommandLine | None:
     return CommandLine(number, words[0], tuple(words[1:]), rest.partition(words[0])[2].strip(" \t"))
 
 
-def path_of(text: str) -> str:
-    """The path that ``text`` is: the whole of it, without quotes around it."""
-    quoted = len(text) > 2 and text[0] == text[-1] == '"'
-    return text[1:-1] if quoted else text
-
-
 def answer(number: str, text: str, *, failed: bool = False) -> str:
     """The whole answer with its empty line. Inner empty lines would end it early, so they get a space."""
     lines = [line.rstrip() or " " for line in text.split("\n")] if "\n" in text else [text]

@@ -30,7 +30,7 @@ REPLAYED: Mapping[str, Mapping[str, str]] = {
     "french": {"ko": "situational", "suicide": "forbidden"},
     "ing": {"ko": "situational", "suicide": "allowed"},
 }
-#: How records begin the names of rule sets, in small letters and without marks.
+#: First letters of the names of rule sets in records, in small letters and without marks.
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "chinese": ("chin", "cn", "中"),
     "japanese": ("jap", "jp", "日"),

@@ -21,10 +21,14 @@ from ludus.algorithms.registry import method_of
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.names import did_you_mean, nearest
-from ludus.games import rulebook, spec
+from ludus.flow.shown import shell
+from ludus.games import libraries, list_games, rulebook, spec
+from ludus.games.hosted import is_hosted
+from ludus.games.registry import is_extension
 from ludus.presets import schema
 from ludus.presets.code import given_code, typed_code
 from ludus.presets.config import MAX_DECISIONS, ParamValue, Preset, preset_of, preset_type
+from ludus.presets.game_presets import preset_for, run_title
 from ludus.presets.options import full_path, option_of
 from ludus.presets.renamed import RENAMED, line_of, new_name, renamed_keys, translate
 from ludus.presets.schema import Problem
@@ -47,12 +51,13 @@ class PresetError(ValueError):
 
 class LoadedPreset(msgspec.Struct, frozen=True):
     """``name``: how the run is called; ``source``: the file; ``origins``: path -> where its value is from
-    (paths that are not in it have their default)."""
+    (paths that are not in it have their default); ``note``: where settings are from that no one named."""
 
     preset: Preset
     name: str
     source: str
     origins: dict[str, Origin]
+    note: str = ""
 
     def where(self, path: str) -> str:
         """What an error about ``path`` starts with: the file, or the option that set it."""
@@ -80,6 +85,8 @@ def find_preset(name: str) -> Path:
     if path.is_file():
         return path
     if path.is_dir():
+        if (path / "config.toml").is_file():
+            raise PresetError([f"{name}: a run, not a preset; to resume it: ludus resume {shell(name)}"])
         raise PresetError([f"{name}: is a folder; expected a preset file or the name of a shipped preset"])
     if path.suffix == ".toml" and path.parent.name == "presets" and path.stem in shipped:
         return shipped[path.stem]
@@ -87,16 +94,24 @@ def find_preset(name: str) -> Path:
         near = nearest(path.stem, shipped)
         hint = f" (did you mean the shipped preset {near}?)" if near else ""
         raise PresetError([f"{name}: no such file{hint}; shipped presets: ludus presets list"])
-    near = did_you_mean(path.stem, shipped, "shipped presets")
-    raise PresetError([f"{name}: no such preset{near}"])
+    known = [*shipped, *list_games()]
+    near = "" if libraries.versioned(name) else nearest(name, known, 0.85)
+    hint = f" (did you mean {near}?)" if near else libraries.hint(name)
+    if not hint and (near := nearest(name, known)):
+        hint = f" (did you mean {near}?)"
+    more = "" if hint else did_you_mean(name, shipped, "shipped presets", 1.0)
+    raise PresetError([f"{name}: no such preset or game{hint or more}; see: ludus games list"])
 
 
 def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> LoadedPreset:
     """Reads and checks a preset that a user named.
 
+    In its place a game may stand, whose settings are those of a shipped preset, or follow from the game.
     ``overrides``: dotted path -> text, as options give them. Game and teacher that the preset names may load
     their code (:mod:`ludus.presets.code`). Raises :class:`PresetError` with every mistake that was found.
     """
+    if is_game(name):
+        return _game_preset(name, overrides or {})
     path = find_preset(name)
     source = name if Path(name).is_file() else str(path)
     try:
@@ -105,12 +120,78 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
         raise PresetError([f"{error}; expected a preset file"]) from None
     except OSError as error:
         raise PresetError([f"{source}: cannot be read ({error.strerror})"]) from None
-    folder = path.parent
-    loaded = parse_preset(raw, source, path.stem, overrides, params=lambda game: _params(game, folder))
-    loaded = _with_rulebook(loaded, path.parent)
+    if other := _other_file(raw, source):
+        raise PresetError([f"{source}: {other}"])
+    loaded = _loaded(raw, source, path.stem, path.parent, overrides)
+    if loaded.origins.get("game.name") == "command line":
+        return _named_after_game(loaded)
+    return loaded
+
+
+def is_game(name: str) -> bool:
+    """Whether what stands in a preset's place names a game."""
+    if name in shipped_presets() or name.endswith(".toml"):
+        return False
+    if is_hosted(name) or name in list_games():
+        return True
+    path = Path(name)
+    return is_extension(path) or any(map(is_extension, [*path.glob("*"), *path.glob("build/*")]))
+
+
+def _game_preset(reference: str, overrides: Mapping[str, str]) -> LoadedPreset:
+    """Settings for a game that stands in a preset's place; see :mod:`ludus.presets.game_presets`."""
+    try:
+        declared = spec(typed_code(reference))
+    except ValueError as error:
+        raise PresetError([str(error)]) from error
+    found = preset_for(reference, declared, shipped_presets())
+    loaded = _loaded(found.raw, found.source, run_title(declared.name), Path(), overrides)
+    if loaded.origins.get("game.name") == "command line":
+        loaded = _named_after_game(loaded)
+    return msgspec.structs.replace(loaded, note=f"{reference}: {found.note}")
+
+
+def _loaded(
+    raw: bytes, source: str, name: str, folder: Path, overrides: Mapping[str, str] | None
+) -> LoadedPreset:
+    """The preset of a user's file. ``folder``: where relative paths in it begin."""
+    loaded = parse_preset(raw, source, name, overrides, params=lambda game: _params(game, folder))
+    loaded = _with_rulebook(loaded, folder)
     from_preset = {p for p, origin in loaded.origins.items() if origin == "preset"}
-    preset = given_code(loaded.preset, lambda p: path.parent if p in from_preset else Path())
+    preset = given_code(loaded.preset, lambda p: folder if p in from_preset else Path())
     return msgspec.structs.replace(loaded, preset=preset)
+
+
+def _named_after_game(loaded: LoadedPreset) -> LoadedPreset:
+    """A preset of one game that trains on another: name and title are not those of the preset."""
+    preset = loaded.preset
+    try:
+        name = run_title(spec(preset.game.name).name)
+    except ValueError:  # the checks of the game say what is wrong
+        return loaded
+    origins = loaded.origins
+    if origins.get("title") != "command line":
+        preset = msgspec.structs.replace(preset, title="")
+        origins = {path: origin for path, origin in origins.items() if path != "title"}
+    return msgspec.structs.replace(loaded, preset=preset, name=name, origins=origins)
+
+
+def _other_file(raw: bytes, source: str) -> str:
+    """What to do with a file of another kind than a preset; "" for a preset, and for what is no TOML."""
+    try:
+        document = from_toml(text_of(raw))
+    except ValueError:
+        return ""
+    if "game" in document or "algorithm" in document:
+        return ""
+    if "preset" in document and "seeds" in document:
+        return f"a sweep, not a preset; run it: ludus sweep {shell(source)}"
+    if len(set(document) & set(rulebook.sections())) > 1 or "units" in document or "extends" in document:
+        return (
+            "a rulebook, not a preset; train on it: "
+            f"ludus train extended --game.params.rulebook {shell(source)}"
+        )
+    return ""
 
 
 def _params(game: str, folder: Path) -> list[str]:

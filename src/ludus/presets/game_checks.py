@@ -9,7 +9,7 @@ from ludus.algorithms.registry import method_of, resolve
 from ludus.flow.names import did_you_mean, nearest
 from ludus.flow.shown import shell
 from ludus.flow.spec import GameSpec, ParamSpec
-from ludus.games import list_games, spec, text_params
+from ludus.games import libraries, list_games, spec, text_params
 from ludus.games.hosted import is_hosted
 from ludus.games.names import is_installed_name
 from ludus.policies.encoders import encoder_problem
@@ -37,7 +37,9 @@ def find_game(reference: str) -> GameSpec:
     except ValueError as error:  # no such game, a module that cannot be loaded, or one that holds no game
         if not is_installed_name(reference) or is_hosted(reference) or reference in list_games():
             raise PresetError([str(error)]) from error
-        near = did_you_mean(reference, list_games(), "games")
+        ours = not libraries.versioned(reference) and nearest(reference, list_games(), 0.85)
+        near = "" if ours else libraries.hint(reference)
+        near = near or did_you_mean(reference, list_games(), "games")
         raise PresetError([f"unknown game {reference}{near}; see: ludus games list"]) from None
 
 

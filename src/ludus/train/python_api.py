@@ -73,7 +73,7 @@ def train(
         chosen = given_code(preset)
         name = Path(chosen.game.name).stem
     else:
-        loaded = load_preset(str(preset), {k: _option(k, v) for k, v in (settings or {}).items()})
+        loaded = load_preset(str(preset), {k.lstrip("-"): _option(k, v) for k, v in (settings or {}).items()})
         check_game(loaded)
         chosen, name = loaded.preset, loaded.name
     where = Path(run_dir) if run_dir is not None else Path("runs") / run_name(name)

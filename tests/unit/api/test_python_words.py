@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import pydoc
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def test_the_packages_stay_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "python_api" in dir(ludus.train)
     assert not inspect.ismodule(ludus.train)
     assert inspect.getsource(ludus.train).startswith("@speaks_python\ndef train(")
+    assert pickle.loads(pickle.dumps(ludus.train)) is ludus.train
     monkeypatch.setattr("ludus.search.text.SUFFIX", "+other")
     assert ludus.search.text.SUFFIX == "+other"  # type: ignore[attr-defined]
 
@@ -64,6 +66,7 @@ def test_the_packages_stay_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         ("more: ludus resume runs/a --run.target 1", "more: ludus resume runs/a --run.target 1"),
         ("build it: cmake -S a -B b && cmake --build b", "build it: cmake -S a -B b && cmake --build b"),
         ("a--b and -- stay", "a--b and -- stay"),
+        ("unknown option; see: --explain", "unknown setting; see: ludus train PRESET --explain"),
     ],
 )
 def test_options_become_settings_and_arguments(said: str, meant: str) -> None:
@@ -81,7 +84,8 @@ def test_options_become_settings_and_arguments(said: str, meant: str) -> None:
         ({"policy.inputs": ["x"]}, r'^settings\["policy.inputs.0"\]: .*unknown observation x'),
         ({"game.name": "chess"}, r'^settings\["game.name"\]: .*unknown game chess'),
         ({"game.params.size": 3}, r'^settings\["game.params.size"\]: unknown parameter'),
-        ({"nothing": 1}, r'^settings\["nothing"\]: unknown key nothing'),
+        ({"--run.max-step": 5}, r'^settings\["run.max_step"\]: unknown key run.max_step'),
+        ({"nothing": 1}, r'^settings\["nothing"\]: unknown setting'),
         ({"run": "x"}, r'^settings\["run"\]: run is a table'),
         ({"algorithm.clip": 1, "run.sed": 1}, r'settings\["run.sed"\]: unknown key run.sed'),
     ],
@@ -89,7 +93,7 @@ def test_options_become_settings_and_arguments(said: str, meant: str) -> None:
 def test_a_wrong_setting_is_named_as_python_wrote_it(settings: dict[str, object], said: str) -> None:
     with pytest.raises(PresetError, match=said) as caught:
         ludus.train("tic_tac_toe", "runs/never", settings=settings)  # type: ignore[arg-type]
-    assert "--" not in str(caught.value)
+    assert "--" not in str(caught.value).replace("PRESET --explain", "")
     assert "\n".join(caught.value.lines) == str(caught.value)
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import io
 import multiprocessing
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -103,7 +105,16 @@ DEEDS: dict[str, Callable[[], object]] = {
     "base-raise": lambda: _raise(BaseException("not even an Exception")),
     "hang": lambda: time.sleep(3600),
     "import": lambda: importlib.import_module("no_such_module"),
-    "crash": lambda: os.kill(os.getpid(), signal.SIGSEGV),
+    "abort": os.abort,
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "exec": lambda: os.execv("/bin/true", ["true"]),
+    "input": input,
+    "read": lambda: [] if os.read(0, 1) == b"" else _raise(RuntimeError("read what was not its own")),
+    "close-stdout": lambda: sys.stdout.close(),
+    "umask": lambda: os.umask(0o777),
+    "environment": lambda: os.environ.update(PATH="/nowhere"),
+    "warnings": lambda: warnings.simplefilter("error"),
+    "crash": lambda: ctypes.string_at(0),
     "much": _much,
     "company": _company,
 }

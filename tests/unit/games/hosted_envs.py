@@ -125,3 +125,33 @@ class Countdown(dm_env.Environment):  # type: ignore[misc]
 
     def action_spec(self) -> Any:
         return specs.DiscreteArray(3, name="action")
+
+
+class Typed(dm_env.Environment):  # type: ignore[misc]
+    """Actions of several types in nested containers; each must be what its spec validates."""
+
+    def reset(self) -> Any:
+        self.tick = 0
+        return dm_env.restart(np.zeros(1))
+
+    def step(self, action: Any) -> Any:
+        asked = self.action_spec()
+        for name in ("whole", "flag", "constant"):
+            asked[name].validate(action[name])
+        assert isinstance(action["list"], list)
+        for part, spec in zip(action["list"], asked["list"], strict=True):
+            spec.validate(part)
+        self.tick += 1
+        end = dm_env.termination if self.tick == 20 else dm_env.transition
+        return end(float(action["whole"][0]), np.zeros(1))
+
+    def observation_spec(self) -> Any:
+        return specs.Array((1,), np.float64, "nothing")
+
+    def action_spec(self) -> Any:
+        return {
+            "whole": specs.BoundedArray((1,), np.int64, -1, 2, "whole"),
+            "flag": specs.BoundedArray((), bool, False, True, "flag"),
+            "constant": specs.BoundedArray((2,), np.float64, [0.1, 2.0], [0.3, 2.0], "constant"),
+            "list": [specs.DiscreteArray(3, name="choice"), specs.Array((1,), np.float64, "any")],
+        }

@@ -18,6 +18,7 @@ from ludus.flow import Controller, Lineup, SeatPlan  # noqa: E402
 from ludus.games import check_game, spec  # noqa: E402
 from ludus.games.adapters.boxes import UnsupportedSpace, continuous, decision  # noqa: E402
 from ludus.games.adapters.spaces import Actions  # noqa: E402
+from ludus.games.names import typed  # noqa: E402
 from ludus.games.python_game import Ints  # noqa: E402
 from ludus.games.registry import maker  # noqa: E402
 from ludus.native import ParamError  # noqa: E402
@@ -228,3 +229,21 @@ def test_games_show_says_what_a_head_gives(capsys: pytest.CaptureFixture[str]) -
         "action_3 a number from -1 to 1",
         "action_4 1 always 7.0",
     ]
+
+
+def test_actions_of_dm_env_are_what_its_specs_validate() -> None:
+    pytest.importorskip("dm_env")
+    made = maker(typed("dm_env/tests.unit.games.hosted_envs:Typed"), {})
+    game, rng, earned = made.make(), np.random.default_rng(1), np.zeros(1, np.float32)
+    seen = set()
+    for match in range(5):
+        game.reset(match)
+        for _ in range(20):
+            decision = rng.standard_normal((1, len(made.spec.heads)), np.float32).view(np.int32)
+            for k, head in enumerate(made.spec.heads):
+                if head.kind == "discrete":
+                    decision[0, k] = rng.integers(head.size)
+            game.step(decision)
+            game.rewards(earned)
+            seen.add(float(earned[0]))
+    assert seen == {-1.0, 0.0, 1.0, 2.0}

@@ -206,6 +206,16 @@ def test_atari_lives_and_limits() -> None:
     assert game.truncated
 
 
+def test_an_atari_match_depends_on_its_seed_and_decisions_alone() -> None:
+    need("ale_py")
+    report = check_game("atari/BeamRider", {"max_frames": 80}, matches=2)  # its RAM outlives a reset
+    assert not [f for f in report.findings if not f.passed]
+    with pytest.raises(
+        ParamError, match="atari/combat: the Arcade Learning Environment cannot play it alone"
+    ):
+        spec("atari/Combat")
+
+
 def test_openspiel_plays_its_chance_from_the_seed_and_clones_what_everybody_sees() -> None:
     need("pyspiel")
     game: Any = maker("openspiel/connect_four", {}).make()

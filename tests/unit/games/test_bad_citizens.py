@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,12 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "_hung", [])
 
 
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
 def state() -> dict[str, Any]:
     """Of the process: all that a guest may not change."""
     import torch
@@ -56,11 +63,18 @@ def state() -> dict[str, Any]:
         "hook": sys.excepthook,
         "streams": (sys.stdin, sys.stdout, sys.stderr),
         "timeout": socket.getdefaulttimeout(),
-        "exit": os._exit,
+        "umask": _umask(),
+        "environment": os.environ["PATH"],  # libraries add names
+        "warnings": list(warnings.filters),
+        "exit": (os._exit, os.abort, os.kill, os.execv),
+        "stdin": os.fstat(0).st_ino,
     }
 
 
-CHANGES = ("folder", "dtype", "signals", "alarm", "random", "numpy-errors", "recursion", "hook", "stdout")
+CHANGES = (
+    "folder dtype signals alarm random numpy-errors recursion hook stdout close-stdout umask environment "
+    "warnings read"
+).split()
 
 
 @pytest.mark.parametrize("at", ["init", "reset", "close"])
@@ -110,6 +124,10 @@ ERRORS = {
     "exit": r"the game called sys\.exit\(0\)",
     "exit-word": r"the game called sys\.exit\('no display'\)",
     "os-exit": r"the game called os\._exit\(0\)",
+    "abort": r"the game called os\.abort\(\)",
+    "kill": r"the game called os\.kill\(os\.getpid\(\), 9\)",
+    "exec": r"the game called os\.execv\('/bin/true', \['true'\]\)",
+    "input": "EOFError: EOF when reading a line",
     "raise": "RuntimeError: the window is gone",
     "hang": "the game did not return within 0.3 s",
 }

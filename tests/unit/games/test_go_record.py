@@ -47,6 +47,7 @@ def test_komi_of_go_servers_is_read_in_points() -> None:
         assert (made.komi, len(made.notes), len(made.moves)) == (None, 1, 1), text
     for text in ("-375", "-275", "-350"):
         assert komi(text) is None
+    assert (komi("184.25", more="RU[Chinese]"), str(komi("-0"))) == (None, "0.0")
     assert read("(;SZ[19]KM[65];B[pd])").notes == ["KM[65]: read as 65 points"]
     assert (komi("361"), komi("-20"), komi("81", 9), komi("82", 9), komi("0")) == (361, -20, 81, None, 0)
 

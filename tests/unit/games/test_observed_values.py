@@ -147,7 +147,7 @@ def test_a_vector_environment_is_looked_at_too() -> None:
     game.reset(1)
     out = {"observation": np.zeros((2, 4), np.float32)}
     game._value = np.full((2, 4), 2**24 + 1)
-    with pytest.raises(ValueError, match=r"observation observation: 16777217 at \[0, 0\] cannot be kept"):
+    with pytest.raises(ValueError, match=r"observation: 16777217 at \[0, 0\] cannot be kept"):
         game.observe(out)
     game._value = np.zeros((2, 3), np.float32)
     with pytest.raises(ValueError, match=r"shape \(2, 3\), the space has \(2, 4\)"):
@@ -230,6 +230,16 @@ def test_pixels_are_scaled_by_the_spaces_high() -> None:
         (tensor,) = Observation(Box(0, high, (10, 10), np.uint8)).tensors
         assert (tensor.scale, tensor.low, tensor.high) == (1 / high, 0, high)
     assert Observation(Box(0, 0, (10, 10), np.uint8)).tensors[0].scale == 1
+
+
+def test_what_is_no_picture_says_why() -> None:
+    for shape, dtype, why in (
+        ((84, 84, 3), F, "no bytes"),
+        ((7, 7, 3), np.uint8, "sides below 8"),
+        ((4, 84, 84, 3), np.uint8, "more than three axes"),
+    ):
+        (tensor,) = Observation(Box(0, 1, shape, dtype)).tensors
+        assert tensor.meaning == f"{shape} as a flat vector ({why}; picture_layout sets it)"
 
 
 def test_games_show_says_the_layout_and_a_parameter_sets_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,7 +70,9 @@ def test_the_codec_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_the_faces_of_the_guide(tmp_path: Path) -> None:
     """In a process of its own: nothing of the test registers the games."""
-    faces, learning = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)[-2:]
+    blocks = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    (faces,) = (b for b in blocks if "parallel_env(" in b)
+    (learning,) = (b for b in blocks if "model.learn" in b)
     said = python(
         tmp_path,
         faces + "print(one.reset(seed=1)[1].keys(), many.num_envs, mine.spec, all_seats.possible_agents)\n",

@@ -44,7 +44,7 @@ def loader(tmp_path: Path) -> Loader:
     return Loader(tmp_path)
 
 
-def test_stones_set_up_in_the_middle_stand_and_the_match_goes_on(loader: Loader) -> None:
+def test_stones_set_up_in_the_middle_stand_and_the_match_continues(loader: Loader) -> None:
     assert loader.load("(;SZ[5]KM[7];B[bb];W[cc];AB[dd]AE[cc];W[ee])") == "= black"
     assert loader.board() == "...../.X.../...../...X./....O"
     ok(loader.engine, "play b c1")

@@ -19,7 +19,7 @@ from ludus.flow import Slab
 from ludus.policies.batch_norm import BatchNorm, NormSums, batch_norms, observing
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.torso import Planes
+from ludus.policies.torso import Dense, Planes
 from tests.unit.synthetic import act, appo_learner, make_spec, random_slab, tensor
 
 SPEC = make_spec((tensor("planes", "u8", (3, 6, 6), scale=0.01), tensor("numbers", "f32", (6,))), (4, 3))
@@ -142,6 +142,7 @@ def _in_order(network: PolicyNetwork) -> list[BatchNorm]:
     assert torso.norms is not None
     assert network.dense is not None
     assert network.dense.norms is not None
+    assert isinstance(network.join, Dense)
     assert network.join.norms is not None
     every = [*torso.norms, *network.dense.norms, *network.join.norms]
     return [norm for norm in every if isinstance(norm, BatchNorm)]

@@ -18,6 +18,7 @@ from ludus.games.python_game import tensor as declared
 from ludus.policies.action_distribution import Independent
 from ludus.policies.config import EncoderConfig, decode_config
 from ludus.policies.network import PolicyNetwork
+from ludus.policies.torso import Dense
 from ludus.policies.weights import WeightsError, build_policy
 from ludus.presets.file import PresetError, parse_preset
 from ludus.presets.game_checks import check_game
@@ -126,6 +127,7 @@ def test_negative_numbers_go_through_the_activation_that_is_set(activation: str)
     network = PolicyNetwork(config, SPEC, seed=1)
     x = torch.linspace(-2, 2, 16)
     expected = torch.where(x > 0, x, 0.3 * x if activation == "leaky_relu" else torch.exp(x) - 1)
+    assert isinstance(network.join, Dense)
     torch.testing.assert_close(network.join.activation(x), expected)
 
 

@@ -50,14 +50,14 @@ def test_the_method_of_the_guide_trains_resumes_and_is_reported(
     (final,) = result.final
     still = QUICK | {"run.max_steps": 1, "algorithm.learning_rate": 1e-12}
     (untrained,) = ludus.train("reinforce.toml", "untrained", settings=still).final
-    assert final.ci_low > max(0.7, untrained.ci_high)
+    assert final.won[1] > max(0.7, untrained.won[2])
     metrics = read_metrics(RunDirectory.open(Path("run")))[0]
     assert {"loss/policy", "loss/value", "policy/entropy", "learner/grad_norm"} <= metrics[-1].numbers.keys()
     assert "policy/clip_fraction" not in metrics[-1].numbers
     assert cli.main(["resume", "run", "--run.max-steps", str(result.steps + 2000), "--quiet"]) == 0
     assert "reinforce" in Path("run/report.md").read_text()
     assert cli.main(["eval", "run@last", "--against", "random", "--matches", "50"]) == 0
-    assert evaluate("run@last", "random", matches=100).win_rate > 0.65
+    assert evaluate("run@last", "random", matches=100).won[0] > 0.65
     capsys.readouterr()
     again = read_metrics(RunDirectory.open(Path("run")))[0]
     assert again[-1].version > metrics[-1].version

@@ -7,15 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ludus.cli.commands.evaluate import document, show
+from ludus.cli.live import interval_text
 from ludus.evaluation.evaluate import evaluate
-from ludus.evaluation.results import ALONE, summarise
+from ludus.evaluation.results import ALONE, EvalResult, summarise
 from ludus.flow import MatchResult
+from ludus.flow.decode import from_json, to_json
 from ludus.games.names import typed
 from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.file import load_preset
 from ludus.ratings import mean_interval
 from ludus.train.api import resume_run, start_run
 from ludus.train.on_policy.rollout_summary import RolloutSummary, running_return, summarise_rollout
+from ludus.train.reporting.metrics import EvaluationMetrics
 
 GAME = typed(str(Path(__file__).parents[1] / "pool" / "hosted_games.py"))
 PRESET = """
@@ -49,6 +53,45 @@ def preset(folder: Path, params: str = "", on_error: str = "go_on", target: floa
 
 def result(total: float, ticks: int = 5, error: str = "") -> MatchResult:
     return MatchResult(0, 0, 1, ticks, ticks, (0.0,), (total,), ("policy:0",), (0,), error=error)
+
+
+NO_RATES = dict.fromkeys(("win_rate", "ci_low", "ci_high", "wins", "draws", "losses", "score"))
+
+
+def test_there_is_no_win_rate_where_nothing_is_won() -> None:
+    """In Python, in JSON, in text, and in results that earlier versions wrote."""
+    rated = summarise([result(1.0), result(3.0)], player="me", against=ALONE, game="walk", seed=1)
+    assert {name: getattr(rated, name) for name in NO_RATES} == NO_RATES
+    assert (rated.win_rate_by_seat, rated.measure, rated.counts) == ((), 2.0, (0, 0, 0))
+    written = from_json(to_json(rated), dict[str, object])
+    assert {name: written[name] for name in NO_RATES} == NO_RATES
+    old = written | dict.fromkeys(NO_RATES, 0) | {"draws": 20, "score": 0.5, "win_rate_by_seat": [0.0]}
+    assert from_json(to_json(old), EvalResult) == rated
+    assert "%" not in interval_text(rated)
+    shown = document(rated)
+    assert not (set(NO_RATES) | {"win_rate_by_seat"}) & set(shown)
+    numbers = EvaluationMetrics(1, 1, 0.0, False, (rated,)).numbers
+    assert not any("win" in name or "ci_" in name for name in numbers)
+
+
+def test_a_game_of_one_seat_with_winners_has_win_rates() -> None:
+    won = MatchResult(0, 0, 1, 5, 5, (1.0,), (3.0,), ("policy:0",), (0,))
+    rated = summarise([won, result(1.0)], player="me", against=ALONE, game="walk", seed=1)
+    assert (rated.win_rate, rated.counts) == (0.5, (1, 1, 0))
+    assert "won 50.0%" in interval_text(rated)
+
+
+@pytest.mark.parametrize("against", [ALONE, "random"])
+def test_without_a_match_there_is_no_result(against: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every match ended by an error of the game."""
+    lost = [result(0.0, error="step: no")] * 3
+    rated = summarise(lost, player="me", against=against, game="walk", seed=1)
+    assert (rated.errors, rated.matches, rated.win_rate, rated.score) == (3, 0, None, None)
+    shown = document(rated)
+    assert shown["mean_return"] is None
+    assert shown.get("win_rate") is None
+    show(rated, [])
+    assert capsys.readouterr().out == "me at walk: no match was played to its end\n"
 
 
 def test_intervals_of_means() -> None:

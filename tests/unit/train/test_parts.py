@@ -107,7 +107,7 @@ def test_summaries_count_from_the_learners_seat() -> None:
     assert (evaluation.wins, evaluation.draws, evaluation.losses, evaluation.errors) == (1, 1, 1, 1)
     assert evaluation.score == 0.5
     assert evaluation.win_rate_by_seat == (0.5, 0.0)
-    assert evaluation.ci_low < 1 / 3 < evaluation.ci_high
+    assert evaluation.won[1] < 1 / 3 < evaluation.won[2]
 
 
 def test_opponent_names() -> None:

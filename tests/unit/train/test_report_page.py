@@ -102,6 +102,8 @@ MANY = {f"algorithm__setting_number_{n}": n for n in range(40)}
     ("runs", "names"),
     [
         ([run("a", 1), run("b", 2)], ["all", "all"]),
+        ([run("runs/one", 1)], ["one"]),
+        ([run("runs/ppo-1", 1), run("runs/ppo-2", 2)], ["ppo", "ppo"]),
         ([run("a", 1, pool__lag=1), run("b", 1, pool__lag="x"), run("c", 2, pool__lag=1)],
          ["lag=1", "lag=x", "lag=1"]),
         ([run("a", algorithm__name="a2c", title="One", **MANY), run("b", algorithm__name="dqn", title="Two")],

@@ -171,7 +171,7 @@ def document(result: EvalResult) -> dict[str, object]:
 
 def _returns(result: EvalResult) -> list[tuple[str, str]]:
     """A row with the mean return, where it says more than who won: chips of poker, points."""
-    outcome = (result.wins - result.losses) / max(1, result.matches)
+    outcome = ((result.wins or 0) - (result.losses or 0)) / max(1, result.matches)
     if abs(result.mean_return - outcome) < 1e-9:
         return []
     percentage = 100 * result.confidence
@@ -184,14 +184,17 @@ def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
     from ludus.storage.references import labelled
 
     player, against = labelled(result.player), labelled(result.against)
+    if not result.matches:
+        console.result(f"{player} at {result.game}: no match was played to its end")
+        return
     if result.alone:
         console.result(
             f"{player} at {result.game}: mean return {result.mean_return:.2f} over "
             f"{result.matches} matches ({100 * result.confidence:.0f}% interval "
             f"{result.return_low:.2f} to {result.return_high:.2f})"
         )
-        low, high = 100 * result.ci_low, 100 * result.ci_high
-        won = f"{console.percent(result.win_rate)} (interval {low:.1f} to {high:.1f})"
+        rate, low, high = result.won
+        won = f"{console.percent(rate)} (interval {100 * low:.1f} to {100 * high:.1f})"
         rows = [
             *([("won", won)] if result.decided else []),
             ("deviation", f"{result.return_deviation:.2f} of single matches"),
@@ -200,17 +203,18 @@ def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
         ]
         console.result(console.table(rows, indent="  "))
     else:
-        low, high = 100 * result.ci_low, 100 * result.ci_high
+        rate, low, high = result.won
         console.result(
             f"{player} against {against} at {result.game}: won "
-            f"{console.percent(result.win_rate)} of {result.matches} matches "
-            f"({100 * result.confidence:.0f}% interval {low:.1f} to {high:.1f})"
+            f"{console.percent(rate)} of {result.matches} matches "
+            f"({100 * result.confidence:.0f}% interval {100 * low:.1f} to {100 * high:.1f})"
         )
         seats = ", ".join(f"seat {i} {console.percent(r)}" for i, r in enumerate(result.win_rate_by_seat))
+        score = console.percent(result.score or 0.0)
         rows = [
             ("won, drawn, lost", f"{result.wins}, {result.draws}, {result.losses}"),
             ("won by seat", seats),
-            *([("score", f"{console.percent(result.score)}, a draw is half a win")] if result.draws else []),
+            *([("score", f"{score}, a draw is half a win")] if result.draws else []),
             *_returns(result),
             ("mean length", f"{result.mean_ticks:.0f} ticks"),
             *kept,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -10,8 +10,11 @@ import msgspec
 
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
-from ludus.cli.errors import DONE, CheckError
+from ludus.cli.errors import DONE, CheckError, UserError
+from ludus.flow.extras import install_command
+from ludus.flow.names import did_you_mean
 from ludus.flow.spec import OPEN, GameSpec, HeadSpec, ParamSpec, TensorSpec
+from ludus.games.adapters import ADAPTERS
 
 if TYPE_CHECKING:
     from ludus.games import SeatShare
@@ -21,15 +24,21 @@ JSON = option("print one JSON document")
 
 
 class GamesList(msgspec.Struct, frozen=True):
-    """List the playable games: built in, and installed as packages."""
+    """List the playable games: built in, installed as packages, and those of other libraries.
 
-    EXAMPLES: ClassVar = ("ludus games list",)
+    LIBRARY lists the games of one library, as references that every command takes: gymnasium, atari,
+    pettingzoo, openspiel, vizdoom."""
 
+    EXAMPLES: ClassVar = ("ludus games list", "ludus games list gymnasium")
+
+    library: Annotated[str, positional("a library, whose games are listed", "LIBRARY")] = ""
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
         from ludus.games import list_games, spec
 
+        if self.library:
+            return self._hosted()
         specs = [spec(name) for name in list_games()]
         if self.json:
             console.document(
@@ -48,7 +57,40 @@ class GamesList(msgspec.Struct, frozen=True):
         else:
             rows = [(s.name, str(s.seats), ", ".join(b.name for b in s.bots) or "-", s.title) for s in specs]
             console.result(console.table(rows, ("game", "seats", "bots", "")))
+            console.result("\ngames of other libraries, by the names that these use")
+            console.result(console.table(list(_hosted_rows()), indent="  "))
         return DONE
+
+    def _hosted(self) -> int:
+        """The games of one library."""
+        from ludus.games import libraries
+
+        family = self.library.rstrip("/")
+        if family not in libraries.LISTED:
+            near = did_you_mean(family, libraries.LISTED, "libraries")
+            raise UserError(f"ludus games list: unknown library {family}{near}")
+        found = libraries.names(family)
+        if not found:
+            raise UserError(f"{family}: not installed: {install_command(ADAPTERS[family][1])}")
+        if self.json:
+            console.document(found)
+        else:
+            console.result("\n".join(found))
+        return DONE
+
+
+def _hosted_rows() -> Iterator[tuple[str, str, str]]:
+    """Reference, library and how to see its games, of each library."""
+    from ludus.games import libraries
+
+    there = libraries.installed()
+    for family, (_, extra, what) in ADAPTERS.items():
+        example = f"{family}/{libraries.EXAMPLES[family]}"
+        if family in there:
+            more = f"ludus games list {family}"
+        else:
+            more = "" if family not in libraries.LISTED else f"not installed: {install_command(extra)}"
+        yield example, what, more
 
 
 class GamesShow(msgspec.Struct, frozen=True):

@@ -33,7 +33,10 @@ QUIET = option("show no progress")
 
 
 class Train(msgspec.Struct, frozen=True):
-    """Train a policy by a preset, in a new run directory.
+    """Train a policy by a preset, or on a game, in a new run directory.
+
+    A game's name in the preset's place trains by the shipped preset of that game, or by settings that fit
+    what it shows and asks for; the output says which preset to copy.
 
     Every setting of the preset is also an option: --run.max-minutes 5, --algorithm.learning-rate 1e-4,
     --opponents.0.weight 2, --game.params.map-size 32, --policy.channels 16,32. The last part is enough where
@@ -44,12 +47,18 @@ class Train(msgspec.Struct, frozen=True):
     EXAMPLES: ClassVar = (
         "ludus train tic_tac_toe",
         "ludus train minirts --run.max-minutes 3 --run.seed 7",
+        "ludus train gymnasium/LunarLander-v3 --learning-rate 3e-4",
         "ludus train minirts --explain > mine.toml",
     )
 
-    preset: Annotated[str, positional("name of a shipped preset, or a TOML file")]
+    preset: Annotated[
+        str,
+        positional(
+            "name of a shipped preset, a TOML file, or a game (gymnasium/LunarLander-v3, ./my_game.py)"
+        ),
+    ]
     run_dir: Annotated[
-        str, option("new run directory (default: runs/<preset>-<date>-<time>-<4 hex>)", "DIR")
+        str, option("new run directory (default: runs/<preset or game>-<date>-<time>-<4 hex>)", "DIR")
     ] = ""
     explain: Annotated[
         bool, option("print all effective settings with their origin and the network, and exit")
@@ -61,6 +70,8 @@ class Train(msgspec.Struct, frozen=True):
     def run(self) -> int:
         loaded = load_preset(self.preset, self.overrides)
         spec = check_game(loaded)
+        if loaded.note:
+            console.note(loaded.note)
         if self.explain:
             params = effective_params(spec, loaded.preset)
             print_explained(loaded, spec, params=params, as_json=self.json)

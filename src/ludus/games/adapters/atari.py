@@ -54,6 +54,9 @@ class AtariGame:
     def __init__(self, maker: AtariMaker) -> None:
         self.spec, self._maker = maker.spec, maker
         self._ale = maker.emulator()
+        self._ale.reset_game()
+        # reset_game leaves the console's memory as the last match and its own chance have it.
+        self._start = self._ale.cloneSystemState()
         self._actions = maker.actions
         self._frames = [np.zeros((self._ale_height(), WIDTH), np.uint8) for _ in range(2)]
         self._stack = np.zeros((maker.stack, maker.size, maker.size), np.uint8)
@@ -75,15 +78,15 @@ class AtariGame:
             ale.act(self._actions[0])
         else:
             self._frame_count = 0
-            ale.reset_game()
+            ale.restoreSystemState(self._start)
             for _ in range(int(self._rng.integers(0, maker.noop_max + 1)) if maker.noop_max else 0):
                 ale.act(self._actions[0])
                 if ale.game_over():
-                    ale.reset_game()
+                    ale.restoreSystemState(self._start)
         if maker.fire is not None:
             ale.act(maker.fire)
             if ale.game_over():
-                ale.reset_game()
+                ale.restoreSystemState(self._start)
         self._last = self._actions[0]
         self._lives = ale.lives()
         self.truncated = False
@@ -199,6 +202,8 @@ class AtariMaker:
         path = roms.get_rom_path(self._rom)
         if path is None:
             raise ValueError(f"atari/{self._rom}: ale-py has no ROM of it")
+        if not ale_py.ALEInterface.isSupportedROM(path):  # loadROM would end the process
+            raise ValueError(f"atari/{self._rom}: the Arcade Learning Environment cannot play it alone")
         ale.loadROM(path)
         return ale
 

@@ -94,11 +94,17 @@ def _recognised(shape: tuple[int, ...]) -> str:
 
 
 def meaning_of_flat(shape: tuple[int, ...], of_bytes: bool, layout: str) -> str:
-    """Why bytes with several axes are no picture; empty for others."""
-    if len(shape) < 2 or not of_bytes:
+    """What a box with several axes becomes that is no picture, and why; empty for others."""
+    if len(shape) < 2:
         return ""
-    why = "" if layout == "flat" else f", no picture: sides below {MIN_SIDE}, or more than three axes"
-    return f"{shape} as a flat vector{why}"
+    why = (
+        "no bytes"
+        if not of_bytes
+        else f"sides below {MIN_SIDE}"
+        if len(shape) < 4
+        else "more than three axes"
+    )
+    return f"{shape} as a flat vector" + ("" if layout == "flat" else f" ({why}; {PARAM.name} sets it)")
 
 
 def settings(values: Mapping[str, object]) -> Layouts:

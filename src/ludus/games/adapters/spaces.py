@@ -55,6 +55,10 @@ def _name(path: Path, alone: str) -> str:
     return "_".join(str(p) for p in path) or alone
 
 
+def _what(name: str) -> str:
+    return name if name == "observation" else f"observation {name}"
+
+
 def at(value: Any, path: Path) -> Any:
     """The part of a sample at ``path``."""
     for part in path:
@@ -113,13 +117,13 @@ class Observation:
             try:
                 part = at(value, path)
             except (KeyError, IndexError, TypeError):
-                raise ValueError(f"observation {name}: missing in {short(value)}") from None
+                raise ValueError(f"{_what(name)}: missing in {short(value)}") from None
             write(part, out[name])
 
     def write_many(self, value: Any, out: Array) -> None:
         """Writes a batch ``[k, ...]`` of a space without parts, whose tensor is a vector."""
         ((_, leaf),) = self.leaves
-        what = f"observation {self.tensors[0].name}"
+        what = _what(self.tensors[0].name)
         batch = shaped(what, value, (len(out), *cast("Any", leaf).shape))
         out[...] = kept(what, batch, out.dtype).reshape(out.shape)
 
@@ -170,7 +174,7 @@ def _observed_box(name: str, space: Any, layout: str) -> tuple[TensorSpec, Write
 
 
 def _array_writer(name: str, shape: tuple[int, ...], axes: tuple[int, ...] | None) -> Write:
-    what = f"observation {name}"
+    what = _what(name)
 
     def write(value: Any, out: Array) -> None:
         array = kept(what, shaped(what, value, shape), out.dtype)
@@ -187,7 +191,7 @@ def _array_writer(name: str, shape: tuple[int, ...], axes: tuple[int, ...] | Non
 
 
 def _bits_writer(name: str, shape: tuple[int, ...]) -> Write:
-    what = f"observation {name}"
+    what = _what(name)
 
     def write(value: Any, out: Array) -> None:
         bits = zeros_and_ones(what, shaped(what, value, shape))
@@ -200,7 +204,7 @@ def _one_hot_writer(
     name: str, sizes: tuple[int, ...], starts: tuple[int, ...], shape: tuple[int, ...]
 ) -> Write:
     offsets = np.cumsum((0, *sizes[:-1])).tolist()
-    what = f"observation {name}"
+    what = _what(name)
 
     def write(value: Any, out: Array) -> None:
         out[...] = 0

@@ -37,7 +37,7 @@ def measure_text(result: EvalResult) -> str:
     """``30.8%``, or the mean return in a game of one seat."""
     if result.nothing_played:
         return "no match was played to its end"
-    return f"{result.mean_return:,.1f}" if result.alone else f"{result.win_rate:.1%}"
+    return f"{result.mean_return:,.1f}" if result.alone else f"{result.measure:.1%}"
 
 
 def floors_of(evaluations: Iterable[EvaluationMetrics]) -> Floors:

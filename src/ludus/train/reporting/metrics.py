@@ -97,10 +97,11 @@ class EvaluationMetrics(msgspec.Struct, frozen=True):
         """``eval/OPPONENT/win_rate`` and so on; ``final/...`` and ``playoff/...`` at the end of the run."""
         namespace = "final" if self.final else "playoff" if self.playoff else "eval"
         return {
-            f"{namespace}/{r.against}/{name}": float(getattr(r, name))
+            f"{namespace}/{r.against}/{name}": float(value)
             for r in self.results
             if not r.nothing_played
             for name in _MEASURES[r.alone]
+            if (value := getattr(r, name)) is not None
         }
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -90,7 +89,8 @@ def _blocks(lines: Sequence[str], plots: Mapping[str, str]) -> Iterator[str]:
             fence = line[: len(line) - len(line.lstrip("`"))]
             while end < len(lines) and lines[end] != fence:
                 end += 1
-            yield f"<pre><code>{html.escape(chr(10).join(lines[at + 1 : end]))}</code></pre>"
+            code = "\n".join(markup(inside.expandtabs(4)) for inside in lines[at + 1 : end])
+            yield f"<pre><code>{code}</code></pre>"
             end += 1
         elif line.startswith("# "):
             yield f"<h1>{_inline(line[2:])}</h1>"
@@ -155,7 +155,7 @@ def _inline(text: str) -> str:
 
 def _verbatim(text: str) -> str:
     spaced = text.startswith(" ") and text.endswith(" ") and "`" in text
-    return html.escape((text[1:-1] if spaced else text).replace("\\|", "|"))
+    return markup((text[1:-1] if spaced else text).replace("\\|", "|"))
 
 
 def _words(text: str) -> str:

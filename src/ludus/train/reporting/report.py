@@ -108,7 +108,8 @@ def _return_table(results: Sequence[EvalResult]) -> list[str]:
         if r.nothing_played:
             lines.append(f"| 0 | {markdown(r.nothing_played)} | - | - | - | - |")
             continue
-        won = f"{r.win_rate:.1%} ({r.ci_low:.1%} to {r.ci_high:.1%})" if r.decided else "-"
+        rate, low, high = r.won
+        won = f"{rate:.1%} ({low:.1%} to {high:.1%})" if r.decided else "-"
         lines.append(
             f"| {r.matches} | {r.mean_return:,.2f} | {r.return_low:,.2f} to {r.return_high:,.2f} "
             f"| {r.return_deviation:,.2f} | {r.mean_ticks:,.0f} | {won} |"
@@ -129,10 +130,11 @@ def _result_table(results: Sequence[EvalResult]) -> list[str]:
                 f"| {markdown(r.against)} | 0 | - | - | - | {markdown(r.nothing_played)} | - | - | - |"
             )
             continue
-        seats = " / ".join(f"{rate:.1%}" for rate in r.win_rate_by_seat)
+        seats = " / ".join(f"{share:.1%}" for share in r.win_rate_by_seat)
+        rate, low, high = r.won
         lines.append(
-            f"| {markdown(r.against)} | {r.matches} | {r.wins} | {r.draws} | {r.losses} | {r.win_rate:.1%} "
-            f"| {r.ci_low:.1%} to {r.ci_high:.1%} | {r.mean_ticks:,.0f} | {seats} |"
+            f"| {markdown(r.against)} | {r.matches} | {r.wins} | {r.draws} | {r.losses} | {rate:.1%} "
+            f"| {low:.1%} to {high:.1%} | {r.mean_ticks:,.0f} | {seats} |"
         )
     return lines
 

@@ -72,13 +72,15 @@ def compare(runs: Sequence[RunRecord], baseline: str = "") -> list[CellResult]:
     """Every cell against every opponent, in the order of the runs; runs without a result are left out."""
     found = []
     for play in ("drawn", "greedy"):
-        opponents = list(dict.fromkeys(r.against for run in runs for r in _results(run, play)))
-        for against in [*opponents, TOGETHER] if len(opponents) > 1 else opponents:
+        played = dict.fromkeys((r.against, r.alone) for run in runs for r in _results(run, play))
+        opponents = list(dict.fromkeys(against for against, _ in played))
+        several = sum(not alone for _, alone in played) > 1  # returns are no part of a mean of win rates
+        for against in [*opponents, TOGETHER] if several else opponents:
             scores = {
                 cell: _scores([r for r in runs if r.cell == cell], play, against)
                 for cell in dict.fromkeys(r.cell for r in runs)
             }
-            results = [r for run in runs for r in _results(run, play) if against in (r.against, TOGETHER)]
+            results = [r for run in runs for r in _results(run, play) if _is_against(r, against)]
             for cell, by_seed in scores.items():
                 if by_seed:
                     better = _improvement(by_seed, scores.get(baseline, {}), baseline)
@@ -101,11 +103,15 @@ def _results(run: RunRecord, play: Play) -> tuple[EvalResult, ...]:
     return run.final if play == "drawn" else run.greedy
 
 
+def _is_against(result: EvalResult, against: str) -> bool:
+    return not result.alone if against == TOGETHER else result.against == against
+
+
 def _scores(runs: Sequence[RunRecord], play: Play, against: str) -> dict[int, float]:
     """Seed -> result against one opponent, or the mean over all of them."""
     scores = {}
     for run in runs:
-        of = [r.measure for r in _results(run, play) if against in (r.against, TOGETHER) and r.matches]
+        of = [r.measure for r in _results(run, play) if _is_against(r, against) and r.matches]
         if of:
             scores[run.seed] = sum(of) / len(of)
     return scores
@@ -181,7 +187,7 @@ def cell_names(runs: Sequence[RunRecord]) -> list[str]:
     keys = [tuple(repr(run.settings.get(p)) for p in paths) for run in runs]
     cells = list(dict.fromkeys(keys))
     if len(cells) == 1:
-        return ["all"] * len(runs)
+        return [_folder(runs, "all")] * len(runs)
     telling = [p for p in paths if p != "title"] or paths
     chosen = next(
         (t for t in (telling, [p for p in telling if p in _TELLING]) if t and _tell(runs, keys, t)), None
@@ -209,14 +215,17 @@ def _tell(runs: Sequence[RunRecord], keys: Sequence[tuple[str, ...]], paths: Seq
     return apart and max(map(len, labels)) <= MAX_NAME
 
 
-def _folder(runs: Sequence[RunRecord]) -> str:
-    """The name of a run's folder; of several their common beginning, without a seed's number."""
+def _folder(runs: Sequence[RunRecord], other: str = "") -> str:
+    """The name of a run's folder; of several their common beginning, without a seed's number.
+
+    ``other``: the name of runs whose folders have nothing in common (default: that of the first).
+    """
     names = list(dict.fromkeys(Path(r.path).resolve().name or r.name for r in runs))
     name = names[0]
     if len(names) > 1:
         same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
         common = "".join(letters[0] for letters in same)
-        name = re.sub(r"(?:[-_.,= ]+(?:seed|s))?[-_.,= ]+\d*$", "", common) or name
+        name = re.sub(r"(?:[-_.,= ]+(?:seed|s))?[-_.,= ]+\d*$", "", common) or other or name
     return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 3]}..."
 
 

@@ -39,6 +39,11 @@ def has_evaluations(record: Record) -> bool:
     return sum(not e.initial for e in _inside(record[1])) >= 3
 
 
+def counts_help(record: Record) -> bool:
+    """Whether a run's curve is of training matches in which a curriculum's bot played for the policy."""
+    return not has_evaluations(record) and any(u.training_rates[1] for u in record[0])
+
+
 def run_curve(record: Record, grid: Floats, evaluated: bool) -> Floats:
     """A run's results at ``grid: [G]`` decisions, NaN where there are none.
 

@@ -75,7 +75,7 @@ def _together(results: Sequence[EvalResult]) -> UniformPlay:
     if results[0].alone:
         mean = _mean_of(results, matches)
         return UniformPlay(mean.mean, mean.low, mean.high, matches)
-    rate = wilson_interval(sum(r.wins for r in results), matches)
+    rate = wilson_interval(sum(r.wins or 0 for r in results), matches)
     return UniformPlay(rate.rate, rate.low, rate.high, matches)
 
 

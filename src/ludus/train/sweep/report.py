@@ -26,20 +26,15 @@ from ludus.train.sweep.comparison import (
     compare,
     differing_settings,
 )
-from ludus.train.sweep.curves import Curve, cell_curve, curves_plot
+from ludus.train.sweep.curves import Curve, cell_curve, counts_help, curves_plot
 from ludus.train.sweep.directory import SweepDirectory, is_sweep, open_sweep
 from ludus.train.sweep.floors import CellFloor, cell_floors
 from ludus.train.sweep.plan import known_points, planned_cells, runs_of
 from ludus.train.sweep.results import RunRecord, greedy_results, read_run
 from ludus.train.sweep.tables import budget_table, cell_settings_table, result_table, unfinished_table
 
-REPORT, PAGE, CURVES, VALUES, RESULTS = (
-    "report.md",
-    "report.html",
-    "curves.svg",
-    "values.svg",
-    "results.json",
-)
+REPORT, PAGE, RESULTS = "report.md", "report.html", "results.json"
+CURVES, RETURNS, VALUES = "curves.svg", "returns.svg", "values.svg"
 NOTE = (
     "Each seed's result is that of its final matches. *centre* is the mean with Student's 95% interval; from "
     "five seeds on the interquartile mean (IQM) with the percentile interval of a stratified bootstrap. "
@@ -48,6 +43,11 @@ NOTE = (
 FLOOR_NOTE = (
     "*floor* is what needs no training in the same setting: the weights that the runs began with, actions "
     "drawn, and uniform play over the legal choices."
+)
+HELP_NOTE = (
+    "The first part of a curve is too high, and its fall is no loss: without evaluations inside training "
+    "(`evaluation.every_steps`) it is of the training matches, in which a curriculum's bot plays the first "
+    "ticks for the policy. Cells:"
 )
 BASELINE_NOTE = (
     "*P(better)* is the probability that a run of the cell beats one of the baseline; *difference* is the "
@@ -68,6 +68,7 @@ class SweepReport(msgspec.Struct, frozen=True):
     settings: dict[str, dict[str, object]]  # cell -> the settings in which it differs
     missing: tuple[str, ...]  # runs of the sweep that never began
     floors: tuple[CellFloor, ...] = ()
+    helped: tuple[str, ...] = ()  # cells whose curves count a curriculum's help
 
 
 class _Read(msgspec.Struct, frozen=True):
@@ -98,17 +99,19 @@ def read_report(paths: Sequence[Path], baseline: str = "") -> SweepReport:
     if baseline and runs and baseline not in cells:
         near = did_you_mean(baseline, cells, "cells")
         raise ConfigError(f"baseline = {quoted(baseline)}: expected the name of a cell{near}")
+    curves, helped = _curves(runs)
     return SweepReport(
         title=read[0].title if len(read) == 1 else "Comparison of runs",
         package_version=__version__,
         baseline=baseline,
         results=tuple(compare(runs, baseline)),
         budgets=tuple(budgets(runs)),
-        curves=_curves(runs),
+        curves=curves,
         runs=tuple(runs),
         settings=_settings(runs),
         missing=tuple(name for part in read for name in part.missing),
         floors=tuple(cell_floors(runs)),
+        helped=tuple(helped),
     )
 
 
@@ -135,16 +138,17 @@ def _read_runs(directories: Sequence[RunDirectory]) -> _Read:
     return _Read("Comparison of runs", named, [])
 
 
-def _curves(runs: Sequence[RunRecord]) -> dict[str, Curve]:
-    """A curve for each cell, of its finished runs."""
-    curves = {}
+def _curves(runs: Sequence[RunRecord]) -> tuple[dict[str, Curve], list[str]]:
+    """A curve for each cell, of its finished runs; and the cells whose curves count a curriculum's help."""
+    curves, helped = {}, []
     for cell in dict.fromkeys(r.cell for r in runs):
         of = [r for r in runs if r.cell == cell and r.finished]
         records = [read_metrics(RunDirectory(Path(r.path))) for r in of]
         curve = cell_curve(records, max((r.steps for r in of), default=0))
         if curve is not None:
             curves[cell] = curve
-    return curves
+            helped += [cell] if any(map(counts_help, records)) else []
+    return curves, helped
 
 
 def _settings(runs: Sequence[RunRecord]) -> dict[str, dict[str, object]]:
@@ -173,7 +177,10 @@ def report_text(report: SweepReport) -> str:
     if value_figure(report):
         lines += ["## Results over a setting", "", f"![Results over the values of a setting]({VALUES})", ""]
     if report.curves:
-        lines += ["## Learning curves", "", f"![Mean over seeds with its band]({CURVES})", ""]
+        figures = (f"![Mean over seeds with its band]({name})" for name in curve_figures(report))
+        lines += ["## Learning curves", "", *(part for figure in figures for part in (figure, ""))]
+    if report.helped:
+        lines += [f"{HELP_NOTE} {', '.join(map(markdown, report.helped))}.", ""]
     if report.budgets:
         lines += ["## Budget", "", *budget_table(report.budgets), ""]
     lines += cell_settings_table(report.settings)
@@ -193,6 +200,24 @@ def value_figure(report: SweepReport) -> str:
     return value_plot(over, [r for r in drawn if r.against == drawn[-1].against])
 
 
+def curve_figures(report: SweepReport) -> dict[str, str]:
+    """Learning curves as SVG by the names of their files: win rates and returns have a plot each."""
+    alone = {r.cell for r in report.results if r.alone}
+    kinds = {
+        rates: {cell: curve for cell, curve in report.curves.items() if (cell not in alone) is rates}
+        for rates in (True, False)
+    }
+    found = {rates: curves for rates, curves in kinds.items() if curves}
+    return {
+        CURVES if rates or len(found) == 1 else RETURNS: curves_plot(
+            curves,
+            f"{'Win rate' if rates else 'Mean return'} over decisions: mean over seeds, 95% interval",
+            rates=rates,
+        )
+        for rates, curves in found.items()
+    }
+
+
 def write_sweep_report(report: SweepReport, folder: Path) -> list[Path]:
     """Writes ``report.md``, its plots, ``report.html`` with all of them, and ``results.json``.
 
@@ -200,11 +225,7 @@ def write_sweep_report(report: SweepReport, folder: Path) -> list[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = {RESULTS: msgspec.json.format(to_json(report)) + b"\n"}
-    if report.curves:
-        rates = not any(r.alone for r in report.results)
-        what = "Win rate" if rates else "Mean return"
-        title = f"{what} over decisions: mean over seeds, 95% interval"
-        files[CURVES] = curves_plot(report.curves, title, rates=rates).encode()
+    files |= {name: figure.encode() for name, figure in curve_figures(report).items()}
     if figure := value_figure(report):
         files[VALUES] = figure.encode()
     text = report_text(report)

@@ -95,14 +95,14 @@ def greedy_results(sweep: SweepDirectory, name: str) -> tuple[EvalResult, ...]:
     return tuple(found)
 
 
-_NOTHING_WON = {
-    "win_rate": 0.0,
-    "ci_low": 0.0,
-    "ci_high": 0.0,
-    "wins": 0,
-    "draws": 0,
-    "losses": 0,
-    "score": 0.0,
+_NOTHING_WON: dict[str, None] = {
+    "win_rate": None,
+    "ci_low": None,
+    "ci_high": None,
+    "wins": None,
+    "draws": None,
+    "losses": None,
+    "score": None,
 }
 
 

@@ -16,9 +16,9 @@ from ludus.train.reporting.floors import Floors
 from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics
 from ludus.train.sweep.by_value import by_value, value_plot
 from ludus.train.sweep.comparison import TOGETHER, budgets, compare, differing_settings
-from ludus.train.sweep.curves import POINTS, cell_curve, curves_plot, run_curve
+from ludus.train.sweep.curves import POINTS, Curve, cell_curve, counts_help, curves_plot, run_curve
 from ludus.train.sweep.floors import cell_floors
-from ludus.train.sweep.report import SweepReport, report_text, value_figure
+from ludus.train.sweep.report import SweepReport, curve_figures, report_text, value_figure
 from ludus.train.sweep.results import RunRecord
 from ludus.train.sweep.tables import result_table
 
@@ -111,6 +111,35 @@ def test_curves_of_training_matches_are_win_rates_between_the_points_of_the_grid
     curve = run_curve((updates, []), grid, evaluated=False)
     assert curve[[0, 1, 3]].tolist() == [0.25, 0.75, 1.0]
     assert np.isnan(curve[[2, 4]]).all()  # no matches; after the end
+
+
+def test_win_rates_and_returns_are_compared_apart() -> None:
+    both = [record("a", 1, 0.5), record("b", 1, 0.7, 0.9)]
+    lone = msgspec.structs.replace(record("c", 1), final=(result("alone", 50.0, alone=True),))
+    found = compare([*both, lone])
+    assert [(r.against, r.cell) for r in found if r.alone] == [("alone", "c")]
+    assert {r.cell for r in found if r.against == TOGETHER} == {"a", "b"}
+    assert [r.against for r in compare([both[0], lone])] == ["simple", "alone"]
+    curve = Curve((0, 10), (0.1, 0.9), (0.1, 0.9), (0.1, 0.9), 1)
+    report = SweepReport("T", "0", "", tuple(found), (), dict.fromkeys("abc", curve), (), {}, ())
+    figures = curve_figures(report)
+    assert list(figures) == ["curves.svg", "returns.svg"]
+    assert "Win rate" in figures["curves.svg"]
+    assert "Mean return" in figures["returns.svg"]
+    assert all(f"({name})" in report_text(report) for name in figures)
+    only = msgspec.structs.replace(report, curves={"c": curve})
+    assert list(curve_figures(only)) == ["curves.svg"]
+
+
+def test_a_curve_that_counts_a_curriculums_help_says_so() -> None:
+    helped = msgspec.structs.replace(update(100, 9, 1), numbers={"rollout/win_rate_with_help/simple": 0.9})
+    assert counts_help(([helped, update(200, 3, 7)], []))
+    assert not counts_help(([update(100, 9, 1)], []))
+    assert not counts_help(([helped], [evaluation(100 * k, 0.2) for k in (1, 2, 3)]))
+    runs = [record("a", 1, 0.5, x=1)]
+    report = SweepReport("T", "0", "", (), (), {}, tuple(runs), {}, (), helped=("a|b",))
+    assert "its fall is no loss" in report_text(report)
+    assert "Cells: a&#124;b." in report_text(report)
 
 
 def evaluation(steps: int, rate: float, final: bool = False) -> EvaluationMetrics:
