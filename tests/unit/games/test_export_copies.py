@@ -29,7 +29,9 @@ def course(env: Any, actions: list[Any]) -> list[Any]:
     out: list[Any] = []
     for action in actions:
         seen, reward, terminated, truncated, info = env.step(action)
-        out.append((np.asarray(reward).tobytes(), np.asarray(terminated).tobytes(), np.asarray(truncated)))
+        out.append(
+            (np.asarray(reward).tobytes(), np.asarray(terminated).tobytes(), bytes(np.asarray(truncated)))
+        )
         out.append({name: array.tobytes() for name, array in seen.items()})
         out.append(np.asarray(info["legal"]).tobytes())
         if np.all(terminated) or np.all(truncated):
@@ -140,12 +142,12 @@ def test_every_form_of_an_integer_is_a_choice(action: object) -> None:
 
 
 def test_choices_of_several_heads_and_of_many_matches() -> None:
-    env = LudusEnv("minirts")
+    env = LudusEnv("rts")
     env.reset(seed=1)
     heads = len(env.game_spec.heads)
     good = np.zeros(heads, np.int64)
     for wrong in (good[:-1], good[None], good.astype(str), good > 0, good + 0.5, 0):
-        with pytest.raises(ValueError, match=r"^minirts: action .* expected"):
+        with pytest.raises(ValueError, match=r"^rts: action .* expected"):
             env.step(wrong)
     env.step(good)
     vector = LudusVectorEnv("tic_tac_toe", 2)

@@ -135,9 +135,9 @@ def decision_of(
 def _numbers(spec: GameSpec, action: Any) -> list[float]:
     """A finite number for each head. Raises ``ValueError`` for anything else."""
     heads = spec.heads
-    if isinstance(action, (tuple, list)) and len(action) == len(heads):
+    if isinstance(action, tuple) and len(action) == len(heads):
         parts = [np.asarray(part) for part in action]
-        fits = all(part.size == 1 for part in parts)
+        fits = all(part.shape in ((), (1,)) for part in parts)
     else:
         whole = np.asarray(action)
         fits = whole.shape == (len(heads),) or (len(heads) == 1 and whole.shape == ())
