@@ -18,6 +18,9 @@ if importlib.util.find_spec("gymnasium") is None:
 import gymnasium
 
 import ludus.gymnasium
+from ludus.flow import HeadSpec
+from ludus.games.exports.spaces import decision_of
+from ludus.games.python_game import declare, tensor
 from ludus.gymnasium import LudusEnv, LudusVectorEnv
 
 ROUTES: list[Callable[[Any], Any]] = [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))]
@@ -29,11 +32,8 @@ def course(env: Any, actions: list[Any]) -> list[Any]:
     out: list[Any] = []
     for action in actions:
         seen, reward, terminated, truncated, info = env.step(action)
-        out.append(
-            (np.asarray(reward).tobytes(), np.asarray(terminated).tobytes(), bytes(np.asarray(truncated)))
-        )
+        out += [np.asarray(value).tobytes() for value in (reward, terminated, truncated, info["legal"])]
         out.append({name: array.tobytes() for name, array in seen.items()})
-        out.append(np.asarray(info["legal"]).tobytes())
         if np.all(terminated) or np.all(truncated):
             break
     return out
@@ -142,14 +142,15 @@ def test_every_form_of_an_integer_is_a_choice(action: object) -> None:
 
 
 def test_choices_of_several_heads_and_of_many_matches() -> None:
-    env = LudusEnv("rts")
-    env.reset(seed=1)
-    heads = len(env.game_spec.heads)
-    good = np.zeros(heads, np.int64)
-    for wrong in (good[:-1], good[None], good.astype(str), good > 0, good + 0.5, 0):
-        with pytest.raises(ValueError, match=r"^rts: action .* expected"):
-            env.step(wrong)
-    env.step(good)
+    spec = declare(
+        "two", observation=[tensor("x", (1,))], heads=[HeadSpec("a", 3), HeadSpec("b", 4)], seats=1
+    )
+    mask, good = np.ones(7, np.uint8), np.array([2, 3])
+    for wrong in (good[:-1], good[None], good.astype(str), good > 0, good + 0.5, 0, (1, [2, 3]), (1,)):
+        with pytest.raises(ValueError, match=r"^two: action .* expected"):
+            decision_of(spec, wrong, mask, "raise")
+    for right in (good, [2, 3], (2, 3), (np.array([2]), 3.0)):
+        assert decision_of(spec, right, mask, "raise")[0].tolist() == [2, 3]
     vector = LudusVectorEnv("tic_tac_toe", 2)
     vector.reset(seed=1)
     for none in ([1.7, 0], [True, False], ["1", "2"], [1, 2, 3], [[1], [2], [3]], 1, [1, 2**40], [np.nan, 1]):
