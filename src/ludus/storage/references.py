@@ -74,9 +74,9 @@ def resolve_weights(text: str) -> Path:
         _, plus, how = reference.partition("+")
         if plus and folder:
             visits = how.partition(":")[2]
-            told = f"+search:{visits}" if visits else "+search:VISITS"
+            wanted = f"+search:{visits}" if visits else "+search:VISITS"
             near = nearest(how.partition(":")[0], ["search"], 0.5)
-            meant = f"did you mean {told}?" if near else f"expected {told} behind weights"
+            meant = f"did you mean {wanted}?" if near else f"expected {wanted} behind weights"
             raise RunNotFound(f"{text!r}: unknown +{how[:40]} ({meant})")
         if not reference or not folder:
             raise RunNotFound(

@@ -171,10 +171,10 @@ class GymnasiumMaker:
         layouts = settings(values)
         values.pop(PICTURE_LAYOUT.name, None)
         self._kwargs: dict[str, Any] = dict(values)
-        with warnings.catch_warnings(record=True) as told:  # of an old version, said where it can be made
+        with warnings.catch_warnings(record=True) as warned:  # of an old version, said where it can be made
             warnings.simplefilter("always")
             env = self._environment()
-        for one in {str(warning.message): warning for warning in told}.values():
+        for one in {str(warning.message): warning for warning in warned}.values():
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
         try:
             try:
