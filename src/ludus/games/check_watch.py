@@ -88,6 +88,10 @@ class Watch:
         """How a game of this library ends a match."""
         return _ENDS.get(self.family, "return True from step()")
 
+    def who_acts(self) -> str:
+        """Where a game of this library names those who decide."""
+        return "agents" if self.family == "pettingzoo" else "to_act()"
+
     def verdict(self) -> tuple[str, str]:
         """After the last close: what must be changed, and what is only worth knowing. Each may be empty."""
         wrong = [

@@ -158,7 +158,8 @@ class Match:
         if not seats:
             raise Broken(
                 "seats",
-                f"to_act() is empty ({self.where()}); expected at least one seat until the match is over",
+                f"{self.watch.who_acts()} is empty ({self.where()}); "
+                "expected at least one until the match is over",
             )
         wrong = [s for s in seats if not 0 <= s < count]
         if wrong:

@@ -37,7 +37,12 @@ ROOT = str(Path(__file__).parents[3])
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a game that hangs while it is made."""
     monkeypatch.setattr(gate, "START_S", 0.3)
+
+
+@pytest.fixture
+def brief_close(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(close_quietly, "__defaults__", (0.3,))
     monkeypatch.setattr(gate, "_hung", [])
 
@@ -175,7 +180,7 @@ def test_a_reset_that_fails_while_the_game_is_made_is_an_error_of_the_game(does:
 @pytest.mark.parametrize("does", ["exit", "os-exit", "raise", "hang"])
 def test_a_game_whose_close_fails_can_be_played(does: str, request: pytest.FixtureRequest) -> None:
     if does == "hang":
-        request.getfixturevalue("brief")
+        request.getfixturevalue("brief_close")
     game: Any = maker(typed(GUEST), {"does": does, "at": "close"}).make()
     game.reset(1)
     assert not game.step(np.zeros((1, 1), np.int32))
@@ -202,7 +207,7 @@ def test_a_game_that_ends_its_process_in_a_match_loses_that_match(
     out, err = capsys.readouterr()
     assert code == 1
     assert json.loads(out)["errors"] == 2
-    assert "2 matches ended by an error of the game" in err
+    assert "no match was played to its end: match 0" in err
     assert MATCH_ERRORS[does, at] in err
     evaluate(
         "random", game=typed(GUEST), params={"does": does, "at": at}, matches=1,

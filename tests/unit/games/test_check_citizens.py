@@ -115,10 +115,10 @@ def test_a_game_that_leaves_threads_and_processes_does_not_hold_the_check_up() -
 
 
 def test_a_call_that_hangs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_process, "CALL_S", 1.0)
+    monkeypatch.setattr(check_process, "CALL_S", 3.0)
     passed, detail = checked(GUEST, "hang", "step", apart=True)["plays"]
     assert not passed
-    assert re.match(r"step\(\) \(seed 1, tick 1\) did not return within 1 s; a pool replaces", detail)
+    assert re.match(r"step\(\) \(seed 1, tick 1\) did not return within 3 s; a pool replaces", detail)
 
 
 def test_a_crash_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,3 +128,18 @@ def test_a_crash_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         rf"step\(\) \(seed 1, tick 1\) ended the process \({signal.SIGSEGV.name}\); instead return",
         detail,
     )
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pettingzoo") is None, reason="pettingzoo is not installed")
+def test_a_match_without_agents_is_found_in_the_words_of_pettingzoo() -> None:
+    report = check_game(typed("pettingzoo/tests.unit.games.ending_envs"), {"plan": "empty"}, matches=1)
+    (failed,) = (f for f in report.findings if not f.passed)
+    expected = "agents is empty (seed 1, tick 0); expected at least one until the match is over"
+    assert (failed.check, failed.detail) == ("seats", expected)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pettingzoo") is None, reason="pettingzoo is not installed")
+@pytest.mark.parametrize("plan", ["mix", "back", "absent"])
+def test_agents_that_end_apart_keep_the_protocol(plan: str) -> None:
+    report = check_game(typed("pettingzoo/tests.unit.games.ending_envs"), {"plan": plan}, matches=2)
+    assert not [f for f in report.findings if not f.passed]
