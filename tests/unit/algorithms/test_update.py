@@ -169,7 +169,6 @@ def test_rewards_whose_squares_overflow_are_refused_by_name(reward: float, scale
         f"expected about {scale}, or smaller rewards in the game"
     )
     assert learner.version == 0
-    for settings in ({"reward_scale": 1e-38}, {"reward_clip": 1.0}):
-        fitting = make_learner(**settings)
+    for fitting in (make_learner(reward_scale=1e-38), make_learner(reward_clip=1.0)):
         assert fitting.update(slab).refusal == ""
         assert fitting.version == 1
