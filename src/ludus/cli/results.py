@@ -39,5 +39,5 @@ def note_groups(groups: Sequence[Sequence[str]]) -> None:
     from ludus.storage.references import labelled
 
     if len(groups) > 1:
-        told = "; ".join(", ".join(labelled(name) for name in group) for group in groups)
-        console.note(f"groups that never met each other: {told}; ratings compare within a group alone")
+        named = "; ".join(", ".join(labelled(name) for name in group) for group in groups)
+        console.note(f"groups that never met each other: {named}; ratings compare within a group alone")

@@ -12,7 +12,7 @@ import msgspec
 from ludus.evaluation.results import ALONE, EvalResult, summarise
 from ludus.flow import Controller, GameSpec, MatchResult, SeatPlan
 from ludus.flow.lineups import lineup_of
-from ludus.flow.names import did_you_mean
+from ludus.flow.names import did_you_mean, nearest
 from ludus.flow.shown import utf8
 from ludus.games import replays
 from ludus.games.python_game import ENOUGH_TICKS
@@ -70,9 +70,18 @@ def scripted_player(name: str, spec: GameSpec, seed: int, frame_skip: int = 0) -
         from ludus.rollouts.network_actor import RandomActor
 
         return Player(name, actor=RandomActor(heads_of(spec), seed), frame_skip=frame_skip)
-    raise ConfigError(
-        f"{name}: {spec.name} has no such bot{did_you_mean(name, [*bots, RANDOM, UNIFORM])}; {PLAYERS}"
-    )
+    hint = _search_meant(name) or did_you_mean(name, [*bots, RANDOM, UNIFORM])
+    raise ConfigError(f"{name}: {spec.name} has no such bot{hint}; {PLAYERS}")
+
+
+def _search_meant(name: str) -> str:
+    """The hint about a search whose name is misspelt; empty if ``name`` is not near to one."""
+    weights, plus, how = name.rpartition("+")
+    word, colon, rest = how.partition(":")
+    if not colon:
+        return ""
+    near = nearest(word, ["search"] if plus else ["mcts", "plan"], 0.5)
+    return f" (did you mean {weights}{plus}{near}:{rest}?)" if near else ""
 
 
 def opponent(name: str, spec: GameSpec, params: dict[str, str], seed: int, frame_skip: int = 0) -> Player:

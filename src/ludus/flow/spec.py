@@ -118,6 +118,34 @@ class ParamSpec(msgspec.Struct, frozen=True):
     choices: tuple[str, ...] = ()
     meaning: str = ""
 
+    @property
+    def range(self) -> str:
+        """The range of a number: ``0.5..2``, ``any number``, ``>= 0``. What no game can mean is no bound."""
+        integer = self.kind == "integer"
+        open_from = 2.0**53 if integer else _ANY
+        low, high = (f"{int(b)}" if integer else f"{b:g}" for b in (self.low, self.high))
+        if self.low <= -open_from and self.high >= open_from:
+            return "any integer" if integer else "any number"
+        if self.high >= open_from:
+            return f">= {low}"
+        if self.low <= -open_from:
+            return f"<= {high}"
+        return f"{low}..{high}"
+
+    @property
+    def expected(self) -> str:
+        """What a number must be, for an error."""
+        noun = "an integer" if self.kind == "integer" else "a finite number"
+        if self.range.startswith("any"):
+            return noun
+        if ".." not in self.range:
+            return f"{noun} {self.range}"
+        low, _, high = self.range.partition("..")
+        return f"{noun.replace('finite ', '')} from {low} to {high}"
+
+
+_ANY = 1e300  # a bound of a real parameter as far out as this is none
+
 
 class BotSpec(msgspec.Struct, frozen=True):
     """A scripted policy that plays inside the core.

@@ -37,7 +37,14 @@ if TYPE_CHECKING:
 
 ATTRIBUTE = "GAME"
 #: What the extras bring. An environment may lack other modules, which are its own business.
-_LIBRARIES = ("gymnasium", "pettingzoo", "pyspiel", "ale_py", "vizdoom", "dm_env")
+_LIBRARIES = {
+    "gymnasium": "gymnasium",
+    "pettingzoo": "pettingzoo",
+    "pyspiel": "open-spiel",
+    "ale_py": "atari",
+    "vizdoom": "vizdoom",
+    "dm_env": "dm-env",
+}
 
 #: Games of users loaded in this process: name -> reference.
 _loaded: dict[str, str] = {}
@@ -109,14 +116,19 @@ def _guest(reference: str, limit_s: float = 0.0) -> Iterator[None]:
     except GameHangs as error:
         raise ParamError(f"{reference}: cannot be made: the game {error}") from error
     except ValueError as error:  # of an adapter, or of the game
-        text, family = str(error), reference.partition("/")[0] + "/"
+        text, family = _line(error), reference.partition("/")[0] + "/"
         raise ParamError(text if text.startswith(family) else f"{reference}: {text}") from error
     except Exception as error:
         from ludus.games.python_game import ProcessUnusable
 
         if isinstance(error, ProcessUnusable):
             raise
-        raise ParamError(f"{reference}: cannot be made: {type(error).__name__}: {error}") from error
+        raise ParamError(f"{reference}: cannot be made: {type(error).__name__}: {_line(error)}") from error
+
+
+def _line(error: Exception) -> str:
+    """The text of ``error`` on one line: some libraries write paragraphs."""
+    return " ".join(str(error).split())
 
 
 class _ContainedMaker:
@@ -146,8 +158,10 @@ def _adapted(family: str, name: str, params: Mapping[str, str]) -> GameMaker:
         maker: Callable[[str, Mapping[str, str]], GameMaker] = importlib.import_module(module).maker
         made = maker(name, params)
     except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        hint = f"; install it: {install_command(extra)}" if missing in _LIBRARIES else ""
+        wanted = _LIBRARIES.get(error.name or "")  # not a part of a library that is there
+        if wanted == "gymnasium":  # the extras of all families bring it
+            wanted = extra
+        hint = f"; install it: {install_command(wanted)}" if wanted else ""
         raise ParamError(f"{family}/{name}: {error}{hint}") from error
     if made.spec.name != f"{family}/{name}":
         _loaded[loaded(made.spec.name)] = f"{family}/{name}"

@@ -247,10 +247,9 @@ def _typed(param: ParamSpec, text: str) -> Value:
             raise ValueError(f"parameter {param.name} = {text}: expected one of {', '.join(param.choices)}")
         return text == "true" if param.choices == ("false", "true") else text
     try:
-        number: Value = int(text) if param.kind == "integer" else float(text)
+        number: int | float = int(text) if param.kind == "integer" else float(text)
     except ValueError:
-        noun = "an integer" if param.kind == "integer" else "a number"
-        raise ValueError(f"parameter {param.name} = {text}: expected {noun}") from None
-    if not param.low <= float(number) <= param.high:
-        raise ValueError(f"parameter {param.name} = {text}: expected {param.low:g} to {param.high:g}")
+        raise ValueError(f"parameter {param.name} = {text}: expected {param.expected}") from None
+    if not param.low <= number <= param.high:
+        raise ValueError(f"parameter {param.name} = {text}: expected {param.expected}")
     return number

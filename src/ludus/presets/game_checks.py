@@ -131,8 +131,7 @@ def _param_expected(param: ParamSpec) -> str:
         return "true or false"
     if param.kind == "text":
         return "one of " + ", ".join(param.choices) if param.choices else "a string"
-    noun = "an integer" if param.kind == "integer" else "a number"
-    return f"{noun} from {param.low:g} to {param.high:g}"
+    return param.expected
 
 
 def _bot_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:

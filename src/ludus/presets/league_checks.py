@@ -98,7 +98,7 @@ def _unfit(preset: Preset, declared: GameSpec, setting: str, value: float) -> st
     if setting.startswith(PARAMS):
         param = next(p for p in declared.params if p.name == setting.removeprefix(PARAMS))
         fits = param.low <= value <= param.high
-        return "" if fits else f"a number from {param.low:g} to {param.high:g}"
+        return "" if fits else param.expected
     if not setting.startswith(ALGORITHM):
         return "" if value > 0 else "a number > 0"  # of the player's own rules
     fields = {f.name: f.type for f in msgspec.inspect.type_info(type(preset.algorithm)).fields}  # type: ignore[attr-defined]

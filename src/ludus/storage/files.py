@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
 import stat
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from typing import BinaryIO
 from ludus.storage.errors import CorruptFile
 
 TEMPORARY = ".tmp"
+_NO_FILE_PART = re.compile(r"[^A-Za-z0-9._+=,@-]+")
 _EXCLUSIVE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -115,6 +117,11 @@ def open_new(path: Path) -> BinaryIO:
     """A new file to write, in place of what had its name. Raises ``OSError``."""
     path.unlink(missing_ok=True)
     return os.fdopen(os.open(path, _EXCLUSIVE, 0o644), "wb")
+
+
+def file_part(text: str) -> str:
+    """``text`` as a part of a file's name that Windows takes too, and scp: ``mcts:400`` is ``mcts-400``."""
+    return _NO_FILE_PART.sub("-", text)
 
 
 def write_atomic(path: Path, data: bytes) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ludus.flow.names import did_you_mean
+from ludus.flow.names import did_you_mean, nearest
 from ludus.flow.shown import shell
 from ludus.flow.weights import Weights
 from ludus.storage.checkpoints import WEIGHTS_FILE, member_of_file
@@ -71,6 +71,13 @@ def resolve_weights(text: str) -> Path:
     """The weights file that ``text`` names. Raises ``RunNotFound`` with the valid names."""
     folder, at, reference = text.rpartition("@")
     if at:
+        _, plus, how = reference.partition("+")
+        if plus and folder:
+            visits = how.partition(":")[2]
+            wanted = f"+search:{visits}" if visits else "+search:VISITS"
+            near = nearest(how.partition(":")[0], ["search"], 0.5)
+            meant = f"did you mean {wanted}?" if near else f"expected {wanted} behind weights"
+            raise RunNotFound(f"{text!r}: unknown +{how[:40]} ({meant})")
         if not reference or not folder:
             raise RunNotFound(
                 f"{text!r}: expected RUN@best, RUN@last, RUN@VERSION, RUN@PLAYER or RUN@PLAYER:VERSION"

@@ -156,3 +156,19 @@ def test_parameters_without_a_part_in_the_loss_have_no_gradient() -> None:
     parameters.gradient(3.0 * head.sum(), network, out)
     for name, gradient in parameters.named(out).items():
         assert (gradient == (3.0 if name == "value_head.bias" else 0.0)).all(), name
+
+
+@pytest.mark.parametrize(("reward", "scale"), [(-1e30, "1e-30"), (3e38, "3e-39"), (1e20, "1e-20")])
+def test_rewards_whose_squares_overflow_are_refused_by_name(reward: float, scale: str) -> None:
+    learner = make_learner()
+    slab = played(learner, 1)
+    slab.reward[3, 4] = reward
+    stats = learner.update(slab)
+    assert stats.refusal == (
+        f"algorithm.reward_scale = 1: rewards reach {abs(reward):.3g}, too large to learn from; scale them: "
+        f"expected about {scale}, or smaller rewards in the game"
+    )
+    assert learner.version == 0
+    for fitting in (make_learner(reward_scale=1e-38), make_learner(reward_clip=1.0)):
+        assert fitting.update(slab).refusal == ""
+        assert fitting.version == 1

@@ -81,7 +81,7 @@ def test_python_raises_it(failing: list[str]) -> None:
 
 
 def test_reports_and_lines_of_a_run_say_it(failing: list[str]) -> None:
-    found, _ = module.play_evaluation()  # type: ignore[call-arg, attr-defined]
+    found, _ = module.play_evaluation()  # type: ignore[attr-defined, call-arg]
     assert interval_text(found) == TOLD
     assert TOLD in "\n".join(_result_table([found]))
     assert EvaluationMetrics(1, 1, 0.0, False, (found,)).numbers == {}
@@ -115,3 +115,19 @@ def test_draws_and_chips_are_shown(
     shown = capsys.readouterr().out
     assert "return" not in shown
     assert "half" not in shown
+
+
+def test_one_match_has_no_interval_of_its_return(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = [match(0, 7.5)]
+    whole = result(found, "alone", "tower_defense")
+    monkeypatch.setattr(module, "play_evaluation", lambda *args, **options: (whole, found))
+    assert main(["eval", "random", "--game", "tower_defense", "--matches", "1", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["mean_return"] == 7.5
+    assert document["return_low"] is document["return_high"] is document["return_deviation"] is None
+    assert main(["eval", "random", "--game", "tower_defense", "--matches", "1"]) == 0
+    first, *rows = capsys.readouterr().out.splitlines()
+    assert first.endswith("mean return 7.50 over 1 matches")
+    assert not any("deviation" in row for row in rows)

@@ -133,3 +133,16 @@ def test_a_stream_that_somebody_closed_is_opened_again(
     console.result("a result")
     console.note("a note")
     assert capfd.readouterr() == ("a result\n", "a note\n")
+
+
+@pytest.mark.parametrize(
+    ("term", "redrawn"), [("", False), ("dumb", False), ("unknown", False), ("xterm", True)]
+)
+def test_only_a_terminal_that_can_is_drawn_over(
+    term: str, redrawn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", term)
+    assert console.redraws() is redrawn
+    monkeypatch.delenv("TERM")
+    assert not console.redraws()

@@ -174,9 +174,15 @@ def _returns(result: EvalResult) -> list[tuple[str, str]]:
     outcome = ((result.wins or 0) - (result.losses or 0)) / max(1, result.matches)
     if abs(result.mean_return - outcome) < 1e-9:
         return []
-    percentage = 100 * result.confidence
+    return [("mean return", f"{result.mean_return:.2f}{_return_interval(result)}")]
+
+
+def _return_interval(result: EvalResult) -> str:
+    """The interval of the mean return in parentheses; one match has none."""
+    if result.matches < 2:
+        return ""
     bounds = f"{result.return_low:.2f} to {result.return_high:.2f}"
-    return [("mean return", f"{result.mean_return:.2f} ({percentage:.0f}% interval {bounds})")]
+    return f" ({100 * result.confidence:.0f}% interval {bounds})"
 
 
 def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
@@ -190,14 +196,14 @@ def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
     if result.alone:
         console.result(
             f"{player} at {result.game}: mean return {result.mean_return:.2f} over "
-            f"{result.matches} matches ({100 * result.confidence:.0f}% interval "
-            f"{result.return_low:.2f} to {result.return_high:.2f})"
+            f"{result.matches} matches{_return_interval(result)}"
         )
         rate, low, high = result.won
         won = f"{console.percent(rate)} (interval {100 * low:.1f} to {100 * high:.1f})"
+        deviation = f"{result.return_deviation:.2f} of single matches"
         rows = [
             *([("won", won)] if result.decided else []),
-            ("deviation", f"{result.return_deviation:.2f} of single matches"),
+            *([("deviation", deviation)] if result.matches > 1 else []),
             ("mean length", f"{result.mean_ticks:.0f} ticks"),
             *kept,
         ]

@@ -280,7 +280,7 @@ def describe(spec: GameSpec) -> str:
 def _range(param: ParamSpec) -> str:
     if param.kind == "text":
         return "|".join(param.choices) or "text"
-    return f"{param.low:g}..{param.high:g}"
+    return param.range
 
 
 def _choices(head: HeadSpec) -> tuple[str, str]:

@@ -6,6 +6,7 @@ can step many matches with one call (``vector_entry_point``), this is used unles
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from ludus.flow.names import nearest
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
+from ludus.games.adapters.calls import begun, stepped
 from ludus.games.adapters.masks import MASK, Masks, given
 from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
@@ -60,14 +62,17 @@ class GymnasiumGame:
         self._step = env.step
 
     def reset(self, seed: int) -> None:
-        self._value, self._info = self._env.reset(seed=seed)
+        self._value, self._info = begun(self._env.reset, self._env.unwrapped.reset, seed)
 
     def to_act(self) -> Sequence[int]:
         return (0,)
 
     def step(self, actions: Ints) -> bool:
         action = self._actions.decode(actions[0])
-        self._value, self._reward, terminated, truncated, self._info = self._step(action)
+        try:
+            self._value, self._reward, terminated, truncated, self._info = self._step(action)
+        except ValueError as error:
+            raise stepped(error) from error
         if terminated is not False or truncated is not False:
             terminated, truncated = flag("terminated", terminated), flag("truncated", truncated)
         self.truncated = truncated and not terminated
@@ -151,7 +156,8 @@ class GymnasiumMaker:
         try:
             registered = gymnasium.spec(self._id)
         except gymnasium.error.Error as error:
-            raise ValueError(f"gymnasium/{environment}: {error}{_near(self._id, module + colon)}") from None
+            hint = _elsewhere(self._id) or _near(self._id, module + colon)
+            raise ValueError(f"gymnasium/{environment}: {error}{hint}") from None
         self._vectorised = registered.vector_entry_point is not None
         limit = registered.max_episode_steps or 0
         try:
@@ -165,7 +171,11 @@ class GymnasiumMaker:
         layouts = settings(values)
         values.pop(PICTURE_LAYOUT.name, None)
         self._kwargs: dict[str, Any] = dict(values)
-        env = self._environment()
+        with warnings.catch_warnings(record=True) as warned:  # of an old version, said where it can be made
+            warnings.simplefilter("always")
+            env = self._environment()
+        for one in {str(warning.message): warning for warning in warned}.values():
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
         try:
             try:
                 self.observation = Observation(env.observation_space, layouts, MASK)
@@ -174,7 +184,7 @@ class GymnasiumMaker:
                 raise ValueError(f"gymnasium/{environment}: {error}") from None
             self.masks = Masks(self.actions)
             labels = _labels(env)
-            value, info = env.reset(seed=0)
+            value, info = begun(env.reset, env.unwrapped.reset, 0)
             self._masked = bool(given(value, info))
         finally:
             close_quietly(env)
@@ -260,6 +270,25 @@ def _labels(env: gymnasium.Env[Any, Any]) -> tuple[str, ...]:
     """Names of the actions, if the environment has them (Atari)."""
     meanings = getattr(env.unwrapped, "get_action_meanings", None)
     return tuple(str(m).lower() for m in meanings()) if callable(meanings) else ()
+
+
+#: Packages whose module registers a namespace of environments.
+_NAMESPACES = {"ALE": "ale_py", "dm_control": "shimmy", "dm_lab": "shimmy", "bsuite": "shimmy"}
+
+
+def _elsewhere(environment: str) -> str:
+    """The hint about an environment that a module registers which nobody has imported; empty if none."""
+    space, slash, name = environment.partition("/")
+    module = _NAMESPACES.get(space) if slash else None
+    atari = f", or atari/{name.partition('-')[0]}" if module == "ale_py" else ""
+    if module is not None:
+        return f" (name the module that registers it: gymnasium/{module}:{environment}{atari})"
+    import gymnasium
+
+    known = slash and any(spec.namespace == space for spec in gymnasium.registry.values())
+    if slash and not known:
+        return f" (name the module that registers it: gymnasium/MODULE:{environment})"
+    return ""
 
 
 def _near(environment: str, prefix: str) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 from ludus.flow.extras import requirement
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
+from ludus.games.adapters.calls import begun, stepped
 from ludus.games.adapters.masks import MASK, Given, Masks, given
 from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
@@ -148,7 +149,8 @@ class ParallelGame(_Seats):
     """All present agents act at once."""
 
     def reset(self, seed: int) -> None:
-        values, infos = self._env.reset(seed=seed)
+        own = getattr(self._env, "unwrapped", self._env).reset
+        values, infos = begun(self._env.reset, own, seed)
         self._begin()
         for agent, value in values.items():
             self._keep(agent, value, infos.get(agent))
@@ -159,7 +161,10 @@ class ParallelGame(_Seats):
     def step(self, actions: Ints) -> bool:
         decide = self._maker.decode
         chosen = {a: decide(self._seat_of(a), actions[self._seat_of(a)]) for a in self._env.agents}
-        values, rewards, terminations, truncations, infos = self._env.step(chosen)
+        try:
+            values, rewards, terminations, truncations, infos = self._env.step(chosen)
+        except ValueError as error:
+            raise stepped(error) from error
         self._earned[...] = 0.0
         for agent, value in values.items():
             self._keep(agent, value, infos.get(agent))

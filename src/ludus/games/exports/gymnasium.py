@@ -20,10 +20,10 @@ from ludus.flow import Slab
 from ludus.flow.masks import legal_choices
 from ludus.flow.slab import Array
 from ludus.games import registry
-from ludus.games.exports.match import make_match, unpack_one
+from ludus.games.exports.match import kept_state, make_match, revive, unpack_one
 from ludus.games.exports.picture import Picture, picture
 from ludus.games.exports.reading import Reading
-from ludus.games.exports.spaces import Illegal, action_space, decision_of, mask_of, possible_of
+from ludus.games.exports.spaces import Illegal, action_space, choices_of, decision_of, mask_of, possible_of
 from ludus.games.names import typed
 
 Observation = dict[str, Array]
@@ -189,6 +189,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
             for s in range(spec.seats)
         ]
         self._native, self._name, self._params = native, name, registry.text_params(params)
+        self._game = game
         self._threads = threads
         self.num_envs = num_envs
         self._reading = Reading(spec, decoded=decoded)
@@ -198,6 +199,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._slab = Slab(spec, 1, num_envs)
         self._pool: Any = None
+        self._seed = 0
         self._t = 0
 
     def reset(
@@ -207,7 +209,13 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         first = seed[0] if isinstance(seed, (list, tuple)) else seed
         super().reset(seed=first)
         self.close()
-        self._pool = self._native.make_pool(
+        self._seed = int(self.np_random.integers(2**62)) if first is None else first
+        self._pool = self._make()
+        self._attach()
+        return self._see(), self._info()
+
+    def _make(self) -> Any:
+        return self._native.make_pool(
             game=self._name,
             params=self._params,
             plans=self._plans,
@@ -215,7 +223,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
             slots=self.num_envs,
             groups=1,
             threads=self._threads,
-            seed=int(self.np_random.integers(2**62)) if first is None else first,
+            seed=self._seed,
             num_matches=None,
             autoreset="same_step",
             truncate_ticks=0,
@@ -224,8 +232,16 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
             record_matches=(),
             hash_every=100,
         )
-        self._attach()
-        return self._see(), self._info()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For ``copy`` and other processes: the matches as they stand, which the copy plays on by itself."""
+        return kept_state(self.__dict__)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._native = registry.find(typed(state["_game"])).native
+        self._slab = Slab(state["_spec"], 1, state["num_envs"])
+        self._pool = None
+        self._t = revive(self.__dict__, state, self._make)
 
     def _attach(self) -> None:
         self._pool.attach(0, list(self._slab.obs.values()), self._slab.fields(), self._slab)
@@ -238,7 +254,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         if self._t:
             self._attach()
         slab, spec = self._slab, self._spec
-        decisions = np.asarray(actions).reshape(self.num_envs, len(spec.heads)).astype(np.int32)
+        decisions = choices_of(spec, actions, self.num_envs)
         for k, head in enumerate(spec.heads):
             legal = legal_choices(spec, slab.mask[0], k, decisions)
             if ((decisions[:, k] < 0) | (decisions[:, k] >= head.size)).any():

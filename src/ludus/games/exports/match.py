@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,7 @@ class NativeMatch(Match):
         opponent: str,
         frame_skip: int = 0,
     ) -> None:
+        self._game = game
         self._name, self._native = registry.find(game)
         self._params = registry.text_params(params)
         self.spec = registry.spec(game, params)
@@ -130,6 +132,7 @@ class NativeMatch(Match):
         self._slab = Slab(self.spec, 1, len(mine))
         self._row = {seat: row for row, seat in enumerate(sorted(mine))}
         self._rng = np.random.default_rng(0)
+        self._seed = 0
         self._t = 0
         self.rewards = np.zeros(self.spec.seats, np.float32)
         self.outcome = np.zeros(self.spec.seats, np.float32)
@@ -138,7 +141,8 @@ class NativeMatch(Match):
         if seed is not None or self._pool is None:
             self.close()
             self._rng = np.random.default_rng(seed)
-            self._pool = self._make(int(self._rng.integers(2**62)) if seed is None else seed)
+            self._seed = int(self._rng.integers(2**62)) if seed is None else seed
+            self._pool = self._make(self._seed)
             self._pool.attach(0, list(self._slab.obs.values()), self._slab.fields(), self._slab)
             self._t = self._pool.recv(0)[1]
         else:
@@ -169,6 +173,16 @@ class NativeMatch(Match):
             record_matches=(),
             hash_every=100,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For ``copy`` and other processes: the match as it stands, which the copy plays on by itself."""
+        return kept_state(self.__dict__)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._native = registry.find(typed(state["_game"])).native
+        self._slab = Slab(state["spec"], 1, len(state["_row"]))
+        self._pool = None
+        self._t = revive(self.__dict__, state, lambda: self._make(state["_seed"]))
 
     def _show_first(self) -> None:
         """Moves the current time step to t = 0, to make room for the next."""
@@ -232,6 +246,33 @@ class NativeMatch(Match):
             self._pool.close()
             self._pool = None
             self._t = 0
+
+
+def kept_state(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of an object with ``_pool``, ``_slab`` and ``_t``, without those of one process."""
+    pool, slab, t = fields["_pool"], fields["_slab"], fields["_t"]
+    state = {k: v for k, v in fields.items() if k not in ("_native", "_pool", "_slab", "_t")}
+    if pool is not None:
+        state["_kept"] = pool.snapshot()
+        state["_shown"] = {name: array[t].copy() for name, array in slab.obs.items()}
+        state["_turns"] = slab.mask[t].copy(), slab.active[t].copy()
+    return state
+
+
+def revive(fields: dict[str, Any], state: Mapping[str, Any], make: Callable[[], core.PoolHandle]) -> int:
+    """Puts what :func:`kept_state` gave into ``fields``; ``make`` makes the pool. Returns the time step."""
+    fields.update({k: v for k, v in state.items() if k not in ("_kept", "_shown", "_turns")})
+    if "_kept" not in state:
+        return 0
+    slab = fields["_slab"]
+    pool = fields["_pool"] = make()
+    pool.restore(state["_kept"])
+    pool.attach(0, list(slab.obs.values()), slab.fields(), slab)
+    t = int(pool.recv(0)[1])
+    for name, shown in state["_shown"].items():
+        slab.obs[name][t] = shown
+    slab.mask[t], slab.active[t] = state["_turns"]
+    return t
 
 
 class PythonMatch(Match):
@@ -311,6 +352,19 @@ class PythonMatch(Match):
             self.over = self.truncated = True
             self.error = f"{type(error).__name__}: {error}"
             self._acting = []
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PythonMatch:
+        """Raises ``TypeError`` if the game can neither be cloned nor copied."""
+        other = object.__new__(PythonMatch)
+        clone = getattr(self._game, "clone", None)
+        try:
+            game = copy.deepcopy(self._game, memo) if clone is None else clone()
+        except Exception as error:
+            how = "its clone() failed" if clone is not None else "it has no clone(), and cannot be copied"
+            raise TypeError(f"{self.spec.name}: {how}: {type(error).__name__}: {error}") from error
+        rest = {k: v for k, v in self.__dict__.items() if k not in ("_game", "spec")}
+        other.__dict__.update(copy.deepcopy(rest, memo), _game=game, spec=self.spec)
+        return other
 
     def close(self) -> None:
         close = getattr(self._game, "close", None)

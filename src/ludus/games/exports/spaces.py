@@ -13,6 +13,7 @@ from ludus.flow.masks import legal_choices, possible_choices
 from ludus.flow.slab import Array
 from ludus.flow.spec import OPEN
 from ludus.games.adapters.boxes import decision
+from ludus.games.adapters.values import short
 from ludus.games.exports.match import Decisions
 
 Illegal = Literal["replace", "raise"]
@@ -105,16 +106,16 @@ def decision_of(
 
     Raises ``ValueError`` for an invalid action, and for an illegal choice with ``"raise"``.
     """
-    values = [np.ravel(a)[0] for a in action] if isinstance(action, tuple) else np.ravel(action).tolist()
-    if len(values) != len(spec.heads):
-        raise ValueError(f"{spec.name}: an action of {len(values)} numbers, expected {len(spec.heads)}")
+    values = _numbers(spec, action)
     out = np.zeros(len(spec.heads), np.int32)
     replaced = False
     for k, (head, value) in enumerate(zip(spec.heads, values, strict=True)):
         if head.kind == "continuous":
-            out[k] = decision(head, float(value))
+            out[k] = decision(head, value)
         else:
             choice = int(value)
+            if choice != value:
+                raise ValueError(f"{spec.name}: action {value:g} of head {head.name}, expected an integer")
             if not 0 <= choice < head.size:
                 raise ValueError(
                     f"{spec.name}: action {choice} of head {head.name} is not in [0, {head.size})"
@@ -129,6 +130,45 @@ def decision_of(
                 choice, replaced = int(np.flatnonzero(legal)[0]), True
             out[k] = choice
     return out, replaced
+
+
+def _numbers(spec: GameSpec, action: Any) -> list[float]:
+    """A finite number for each head. Raises ``ValueError`` for anything else."""
+    heads = spec.heads
+    if isinstance(action, tuple) and len(action) == len(heads):
+        parts = [np.asarray(part) for part in action]
+        fits = all(part.shape in ((), (1,)) for part in parts)
+    else:
+        whole = np.asarray(action)
+        fits = whole.shape == (len(heads),) or (len(heads) == 1 and whole.shape == ())
+        parts = list(whole.reshape(-1)) if fits else [whole]
+    if not fits or any(np.asarray(part).dtype.kind not in "iuf" for part in parts):
+        expected = "an integer" if heads[0].kind == "discrete" else "a number"
+        if len(heads) > 1:
+            expected = f"{len(heads)} numbers"
+        raise ValueError(f"{spec.name}: action {short(action)}, expected {expected}")
+    values = [float(np.asarray(part).reshape(())) for part in parts]
+    for head, value in zip(heads, values, strict=True):
+        if not np.isfinite(value):
+            raise ValueError(f"{spec.name}: action {value} of head {head.name}, expected a finite number")
+    return values
+
+
+def choices_of(spec: GameSpec, actions: Any, count: int) -> npt.NDArray[np.int32]:
+    """``int32[count, K]`` of many matches with discrete heads. Raises ``ValueError`` for anything else."""
+    given = np.asarray(actions)
+    shapes = [(count, len(spec.heads)), *([(count,)] if len(spec.heads) == 1 else [])]
+    if given.shape not in shapes or given.dtype.kind not in "iuf":
+        raise ValueError(
+            f"{spec.name}: actions of {given.dtype} with shape {given.shape}, expected integers with shape "
+            f"{shapes[-1]}"
+        )
+    if given.dtype.kind == "f" and not (np.isfinite(given) & (np.floor(given) == given)).all():
+        wrong = given[~(np.isfinite(given) & (np.floor(given) == given))][0]
+        raise ValueError(f"{spec.name}: action {wrong:g}, expected an integer")
+    if (np.abs(given.astype(np.float64)) >= 2.0**31).any():
+        raise ValueError(f"{spec.name}: an action is beyond the range of its head")
+    return given.reshape(count, len(spec.heads)).astype(np.int32)
 
 
 def nothing(space: spaces.Dict[Any]) -> dict[str, Array]:

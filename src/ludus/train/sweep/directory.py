@@ -22,7 +22,7 @@ import msgspec
 from ludus.flow.decode import from_json, to_json
 from ludus.presets.schema import quoted
 from ludus.storage.errors import CorruptFile, RunExists, StorageError
-from ludus.storage.files import fsync_directory, own_folder, read_bounded, write_atomic
+from ludus.storage.files import file_part, fsync_directory, own_folder, read_bounded, write_atomic
 from ludus.storage.jsonl import JsonlWriter, Row, read_jsonl
 from ludus.storage.lock import RunBusy, RunLock, this_process
 from ludus.storage.rundir import RunDirectory, utc_now
@@ -120,7 +120,8 @@ class SweepDirectory:
 
     def greedy_result(self, name: str, against: str) -> Path:
         """A result of greedy matches; it is there only when it is whole."""
-        return self.greedy / name / f"{against}.json"
+        old = self.greedy / name / f"{against}.json"
+        return old if old.exists() else self.greedy / name / f"{file_part(against)}.json"
 
     def state(self, name: str) -> RunState:
         """How far a run is, from its directory; one that was never whole is removed.

@@ -1,0 +1,53 @@
+"""Calls of an environment, with errors that say how its methods must look."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+RESET = "reset(self, *, seed=None, options=None)"
+STEP = "observation, reward, terminated, truncated, info"
+
+
+def begun(reset: Callable[..., Any], own: Callable[..., Any], seed: int) -> tuple[Any, Any]:
+    """What ``reset(seed=seed)`` gives: observation and info. ``own``: the method without wrappers around it.
+
+    Raises ``ValueError`` where it lacks an argument, or returns something else.
+    """
+    try:
+        given = reset(seed=seed)
+    except TypeError as error:
+        lacks = [name for name in ("seed", "options") if not _takes(own, name)]
+        if not lacks or not any(f"'{name}'" in str(error) for name in lacks):
+            raise
+        raise ValueError(f"reset() takes no {' and no '.join(lacks)}: expected {RESET}") from error
+    except ValueError as error:  # of a wrapper of the library
+        if "to unpack (expected 2" in str(error):
+            raise ValueError(f"reset() returned {_count(error)}: expected observation, info") from error
+        raise
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        count = f"{len(given)} values" if isinstance(given, tuple) else f"one {type(given).__name__}"
+        raise ValueError(f"reset() returned {count}: expected observation, info")
+    return given[0], given[1]
+
+
+def stepped(error: ValueError) -> ValueError:
+    """``error`` of a step, in the words of the interface where the number of its values is wrong."""
+    if "to unpack (expected 5" not in str(error):
+        return error
+    return ValueError(f"step() returned {_count(error)}: expected {STEP}")
+
+
+def _count(error: ValueError) -> str:
+    """``not enough values to unpack (expected 5, got 4)`` -> ``4 values``."""
+    _, got, number = str(error).rstrip(")").partition("got ")
+    return f"{number} values" if got else "too many values"
+
+
+def _takes(method: Callable[..., Any], name: str) -> bool:
+    try:
+        parameters = inspect.signature(method).parameters
+    except (TypeError, ValueError):
+        return True
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
