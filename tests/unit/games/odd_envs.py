@@ -40,17 +40,17 @@ class Odd(gymnasium.Env[Any, Any]):
 
 
 class NoSeed(Odd):
-    def reset(self) -> Any:
+    def reset(self) -> Any:  # type: ignore[override]
         return SEEN, {}
 
 
 class OnlySeed(Odd):
-    def reset(self, seed: int | None = None) -> Any:
+    def reset(self, seed: int | None = None) -> Any:  # type: ignore[override]
         return SEEN, {}
 
 
 class OnlyOptions(Odd):
-    def reset(self, options: Any = None) -> Any:
+    def reset(self, options: Any = None) -> Any:  # type: ignore[override]
         return SEEN, {}
 
 
