@@ -107,7 +107,7 @@ def test_known_errors_exist() -> None:
             "my/minirst.toml: no such file (did you mean the shipped preset minirts?); "
             "shipped presets: ludus presets list",
         ),
-        ("train minirst", "minirst: no such preset (did you mean minirts?)"),
+        ("train minirst", "minirst: no such preset or game (did you mean minirts?); see: ludus games list"),
         (
             "train minirts --run.lag asnc",
             '--run.lag: run.lag = "asnc": expected one of async, pipelined, sync (did you mean async?)',

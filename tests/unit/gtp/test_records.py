@@ -107,7 +107,9 @@ def test_a_record_is_replayed_by_rules_that_allow_its_moves(loader: Loader) -> N
     assert Loader(loader.path.parent).load(suicide % "Chinese") == "= white"
 
 
-def test_a_move_that_cannot_be_played_is_named_and_nothing_changes(loader: Loader) -> None:
+def test_a_move_that_cannot_be_played_is_named_and_nothing_changes(
+    loader: Loader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert loader.load("(;SZ[7]KM[5.5]PB[A]PW[B];B[cc];W[dd])") == "= black"
     ok(loader.engine, "play b c2")
     state = ("showboard", "printsgf", "kata-get-rules")
@@ -126,9 +128,8 @@ def test_a_move_that_cannot_be_played_is_named_and_nothing_changes(loader: Loade
         "(;SZ[9]" + ";B[aa]" * 2: "move 2, B A9: the point is taken",
     }.items():
         assert reason in loader.load(text + ")" * (text.count("(") - text.count(")"))), text
-    assert ask(loader.engine, f"loadsgf {loader.path}.none") == [
-        f"? cannot load file: {loader.path}.none: no such file"
-    ]
+    monkeypatch.chdir(loader.path.parent)  # a long path is cut in the middle
+    assert ask(loader.engine, "loadsgf x.none") == ["? cannot load file: x.none: no such file"]
     assert "not a regular file" in ask(loader.engine, f"loadsgf {loader.path.parent}")[0]
     assert [ok(loader.engine, command) for command in state] == before
 
@@ -211,7 +212,7 @@ def test_paths_are_whole_lines(loader: Loader, name: str, monkeypatch: pytest.Mo
     assert ask(e, f"12 loadsgf {name} 0")[0].startswith("?12 ")
 
 
-def test_a_record_replaces_records_alone(loader: Loader) -> None:
+def test_a_record_replaces_records_alone(loader: Loader, monkeypatch: pytest.MonkeyPatch) -> None:
     e, folder = loader.engine, loader.path.parent
     ok(e, "play b c3", f"printsgf {loader.path}", "play w d4", f"printsgf {loader.path}")
     assert ok(e, "printsgf -") == ok(e, "printsgf")
@@ -223,7 +224,8 @@ def test_a_record_replaces_records_alone(loader: Loader) -> None:
     notes.write_text("(see below)")
     (folder / "link").symlink_to(loader.path)
     os.mkfifo(folder / "pipe")
-    (answer,) = ask(e, f"printsgf {notes}")
+    monkeypatch.chdir(folder)  # a long path is cut in the middle
+    (answer,) = ask(e, "printsgf notes.txt")
     assert answer.endswith("notes.txt: a file of this name is there, and it is no SGF record")
     for name in ("link", "pipe", "none/x.sgf", "x" * 300, ""):
         assert ask(e, f"printsgf {folder}/{name}")[0].startswith("? cannot write file: "), name

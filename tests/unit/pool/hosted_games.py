@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,11 @@ import numpy as np
 from ludus.flow import GameSpec, HeadSpec
 from ludus.flow.slab import Array
 from ludus.games.python_game import Floats, Ints, ProcessUnusable, declare, tensor
+
+
+def from_outside(number: int) -> None:
+    """This process is sent a signal by another: what a game does to its own process is contained."""
+    subprocess.run(["kill", f"-{int(number)}", str(os.getpid())], check=False)
 
 
 class Walk:
@@ -42,7 +48,7 @@ class Walk:
         for left in sorted(Path(crashes).iterdir()) if crashes and os.getpid() != parent else []:
             with contextlib.suppress(FileNotFoundError):  # another worker's by now
                 left.unlink()
-                os.kill(os.getpid(), by)
+                from_outside(by)
 
     @property
     def spec(self) -> GameSpec:
@@ -95,7 +101,7 @@ class Walk:
             os.write(2, b"hangs\n")
             time.sleep(1000)
         if self.trouble == f"{where}-stop":
-            os.kill(os.getpid(), signal.SIGSTOP)
+            from_outside(signal.SIGSTOP)
         if self.trouble == f"{where}-exit":
             os._exit(7)
         if self.trouble == f"{where}-unusable":

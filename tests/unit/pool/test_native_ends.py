@@ -8,7 +8,7 @@ import pytest
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
 from ludus.pool.native import NativePool
 
-SLOTS, SEATS, CUT = 24, 4, 40
+SLOTS, SEATS, CUT = 96, 4, 30
 
 
 def cut_off(mode: str) -> Slab:

@@ -126,7 +126,7 @@ MISTAKES = {
     HEAD.replace("2", "true"): "seeds = True: expected a number",
     HEAD + "workers = -1": "workers = -1: expected an integer >= 0",
     HEAD + 'search = "tpa"\n': 'search = "tpa": expected one of random, tpe (did you mean tpe?)',
-    HEAD.replace("tac", "tak"): "preset: tic_tak_toe: no such preset (did you mean tic_tac_toe?)",
+    HEAD.replace("tac", "tak"): "preset: tic_tak_toe: no such preset or game (did you mean tic_tac_toe?)",
     HEAD + f"[grid]\n{RATE} = []": f"grid.{RATE} = []: expected a list of at least one value",
     HEAD + f"[grid]\n{RATE} = 1e-3": f"grid.{RATE} = 0.001: expected a list of at least one value",
     HEAD + "[grid]\nrun.lag = ['sync', 'sync']": "grid.run.lag = ['sync', 'sync']: expected different values",
@@ -151,7 +151,7 @@ MISTAKES = {
         "settings: run.max_steps = 0, run.max_minutes = 0: expected a budget above 0"
     ),
     HEAD + "[cells.a]\npool.slot = 3": "cells.a: unknown key pool.slot (did you mean slots?)",
-    HEAD + "[cells.a]\npreset = 'minirst'": "preset: minirst: no such preset (did you mean minirts?)",
+    HEAD + "[cells.a]\npreset = 'minirst'": "preset: minirst: no such preset or game (did you mean minirts?)",
     HEAD + 'baseline = "b"\n[cells.a]\n[cells.bb]': (
         'baseline = "b": expected the name of a cell (did you mean bb?)'
     ),
