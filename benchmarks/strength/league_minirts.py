@@ -168,7 +168,7 @@ def own_command(args: argparse.Namespace) -> str:
         if getattr(args, kind):
             words += [f"--{kind.replace('_', '-')}", *(Path(r).name for r in getattr(args, kind))]
     if tuple(args.bots) != BOTS:
-        words += ["--bots", *args.bots, "--preset", args.preset]
+        words += ["--bots", *args.bots]
     return shlex.join([*words, "--matches", str(args.matches), "--seed", str(args.seed)])
 
 
