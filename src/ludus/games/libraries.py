@@ -39,7 +39,14 @@ _SHOWN = 3  # references of one name in a message
 
 def installed() -> list[str]:
     """Libraries whose games can be listed, by the first part of their references."""
-    return [family for family, module in _MODULES.items() if importlib.util.find_spec(module) is not None]
+    return [family for family, module in _MODULES.items() if _is_there(module)]
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):  # a finder that forbids it, a module that is half there
+        return False
 
 
 def names(family: str) -> list[str]:
