@@ -47,19 +47,33 @@ class _Sweep(msgspec.Struct):
 
 
 def lines_of(
-    runs: Sequence[RunRecord], cells: Collection[str], against: Collection[str], plays: Collection[str]
+    runs: Sequence[RunRecord],
+    cells: Collection[str],
+    against: Collection[str],
+    plays: Collection[str],
+    own: bool = False,
 ) -> list[Line]:
-    """The evaluations of finished runs, a line each seed and opponent. An empty collection means all."""
+    """The evaluations of finished runs, a line each seed and opponent. An empty collection means all.
+
+    ``own``: each cell against the opponent that it is named by alone.
+    """
     wanted = plays or PLAYS
     chosen = [r for r in runs if r.finished and (not cells or r.cell in cells)]
     found = []
     for play in (p for p in PLAYS if p in wanted):
         for run in chosen:
             for result in _results(run, play):
+                if own and result.against != own_opponent(run.cell):
+                    continue
                 if not against or result.against in against:
                     label = _label(run.cell, result.alone, result.against, play)
                     found.append(line_of(result, label, seed=run.seed, play=play))
     return found
+
+
+def own_opponent(cell: str) -> str:
+    """The opponent that a cell is named by: ``simple`` of ``simple, frame_skip=50``."""
+    return cell.partition(",")[0]
 
 
 def _results(run: RunRecord, play: str) -> tuple[EvalResult, ...]:
@@ -68,7 +82,9 @@ def _results(run: RunRecord, play: str) -> tuple[EvalResult, ...]:
     return run.greedy if play == "greedy" else run.final
 
 
-def floor_lines(runs: Sequence[RunRecord], lines: Sequence[Line], cells: Collection[str]) -> list[Line]:
+def floor_lines(
+    runs: Sequence[RunRecord], lines: Sequence[Line], cells: Collection[str], own: bool = False
+) -> list[Line]:
     """The floors against the opponents of ``lines``; uniform play has no seed of training."""
     opponents = {line.against for line in lines}
     found = []
@@ -81,6 +97,8 @@ def floor_lines(runs: Sequence[RunRecord], lines: Sequence[Line], cells: Collect
             (UNIFORM, "", run.floors.uniform),
         ):
             for result in results:
+                if own and result.against != own_opponent(run.cell):
+                    continue
                 if result.alone or result.against in opponents:
                     label = f"{kind}, {_label(run.cell, result.alone, result.against, how)}"
                     seed = run.seed if kind == INITIAL or result.alone else None
@@ -126,9 +144,9 @@ def record(args: argparse.Namespace) -> tuple[Record, list[Line]]:
     for folder in args.runs:
         report = msgspec.json.decode((folder / "results.json").read_bytes(), type=Results)
         sweep = msgspec.json.decode((folder / "sweep.json").read_bytes(), type=_Sweep)
-        own = lines_of(report.runs, args.cells, args.against, args.plays)
+        own = lines_of(report.runs, args.cells, args.against, args.plays, args.own)
         lines += own
-        floors += floor_lines(report.runs, own, args.cells)
+        floors += floor_lines(report.runs, own, args.cells, args.own)
         budgets += [b for b in report.budgets if not args.cells or b.cell in args.cells]
         commands.append(f"ludus sweep {sweep.config.source}")
         dates.append(sweep.started[:10])
@@ -169,6 +187,7 @@ def main() -> int:
     parser.add_argument("--reference", default="")
     parser.add_argument("--cells", nargs="*", default=[], help="these cells (default: all)")
     parser.add_argument("--against", nargs="*", default=[], help="these opponents (default: all)")
+    parser.add_argument("--own", action="store_true", help="each cell against the opponent of its name alone")
     parser.add_argument("--plays", nargs="*", choices=PLAYS, default=[], help="default: all that there are")
     parser.add_argument("--note", action="append", default=[])
     parser.add_argument("--commit", required=True)
