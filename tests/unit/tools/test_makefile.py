@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def dry_run(*arguments: str) -> str:
-    command = ["make", "-n", "-o", ".venv/installed", *arguments]
+    command = ["make", "-n", "-o", ".venv/installed", "-o", ".venv/developer", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
@@ -27,7 +27,7 @@ def test_the_nightly_target_runs_everything() -> None:
 def test_a_part_that_fails_does_not_hide_the_others(tmp_path: Path) -> None:
     """With parts of its own: the recipe goes on after one that fails, and fails at the end."""
     text = (ROOT / "Makefile").read_text()
-    recipe = text[text.index("test-all: ") :].split("\n\n")[0].replace("$(VENV)/installed", "")
+    recipe = text[text.index("test-all: ") :].split("\n\n")[0].replace("$(VENV)/developer $(VENV)/installed", "")
     parts = "test:\n\t@echo one; exit 1\ntest-slow:\n\t@echo two\nsanitize:\n\t@echo three\n"
     (tmp_path / "Makefile").write_text(recipe + "\n" + parts)
     # These tests may run under make themselves, whose level and flags another make would take over.
