@@ -27,7 +27,8 @@ def test_the_nightly_target_runs_everything() -> None:
 def test_a_part_that_fails_does_not_hide_the_others(tmp_path: Path) -> None:
     """With parts of its own: the recipe goes on after one that fails, and fails at the end."""
     text = (ROOT / "Makefile").read_text()
-    recipe = text[text.index("test-all: ") :].split("\n\n")[0].replace("$(VENV)/developer $(VENV)/installed", "")
+    recipe = text[text.index("test-all: ") :].split("\n\n")[0]
+    recipe = recipe.replace("$(VENV)/developer $(VENV)/installed", "")
     parts = "test:\n\t@echo one; exit 1\ntest-slow:\n\t@echo two\nsanitize:\n\t@echo three\n"
     (tmp_path / "Makefile").write_text(recipe + "\n" + parts)
     # These tests may run under make themselves, whose level and flags another make would take over.
