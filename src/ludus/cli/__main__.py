@@ -14,6 +14,8 @@ from ludus.cli import errors, streams
 from ludus.cli.leaving import leaves
 from ludus.cli.table import COMMANDS, DESCRIPTION, EXAMPLES, SECTIONS, groups, load
 
+OWN_GAME = "a game of your own is given by its path"  # the library's words; a command has an option for it
+
 #: Expected errors: module, class, exit code. They are looked up in the loaded modules: a class whose module
 #: was not imported cannot have been raised.
 _KNOWN = (
@@ -156,7 +158,7 @@ def _explain(error: Exception) -> int:
     for module, name, code in _KNOWN:
         kind = getattr(sys.modules.get(module), name, None)
         if kind is not None and isinstance(error, kind):
-            _say(str(error))
+            _say(str(error).replace(OWN_GAME, f"{OWN_GAME} (--game PATH)"))
             return code
     if isinstance(error, MemoryError):
         detail = f" ({error})" if str(error) else ""

@@ -83,7 +83,7 @@ def find(reference: str) -> GameRef:
         hint = did_you_mean(reference, list_games(), "valid", 0.4)
         raise UnknownGame(
             f"unknown game {reference!r}{hint}; ludus games list shows all, and a game of your "
-            "own is given by its path (--game PATH)"
+            "own is given by its path"
         )
     try:
         native = cast(NativeGames, importlib.import_module(entry.value))
