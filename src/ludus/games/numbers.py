@@ -61,10 +61,13 @@ def numbers(what: str, values: object, count: int) -> Floats:
 
 def flags(what: str, values: object, count: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """``bool[count]`` of many matches. Raises ``ValueError`` that names ``what``."""
-    return np.asarray(_many(what, values, count, "flags") != 0)
+    found = _many(what, values, count, "flags")
+    return np.asarray(found if found.dtype == np.bool_ else found != 0)
 
 
 def _many(what: str, values: object, count: int, expected: str) -> Array:
+    if type(values) is np.ndarray and values.shape == (count,) and values.dtype.kind in "biuf":
+        return values
     array = np.asarray(values)
     if array.dtype.kind not in "biuf" or array.size != count or array.ndim not in (1, 2):
         raise ValueError(f"{what} has shape {array.shape}, expected {count} {expected}")
