@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.strength.connect_four import cases_of, decide, kept_and_best
 from ludus.games.connect_four import Solver
 from ludus.presets.file import load_preset
 from ludus.train.api import start_run
 
 
+@pytest.mark.slow
 def test_a_network_alone_keeps_the_value_of_most_positions(tmp_path: Path) -> None:
     changes = {
         "policy.blocks": "2",
