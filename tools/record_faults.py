@@ -39,7 +39,6 @@ FROM_BEFORE = dict(
     go9 4f8c469bed29
     league-blotto a7f1242a5adb
     league-disc b45c2dd8a04f
-    league-kuhn 84bdc7bfa49e
     league-leduc 28d180e3781c
     league-pommerman 3775187632b6
     league-speed a0886e98f102
