@@ -107,8 +107,8 @@ concept Demonstrates = Game<G> && requires(const typename G::Rules& rules, typen
 // Where the match is cut off their rows are terminated: nothing follows for them. The others' are
 // truncated. Asked for once a match that is cut off.
 template <class G>
-concept HasOut = Game<G> && requires(const typename G::Rules& rules,
-                                     const typename G::State& state) {
+concept HasOut = Game<G> &&
+    requires(const typename G::Rules& rules, const typename G::State& state) {
   { G::out(rules, state) } -> std::same_as<SeatMask>;
 };
 
