@@ -35,7 +35,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    shutil.rmtree(os.environ.pop(ENVIRONMENT), ignore_errors=True)
+    folder = os.environ.pop(ENVIRONMENT, None)  # none where the package was refused
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def require_program(names: tuple[str, ...], package: str) -> str:

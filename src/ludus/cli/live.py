@@ -118,10 +118,10 @@ def results_text(metrics: UpdateMetrics) -> str:
 
 
 def doing_text(doing: Callable[[], str]) -> str:
-    """The words of ``doing``, which another thread answers while the run goes on."""
+    """Return the text of ``doing``. The run changes what it reads, from another thread."""
     try:
         return doing()
-    except Exception:  # numbers that change meanwhile
+    except Exception:  # a number changed meanwhile
         return "working"
 
 

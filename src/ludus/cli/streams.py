@@ -72,7 +72,7 @@ def write_err(text: str) -> None:
 
 
 def _reopen() -> None:
-    """Opens stdout and stderr where code of somebody else has closed the object, but not the descriptor."""
+    """Open stdout and stderr again where other code has closed the object, but not the descriptor."""
     for number, name in ((1, "stdout"), (2, "stderr")):
         stream = getattr(sys, name)
         if stream is None or stream.closed:
@@ -81,7 +81,7 @@ def _reopen() -> None:
 
 
 def stdout_failed() -> str:
-    """Why stdout, to which somebody else wrote, takes nothing: the system's words; "" while it works.
+    """Return why stdout takes no more output, in the system's words; "" while it does.
 
     The reader's exit is ``"closed"``. Further output is discarded then.
     """
@@ -100,7 +100,7 @@ def settle() -> None:
             stream.flush()
         except OSError:
             discard(stream)
-        except ValueError:  # closed by somebody
+        except ValueError:  # closed by other code
             continue
 
 

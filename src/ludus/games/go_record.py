@@ -112,7 +112,7 @@ _UNIT = re.compile(r"\s*(?:points?\b|pts?\b\.?|moku\b|目|집|點|点|子)", re.
 
 
 class Number(NamedTuple):
-    """The number that a text starts with. ``plain``: the text holds nothing else."""
+    """A number at the start of a text. ``plain``: the text holds nothing else."""
 
     value: float
     plain: bool

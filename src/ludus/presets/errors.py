@@ -12,7 +12,7 @@ class ConfigError(ValueError):
 
 
 class RunFailed(Exception):
-    """Training cannot go on: numbers that are not finite, a game that keeps failing."""
+    """Training cannot continue: numbers that are not finite, a game that keeps failing."""
 
 
 class EndlessMatch(RunFailed):

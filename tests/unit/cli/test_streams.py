@@ -123,7 +123,7 @@ def test_text_outside_of_the_encoding_is_escaped(monkeypatch: pytest.MonkeyPatch
     assert raw.getvalue() == b'Schl\\xfcssel\n{"name":"Schl\\u00fcssel \\u8c61"}\n'
 
 
-def test_a_stream_that_somebody_closed_is_opened_again(
+def test_a_closed_stream_is_opened_again(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = io.StringIO()

@@ -71,7 +71,7 @@ def test_copies_share_and_change_no_rating() -> None:
     np.testing.assert_allclose((copied @ more)[:4], losing @ share, atol=1e-3)
 
 
-def test_nobody_beats_the_mixture_of_a_large_random_game() -> None:
+def test_no_match_beats_the_mixture_of_a_large_random_game() -> None:
     random = np.random.default_rng(3)
     raw = random.normal(size=(40, 40))
     advantage = raw - raw.T
@@ -107,5 +107,5 @@ def test_groups_that_never_met_are_named() -> None:
     assert elo([[0.0]], [[0.0]]).groups == ((0,),)
     everyone = 4 * (1 - np.eye(3))
     assert elo(everyone / 2, everyone).groups == ((0, 1, 2),)
-    nobody = np.zeros((2, 2))
-    assert elo(nobody, nobody).groups == ((0,), (1,))
+    no_match = np.zeros((2, 2))
+    assert elo(no_match, no_match).groups == ((0,), (1,))

@@ -277,7 +277,7 @@ _NAMESPACES = {"ALE": "ale_py", "dm_control": "shimmy", "dm_lab": "shimmy", "bsu
 
 
 def _elsewhere(environment: str) -> str:
-    """The hint about an environment that a module registers which nobody has imported; empty if none."""
+    """Return the hint that a module registers this environment and is not imported; empty if none."""
     space, slash, name = environment.partition("/")
     module = _NAMESPACES.get(space) if slash else None
     atari = f", or atari/{name.partition('-')[0]}" if module == "ale_py" else ""
