@@ -182,7 +182,6 @@ check: $(ENVIRONMENT) structure ## lint, format and types of everything
 	@$(BIN)/mypy
 	@$(BIN)/python -m tools.gen_docs --check
 	@$(BIN)/python -m tools.results --check
-	@$(BIN)/python -m tools.check_names
 
 .PHONY: format
 format: $(ENVIRONMENT) ## rewrite sources in the house format

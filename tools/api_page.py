@@ -44,11 +44,11 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("ludus.pool", "Pool"),
     ),
     "Results and metrics": (
-        ("ludus.train.api", "RunResult"),
+        ("ludus.training.api", "RunResult"),
         ("ludus.evaluation.results", "EvalResult"),
-        ("ludus.search.player", "Found"),
-        ("ludus.train.reporting.metrics", "UpdateMetrics"),
-        ("ludus.train.reporting.metrics", "EvaluationMetrics"),
+        ("ludus.mcts.player", "Found"),
+        ("ludus.training.reporting.metrics", "UpdateMetrics"),
+        ("ludus.training.reporting.metrics", "EvaluationMetrics"),
     ),
     "Environments of Gymnasium": (("ludus.gymnasium", "LudusEnv"), ("ludus.gymnasium", "LudusVectorEnv")),
     "Errors": (

@@ -1,4 +1,4 @@
-"""Says whether the package that Python imports is what the sources say; tests/conftest.py stops where not."""
+"""Compare the package that Python imports with the sources; tests/conftest.py stops where they differ."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ ROOT = CPP.parent
 SOURCES = ROOT / "src" / "ludus"
 INSTALLED_DATA = {"data/presets": ROOT / "presets"}
 NOT_INSTALLED = {"__pycache__", "_core.pyi"}
+#: Environment variable: tests run on a package that differs from the sources, as mutants do.
+ANY_PACKAGE = "LUDUS_TESTS_ANY_PACKAGE"
 HINT = "run `make install`, or `make dev` once for a checkout that runs what you edit"
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 
 from ludus.presets.file import load_preset
-from ludus.train.api import start_run
-from ludus.train.reporting.metrics import UpdateMetrics
-from ludus.train.reporting.sinks import Sink
+from ludus.training.api import start_run
+from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.training.reporting.sinks import Sink
 
 
 class Progress(Sink):

@@ -26,8 +26,8 @@ import numpy as np
 from ludus.evaluation.players import evaluator_of, game_of_player
 from ludus.games import spec as game_spec
 from ludus.games.connect_four import BANDS, FULL, Solver, random_positions
+from ludus.mcts import SearchPlayer, SearchText, parse_search
 from ludus.ratings import wilson_interval
-from ludus.search import SearchPlayer, SearchText, parse_search
 
 
 def _chance(scores: list[int]) -> float:

@@ -30,7 +30,7 @@ from ludus.league.summary import status
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory, utc_now
 from ludus.storage.errors import StorageError
-from ludus.train.reporting.league_record import read_record
+from ludus.training.reporting.league_record import read_record
 from tools.raw_lines import INITIAL, UNIFORM, Line, figures_of, line_of, read_lines, write_record
 from tools.records import Record, preset_hash
 

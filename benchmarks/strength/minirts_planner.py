@@ -28,11 +28,11 @@ from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.play import plan_player, play_matches, scripted_player
 from ludus.evaluation.results import seat_of_plan
 from ludus.games import spec as game_spec
+from ludus.mcts.planner import parse_plan
 from ludus.pool import Pool
 from ludus.ratings import wilson_interval
 from ludus.rollouts import Actor
 from ludus.rollouts.search_actor import PlannerActor
-from ludus.search.planner import parse_plan
 from ludus.storage import utc_now
 from tools.raw_lines import UNIFORM, Line, figures_of, line_of, write_record
 from tools.records import Record

@@ -17,7 +17,7 @@ import msgspec
 
 from ludus.evaluation.players import evaluator_of, game_of_player
 from ludus.games import spec as game_spec
-from ludus.search import SearchConfig, Trees
+from ludus.mcts import SearchConfig, Trees
 from ludus.storage import RunDirectory
 
 

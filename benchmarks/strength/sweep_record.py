@@ -18,8 +18,8 @@ from pathlib import Path
 import msgspec
 
 from ludus.evaluation.results import EvalResult
-from ludus.train.sweep.comparison import CellBudget
-from ludus.train.sweep.results import RunRecord
+from ludus.training.sweep.comparison import CellBudget
+from ludus.training.sweep.results import RunRecord
 from tools.raw_lines import INITIAL, UNIFORM, Line, figure_of, line_of, write_record
 from tools.records import RECORDS, Figure, Record, preset_hash
 

@@ -47,12 +47,12 @@ from ludus.rollouts.actor import ActInput
 from ludus.rollouts.lane_actor import LaneActor
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import RunDirectory, RunInfo
-from ludus.train.league.league_run import LeagueTrainer
-from ludus.train.league.league_run import prepare as prepare_league
-from ludus.train.league.member import HAND
-from ludus.train.on_policy.trainer import prepare as prepare_run
-from ludus.train.prepared import ClosableSteps
-from ludus.train.run_context import RunContext
+from ludus.training.actor_learner.trainer import prepare as prepare_run
+from ludus.training.league.league_run import LeagueTrainer
+from ludus.training.league.league_run import prepare as prepare_league
+from ludus.training.league.member import HAND
+from ludus.training.prepared import ClosableSteps
+from ludus.training.run_context import RunContext
 
 PRESETS = ("presets/minirts.toml", "presets/pommerman-ffa.toml")
 WARM = 40  # random decisions until the matches differ

@@ -25,12 +25,12 @@ from collections.abc import Iterator
 import torch
 
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.mcts.network import NetworkEvaluator
+from ludus.mcts.self_play import SelfPlay
 from ludus.policies.factory import build_network
 from ludus.presets.file import load_preset
 from ludus.presets.game_checks import resolve_spec
-from ludus.search.network import NetworkEvaluator
-from ludus.search.self_play import SelfPlay
-from ludus.train.alphazero.workers import Workers
+from ludus.training.alphazero.workers import Workers
 
 COMPUTES = "while True: pass"
 RULER = """

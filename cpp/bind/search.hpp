@@ -1,4 +1,4 @@
-// Searches and self-play for Python: ludus.search wraps these classes; its docstrings say what the
+// Searches and self-play for Python: ludus.mcts wraps these classes; its docstrings say what the
 // user meets. A handle is used by one thread at a time; what takes long releases the GIL.
 #pragma once
 
@@ -186,7 +186,7 @@ inline nb::dict matches_dict(MatchColumns&& g) {
 
 inline void bind_trees(nb::module_& m) {
   using H = TreesHandle;
-  nb::class_<H>(m, "SearchHandle", "Trees of one game. Use ludus.search.Trees.")
+  nb::class_<H>(m, "SearchHandle", "Trees of one game. Use ludus.mcts.Trees.")
       .def_prop_ro("slots", [](H& h) { return h.inner->slots(); })
       .def_prop_ro("instant", [](H& h) { return h.inner->instant(); })
       .def("attach", &H::attach, nb::arg("obs"),
@@ -254,7 +254,7 @@ inline void bind_trees(nb::module_& m) {
 inline void bind_self_play(nb::module_& m) {
   using H = SelfPlayHandle;
   nb::class_<H>(m, "SelfPlayHandle",
-                "Matches of a search against itself. Use ludus.search.SelfPlay.")
+                "Matches of a search against itself. Use ludus.mcts.SelfPlay.")
       .def_prop_ro("slots", [](H& h) { return h.inner->slots(); })
       .def("attach", &H::attach, nb::arg("obs"),
            nb::sig("def attach(self, obs: list[typing.Any]) -> None"))
@@ -279,7 +279,7 @@ struct PlannerHandle {
 };
 
 inline void bind_planner(nb::module_& m) {
-  nb::class_<PlannerHandle>(m, "PlannerHandle", "Plans of one seat. Use ludus.search.Planner.")
+  nb::class_<PlannerHandle>(m, "PlannerHandle", "Plans of one seat. Use ludus.mcts.Planner.")
       .def(
           "plan",
           [](PlannerHandle& h, const nb::bytes& state, int seat, std::uint64_t seed) {

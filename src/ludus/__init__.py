@@ -15,7 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from ludus.version import __version__
 
 if TYPE_CHECKING:
     from ludus.evaluation.loaded_policy import LoadedPolicy, load_policy
@@ -23,29 +23,23 @@ if TYPE_CHECKING:
     from ludus.games import list_games
     from ludus.games.match import Match
     from ludus.policies.encoders import register_encoder
-    from ludus.train.python_api import evaluate, make_pool, resume, search, train
-    from ludus.train.reporting.sinks import Sink
+    from ludus.training.python_api import evaluate, make_pool, resume, search, train
+    from ludus.training.reporting.sinks import Sink
 else:
     _HOME = {
         **dict.fromkeys(("Controller", "Lineup", "SeatPlan", "Slab"), "ludus.flow"),
         "list_games": "ludus.games",
         "Match": "ludus.games.match",
         **dict.fromkeys(("LoadedPolicy", "load_policy"), "ludus.evaluation.loaded_policy"),
-        **dict.fromkeys(("evaluate", "make_pool", "resume", "search", "train"), "ludus.train.python_api"),
+        **dict.fromkeys(("evaluate", "make_pool", "resume", "search", "train"), "ludus.training.python_api"),
         "register_encoder": "ludus.policies.encoders",
-        "Sink": "ludus.train.reporting.sinks",
+        "Sink": "ludus.training.reporting.sinks",
     }
-    #: Functions that are called like a package; the package takes the call (:mod:`ludus.flow.public`).
-    _PACKAGES = ("search", "train")
-
-    def function(name: str) -> object:
-        """What ``name`` stands for, also where it is a package's name too."""
-        return getattr(import_module(_HOME[name]), name)
 
     def __getattr__(name: str) -> object:
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = import_module(f"ludus.{name}") if name in _PACKAGES else function(name)
+        value = getattr(import_module(_HOME[name]), name)
         globals()[name] = value
         return value
 

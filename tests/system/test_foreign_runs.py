@@ -20,13 +20,13 @@ from ludus.games import names
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import load_preset
 from ludus.storage import CorruptFile, RunDirectory
-from ludus.train.api import start_run
-from ludus.train.sweep.config import read_sweep
-from ludus.train.sweep.directory import SweepDirectory
-from ludus.train.sweep.loop import next_command
-from ludus.train.sweep.plan import PlannedRun
-from ludus.train.sweep.processes import Command, launch
-from ludus.train.sweep.report import read_report, write_sweep_report
+from ludus.training.api import start_run
+from ludus.training.sweep.config import read_sweep
+from ludus.training.sweep.directory import SweepDirectory
+from ludus.training.sweep.loop import next_command
+from ludus.training.sweep.plan import PlannedRun
+from ludus.training.sweep.processes import Command, launch
+from ludus.training.sweep.report import read_report, write_sweep_report
 
 PRESET = """\
 [game]

@@ -43,8 +43,8 @@ lag = "sync"
 CHILD = """
 import resource, sys
 from pathlib import Path
-from ludus.train.api import start_run
-from ludus.train.reporting.sinks import Sink
+from ludus.training.api import start_run
+from ludus.training.reporting.sinks import Sink
 from ludus.presets.file import parse_preset
 
 run, how = Path(sys.argv[1]), sys.argv[2]
@@ -155,8 +155,8 @@ precision = "float32"
 FULL_FOR_A_MOMENT = """
 import os, signal, sys
 from pathlib import Path
-from ludus.train.api import start_run
-from ludus.train.reporting.sinks import Sink
+from ludus.training.api import start_run
+from ludus.training.reporting.sinks import Sink
 from ludus.presets.file import parse_preset
 
 run, filler = Path(sys.argv[1]), Path(sys.argv[1]).parent / "filler"
@@ -184,7 +184,7 @@ class Moment(Sink):
 preset = parse_preset(sys.stdin.buffer.read(), "preset").preset
 if preset.algorithm.__class__.__name__ == "AlphaZeroConfig":  # six updates are wanted, on a busy machine too
     import pytest
-    from tests.unit.train.stepped import step_self_play
+    from tests.unit.training.stepped import step_self_play
     step_self_play(pytest.MonkeyPatch())
 start_run(preset, run, sinks=[Moment()])
 """
@@ -233,7 +233,7 @@ FULL_FOR_REPLAYS = """
 import resource, sys
 from pathlib import Path
 from ludus.cli.__main__ import main
-from ludus.train.run_evaluator import RunEvaluator
+from ludus.training.run_evaluator import RunEvaluator
 
 keep = RunEvaluator.keep_replays
 

@@ -20,9 +20,9 @@ import pytest
 from ludus.cli.__main__ import main
 from ludus.presets.file import load_preset
 from ludus.storage import encode_weights, read_weights
-from ludus.train.api import start_run
-from ludus.train.sweep.directory import SweepDirectory
-from ludus.train.sweep.plan import planned_cells, runs_of
+from ludus.training.api import start_run
+from ludus.training.sweep.directory import SweepDirectory
+from ludus.training.sweep.plan import planned_cells, runs_of
 
 PRESET = """\
 title = "plain"

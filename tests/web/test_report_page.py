@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ludus.train.reporting.page import page
-from ludus.train.reporting.svg import Panel, head, legend, whole
+from ludus.training.reporting.page import page
+from ludus.training.reporting.svg import Panel, head, legend, whole
 from tests.web.browser import Browser
 
 REPORT = """# Comparison of runs

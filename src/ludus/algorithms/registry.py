@@ -28,7 +28,7 @@ from ludus.flow.extensions import ExtensionError, Extensions
 
 Reference = str | Callable[..., object]
 #: Trains on the slabs of fresh matches; asks for a learner of :class:`ludus.algorithms.learner.Learner`.
-ON_POLICY = "ludus.train.on_policy.trainer:prepare"
+ON_POLICY = "ludus.training.actor_learner.trainer:prepare"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Method:
         config: Settings, tagged with the name: the keys of ``[algorithm]``.
         learner: What makes the learner, or ``module:attribute``. For :data:`ON_POLICY` it is called with
             the settings, a network, and the keywords ``seed, policy, workers, frame_skip``.
-        trainer: What prepares a run (:class:`ludus.train.prepared.Prepare`), or ``module:attribute``.
+        trainer: What prepares a run (:class:`ludus.training.prepared.Prepare`), or ``module:attribute``.
         networks: Which ``policy.network`` it can train.
         outputs: Which ``policy.output`` it can train; networks without that key have ``logits``.
         critics: Which ``policy.critic`` it can train, of networks with that key.
@@ -76,20 +76,20 @@ _METHODS: Extensions[Method] = Extensions(
         "alphazero": Method(
             AlphaZeroConfig,
             "ludus.algorithms.alphazero.learner:AlphaZeroLearner",
-            "ludus.train.alphazero.trainer:prepare",
+            "ludus.training.alphazero.trainer:prepare",
             networks=("resnet",),
-            checks="ludus.train.alphazero.checks:problems",
+            checks="ludus.training.alphazero.checks:problems",
         ),
         "dqn": Method(
             DqnConfig,
             "ludus.algorithms.dqn.learner:make_learner",
             outputs=("q",),
-            checks="ludus.train.on_policy.dqn_checks:problems",
+            checks="ludus.training.actor_learner.dqn_checks:problems",
         ),
         "imitation": Method(
             ImitationConfig,
             "ludus.algorithms.imitation.learner:ImitationLearner",
-            checks="ludus.train.on_policy.imitation_checks:problems",
+            checks="ludus.training.actor_learner.imitation_checks:problems",
         ),
         "impala": Method(ImpalaConfig, "ludus.algorithms.impala.learner:make_learner"),
         "policy_gradient": Method(

@@ -17,14 +17,14 @@ import torch
 
 from ludus.games import spec as game_spec
 from ludus.games.searchable import SearchRef, searchable
+from ludus.mcts import Batch, SearchConfig, SearchError, SelfPlay, SelfPlayConfig
+from ludus.mcts.network import NetworkEvaluator
 from ludus.policies.config import ResnetConfig
 from ludus.policies.factory import build_network
 from ludus.presets.config import RunConfig
 from ludus.presets.errors import ConfigError
 from ludus.presets.hardware import device_name, precision_name, thread_count
-from ludus.search import Batch, SearchConfig, SearchError, SelfPlay, SelfPlayConfig
-from ludus.search.network import NetworkEvaluator
-from ludus.train.alphazero.workers import Workers
+from ludus.training.alphazero.workers import Workers
 
 TURNS = 3
 

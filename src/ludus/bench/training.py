@@ -32,12 +32,12 @@ from ludus.presets.errors import ConfigError
 from ludus.presets.hardware import pool_thread_count
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.collector import as_index
-from ludus.train.matchmaker import player_of
-from ludus.train.on_policy.async_rounds import AsyncRounds
-from ludus.train.on_policy.components import Components, build
-from ludus.train.on_policy.learner_threads import LearnerThreads
-from ludus.train.on_policy.rounds import Round, Rounds
-from ludus.train.on_policy.trainer import make_rounds, slabs_of
+from ludus.training.actor_learner.async_loop import AsyncRounds
+from ludus.training.actor_learner.build import Components, build
+from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.sync_loop import Round, Rounds
+from ludus.training.actor_learner.trainer import make_rounds, slabs_of
+from ludus.training.matchmaker import player_of
 
 TURNS = 4
 WARM_ROUNDS = 3

@@ -79,7 +79,7 @@ def dispatch(words: list[str]) -> int:
         _print(overview())
         return errors.DONE
     if words[0] in ("-V", "--version"):
-        from ludus import __version__
+        from ludus.version import __version__
 
         _print(f"ludus {__version__}")
         return errors.DONE

@@ -1,8 +1,8 @@
 """Progress of a run: a live board on a terminal, else a line every ten seconds.
 
-Both are sinks (:class:`ludus.train.reporting.sinks.Sink`): they are called from the training thread and
+Both are sinks (:class:`ludus.training.reporting.sinks.Sink`): they are called from the training thread and
 only note numbers; drawing happens in rich's own thread, twice a second. Before the first update, and where
-one takes long, they show what the run does (:attr:`ludus.train.reporting.sinks.RunStart.doing`).
+one takes long, they show what the run does (:attr:`ludus.training.reporting.sinks.RunStart.doing`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ludus.cli import console
 from ludus.cli.console import duration, percent, redraws, si
 from ludus.cli.member_rows import MemberRows
 from ludus.flow.shown import visible
-from ludus.train.reporting.sinks import RunStart, Sink
+from ludus.training.reporting.sinks import RunStart, Sink
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
     from ludus.evaluation.results import EvalResult
-    from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics
+    from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
 
 LINE_EVERY_S = 10.0
 MESSAGES = 5

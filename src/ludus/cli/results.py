@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from ludus import __version__
 from ludus.cli import console
+from ludus.version import __version__
 
 
 def keep(kind: str, players: Iterable[str], result: msgspec.Struct | Mapping[str, object]) -> None:
@@ -16,7 +16,7 @@ def keep(kind: str, players: Iterable[str], result: msgspec.Struct | Mapping[str
 
     If a run cannot be written to, a note on stderr names it: the result itself has been shown.
     """
-    from ludus.search.text import SUFFIX
+    from ludus.mcts.text import SUFFIX
     from ludus.storage import StorageError, is_reference, resolve_weights, run_of
 
     row = {"kind": kind, "ludus": __version__, "command": sys.argv, **msgspec.to_builtins(result)}

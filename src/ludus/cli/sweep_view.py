@@ -17,12 +17,12 @@ from ludus.flow.decode import from_json
 from ludus.flow.shown import visible
 from ludus.storage.errors import StorageError
 from ludus.storage.files import open_regular
-from ludus.train.reporting.metrics import UpdateMetrics, metrics_of
+from ludus.training.reporting.metrics import UpdateMetrics, metrics_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ludus.train.sweep.loop import Active, Outcome, SweepLoop
+    from ludus.training.sweep.loop import Active, Outcome, SweepLoop
 
 TAIL = 1 << 16  # bytes at the end of a run's metrics that are read
 MESSAGES = 5

@@ -19,6 +19,7 @@ from ludus.games import typed
 from ludus.games.exports.values import Face, SpecFace
 from ludus.games.match import ParamError
 from ludus.games.registry import BUILT_IN, maker
+from ludus.mcts.text import is_search
 from ludus.policies.protocol import Network
 from ludus.policies.weights import WeightsError, build_policy, load_weights
 from ludus.presets.config import ParamValue
@@ -26,7 +27,6 @@ from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import params_text
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.network_actor import NetworkActor
-from ludus.search.text import is_search
 from ludus.storage import resolve_weights
 
 GYMNASIUM = "gymnasium/"

@@ -17,13 +17,13 @@ from ludus.flow.shown import utf8
 from ludus.games import replays
 from ludus.games.python_game import ENOUGH_TICKS
 from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
+from ludus.mcts import Evaluator, SearchText, parse_search
+from ludus.mcts.planner import is_plan, parse_plan
+from ludus.mcts.text import is_search
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
 from ludus.presets.errors import ConfigError, EndlessMatch
 from ludus.rollouts import Actor, Collector
-from ludus.search import Evaluator, SearchText, parse_search
-from ludus.search.planner import is_plan, parse_plan
-from ludus.search.text import is_search
 
 RANDOM = "random"
 UNIFORM = "uniform"  # uniform among the choices that the mask allows: the floor of a policy with a mask

@@ -19,17 +19,17 @@ from ludus.evaluation.play import (
 from ludus.evaluation.results import ALONE
 from ludus.flow import GameSpec
 from ludus.games.names import is_bot_file
+from ludus.mcts.planner import is_plan
+from ludus.mcts.text import SUFFIX, Seen, is_search, parse_search
 from ludus.presets.config import RunConfig
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import params_text
 from ludus.presets.stored_game import parse_game
 from ludus.rollouts.scripted import ScriptedActor, load_bot
-from ludus.search.planner import is_plan
-from ludus.search.text import SUFFIX, Seen, is_search, parse_search
 from ludus.storage import RunDirectory, is_reference, name_of, refuse_run, resolve_weights
 
 if TYPE_CHECKING:
-    from ludus.search.network import NetworkEvaluator
+    from ludus.mcts.network import NetworkEvaluator
 
 
 def resolve_player(
@@ -47,7 +47,7 @@ def resolve_player(
         text: A bot's name, ``random``, ``uniform``, ``RUN@best|last|VERSION``, ``RUN@PLAYER``,
             ``RUN@PLAYER:VERSION``, a weights file, a bot in Python (``bot.py``, ``bot.py:CLASS``), whose
             code is run if the user gave it (:mod:`ludus.games.names`), or a search (``mcts:400``,
-            ``RUN@best+search:400``; see :mod:`ludus.search.player`).
+            ``RUN@best+search:400``; see :mod:`ludus.mcts.player`).
         spec: The game.
         seed: Seed of the player's random choices.
         frame_skip: Ticks between two decisions; 0 = those of the training, or the game's default.
@@ -102,12 +102,12 @@ def evaluator_of(
 ) -> tuple[NetworkEvaluator, int]:
     """The evaluator of a search for weights by name, and the weights' version.
 
-    ``symmetries``: as in :class:`ludus.search.text.SearchText`. Raises ``ConfigError`` or ``StorageError``.
+    ``symmetries``: as in :class:`ludus.mcts.text.SearchText`. Raises ``ConfigError`` or ``StorageError``.
     """
     from ludus.evaluation.weights import network_of
+    from ludus.mcts.network import NetworkEvaluator
     from ludus.policies.weights import WeightsError, load_weights
     from ludus.presets.hardware import precision_name
-    from ludus.search.network import NetworkEvaluator
 
     try:
         weights = load_weights(resolve_weights(reference))

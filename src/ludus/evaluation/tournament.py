@@ -15,10 +15,10 @@ from ludus.evaluation.results import EvalResult
 from ludus.flow import MatchResult
 from ludus.flow.seeds import derive_seed
 from ludus.games import spec as game_spec
+from ludus.mcts.text import SUFFIX
 from ludus.presets.config import ParamValue
 from ludus.presets.errors import ConfigError
 from ludus.ratings import elo, nash_average
-from ludus.search.text import SUFFIX
 from ludus.storage import RunDirectory
 from ludus.storage.references import all_of
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeGuard
 
-from ludus import __version__
 from ludus.flow.names import did_you_mean, nearest
 from ludus.games import go, go_record, sgf
 from ludus.games.go import BLACK, WHITE
@@ -33,6 +32,7 @@ from ludus.gtp.players import (
 from ludus.gtp.protocol import GtpError, answer, read_command
 from ludus.gtp.session import MAX_MOVES, Session
 from ludus.gtp.words import colour, integer, need, number
+from ludus.version import __version__
 
 Handler = Callable[["Engine", Sequence[str]], str]
 

@@ -11,9 +11,9 @@ from ludus.games import spec
 from ludus.games.match import Match
 from ludus.gtp.expectation import NetworkReader
 from ludus.gtp.players import BotPlayer, Choice, Player, RawNetwork
+from ludus.mcts.text import is_search
 from ludus.presets.errors import ConfigError
 from ludus.rollouts.actor import ActInput
-from ludus.search.text import is_search
 from ludus.storage.references import is_reference, refuse_run
 
 

@@ -13,9 +13,9 @@ from ludus.games import go, registry
 from ludus.games.match import Match
 from ludus.gtp.expectation import NetworkReader, by_playouts
 from ludus.gtp.players import Candidate, Choice, Expected, RawNetwork, Report, Restriction
+from ludus.mcts import RootStatistics, SearchText, Trees, parse_search
+from ludus.mcts.evaluator import Evaluator
 from ludus.presets.errors import ConfigError
-from ludus.search import RootStatistics, SearchText, Trees, parse_search
-from ludus.search.evaluator import Evaluator
 from ludus.storage import name_of, resolve_weights
 
 ANALYSED = 50_000  # most visits of an analysis, unless the player asks for more

@@ -12,13 +12,13 @@ from ludus.flow.spec import GameSpec, ParamSpec
 from ludus.games import libraries, list_games, spec, text_params
 from ludus.games.hosted import is_hosted
 from ludus.games.names import is_installed_name
+from ludus.mcts.text import SUFFIX, is_search, parse_search
 from ludus.policies.encoders import encoder_problem
 from ludus.presets import schema
 from ludus.presets.config import ParamValue, Preset
 from ludus.presets.file import LoadedPreset, PresetError
 from ludus.presets.schema import Problem
 from ludus.presets.training_checks import training_problems
-from ludus.search.text import SUFFIX, is_search, parse_search
 
 #: Opponents that are not bots: the learner's own weights, now and earlier.
 LEARNED_OPPONENTS = ("latest", "past")

@@ -10,13 +10,13 @@ import numpy.typing as npt
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.searchable import searchable
+from ludus.mcts.evaluator import Evaluator
+from ludus.mcts.planner import Planner, PlannerConfig
+from ludus.mcts.player import SearchPlayer
+from ludus.mcts.text import SearchText
 from ludus.pool import Pool
 from ludus.pool.native import NativePool
 from ludus.rollouts.actor import ActInput, Decision
-from ludus.search.evaluator import Evaluator
-from ludus.search.planner import Planner, PlannerConfig
-from ludus.search.player import SearchPlayer
-from ludus.search.text import SearchText
 
 
 class SearchActor:

@@ -17,12 +17,12 @@ from ludus.algorithms.alphazero.replay_buffer import ReplayBuffer
 from ludus.algorithms.alphazero.samples import Positions
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
+from ludus.mcts import Matches, SearchConfig, SelfPlay, SelfPlayConfig
 from ludus.native import core
 from ludus.policies.config import ResnetConfig
 from ludus.policies.protocol import BoardOutputs
 from ludus.policies.residual import ResidualNetwork
 from ludus.ratings.sprt import sprt
-from ludus.search import Matches, SearchConfig, SelfPlay, SelfPlayConfig
 from tests.unit.synthetic import tower
 
 GAME = "tic_tac_toe"

@@ -21,6 +21,7 @@ from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
 from ludus.games.names import typed
 from ludus.games.searchable import searchable
+from ludus.mcts import NEVER_RESIGN, Matches, SearchConfig, SearchError, SelfPlay, SelfPlayConfig, Trees
 from ludus.native import core
 from ludus.policies.config import ResnetConfig
 from ludus.policies.factory import build_network
@@ -28,7 +29,6 @@ from ludus.policies.inference import Inference, _Folded
 from ludus.policies.residual import ResidualNetwork
 from ludus.policies.symmetry import Symmetries
 from ludus.policies.weights import build_policy, load_weights, save_weights
-from ludus.search import NEVER_RESIGN, Matches, SearchConfig, SearchError, SelfPlay, SelfPlayConfig, Trees
 from tests.unit.synthetic import tower
 
 PARAMS = {"size": "5", "komi": "0.5"}

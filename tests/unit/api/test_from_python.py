@@ -49,15 +49,16 @@ def test_importing_the_package_is_cheap(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "first", ["import ludus", "import ludus.train.api, ludus.search.trees", "from ludus import train, search"]
+    "first",
+    ["import ludus", "import ludus.training.api, ludus.mcts.trees", "from ludus import train, search"],
 )
 def test_every_listed_name_is_there_whatever_was_imported_before(first: str, tmp_path: Path) -> None:
-    """``ludus.train`` and ``ludus.search`` are packages too; both ways of using them work in any order."""
+    """Names of the API do not depend on the modules that were imported before."""
     program = (
         f"{first}\nimport ludus\n"
         "assert all(callable(getattr(ludus, n)) for n in ludus.__all__ if n != '__version__')\n"
         "assert set(ludus.__all__) <= set(dir(ludus))\n"
-        "import ludus.presets.config, ludus.search.text\n"
+        "import ludus.presets.config, ludus.mcts.text\n"
         "print(ludus.search(ludus.Match('tic_tac_toe'), 'mcts:30').move in range(9))\n"
         "try:\n    ludus.train('no_such_preset')\nexcept ValueError as error:\n    print(error)\n"
     )
@@ -69,7 +70,7 @@ def test_every_listed_name_is_there_whatever_was_imported_before(first: str, tmp
 def test_settings_are_those_of_the_command_line(tmp_path: Path) -> None:
     """Numbers, lists and truth values by path; a wrong one is refused in the same words."""
     from ludus.presets.file import PresetError
-    from ludus.train import python_api
+    from ludus.training import python_api
 
     with pytest.raises(PresetError, match=r"unknown key algorithm.clip_ratoi .did you mean clip_ratio"):
         ludus.train("tic_tac_toe", tmp_path / "run", settings={"algorithm.clip_ratoi": 0.2})

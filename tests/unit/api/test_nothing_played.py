@@ -14,8 +14,8 @@ from ludus.evaluation.results import EvalResult, summarise
 from ludus.evaluation.tournament import tournament
 from ludus.flow import MatchResult
 from ludus.presets.errors import ConfigError, RunFailed
-from ludus.train.reporting.metrics import EvaluationMetrics
-from ludus.train.reporting.report import _result_table
+from ludus.training.reporting.metrics import EvaluationMetrics
+from ludus.training.reporting.report import _result_table
 
 TOLD = "no match was played to its end: match 0, tick 7: step: RuntimeError: boom 0"
 

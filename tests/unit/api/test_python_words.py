@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import pickle
 import pydoc
 from pathlib import Path
 
@@ -37,19 +36,6 @@ def test_help_and_signature_are_the_functions(name: str) -> None:
     for argument, about in arguments.items():
         assert about.annotation is not inspect.Parameter.empty
         assert f"\n        {argument}: " in shown, f"{name}: {argument} is not described"
-
-
-def test_the_packages_stay_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    import ludus.search.text
-    import ludus.train.python_api as api
-
-    assert ludus.train.python_api is api  # type: ignore[attr-defined]
-    assert "python_api" in dir(ludus.train)
-    assert not inspect.ismodule(ludus.train)
-    assert inspect.getsource(ludus.train).startswith("@speaks_python\ndef train(")
-    assert pickle.loads(pickle.dumps(ludus.train)) is ludus.train
-    monkeypatch.setattr("ludus.search.text.SUFFIX", "+other")
-    assert ludus.search.text.SUFFIX == "+other"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

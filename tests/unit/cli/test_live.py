@@ -14,8 +14,8 @@ from ludus.cli import live
 from ludus.evaluation.results import EvalResult
 from ludus.games import spec
 from ludus.presets.file import load_preset
-from ludus.train.reporting.metrics import EvaluationMetrics, UpdateMetrics
-from ludus.train.reporting.sinks import RunStart
+from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
+from ludus.training.reporting.sinks import RunStart
 
 
 def update(minutes_left: float | None = 2.5) -> UpdateMetrics:

@@ -12,10 +12,10 @@ import pytest
 
 from ludus.cli.sweep_view import SweepBoard, SweepLines, newest_update
 from ludus.storage.rundir import RunDirectory
-from ludus.train.reporting.metrics import UpdateMetrics, metrics_row
-from ludus.train.sweep.loop import Active, Outcome, SweepLoop
-from ludus.train.sweep.plan import PlannedRun
-from ludus.train.sweep.processes import Command, What
+from ludus.training.reporting.metrics import UpdateMetrics, metrics_row
+from ludus.training.sweep.loop import Active, Outcome, SweepLoop
+from ludus.training.sweep.plan import PlannedRun
+from ludus.training.sweep.processes import Command, What
 
 
 def written(folder: Path, name: str, progress: float) -> None:

@@ -16,7 +16,7 @@ from ludus.league.payoff import GROWTH, Payoff
 from ludus.league.record import MAKE_PLAYERS, Record
 from ludus.league.strengths import strengths
 from ludus.storage.journal import Journal
-from ludus.train.reporting.league_record import read_record
+from ludus.training.reporting.league_record import read_record
 
 from .recorded import recorded_run
 

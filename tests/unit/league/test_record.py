@@ -16,7 +16,7 @@ from ludus.league.summary import against, lineage, payoff, players, status, the_
 from ludus.ratings.trueskill import POINTS, win_probability
 from ludus.storage import CorruptFile
 from ludus.storage.journal import Journal
-from ludus.train.reporting.league_record import read_record
+from ludus.training.reporting.league_record import read_record
 from tests.unit.league.recorded import EVENTS, RATE, recorded_run
 from tests.unit.league.run_league import Run
 
@@ -227,6 +227,6 @@ def test_names_that_no_terminal_should_show_are_refused(event: Joined) -> None:
 
 
 def test_reading_a_record_loads_no_torch() -> None:
-    imports = "import sys, ludus.train.reporting.league_record, ludus.league.strengths"
+    imports = "import sys, ludus.training.reporting.league_record, ludus.league.strengths"
     code = f"{imports}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

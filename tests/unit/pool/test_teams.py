@@ -15,7 +15,7 @@ from ludus.pool.native import NativePool
 from ludus.pool.shard import Plan
 from ludus.rollouts import Collector
 from ludus.rollouts.network_actor import RandomActor
-from ludus.train.on_policy.rollout_summary import opponent_name, summarise_rollout
+from ludus.training.actor_learner.rollout_summary import opponent_name, summarise_rollout
 
 TEAM = {"mode": "team", "max_steps": "60"}
 LEARNED = SeatPlan((Controller(policy=0),))

@@ -9,10 +9,10 @@ import pytest
 
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
 from ludus.games import spec as game_spec
+from ludus.mcts import Plan, PlannerConfig, parse_search
 from ludus.pool.native import NativePool
 from ludus.rollouts import ActInput, Decision
 from ludus.rollouts.search_actor import PlannerActor, SearchActor
-from ludus.search import Plan, PlannerConfig, parse_search
 
 GAME = "connect_four"
 MATCHES = 6

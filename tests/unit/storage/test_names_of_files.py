@@ -13,7 +13,7 @@ from ludus.presets.errors import ConfigError
 from ludus.storage.errors import RunNotFound
 from ludus.storage.files import file_part
 from ludus.storage.references import resolve_weights
-from ludus.train.run_evaluator import RunEvaluator
+from ludus.training.run_evaluator import RunEvaluator
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def packages() -> set[str]:
 @pytest.mark.parametrize(
     ("number", "about"),
     [
-        ("2", {"algorithms", "codecs", "policies", "search", "league", "ratings", "storage"}),
+        ("2", {"algorithms", "codecs", "policies", "mcts", "league", "ratings", "storage"}),
         ("3", {"flow", "games", "pool", "storage", "ratings", "league"}),
     ],
 )
@@ -54,7 +54,7 @@ def only(home: str) -> OnlyContract:
 
 
 def test_only_finds_an_import_from_elsewhere() -> None:
-    graph = graph_with("ludus.train.on_policy.trainer", "ray.util")
+    graph = graph_with("ludus.training.actor_learner.trainer", "ray.util")
     assert not only("ray -> ludus.cluster").check(graph, False).kept
 
 

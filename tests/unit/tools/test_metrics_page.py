@@ -11,9 +11,9 @@ import pytest
 import ludus
 from ludus.cli.__main__ import main
 from ludus.storage import read_jsonl
-from tests.unit.train.runs import small_preset
-from tests.unit.train.test_dqn_runs import preset_of as dqn_preset
-from tests.unit.train.test_imitation_runs import preset_of as imitation_preset
+from tests.unit.training.runs import small_preset
+from tests.unit.training.test_dqn_runs import preset_of as dqn_preset
+from tests.unit.training.test_imitation_runs import preset_of as imitation_preset
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
 FILES = ("metrics", "events", "matches", "results")

@@ -68,6 +68,7 @@ def test_the_mutated_module_is_the_one_that_tests_import(tmp_path: Path) -> None
         Mutant("ratings/interval.py", line, "", code.replace(line, "p = wins * matches"))
     )
     assert path.read_text() == code
+    assert bench.survives(Mutant("ratings/interval.py", line, "", code.replace(line, f"{line}  # equal")))
     where = "import ludus.native, ludus.ratings; print(ludus.ratings.__file__)"
     shown = subprocess.run(
         [sys.executable, "-c", where], capture_output=True, text=True, check=True, env=bench.environment

@@ -11,10 +11,10 @@ import pytest
 
 from benchmarks.strength import sweep_record
 from ludus.evaluation.results import EvalResult
-from ludus.train.reporting.floors import Floors
-from ludus.train.sweep.comparison import CellBudget
-from ludus.train.sweep.report import SweepReport
-from ludus.train.sweep.results import RunRecord
+from ludus.training.reporting.floors import Floors
+from ludus.training.sweep.comparison import CellBudget
+from ludus.training.sweep.report import SweepReport
+from ludus.training.sweep.results import RunRecord
 from tools.raw_lines import read_lines
 from tools.results import Record, faults
 

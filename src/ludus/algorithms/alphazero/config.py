@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ludus.algorithms.config import Batch, Count, MethodConfig, Natural, NonNegative, Positive, Share
-from ludus.search.config import SearchConfig, SelfPlayConfig
+from ludus.mcts.config import SearchConfig, SelfPlayConfig
 
 
 class AlphaZeroConfig(MethodConfig, frozen=True, forbid_unknown_fields=True, tag="alphazero"):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.samples import Ends, Positions
 from ludus.flow.slab import Array
-from ludus.search import Matches
+from ludus.mcts import Matches
 
 Ints = npt.NDArray[np.int64]
 

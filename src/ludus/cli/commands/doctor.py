@@ -13,10 +13,10 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from ludus import __version__
 from ludus.cli import console
 from ludus.cli.arguments import option
 from ludus.cli.errors import DONE
+from ludus.version import __version__
 
 PACKAGES = ("numpy", "msgspec", "torch", "safetensors", "tensorboard", "rich")
 #: Instructions that decide which code is fast here.

@@ -28,7 +28,7 @@ WIDE = 12  # columns of a payoff that fit a terminal
 
 def _read(text: str) -> tuple[RunDirectory, Record]:
     from ludus.storage import RunDirectory
-    from ludus.train.reporting.league_record import read_record
+    from ludus.training.reporting.league_record import read_record
 
     run = RunDirectory.open(Path(text))
     return run, read_record(run)

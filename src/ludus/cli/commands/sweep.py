@@ -16,10 +16,10 @@ from ludus.flow.shown import shell
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ludus.train.sweep.config import SweepConfig
-    from ludus.train.sweep.loop import Outcome
-    from ludus.train.sweep.plan import PlannedRun
-    from ludus.train.sweep.report import SweepReport
+    from ludus.training.sweep.config import SweepConfig
+    from ludus.training.sweep.loop import Outcome
+    from ludus.training.sweep.plan import PlannedRun
+    from ludus.training.sweep.report import SweepReport
 
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -51,9 +51,9 @@ class Sweep(msgspec.Struct, frozen=True):
     overrides: dict[str, str] = {}
 
     def run(self) -> int:
-        from ludus.train.sweep.config import preset_hashes, read_sweep
-        from ludus.train.sweep.plan import check_sweep
-        from ludus.train.sweep.search import check_search
+        from ludus.training.sweep.config import preset_hashes, read_sweep
+        from ludus.training.sweep.plan import check_sweep
+        from ludus.training.sweep.search import check_search
 
         config = read_sweep(self.sweep, self.overrides)
         hashes = preset_hashes(config)
@@ -61,12 +61,12 @@ class Sweep(msgspec.Struct, frozen=True):
         if config.search == "tpe":
             check_search(config.source)
         if self.explain:
-            from ludus.train.sweep.plan import known_points, planned_cells, runs_of
+            from ludus.training.sweep.plan import known_points, planned_cells, runs_of
 
             cells = cells if config.search == "tpe" else planned_cells(config, known_points(config))
             show_runs(runs_of(cells, config.seeds), self.json)
             return DONE
-        from ludus.train.sweep.directory import SweepDirectory
+        from ludus.training.sweep.directory import SweepDirectory
 
         path = Path(self.run_dir) if self.run_dir else Path("runs") / Path(self.sweep).stem
         directory = SweepDirectory.open(path, config, hashes)
@@ -75,9 +75,9 @@ class Sweep(msgspec.Struct, frozen=True):
 
     def _train(self, config: SweepConfig, path: Path) -> int:
         from ludus.cli.sweep_view import make_sweep_view
-        from ludus.train.sweep.directory import SweepDirectory
-        from ludus.train.sweep.loop import SweepLoop
-        from ludus.train.sweep.report import read_report, write_sweep_report
+        from ludus.training.sweep.directory import SweepDirectory
+        from ludus.training.sweep.loop import SweepLoop
+        from ludus.training.sweep.report import read_report, write_sweep_report
 
         workers = self.workers or config.workers or usable_processors(config)
         with make_sweep_view(self.quiet) as view:
@@ -128,8 +128,8 @@ class Report(msgspec.Struct, frozen=True):
             raise UserError(
                 "ludus report: missing RUN (directories of sweeps or runs); see: ludus report --help"
             )
-        from ludus.train.sweep.directory import is_sweep
-        from ludus.train.sweep.report import read_report, report_text, write_sweep_report
+        from ludus.training.sweep.directory import is_sweep
+        from ludus.training.sweep.report import read_report, report_text, write_sweep_report
 
         paths = [Path(text) for text in self.runs]
         report = read_report(paths, self.baseline)
@@ -170,7 +170,7 @@ def show_runs(runs: Sequence[PlannedRun], as_json: bool) -> None:
 
 def show_report(report: SweepReport) -> None:
     """The results of a sweep as aligned columns."""
-    from ludus.train.sweep.tables import interval_text
+    from ludus.training.sweep.tables import interval_text
 
     for play, against in dict.fromkeys((r.play, r.against) for r in report.results):
         of = [r for r in report.results if (r.play, r.against) == (play, against)]

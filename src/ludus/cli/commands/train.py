@@ -20,13 +20,13 @@ from ludus.presets.config import Preset
 from ludus.presets.file import Explained, LoadedPreset, explain, load_preset, to_toml
 from ludus.presets.game_checks import check_game, effective_params
 from ludus.presets.options import ends_with, option_of
-from ludus.train.changes import RESUMABLE, options, run_settings
-from ludus.train.run_game import resumed_code
+from ludus.training.changes import RESUMABLE, options, run_settings
+from ludus.training.run_game import resumed_code
 
 if TYPE_CHECKING:
     from ludus.flow import GameSpec
     from ludus.policies.summary import NetworkSummary
-    from ludus.train.api import RunResult
+    from ludus.training.api import RunResult
 
 JSON = option("print one JSON document when the run has ended")
 QUIET = option("show no progress")
@@ -83,7 +83,7 @@ class Train(msgspec.Struct, frozen=True):
             raise UserError(f"--run-dir {run_dir}: exists already; {RunDirectory(run_dir).hint()}")
 
         from ludus.cli.live import make_view
-        from ludus.train.api import start_run
+        from ludus.training.api import start_run
 
         with like_ctrl_c(), make_view(self.quiet) as view:
             result = start_run(loaded.preset, run_dir, sinks=[view])
@@ -129,7 +129,7 @@ class Resume(msgspec.Struct, frozen=True):
         check_game(loaded)
 
         from ludus.cli.live import make_view
-        from ludus.train.api import resume_run
+        from ludus.training.api import resume_run
 
         def changed(_: Preset) -> Preset:
             return loaded.preset

@@ -1,0 +1,186 @@
+"""Search trees for one or many matches of a game: one tree per slot, their leaves in one batch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ludus.flow import GameSpec, decode_spec
+from ludus.mcts.config import SearchConfig
+from ludus.mcts.evaluator import CORE_EVALUATORS, Batch, Evaluator
+from ludus.native import SearchableGames, core
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class RootStatistics:
+    """Statistics of the legal moves at the root, in the order of their numbers.
+
+    ``value`` is for ``seat``, the seat to move. ``mean`` is the value of each move for that seat (0 without
+    visits), ``policy`` the policy target.
+    """
+
+    seat: int
+    visits: int
+    value: float
+    moves: Ints
+    move_visits: Ints
+    prior: Floats
+    mean: Floats
+    policy: Floats
+
+
+class Trees:
+    """``slots`` matches of ``game`` and their trees. One thread at a time.
+
+    ``evaluator``: one of :data:`CORE_EVALUATORS`, or an :class:`Evaluator`. ``native``: the compiled module
+    of the game (default: the package's own). Raises ``SearchError`` (a ``ValueError``) for games with chance,
+    hidden information or simultaneous moves, and for settings out of range.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        params: Mapping[str, str] | None = None,
+        config: SearchConfig | None = None,
+        *,
+        evaluator: Evaluator | str = "rollout",
+        slots: int = 1,
+        rollouts: int = 1,
+        seed: int = 0,
+        native: SearchableGames | None = None,
+    ) -> None:
+        self.config = config or SearchConfig()
+        module = native or cast(SearchableGames, core)
+        params = dict(params or {})
+        self.spec: GameSpec = decode_spec(module.spec_json(game, params))
+        kind = evaluator if isinstance(evaluator, str) else "batch"
+        if kind not in (*CORE_EVALUATORS, "batch"):
+            raise ValueError(f"evaluator {kind!r}, expected one of {', '.join(CORE_EVALUATORS)}")
+        self._evaluator = None if isinstance(evaluator, str) else evaluator
+        self._core = module.make_search(
+            game, params, self.config.settings(), slots, kind, rollouts, seed, self.config.cache
+        )
+        self._batch = Batch(self.spec, slots * self.config.leaves)
+        if self._evaluator is not None:
+            self._core.attach(self._batch.arrays())
+
+    @property
+    def slots(self) -> int:
+        return int(self._core.slots)
+
+    def reset(self, slot: int, seed: int, match: int = 0) -> None:
+        """Starts the match ``(seed, match)`` in the slot."""
+        self._core.reset(slot, seed, match)
+
+    def set_state(self, slot: int, state: bytes) -> bool:
+        """Sets the slot to ``state``.
+
+        Args:
+            state: From :meth:`state`, or from a pool of the same game and parameters.
+
+        Returns:
+            True if the tree is kept: the state is at most two moves after the slot's.
+        """
+        return bool(self._core.set_state(slot, state))
+
+    def state(self, slot: int) -> bytes:
+        """The slot's state as the core keeps it."""
+        return self._core.state(slot)
+
+    def play(self, slot: int, move: int) -> None:
+        """Plays a move and keeps the tree below it. Raises ``GameError`` for an illegal move."""
+        self._core.play(slot, move)
+
+    def over(self, slot: int) -> bool:
+        """Whether the slot's match has ended."""
+        return bool(self._core.over(slot))
+
+    def outcome(self, slot: int) -> tuple[float, ...]:
+        """Outcome of a finished match, one number per seat: +1 won, 0 drawn, -1 lost."""
+        return tuple(self._core.outcome(slot))
+
+    def run(
+        self,
+        slots: Sequence[int],
+        *,
+        visits: int = 0,
+        seconds: float = 0.0,
+        noise: bool = False,
+        seed: int = 0,
+    ) -> None:
+        """Searches the matches of ``slots`` in parallel, with at least one visit each.
+
+        Args:
+            slots: Slot numbers.
+            visits: Visits of each root; 0 = the configuration's.
+            seconds: Time limit in seconds; 0 = none.
+            noise: Adds Dirichlet noise to the roots' priors.
+            seed: Seed of noise and rollouts.
+        """
+        core_, end = self._core, time.perf_counter() + seconds
+        for slot in slots:
+            core_.begin(slot, visits or self.config.visits, noise, seed)
+        rounds = 64 if seconds > 0.0 else 1 << 20
+        while True:
+            count = core_.collect(rounds)
+            if count > 0:
+                assert self._evaluator is not None
+                core_.deliver(*self._evaluator.evaluate(self._batch, count))
+            if all(core_.done(slot) for slot in slots):
+                return
+            if seconds > 0.0 and time.perf_counter() >= end:
+                for slot in slots:
+                    core_.stop(slot)
+
+    def choose(self, slot: int, temperature: float = 0.0) -> int:
+        """Chooses a move: in proportion to visits ** (1 / ``temperature``); 0 = the most visited."""
+        return int(self._core.choose(slot, temperature))
+
+    def root(self, slot: int) -> RootStatistics:
+        """Statistics of the slot's root; after ``play`` or ``set_state`` those of the kept tree."""
+        return RootStatistics(*self._core.report(slot))
+
+    def line(self, slot: int, move: int = -1, most: int = 16) -> list[int]:
+        """The most visited continuation from ``move`` on (-1: from the root), ``move`` included."""
+        return [m for m, _ in self._core.line(slot, move, most)]
+
+    def line_visits(self, slot: int, move: int = -1, most: int = 16) -> list[tuple[int, int]]:
+        """:meth:`line`, each move with its visits."""
+        return [(m, visits) for m, visits in self._core.line(slot, move, most)]
+
+    def restrict(self, slot: int, seat: int, barred: Sequence[int], depth: int) -> None:
+        """Excludes moves from the slot's searches. A change empties the tree.
+
+        Args:
+            seat: The seat whose moves are excluded.
+            barred: Move numbers. They stay if no other move is legal.
+            depth: The restriction holds at fewer than ``depth`` moves below the root; 0 lifts it.
+
+        Raises:
+            SearchError: An invalid seat or move.
+        """
+        mask = bytearray(self.spec.mask_size)
+        for move in barred:
+            mask[move] = 1
+        self._core.restrict(slot, seat, bytes(mask), depth)
+
+    def consistent(self, slot: int) -> bool:
+        """Whether the visits of the slot's tree add up; walks all of it."""
+        return bool(self._core.consistent(slot))
+
+    @property
+    def simulations(self) -> int:
+        """Number of simulations since the trees were made."""
+        return int(self._core.simulations())
+
+    def forget(self) -> None:
+        """Empties the evaluation cache: call it when the evaluator's answers change."""
+        self._core.forget()

@@ -1,0 +1,1 @@
+"""The composition root: presets, runner, evaluation, reports."""

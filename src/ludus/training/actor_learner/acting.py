@@ -1,0 +1,44 @@
+"""Weights of a slab learner as players of evaluations."""
+
+from __future__ import annotations
+
+from ludus.evaluation.play import Player
+from ludus.evaluation.weights import network_of
+from ludus.flow import GameSpec, Weights
+from ludus.policies.outputs import gives_q_values
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.training.evaluations import Seeded
+from ludus.training.run_context import RunContext
+
+
+def player_of_version(
+    context: RunContext, spec: GameSpec, actor: NetworkActor, version: int | None
+) -> tuple[int, Seeded]:
+    """See :meth:`ludus.training.run_loop.Steps.player`.
+
+    ``actor`` has the weights that act. They play, too, where no checkpoint has ``version``. Raises
+    ``StorageError``.
+    """
+    store = context.directory.checkpoints
+    if version is not None and version != actor.version and version in store.versions():
+        actor = actor_of(store.load(version).weights, spec, actor)
+    return player_of_actor(context, actor)
+
+
+def actor_of(weights: Weights, spec: GameSpec, actor: NetworkActor) -> NetworkActor:
+    """``weights`` on the device of ``actor`` and with its seed."""
+    version, device = weights.meta.version, str(actor.network.device)
+    return NetworkActor(network_of(weights, spec, f"version {version}", device), actor.seed, version)
+
+
+def player_of_actor(context: RunContext, actor: NetworkActor, member: str = "") -> tuple[int, Seeded]:
+    """The weights of ``actor`` as evaluations want them, and their version. ``member``: of a league."""
+    # weights in training explore, weights of a checkpoint do not
+    greedy = context.preset.evaluation.greedy or gives_q_values(actor.network.config)
+
+    def made(seed: int) -> Player:
+        own = NetworkActor(actor.network, seed, actor.version, greedy)
+        name = context.directory.reference(actor.version, member)
+        return Player(name, actor=own, frame_skip=context.preset.game.frame_skip)
+
+    return actor.version, made

@@ -1,0 +1,243 @@
+"""Collecting and learning side by side: ``async``, the lag mode that waits least and repeats nothing.
+
+A sampler thread of its own fills one slab after another and takes new weights at the start of any time
+step; the calling thread learns. The lag is bounded (``max_lag`` versions):
+
+``wait``  a slab begins only while at most ``max_lag`` older ones are unlearned; each of them is one version,
+          so no decision can be older than ``max_lag`` when it is learned from.
+``drop``  the sampler goes on as long as a slab is free; a slab with an older decision is thrown away.
+
+A sampler that may not go on helps the learner until it may.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ludus.algorithms.learner import UpdateStats
+from ludus.algorithms.tasks import UpdatePlan
+from ludus.flow import RolloutStats, Slab
+from ludus.presets.config import RunConfig
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.storage import Checkpoint
+from ludus.training.actor_learner.build import Components, StagedWeights
+from ludus.training.actor_learner.checkpoint import TrainerState, make_checkpoint, restore_components
+from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.rollout_summary import summarise_rollout
+from ludus.training.actor_learner.sync_loop import Round, RoundTimes, Waiting, playing_text
+
+SAMPLER, CALLER = 0, 1  # worker numbers; the learner threads follow
+SLABS_AHEAD = 3  # unlearned slabs that are worth their memory, whatever lag is allowed
+
+
+def slabs_needed(config: RunConfig) -> int:
+    """One that is filled, and those that may wait for the learner."""
+    ahead = min(config.max_lag, SLABS_AHEAD)
+    return ahead + (1 if config.over_lag == "wait" else 3)
+
+
+class AsyncRounds:
+    """Owns the sampler thread. Everything else is called by the one thread that drives the run."""
+
+    def __init__(self, components: Components, learner_threads: LearnerThreads, config: RunConfig) -> None:
+        self.components, self.learner_threads, self.config = components, learner_threads, config
+        self.waiting: tuple[Waiting, ...] = ()
+        self._staged = {policy: StagedWeights(learner) for policy, learner in components.learners.items()}
+        self._changed = threading.Condition()
+        self._free: deque[Slab] = deque(components.sampler.slabs)
+        self._full: deque[tuple[Slab, RolloutStats]] = deque()
+        self._unlearned = 0  # full slabs and the one that is learned from
+        self._plans: tuple[UpdatePlan, ...] = ()
+        self._handover: int | None = None
+        self._paused, self._parked, self._closing = False, False, False
+        self._error: BaseException | None = None
+        self._sampler_wait_s = 0.0
+        self._paused_s = 0.0  # not the sampler's own waiting
+        self._thread = threading.Thread(target=self._sample, name="sampler", daemon=True)
+        self._thread.start()
+
+    # ---- the driving thread ----------------------------------------------------------------------
+
+    @property
+    def actor(self) -> NetworkActor:
+        """See :attr:`Rounds.actor`."""
+        return self.components.actor
+
+    @property
+    def moment(self) -> int:
+        """See :attr:`Rounds.moment`."""
+        return self.components.sampler.collector.time_step
+
+    def doing(self) -> str:
+        """See :meth:`Rounds.doing`."""
+        return playing_text([self.components.sampler])
+
+    def checkpoint(self, state: TrainerState) -> Checkpoint:
+        """See :meth:`Rounds.checkpoint`. Nothing in flight is kept."""
+        state.set_waiting(())
+        return make_checkpoint(self.components, state, ())
+
+    def restore(self, checkpoint: Checkpoint, state: TrainerState) -> None:
+        """See :meth:`Rounds.restore`."""
+        restore_components(self.components, checkpoint, state)
+        self._publish()
+
+    def set_handover(self, ticks: int) -> None:
+        """Of the learner's plan, from the next slab on."""
+        self._handover = ticks
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The sampler rests between two slabs, and the newest weights act."""
+        begin = time.perf_counter()
+        with self._changed:
+            self._paused = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._parked or self._error is not None)
+            self._raise()
+        self._swap()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._paused = False
+                self._paused_s += time.perf_counter() - begin
+                self._changed.notify_all()
+
+    def run(self, progress: float, meanwhile: Callable[[], None] | None = None) -> Round:
+        """Learns from the oldest full slab, or drops it. ``meanwhile`` runs while the sampler rests."""
+        begin = time.perf_counter()
+        if meanwhile is not None:
+            with self.paused():
+                meanwhile()
+        with self._changed:
+            self._changed.wait_for(lambda: self._full or self._error is not None)
+            self._raise()
+            slab, stats = self._full.popleft()
+            rested, self._sampler_wait_s = self._sampler_wait_s, 0.0
+        times = RoundTimes(
+            collect_s=stats.total_s, infer_s=stats.infer_s, pool_wait_s=stats.wait_s, help_wait_s=rested
+        )
+        waited = time.perf_counter() - begin
+        sampler = self.components.sampler
+        summary = summarise_rollout(
+            stats.results, stats.steps, stats.ticks, sampler.labels, sampler.spec.teams
+        )
+        updates, dropped = {}, 0
+        if self.config.over_lag == "drop" and self._age(slab) > self.config.max_lag:
+            dropped = stats.steps
+        else:
+            updates = self._learn(slab, progress, times)
+        with self._changed:
+            self._unlearned -= 1
+            self._free.append(slab)
+            self._changed.notify_all()
+        times.total_s = time.perf_counter() - begin
+        times.learn_wait_s += waited
+        times.learn_s += times.total_s  # of the calling thread, which only learns here
+        return Round(updates, summary, stats.steps, times, stats.results, dropped)
+
+    def close(self) -> None:
+        """Stops the sampler after its slab. Idempotent."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join()
+
+    def put(self, slab: Slab, stats: RolloutStats) -> None:
+        """See :class:`ludus.rollouts.exchange.SlabSink`; called by the sampler thread."""
+        with self._changed:
+            self._full.append((slab, stats))
+            self._unlearned += 1
+            self._changed.notify_all()
+
+    def _age(self, slab: Slab) -> int:
+        """Most versions between a learned policy's decision in ``slab`` and its learner."""
+        ages = [0]
+        for policy, learner in self.components.learners.items():
+            decided = (slab.active[:-1] != 0) & (slab.policy[:-1] == policy)
+            if decided.any():
+                ages.append(learner.version - int(slab.version[decided].min()))
+        return max(ages)
+
+    def _learn(self, slab: Slab, progress: float, times: RoundTimes) -> dict[int, UpdateStats]:
+        busy = sum(self.learner_threads.busy_s)
+        learners = self.components.learners
+        plans = tuple(learner.begin(slab, progress) for learner in learners.values())
+        with self._changed:
+            self._plans = plans
+            self._changed.notify_all()
+        self.learner_threads.start(plans)
+        for plan in plans:
+            plan.help(CALLER)
+        updates = {policy: learner.finish() for policy, learner in learners.items()}
+        self.learner_threads.settle()
+        with self._changed:
+            self._plans = ()
+        times.threads = self.learner_threads.size + 1
+        times.learn_wait_s = sum(
+            s for plan in plans for worker, s in plan.waited_s.items() if worker != SAMPLER
+        )
+        times.learn_s = sum(self.learner_threads.busy_s) - busy
+        self._publish()
+        return updates
+
+    def _publish(self) -> None:
+        for staged in self._staged.values():
+            staged.stage()
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    # ---- the sampler's thread --------------------------------------------------------------------
+
+    def _sample(self) -> None:
+        try:
+            while (slab := self._next_slab()) is not None:
+                if self._handover is not None:
+                    self.components.sampler.pool.set_handover(0, self._handover)
+                self.components.sampler.play(slab, self, between=self._swap)
+        except BaseException as error:
+            with self._changed:
+                self._error = error
+                self._changed.notify_all()
+
+    def _next_slab(self) -> Slab | None:
+        """A free slab as soon as the lag allows one; helps the learner until then. None at the end."""
+        begin = time.perf_counter() - self._paused_s
+        helped_s = 0.0
+        helped: tuple[UpdatePlan, ...] = ()
+        while True:
+            with self._changed:
+                while not self._closing and (self._paused or not self._may_begin()):
+                    if self._plans and self._plans is not helped and not self._paused:
+                        break
+                    self._parked = self._paused
+                    self._changed.notify_all()
+                    self._changed.wait()
+                self._parked = False
+                if self._closing:
+                    return None
+                if not self._paused and self._may_begin():
+                    waited = time.perf_counter() - self._paused_s - begin - helped_s
+                    self._sampler_wait_s += max(0.0, waited)  # a pause may begin while it still samples
+                    return self._free.popleft()
+                helped = self._plans
+            for plan in helped:
+                started = time.perf_counter()
+                plan.help(SAMPLER)
+                helped_s += time.perf_counter() - started - plan.waited_s.get(SAMPLER, 0.0)
+
+    def _may_begin(self) -> bool:
+        if not self._free:
+            return False
+        return self.config.over_lag == "drop" or self._unlearned <= self.config.max_lag
+
+    def _swap(self) -> None:
+        """The acting networks take the newest weights, if there are newer ones."""
+        self.components.sampler.take(self._staged)

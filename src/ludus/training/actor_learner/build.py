@@ -1,0 +1,200 @@
+"""Puts the components of a run together: a sampler, its learners, and what joins them in one process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Protocol, cast
+
+import msgspec
+import torch
+
+from ludus.algorithms.actor_critic.learner import ActorCriticLearner
+from ludus.algorithms.config import MethodConfig, SettingError
+from ludus.algorithms.learner import Learner
+from ludus.algorithms.registry import method_of, resolve
+from ludus.flow import GameSpec, Weights
+from ludus.flow.seeds import SEED_NETWORK, derive_seed
+from ludus.policies.network import PolicyNetwork
+from ludus.policies.protocol import Network
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
+from ludus.presets.game_checks import resolve_spec
+from ludus.presets.hardware import thread_count
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.training.actor_learner.sampler import Sampler, build_sampler, first_network
+from ludus.training.matchmaker import Matchmaker
+from ludus.training.opponents import build_matchmaker, opponents_of, policy_ids, trained_rows
+from ludus.training.start import begin_with
+
+
+@dataclass(slots=True)
+class Components:
+    """Everything that a run is made of. The networks that act are never those that learn.
+
+    ``learners``: policy id -> the learner that trains it. ``siblings``: the samplers of the other pools,
+    where each has a copy of the weights.
+    """
+
+    sampler: Sampler
+    learners: dict[int, Learner]
+    matchmaker: Matchmaker
+    threads: int
+    siblings: list[Sampler] = field(default_factory=list)
+
+    @property
+    def spec(self) -> GameSpec:
+        return self.sampler.spec
+
+    @property
+    def params(self) -> dict[str, str]:
+        return self.sampler.params
+
+    @property
+    def policy(self) -> int:
+        """The policy id of a run with one learner."""
+        (policy,) = self.learners
+        return policy
+
+    @property
+    def learner(self) -> Learner:
+        """The learner of a run with one."""
+        return self.learners[self.policy]
+
+    @property
+    def actor(self) -> NetworkActor:
+        """What decides with the weights of :attr:`learner`."""
+        return self.sampler.actors[self.policy]
+
+    def close(self) -> None:
+        """Stops the pools."""
+        for sampler in (self.sampler, *self.siblings):
+            sampler.close()
+
+
+class LocalWeights:
+    """A learner in this process as a source of weights. Never asked while an update is under way."""
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+
+    @property
+    def version(self) -> int:
+        """See :class:`ludus.rollouts.exchange.WeightSource`."""
+        return self._learner.version
+
+    def newest(self) -> Weights:
+        """See :class:`ludus.rollouts.exchange.WeightSource`."""
+        return self._learner.weights()
+
+    def copy_to(self, network: Network) -> int:
+        """See :class:`ludus.rollouts.exchange.WeightSource`."""
+        return self._learner.copy_to(network)
+
+
+class StagedWeights(LocalWeights):
+    """As above, from a copy that another thread may take while the learner learns."""
+
+    def __init__(self, learner: Learner) -> None:
+        super().__init__(learner)
+        mine = learner.network
+        self._copy = PolicyNetwork(mine.config, mine.spec, 0, mine.precision).to(mine.device)
+        self._lock = Lock()
+        self._version = learner.copy_to(self._copy)
+
+    @property
+    def version(self) -> int:
+        """Of the copy."""
+        return self._version
+
+    def stage(self) -> None:
+        """Takes the learner's weights; no update is under way."""
+        with self._lock:
+            self._version = self._learner.copy_to(self._copy)
+
+    @torch.no_grad()
+    def copy_to(self, network: Network) -> int:
+        """See :class:`ludus.rollouts.exchange.WeightSource`."""
+        with self._lock:
+            state = self._copy.state_dict()
+            for name, tensor in network.state_dict().items():
+                tensor.copy_(state[name])
+            return self._version
+
+
+class MakeLearner(Protocol):
+    """The learner of a method that trains on slabs. ``ValueError`` on what cannot be put together."""
+
+    def __call__(
+        self,
+        config: MethodConfig,
+        network: PolicyNetwork,
+        *,
+        seed: int,
+        policy: int,
+        workers: int,
+        frame_skip: int,
+    ) -> Learner: ...
+
+
+def build_learner(preset: Preset, policy: int | None = None) -> Learner:
+    """The learner that a preset describes, at its beginning. Raises ``ConfigError``.
+
+    ``policy``: the policy id whose rows it trains; None: the one that the preset's samplers give the learner.
+    """
+    torch.set_num_threads(1)  # parallel work is done by threads that help each other, never OpenMP
+    spec, _ = resolve_spec(preset)
+    run = preset.run
+    network = first_network(preset, spec)
+    begin_with(network, preset)
+    try:
+        make_learner = cast(MakeLearner, resolve(method_of(preset.algorithm).learner))
+        return make_learner(
+            preset.algorithm,
+            network,
+            seed=derive_seed(run.seed, SEED_NETWORK),
+            policy=trained_rows(spec, preset) if policy is None else policy,
+            workers=max(thread_count(run), 2),
+            frame_skip=preset.game.frame_skip or spec.default_frame_skip,
+        )
+    except SettingError as error:
+        raise ConfigError(str(error)) from error
+    except ValueError as error:
+        raise ConfigError(f"policy: {error}") from error
+
+
+def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Components:
+    """A sampler and its learner in one process; the first weights act. Raises ``ConfigError``.
+
+    ``anew``: how often the run's matches started again
+    (:func:`ludus.training.actor_learner.checkpoint.times_anew`).
+    """
+    learner = build_learner(preset)
+    if preset.run.topology == "one_to_one" and not isinstance(learner, ActorCriticLearner):
+        raise ConfigError('run.topology = "one_to_one": expected an actor-critic method')
+    sampler, *siblings = _samplers(preset, slabs, anew)
+    learners = {policy_ids(opponents_of(sampler.spec, preset)).learner: learner}
+    sampler.take({policy: LocalWeights(learner) for policy, learner in learners.items()})
+    return Components(
+        sampler=sampler,
+        learners=learners,
+        matchmaker=build_matchmaker(sampler.spec, preset),
+        threads=thread_count(preset.run),
+        siblings=siblings,
+    )
+
+
+def _samplers(preset: Preset, slabs: int, anew: int) -> list[Sampler]:
+    """One; in the topology ``one_to_one`` as many as there are pools, each with its part of the slots."""
+    pools = preset.run.pools if preset.run.topology == "one_to_one" else 1
+    pool = msgspec.structs.replace(preset.pool, slots=preset.pool.slots // pools)
+    part = msgspec.structs.replace(preset, pool=pool)
+    made: list[Sampler] = []
+    try:
+        while len(made) < pools:
+            made.append(build_sampler(part, len(made), slabs=slabs, anew=anew))
+    except BaseException:
+        for sampler in made:
+            sampler.close()
+        raise
+    return made

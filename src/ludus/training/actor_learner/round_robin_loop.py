@@ -1,0 +1,168 @@
+"""One pool, one copy of the weights: the topology of vanilla A3C (Mnih et al. 2016; ELF, section 2).
+
+K pools take turns. In its turn a pool's last slab gives a gradient at the pool's own copy of the weights. The
+gradient moves the shared weights, and the pool takes these for its next slab, which it plays while the next
+pool has its turn. So each gradient is K - 1 versions old when it is applied. Equal seeds give equal bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+
+from ludus.algorithms.actor_critic.learner import ActorCriticLearner
+from ludus.algorithms.optimiser import under
+from ludus.algorithms.parameters import load_tensors, tensors_of
+from ludus.algorithms.tasks import UpdatePlan
+from ludus.flow import RolloutStats, Slab
+from ludus.flow.slab import Array
+from ludus.policies.network import PolicyNetwork
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.storage import Checkpoint, CorruptFile
+from ludus.training.actor_learner.build import Components
+from ludus.training.actor_learner.checkpoint import (
+    TrainerState,
+    Turns,
+    begins_anew,
+    make_checkpoint,
+    restore_components,
+)
+from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.own_copy import OwnCopy
+from ludus.training.actor_learner.sync_loop import Rounds, Waiting, playing_text
+from ludus.training.matchmaker import FixedMixture
+
+
+@dataclass(slots=True)
+class OnePool:
+    """``copy``: the weights that it plays with; ``full``: the slab of its next gradient."""
+
+    components: Components
+    copy: PolicyNetwork
+    full: Waiting | None = None
+
+    def act(self, version: int) -> None:
+        """The copy acts as ``version``."""
+        actor = self.components.actor
+        with torch.no_grad():
+            for mine, other in zip(
+                actor.network.state_dict().values(), self.copy.state_dict().values(), strict=True
+            ):
+                mine.copy_(other)
+        actor.version = version
+
+
+class TurnRounds(Rounds):
+    """A round is one pool's turn. The pools are those of ``components`` and of its siblings."""
+
+    def __init__(self, components: Components, learner_threads: LearnerThreads, pipelined: bool) -> None:
+        super().__init__(components, learner_threads, pipelined)
+        learner = cast("ActorCriticLearner[Any]", components.learner)  # see components.build
+        network = learner.network
+        self._own_copy = OwnCopy(learner)
+        self.pools = [
+            OnePool(
+                Components(sampler, components.learners, FixedMixture({}), components.threads),
+                PolicyNetwork(network.config, network.spec, 0, network.precision).to(network.device),
+            )
+            for sampler in (components.sampler, *components.siblings)
+        ]
+        self._turn = 0
+        self._take_all()
+
+    @property
+    def actor(self) -> NetworkActor:
+        """Of the pool that took the newest weights."""
+        return self._pool(-1).components.actor
+
+    @property
+    def moment(self) -> int:
+        """The number of turns."""
+        return self._turn
+
+    def doing(self) -> str:
+        """See :meth:`Rounds.doing`."""
+        return playing_text([pool.components.sampler for pool in self.pools])
+
+    def put(self, slab: Slab, stats: RolloutStats) -> None:
+        """See :class:`ludus.rollouts.exchange.SlabSink`."""
+        self._pool(-1).full = Waiting(slab, self._summary(stats))
+
+    def _pool(self, after: int) -> OnePool:
+        """The pool whose turn it is, 0, or those before it, below 0."""
+        return self.pools[(self._turn + after) % len(self.pools)]
+
+    def _next(self) -> Waiting | None:
+        pool = self._pool(0)
+        full, pool.full = pool.full, None
+        return full
+
+    def _free(self, learning: Waiting | None = None) -> Slab:
+        return self._pool(-1).components.sampler.slabs[0]
+
+    def _collect(self, slab: Slab) -> RolloutStats:
+        sampler = self._pool(-1).components.sampler
+        if self._handover is not None:
+            sampler.pool.set_handover(0, self._handover)
+        return sampler.play(slab, self)
+
+    def _begin(self, slab: Slab, progress: float) -> tuple[UpdatePlan, ...]:
+        self._own_copy.leave(self._pool(0).copy)
+        return super()._begin(slab, progress)
+
+    def _publish(self) -> None:
+        """The pool whose turn ends takes the newest weights."""
+        self._own_copy.back()
+        self._take(self._pool(0))
+        self._turn += 1
+
+    def _take(self, pool: OnePool) -> None:
+        pool.act(self.components.learner.copy_to(pool.copy))
+
+    def _take_all(self) -> None:
+        for pool in self.pools:
+            self._take(pool)
+
+    # ---- checkpoints -----------------------------------------------------------------------------
+
+    def checkpoint(self, state: TrainerState) -> Checkpoint:
+        """See :meth:`Rounds.checkpoint`: with each pool's matches, copy of the weights and full slab."""
+        state.set_waiting(())
+        summaries = [pool.full.summary if pool.full else None for pool in self.pools]
+        state.turns = Turns(self._turn, summaries, [pool.components.actor.version for pool in self.pools])
+        rollout: dict[str, Array] = {}
+        for i, pool in enumerate(self.pools):
+            part = make_checkpoint(pool.components, state, [pool.full.slab] if pool.full else [])
+            rollout |= {f"pool{i}.{name}": array for name, array in part.rollout.items()}
+            rollout |= {f"copy{i}.{name}": array for name, array in tensors_of(pool.copy).items()}
+        return Checkpoint(part.weights, part.optimizer, rollout, part.state)
+
+    def restore(self, checkpoint: Checkpoint, state: TrainerState) -> None:
+        """See :meth:`Rounds.restore`."""
+        where, turns = f"checkpoint of version {checkpoint.version}", state.turns
+        if turns is None or not len(turns.full) == len(turns.versions) == len(self.pools):
+            raise CorruptFile(f"{where}: expected the turns of {len(self.pools)} pools")
+        for i, pool in enumerate(self.pools):
+            part = Checkpoint(
+                checkpoint.weights,
+                checkpoint.optimizer,
+                under(f"pool{i}.", checkpoint.rollout),
+                checkpoint.state,
+            )
+            part.signed = checkpoint.signed
+            own, summary = TrainerState(learner=state.learner), turns.full[i]
+            own.set_waiting([summary] if summary is not None else ())
+            restore_components(pool.components, part, own)
+            pool.full = Waiting(pool.components.sampler.slabs[0], summary) if summary is not None else None
+        if begins_anew(checkpoint):
+            self._take_all()
+            return
+        self._turn = turns.turn
+        for i, pool in enumerate(self.pools):
+            try:
+                load_tensors(pool.copy, checkpoint.rollout, f"copy{i}.", where)
+            except ValueError as error:
+                raise CorruptFile(str(error)) from error
+            pool.act(turns.versions[i])

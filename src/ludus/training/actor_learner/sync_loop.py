@@ -1,0 +1,247 @@
+"""Collecting and learning, in the two reproducible lag modes.
+
+``sync``       collect with version v, learn: v + 1. The slab is learned from at lag 0.
+``pipelined``  collect slab n + 1 with version v while learning from slab n, which version v - 1 (v in the
+               first round) collected. The slab is learned from at lag 1, always.
+
+With a queue of q slabs between sampler and learner (``run.queue``) each slab waits behind q others, so that
+both lags are larger by exactly q (OpenAI Five, section 4.4: staleness).
+
+In both, everything that decides is fixed before the threads start, so that equal seeds give equal
+bits whatever the threads' timing. A :class:`~ludus.algorithms.learner.Learner` makes a plan: tasks that the
+learner threads begin and the sampler joins when its slab is full.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ludus.algorithms.learner import UpdateStats
+from ludus.algorithms.tasks import UpdatePlan
+from ludus.flow import MatchResult, RolloutStats, Slab
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.storage import Checkpoint
+from ludus.training.actor_learner.build import Components, LocalWeights
+from ludus.training.actor_learner.checkpoint import TrainerState, make_checkpoint, restore_components
+from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.rollout_summary import RolloutSummary, summarise_rollout
+from ludus.training.actor_learner.sampler import Sampler
+
+
+@dataclass(slots=True)
+class RoundTimes:
+    """Seconds of wall time; ``learn_s`` and ``learner_idle_s`` added up over the learner's threads."""
+
+    total_s: float = 0.0
+    collect_s: float = 0.0
+    infer_s: float = 0.0
+    pool_wait_s: float = 0.0
+    help_s: float = 0.0  # the sampler's thread inside the plan
+    help_wait_s: float = 0.0  # of it, without a task to run
+    learn_s: float = 0.0
+    learn_wait_s: float = 0.0
+    threads: int = 0  # of the learner alone
+
+
+@dataclass(slots=True)
+class Round:
+    """What one round brought: an update (not in the first pipelined round), and what was collected."""
+
+    updates: dict[int, UpdateStats]  # policy id -> what its learner did; empty without an update
+    learned: RolloutSummary | None  # of the slab that was learned from
+    received: int  # decisions collected in this round
+    times: RoundTimes
+    results: list[MatchResult] = field(default_factory=list)
+    dropped: int = 0  # decisions thrown away because they were too old
+
+    @property
+    def update(self) -> UpdateStats | None:
+        """The update of a run with one learner."""
+        return next(iter(self.updates.values()), None)
+
+
+class Waiting(NamedTuple):
+    """A full slab that the learner has not read."""
+
+    slab: Slab
+    summary: RolloutSummary
+
+
+class Rounds:
+    """Owns which slabs are full, as the sampler's sink. Called by the one thread that drives the run.
+
+    ``queue``: how many slabs stand between sampler and learner. The sampler has ``queue + 2`` slabs.
+    """
+
+    def __init__(
+        self, components: Components, learner_threads: LearnerThreads, pipelined: bool, queue: int = 0
+    ) -> None:
+        self.components, self.learner_threads, self.pipelined = components, learner_threads, pipelined
+        self.queue = queue
+        self.waiting: deque[Waiting] = deque()  # oldest first
+        self._sources = {policy: LocalWeights(learner) for policy, learner in components.learners.items()}
+        self._handover: int | None = None
+
+    def set_handover(self, ticks: int) -> None:
+        """Of the learner's plan, from the next slab on."""
+        self._handover = ticks
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Between two rounds nothing is under way here."""
+        yield
+
+    def close(self) -> None:
+        """Nothing to stop."""
+
+    def resume(self, summaries: Sequence[RolloutSummary]) -> None:
+        """The sampler's first slabs were restored from a checkpoint and wait for the learner."""
+        slabs = self.components.sampler.slabs
+        self.waiting = deque(map(Waiting, slabs[: len(summaries)], summaries))
+        self._publish()
+
+    @property
+    def actor(self) -> NetworkActor:
+        """With the newest weights that act."""
+        return self.components.actor
+
+    @property
+    def moment(self) -> int:
+        """A number that has changed once a new checkpoint is worth while."""
+        return self.components.sampler.collector.time_step
+
+    def doing(self) -> str:
+        """What the sampler does, in words. Any thread may ask."""
+        return playing_text([self.components.sampler])
+
+    def checkpoint(self, state: TrainerState) -> Checkpoint:
+        """The run between two rounds. Slabs that wait are written into ``state`` too."""
+        state.set_waiting([w.summary for w in self.waiting])
+        return make_checkpoint(self.components, state, [w.slab for w in self.waiting])
+
+    def restore(self, checkpoint: Checkpoint, state: TrainerState) -> None:
+        """Puts back what :meth:`checkpoint` took. Raises ``CorruptFile``."""
+        restore_components(self.components, checkpoint, state)
+        self.resume(state.waiting)
+
+    def drop(self) -> int:
+        """Nothing waits any more. Returns how many decisions waited."""
+        steps = sum(waiting.summary.steps for waiting in self.waiting)
+        self.waiting.clear()
+        return steps
+
+    def run(self, progress: float, meanwhile: Callable[[], None] | None = None) -> Round:
+        """One round. ``meanwhile`` runs in the sampler's turn, with the weights that act in this round."""
+        return self._pipelined(progress, meanwhile) if self.pipelined else self._sync(progress, meanwhile)
+
+    def put(self, slab: Slab, stats: RolloutStats) -> None:
+        """See :class:`ludus.rollouts.exchange.SlabSink`."""
+        self.waiting.append(Waiting(slab, self._summary(stats)))
+
+    def _summary(self, stats: RolloutStats) -> RolloutSummary:
+        sampler = self.components.sampler
+        return summarise_rollout(stats.results, stats.steps, stats.ticks, sampler.labels, sampler.spec.teams)
+
+    def _sync(self, progress: float, meanwhile: Callable[[], None] | None) -> Round:
+        begin = time.perf_counter()
+        if meanwhile is not None:
+            meanwhile()
+        stats = self._collect(self._free())
+        times = _collect_times(stats)
+        learning = self._next()
+        updates: dict[int, UpdateStats] = {}
+        if learning is not None:
+            busy = sum(self.learner_threads.busy_s)
+            updates = self._finish(self._begin(learning.slab, progress), times, busy)
+        self._publish()
+        return self._round(updates, learning, stats, times, begin)
+
+    def _pipelined(self, progress: float, meanwhile: Callable[[], None] | None) -> Round:
+        begin = time.perf_counter()
+        learning = self._next()
+        target = self._free(learning)
+        busy = sum(self.learner_threads.busy_s)
+        plans = self._begin(learning.slab, progress) if learning is not None else ()
+        try:
+            stats = self._collect(target)
+            if meanwhile is not None:
+                meanwhile()
+        except BaseException:
+            if plans:  # leave the learners whole: a checkpoint may still be saved
+                self._finish(plans, RoundTimes(), busy)
+            raise
+        times = _collect_times(stats)
+        updates: dict[int, UpdateStats] = {}
+        if plans:
+            updates = self._finish(plans, times, busy)
+        self._publish()
+        return self._round(updates, learning, stats, times, begin)
+
+    def _round(
+        self,
+        updates: dict[int, UpdateStats],
+        learned: Waiting | None,
+        stats: RolloutStats,
+        times: RoundTimes,
+        begin: float,
+    ) -> Round:
+        times.total_s = time.perf_counter() - begin
+        summary = learned.summary if learned is not None else None
+        return Round(updates, summary, stats.steps, times, stats.results)
+
+    def _next(self) -> Waiting | None:
+        """The slab that is to be learned from, if enough others wait behind it."""
+        return self.waiting.popleft() if len(self.waiting) > self.queue else None
+
+    def _free(self, learning: Waiting | None = None) -> Slab:
+        """A slab that neither waits nor is learned from."""
+        used = [*self.waiting, *([learning] if learning is not None else [])]
+        return next(s for s in self.components.sampler.slabs if all(s is not w.slab for w in used))
+
+    def _collect(self, slab: Slab) -> RolloutStats:
+        if self._handover is not None:
+            self.components.sampler.pool.set_handover(0, self._handover)
+        return self.components.sampler.play(slab, self)
+
+    def _begin(self, slab: Slab, progress: float) -> tuple[UpdatePlan, ...]:
+        """Every learner's update of ``slab`` begins in the learner threads, one after another."""
+        plans = tuple(learner.begin(slab, progress) for learner in self.components.learners.values())
+        self.learner_threads.start(plans)
+        return plans
+
+    def _finish(
+        self, plans: tuple[UpdatePlan, ...], times: RoundTimes, busy_before: float
+    ) -> dict[int, UpdateStats]:
+        """Helps the plans that are under way to their end."""
+        begin = time.perf_counter()
+        for plan in plans:
+            plan.help(0)
+        updates = {policy: learner.finish() for policy, learner in self.components.learners.items()}
+        self.learner_threads.settle()
+        times.help_s = time.perf_counter() - begin
+        times.threads = self.learner_threads.size
+        for plan in plans:
+            times.help_wait_s += plan.waited_s.get(0, 0.0)
+            times.learn_wait_s += sum(s for worker, s in plan.waited_s.items() if worker != 0)
+        times.learn_s = sum(self.learner_threads.busy_s) - busy_before
+        return updates
+
+    def _publish(self) -> None:
+        """The acting networks take the newest weights."""
+        self.components.sampler.take(self._sources)
+
+
+def playing_text(samplers: Sequence[Sampler]) -> str:
+    """How far the matches are from which ``samplers`` collect, in words."""
+    steps = sum(sampler.collector.time_step for sampler in samplers)
+    slots = samplers[0].pool.slots
+    return f"matches are being played: {steps:,} time steps of {slots:,} matches at a time"
+
+
+def _collect_times(stats: RolloutStats) -> RoundTimes:
+    return RoundTimes(collect_s=stats.total_s, infer_s=stats.infer_s, pool_wait_s=stats.wait_s)

@@ -1,0 +1,49 @@
+"""Counts an update of the weights into a state, and says what was wrong with it."""
+
+from __future__ import annotations
+
+import math
+
+from ludus.algorithms.learner import UpdateStats
+from ludus.presets.errors import ConfigError, RunFailed
+from ludus.training.actor_learner.checkpoint import TrainerState
+from ludus.training.actor_learner.rollout_summary import RolloutSummary, running_return, running_win_rate
+from ludus.training.reporting.sinks import Sinks
+
+FAILING_UPDATES = 5  # in which every match failed, until the run is given up
+
+
+class UpdateCounts:
+    """Of one learner."""
+
+    def __init__(self, report: Sinks) -> None:
+        self._report = report
+        self._failing = 0  # updates in a row whose matches all failed
+
+    def take(self, state: TrainerState, update: UpdateStats, summary: RolloutSummary) -> None:
+        """Raises ``RunFailed`` where training cannot go on, ``ConfigError`` if no setting lets it."""
+        if update.refusal:
+            raise ConfigError(update.refusal)
+        broken = {name: value for name, value in update.numbers.items() if not math.isfinite(value)}
+        if broken:
+            raise RunFailed(
+                f"version {update.version}: not finite: "
+                f"{', '.join(f'{name} = {value}' for name, value in broken.items())}; "
+                f"lower algorithm.learning_rate and resume from an earlier checkpoint"
+            )
+        state.budget.steps += summary.steps
+        state.budget.ticks += summary.ticks
+        state.learned += update.learned
+        state.gradient_steps += update.gradient_steps
+        state.matches += summary.matches
+        state.errors += summary.errors
+        state.win_rate = running_win_rate(state.win_rate, summary.outcomes)
+        state.mean_return = running_return(state.mean_return, summary)
+        if summary.errors:
+            self._report.problem(
+                f"{summary.errors} matches ended by an error of the game (version {update.version}); "
+                f"the first: {summary.first_error}"
+            )
+        self._failing = self._failing + 1 if summary.errors and not summary.matches else 0
+        if self._failing >= FAILING_UPDATES:
+            raise RunFailed(f"no match was played to its end any more: {summary.first_error}")

@@ -1,0 +1,89 @@
+"""What an update reports: the learner's numbers, the rollout's, lag, times and throughput."""
+
+from __future__ import annotations
+
+from ludus.algorithms.learner import UpdateStats
+from ludus.presets.config import RunConfig
+from ludus.training.actor_learner.checkpoint import TrainerState
+from ludus.training.actor_learner.rollout_summary import RolloutSummary
+from ludus.training.actor_learner.sync_loop import RoundTimes
+from ludus.training.reporting.metrics import WIN_RATE, WITH_HELP, UpdateMetrics, lag_numbers
+from ludus.training.stopping import Budget, minutes_left, progress
+
+
+def update_metrics(
+    run: RunConfig,
+    state: TrainerState,
+    update: UpdateStats,
+    summary: RolloutSummary,
+    times: RoundTimes,
+    *,
+    handover_ticks: int | None = None,
+    player: str = "",
+    used: Budget | None = None,
+) -> UpdateMetrics:
+    """``state``: with the update counted. ``handover_ticks``: of a curriculum, None without any.
+
+    ``player``: the member of a league that ``state`` counts, and ``used``: what all of them have used.
+    """
+    used = used or state.budget
+    numbers = dict(update.numbers)
+    numbers["learner/samples"] = float(update.samples)
+    numbers["learner/learned"] = float(state.learned)
+    numbers["learner/gradient_steps"] = float(state.gradient_steps)
+    numbers["learner/sample_reuse"] = state.learned / max(1, state.received)
+    numbers |= _rollout_numbers(state, summary)
+    if handover_ticks is not None:
+        numbers["rollout/handover_ticks"] = float(handover_ticks)
+        if state.handover.ticks >= 0:
+            numbers["rollout/handover_win_rate"] = state.handover.win_rate
+    numbers |= lag_numbers(update.lag)
+    numbers |= _time_numbers(run, used, summary, times)
+    return UpdateMetrics(
+        version=update.version,
+        steps=state.budget.steps,
+        received=state.received,
+        ticks=state.budget.ticks,
+        matches=state.matches,
+        progress=progress(run, used),
+        numbers=numbers,
+        lag=dict(sorted(update.lag.items())),
+        outcomes=summary.outcomes,
+        player=player,
+    )
+
+
+def _rollout_numbers(state: TrainerState, summary: RolloutSummary) -> dict[str, float]:
+    numbers = {"rollout/dropped": float(state.dropped)}
+    if summary.matches:
+        numbers["rollout/return"] = summary.sum_returns / summary.matches
+        numbers["rollout/length"] = summary.sum_ticks / summary.matches
+    if state.mean_return is not None:
+        numbers["rollout/running_return"] = state.mean_return
+    rates = WITH_HELP if state.helped else WIN_RATE
+    return numbers | {f"{rates}/{name}": rate for name, rate in state.win_rate.items()}
+
+
+def _time_numbers(
+    run: RunConfig, used: Budget, summary: RolloutSummary, times: RoundTimes
+) -> dict[str, float]:
+    total = max(times.total_s, 1e-9)
+    steps_per_s = summary.steps / total
+    learner_wait = 0.0
+    if times.threads:
+        learner_wait = 1.0 - (times.learn_s - times.learn_wait_s) / (total * times.threads)
+    numbers = {
+        "time/minutes": used.minutes,
+        "time/cpu_minutes": used.cpu_minutes,
+        "time/update_s": times.total_s,
+        "time/collect_s": times.collect_s,
+        "time/infer_s": times.infer_s,
+        "time/pool_wait_s": times.pool_wait_s,
+        "time/learn_s": times.learn_s + times.help_s - times.help_wait_s - times.learn_wait_s,
+        "time/sampler_wait_share": min(1.0, times.help_wait_s / total),
+        "time/learner_wait_share": min(1.0, max(0.0, learner_wait)),
+        "throughput/ticks_per_s": summary.ticks / total,
+        "throughput/steps_per_s": steps_per_s,
+    }
+    left = minutes_left(run, used, steps_per_s)
+    return numbers if left is None else numbers | {"time/minutes_left": left}

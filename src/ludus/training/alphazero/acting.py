@@ -1,0 +1,113 @@
+"""The weights that play: the newest, or with AlphaGo Zero's gate the newest that have passed it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from ludus.algorithms.alphazero.learner import acting_copy
+from ludus.evaluation.weights import network_of as network_of_weights
+from ludus.flow import Weights
+from ludus.flow.slab import Array
+from ludus.mcts.network import NetworkEvaluator
+from ludus.mcts.text import Seen
+from ludus.policies.protocol import Network
+from ludus.storage import RunNotFound
+from ludus.training.alphazero.checkpoint import AlphaZeroState
+from ludus.training.alphazero.components import AlphaZeroComponents
+from ludus.training.alphazero.gate import Gate
+from ludus.training.run_context import RunContext
+
+
+class ActingWeights:
+    """Owns the network that plays, and its snapshot where it is not the learner's newest."""
+
+    def __init__(
+        self, context: RunContext, components: AlphaZeroComponents, state: AlphaZeroState, gate: Gate
+    ) -> None:
+        self.context, self.components, self.state, self.gate = context, components, state, gate
+        self.gated = components.config.gate
+        self.network = self._first_network()
+
+    @property
+    def version(self) -> int:
+        return self.state.playing if self.gated else self.components.learner.version
+
+    def evaluator(self) -> NetworkEvaluator:
+        """A new one, over the network that plays."""
+        seen: Seen = "random" if self.components.config.symmetries else "one"
+        slots = self.components.config.self_play.slots
+        return NetworkEvaluator(self.network, self.components.precision, symmetries=seen, rows=slots)
+
+    def take(self, newest: Network) -> bool:
+        """Whether the learner's newest weights play from now on."""
+        if not self.gated:
+            self.network = newest
+            return True
+        if self._passes_gate(newest):
+            self.state.playing = self.components.learner.version
+            self.network = acting_copy(newest)
+            self._snapshot(self.components.learner.weights())
+            return True
+        if not self.context.directory.snapshot_path(self.state.playing).is_file():
+            self._snapshot(self._weights())
+        return False
+
+    def referred_to(self) -> set[Path]:
+        """Files without which the present state cannot be resumed."""
+        return {self.context.directory.snapshot_path(self.state.playing)} if self.gated else set()
+
+    def drop_snapshots(self, playing: set[int]) -> None:
+        """Removes the snapshots of all other versions."""
+        if self.gated:
+            self.context.directory.drop_snapshots(playing)
+
+    def _first_network(self) -> Network:
+        """With a gate a network of its own: the learner writes the candidates into its one."""
+        learner, state = self.components.learner, self.state
+        if not self.gated:
+            return learner.playing
+        if state.playing == learner.version:
+            return acting_copy(learner.playing)
+        try:
+            weights = self.context.directory.load_snapshot(state.playing)
+        except RunNotFound as error:
+            self.context.report.problem(
+                f"{error}; version {learner.version} plays in place of {state.playing}"
+            )
+            state.playing = learner.version
+            return acting_copy(learner.playing)
+        return network_of_weights(
+            weights, self.components.spec, f"snapshot {state.playing}", self.components.device
+        )
+
+    def _passes_gate(self, candidate: Network) -> bool:
+        """Interrupted, nothing is decided: the gate remains due."""
+        state, report, version = self.state, self.context.report, self.components.learner.version
+        state.gate_due = True
+        result = self.gate.gate(
+            (candidate, version), (self.network, state.playing), state.gates + 1, self.context.interrupted
+        )
+        if self.context.interrupted():
+            return False
+        state.gates += 1
+        state.gate_due = False
+        report.event("gate", version=version, **msgspec.structs.asdict(result))
+        report.message(
+            f"gate: version {version} scored {result.score:g} of {result.matches} against "
+            f"{state.playing}: {'it plays from now on' if result.passed else 'refused'}"
+        )
+        return result.passed
+
+    def _weights(self) -> Weights:
+        newest = self.components.learner.weights()
+        tensors: dict[str, Array] = {
+            n: t.detach().cpu().numpy().copy() for n, t in self.network.state_dict().items()
+        }
+        return Weights(msgspec.structs.replace(newest.meta, version=self.state.playing), tensors)
+
+    def _snapshot(self, weights: Weights) -> None:
+        directory = self.context.directory
+        path = directory.snapshot_path(weights.meta.version)
+        self.context.needed.write(path, lambda: directory.save_snapshot(weights))

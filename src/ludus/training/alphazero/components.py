@@ -1,0 +1,215 @@
+"""What a run of AlphaZero is made of, and what of it decides what happens next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.algorithms.alphazero.learner import AlphaZeroLearner
+from ludus.algorithms.alphazero.replay_buffer import Ints, ReplayBuffer
+from ludus.algorithms.alphazero.samples import Ends
+from ludus.flow import GameSpec
+from ludus.flow.seeds import SEED_NETWORK, SEED_POOL, derive_seed
+from ludus.flow.slab import Array
+from ludus.games.searchable import SearchRef, searchable
+from ludus.mcts import NEVER_RESIGN, Matches, SearchError, SelfPlay
+from ludus.mcts.network import NetworkEvaluator
+from ludus.policies.config import ResnetConfig
+from ludus.policies.residual import ResidualNetwork
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError, RunFailed
+from ludus.presets.game_checks import resolve_spec
+from ludus.presets.hardware import device_name, precision_name, thread_count
+from ludus.storage import CorruptFile
+from ludus.storage.games import GamesMeta, MatchFiles
+from ludus.training.alphazero.checks import problems
+from ludus.training.start import begin_with
+
+SESSION_SHIFT = 40  # matches of one process are numbered from session << 40
+SESSIONS = 1 << 12  # numbers stay below 2^52: the core takes them as doubles
+RESIGN_ENOUGH = 50  # matches before the threshold moves
+RESIGN_STEP = 0.05  # most that the threshold moves a round
+RESIGN_HIGHEST = -0.5
+
+
+@dataclass(slots=True)
+class AlphaZeroComponents:
+    """Everything that such a run is made of."""
+
+    spec: GameSpec
+    params: dict[str, str]
+    game: SearchRef
+    learner: AlphaZeroLearner
+    replay_buffer: ReplayBuffer
+    config: AlphaZeroConfig
+    device: str
+    precision: str
+    threads: int
+    seed: int  # of the matches
+
+    @property
+    def learns_ends(self) -> bool:
+        """Whether how matches end is learned, by heads of the network or with the value."""
+        network = self.learner.network
+        heads = network.ownership_plane is not None or network.score_head is not None
+        return heads or self.replay_buffer.score_share > 0
+
+    def lead(
+        self,
+        match: npt.NDArray[np.uint64],
+        actions: npt.NDArray[np.uint16],
+        offset: Ints,
+        first: Ints,
+        wanted: npt.NDArray[np.int32],
+        rows: npt.NDArray[np.int32],
+    ) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
+        """See :data:`ludus.algorithms.alphazero.replay_buffer.Reader`. Raises ``SearchError``."""
+        count = len(rows)
+        obs: dict[str, Array] = {
+            t.name: np.zeros((count, *t.packed_shape), t.packed_dtype) for t in self.spec.observation
+        }
+        mask = np.zeros((count, self.spec.mask_size), np.uint8)
+        self.game.games.read_positions(
+            self.game.name,
+            self.params,
+            self.seed,
+            match,
+            actions,
+            offset,
+            first,
+            wanted,
+            rows,
+            list(obs.values()),
+            mask,
+        )
+        return obs, mask
+
+    def ends(self, matches: Matches) -> Ends:
+        """How the matches ended for seat 0, played to their ends again. Raises ``RunFailed``."""
+        ends = Ends.empty(len(matches), self.spec.counted_cells)
+        offset = np.concatenate([[0], np.cumsum(matches.plies, dtype=np.int64)])
+        with fitting():
+            self.game.games.read_ends(
+                self.game.name,
+                self.params,
+                self.seed,
+                matches.match,
+                matches.action,
+                offset,
+                ends.ownership,
+                ends.score,
+                ends.counted,
+            )
+        return ends
+
+    def matches_meta(self) -> GamesMeta:
+        """What the files of its matches say that they belong to."""
+        return GamesMeta(self.spec.name, self.spec.spec_hash, self.params, self.seed)
+
+    def close(self) -> None:
+        """Stops threads."""
+        self.learner.close()
+
+
+@contextmanager
+def fitting() -> Iterator[None]:
+    """Turns what the core says of recorded matches that the game does not allow into ``RunFailed``."""
+    try:
+        yield
+    except SearchError as error:
+        raise RunFailed(f"recorded matches do not fit the game: {error}") from error
+
+
+def read_matches(files: MatchFiles, number: int, spec: GameSpec) -> Matches:
+    """The matches of a file. Raises ``CorruptFile`` or ``RunNotFound``."""
+    try:
+        matches = Matches.check(files.read(number), spec.mask_size)
+    except ValueError as error:
+        raise CorruptFile(f"{files.path(number)}: {error}") from error
+    if last_session(matches) >= SESSIONS:
+        raise CorruptFile(f"{files.path(number)}: a match of session {last_session(matches)}")
+    return matches
+
+
+def last_session(matches: Matches) -> int:
+    """The newest process that played one of the matches, -1 without any."""
+    return int(matches.match.max()) >> SESSION_SHIFT if len(matches) else -1
+
+
+def moved_threshold(now: float, lowest: npt.NDArray[np.float32], errors: float) -> float:
+    """The value below which seats give up, moved from ``now`` towards the one that at most ``errors`` of
+    the winners ever saw, a step at a time.
+
+    Args:
+        lowest: ``[M]``, the lowest value that the winner's searches gave in each of the matches in which
+            nobody may give up. ``now`` stands while there are fewer than ``RESIGN_ENOUGH``.
+    """
+    if len(lowest) < RESIGN_ENOUGH:
+        return now
+    wanted = min(max(float(np.quantile(lowest, errors)), NEVER_RESIGN), RESIGN_HIGHEST)
+    return min(max(wanted, now - RESIGN_STEP), now + RESIGN_STEP)
+
+
+def build_alphazero(preset: Preset) -> AlphaZeroComponents:
+    """The components at their beginning. Raises ``ConfigError`` on what cannot be put together."""
+    config = preset.algorithm
+    if not isinstance(config, AlphaZeroConfig) or not isinstance(preset.policy, ResnetConfig):
+        raise ConfigError('policy.network: algorithm.name = "alphazero" trains "resnet"')
+    torch.set_num_threads(1)
+    spec, params = resolve_spec(preset)
+    for problem in problems(preset, spec):
+        raise ConfigError(problem.text)
+    run = preset.run
+    device, threads = device_name(run), thread_count(run)
+    precision = precision_name(run, device)
+    game = searchable(preset.game.name)
+    try:
+        seed = derive_seed(run.seed, SEED_NETWORK)
+        network = ResidualNetwork(preset.policy, spec, seed, precision).to(device)
+        begin_with(network, preset)
+        learner = AlphaZeroLearner(config, network, seed=seed, threads=threads)
+        components = AlphaZeroComponents(
+            spec=spec,
+            params=params,
+            game=game,
+            learner=learner,
+            replay_buffer=ReplayBuffer(config, spec.mask_size, config.search.score_share),
+            config=config,
+            device=device,
+            precision=precision,
+            threads=threads,
+            seed=derive_seed(run.seed, SEED_POOL),
+        )
+        make_plays(
+            preset, components, 0, NetworkEvaluator(learner.playing, "float32")
+        )  # refuses what cannot be
+    except (ValueError, SearchError) as error:
+        raise ConfigError(str(error)) from error
+    return components
+
+
+def make_plays(
+    preset: Preset, components: AlphaZeroComponents, session: int, evaluator: NetworkEvaluator
+) -> list[SelfPlay]:
+    """One a thread; their matches are numbered apart from each other's and from other sessions'."""
+    threads = components.threads
+    return [
+        SelfPlay(
+            components.game.name,
+            components.params,
+            components.config.search,
+            components.config.self_play,
+            evaluator=evaluator.sibling(i),
+            seed=components.seed,
+            first=(session << SESSION_SHIFT) + i,
+            stride=threads,
+            native=components.game.games,
+        )
+        for i in range(threads)
+    ]

@@ -1,0 +1,87 @@
+"""Weights judged by matches in which they search: as evaluations want them, and at AlphaGo Zero's gate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from ludus.evaluation.play import Player, play_matches, search_player
+from ludus.evaluation.results import seat_of_plan
+from ludus.flow.seeds import SEED_GATE, derive_seed
+from ludus.mcts import SearchText
+from ludus.mcts.network import NetworkEvaluator
+from ludus.policies.protocol import Network
+from ludus.presets.config import Preset
+from ludus.ratings.sprt import sprt
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.training.alphazero.components import AlphaZeroComponents
+
+CHUNK = 50  # matches between two looks at the score; a chunk is always played to its end
+
+Named = tuple[Network, int]  # weights and their version
+
+
+class GateResult(msgspec.Struct, frozen=True):
+    """``score``: won matches and half the drawn ones, of ``matches``. ``passed``: the candidate plays."""
+
+    passed: bool
+    score: float
+    matches: int
+
+
+class Gate:
+    """For one run: its game, its search, and what its evaluations ask for."""
+
+    def __init__(
+        self, preset: Preset, components: AlphaZeroComponents, name_of: Callable[[int], str]
+    ) -> None:
+        """``name_of``: what weights of a version are called."""
+        self._preset, self._components, self._name_of = preset, components, name_of
+
+    def player(self, network: Network, seed: int, version: int) -> Player:
+        """A player with these weights as evaluations want it: so many visits, no noise."""
+        evaluation, search = self._preset.evaluation, self._components.config.search
+        visits = evaluation.visits or search.visits
+        name = self._name_of(version)
+        if visits == 1:
+            return Player(name, actor=NetworkActor(network, seed, version, evaluation.greedy))
+        config = msgspec.structs.replace(
+            search, visits=visits, noise_share=0.0, forced_playouts=0.0, gumbel_moves=0
+        )
+        text = SearchText(config, plies=0 if evaluation.greedy else SearchText().plies)
+        evaluator = NetworkEvaluator(network, self._components.precision)
+        return search_player(
+            name, self._components.spec, self._components.params, text, evaluator, seed, version
+        )
+
+    def gate(
+        self, candidate: Named, playing: Named, number: int, interrupted: Callable[[], bool]
+    ) -> GateResult:
+        """``gate_matches`` between the two, in chunks that are always played to their end; a sequential
+        test may settle it early. ``number``: of this gate in the run. Interrupted, nobody passes.
+        """
+        config, components = self._components.config, self._components
+        low, high = 0.5, 2.0 * config.gate_score - 0.5
+        score = 0.0
+        wins = losses = played = 0
+        verdict = ""
+        while played < config.gate_matches and not verdict and not interrupted():
+            seed = derive_seed(self._preset.run.seed, SEED_GATE, number, played)
+            count = min(CHUNK, config.gate_matches - played)
+            results = play_matches(
+                components.spec,
+                components.params,
+                self.player(candidate[0], seed, candidate[1]),
+                self.player(playing[0], seed ^ 1, playing[1]),
+                matches=count,
+                seed=seed,
+            )
+            outcomes = [r.outcome[seat_of_plan(r, 0)] for r in results if not r.error]
+            wins += sum(o > 0 for o in outcomes)
+            losses += sum(o < 0 for o in outcomes)
+            score += sum(0.5 + 0.5 * o for o in outcomes)
+            played += count
+            verdict = sprt(wins, losses, low, high)[0] if 0.5 < high < 1.0 else ""
+        passed = verdict == "accept" or (not verdict and score >= config.gate_score * max(played, 1))
+        return GateResult(passed and not interrupted(), score, played)

@@ -1,0 +1,326 @@
+"""A run of AlphaZero or AlphaGo Zero, from its first match to its report (paper 003, section 3).
+
+Rounds: self-play until enough new positions are there, the matches into the window (and onto disk), learning
+until every new position has been read often enough, new weights for self-play. Matches are not broken off
+when weights change: they go on with the newest, and every ply records which weights decided. What Ctrl-C
+leaves undone of a round's learning is owed: a resumed run does it first, even if its budget is used up.
+
+``run.lag``: with ``sync`` and ``pipelined`` all threads play, then all learn; with ``async`` self-play goes
+on while the learner's thread works, which is right where learning has a device of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from ludus.algorithms.alphazero.samples import Positions
+from ludus.algorithms.alphazero.stats import LearnStats
+from ludus.evaluation.play import RANDOM
+from ludus.evaluation.weights import network_of as network_of_weights
+from ludus.flow.seeds import SEED_BUFFER, SEED_SYMMETRIES, derive_seed
+from ludus.flow.slab import Array
+from ludus.mcts import NEVER_RESIGN, Matches
+from ludus.mcts.network import NetworkEvaluator
+from ludus.policies.protocol import Network
+from ludus.presets.config import Preset
+from ludus.presets.errors import RunFailed
+from ludus.storage import Checkpoint, CorruptFile
+from ludus.training.alphazero.acting import ActingWeights
+from ludus.training.alphazero.checkpoint import AlphaZeroState, decode_state
+from ludus.training.alphazero.components import AlphaZeroComponents, build_alphazero, fitting, make_plays
+from ludus.training.alphazero.gate import Gate
+from ludus.training.alphazero.match_store import MatchStore
+from ludus.training.alphazero.update_metrics import Round, update_metrics
+from ludus.training.alphazero.workers import Workers
+from ludus.training.evaluations import Seeded
+from ludus.training.prepared import Prepared
+from ludus.training.run_context import RunContext
+from ludus.training.run_evaluator import RunEvaluator
+from ludus.training.stopping import progress, reason_to_stop
+
+BLOCK = 1 << 15  # positions that are led to at once
+
+
+def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
+    """See :class:`ludus.training.prepared.Prepare`."""
+    components = build_alphazero(preset)
+    return Prepared(
+        components.spec, lambda context: AlphaZeroTrainer(context, components, checkpoint), components.close
+    )
+
+
+class AlphaZeroTrainer:
+    """The steps of a run that trains on searched self-play (:class:`ludus.training.run_loop.Steps`)."""
+
+    def __init__(
+        self, context: RunContext, components: AlphaZeroComponents, checkpoint: Checkpoint | None = None
+    ) -> None:
+        preset = context.preset
+        self.preset, self.context, self.report = preset, context, context.report
+        self.components, self.config = components, components.config
+        self.state = AlphaZeroState() if checkpoint is None else self._restored_state(checkpoint)
+        self.store = MatchStore(context, components, self.state)
+        self.run_evaluator = RunEvaluator(
+            preset,
+            components.spec,
+            components.params,
+            self._against(),
+            context.log,
+            context.interrupted,
+        )
+        self.gate = Gate(preset, components, context.directory.reference)
+        self._saved: tuple[int, ...] = ()
+        self._moves: int | None = 0  # of the session's self-play; None while the learner works
+        self._interrupted = self.state.debt >= 1.0 or self.state.gate_due  # in the middle of a round
+        if checkpoint is None:
+            self._begin()
+        else:
+            self._resume(checkpoint)
+        self._random = np.random.Generator(
+            np.random.Philox(key=derive_seed(preset.run.seed, SEED_BUFFER, self.state.session))
+        )
+        self.acting = ActingWeights(context, components, self.state, self.gate)
+        evaluator = self.acting.evaluator()
+        self.workers = Workers(make_plays(preset, components, self.state.session, evaluator))
+        self._hand_over(evaluator)
+        self.state.session += 1
+
+    @property
+    def version(self) -> int:
+        return self.components.learner.version
+
+    def _against(self) -> tuple[str, ...]:
+        named = self.preset.evaluation.against or tuple(b.name for b in self.components.spec.bots)
+        return named or (RANDOM,)
+
+    # ---- beginning and going on ------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self.report.event("started", seed=self.preset.run.seed)
+        self.components.learner.publish(None)
+        self.components.learner.version = 0
+        self.store.take_unsaved()
+
+    def _restored_state(self, checkpoint: Checkpoint) -> AlphaZeroState:
+        """Of the run; the learner goes back to the checkpoint too. Raises ``CorruptFile``."""
+        where = f"checkpoint of version {checkpoint.version}"
+        state = decode_state(checkpoint.state, where)
+        try:
+            self.components.learner.load_state(checkpoint.optimizer, state.learner)
+        except ValueError as error:
+            raise CorruptFile(f"{where}: {error}") from error
+        return state
+
+    def _resume(self, checkpoint: Checkpoint) -> None:
+        state = self.state
+        self.context.rewind_log(state.log_sizes)
+        self.store.restore(checkpoint)
+        self.store.take_unsaved()
+        self.report.event(
+            "resumed", version=checkpoint.version, steps=state.budget.steps, matches=state.matches
+        )
+
+    def _hand_over(self, evaluator: NetworkEvaluator) -> None:
+        """The weights that play, to the threads that play."""
+        version = self.acting.version
+        seed = derive_seed(self.preset.run.seed, SEED_SYMMETRIES, version) >> 8
+        self.workers.set_weights(evaluator, version, seed)
+        self.workers.set_resign(self.state.resign_below if self.config.self_play.resign else NEVER_RESIGN)
+
+    # ---- a round ---------------------------------------------------------------------------------
+
+    def doing(self) -> str:
+        moves = self._moves
+        if moves is None:
+            return f"learning: {max(0, int(self.state.debt)):,} minibatches until the next self-play"
+        return f"self-play: {moves:,} moves in this session, {self.state.matches:,} matches are over"
+
+    def prepare_round(self) -> None:
+        """Weights are handed over when they are published."""
+
+    def round(self, evaluate: Callable[[], None] | None) -> None:
+        if evaluate is not None:
+            self.workers.pause()
+            evaluate()
+            self.context.clock.lap()  # no part of the minutes that training has
+        self._moves = self._moves or 0
+        begin = time.perf_counter()
+        matches = Matches.empty() if self._catches_up() else self._collect()
+        times = self.workers.times()
+        collected = time.perf_counter()
+        if len(matches):
+            self.store.keep(matches)
+        learned, self._moves = LearnStats(), None
+        if self.components.replay_buffer.ready:
+            if self.preset.run.lag == "async":
+                self.workers.start()
+            learned = self._learn()
+            self.workers.pause()
+            if learned.minibatches:
+                self._publish()
+            elif self.state.gate_due and not self.context.interrupted():
+                self._play_with(self.components.learner.playing)
+        end = time.perf_counter()
+        self.context.clock.lap(self.state.budget)
+        if len(matches) or learned.minibatches:
+            lag = self.store.lag if len(matches) else {}
+            done = Round(matches, lag, learned, times, collected - begin, end - collected)
+            self.report.update(update_metrics(self.preset, self.components, self.state, done))
+
+    def _collect(self) -> Matches:
+        """Self-play until the round's positions are there (or Ctrl-C, or the budget of minutes)."""
+        new: list[Matches] = []
+        positions = 0
+        while positions < self.config.round_positions and not self.context.interrupted():
+            target = self.workers.moves() + max(64, (self.config.round_positions - positions) // 2)
+            self.workers.play_until(target, self._stopping)
+            self.workers.pause()
+            matches = self.workers.take_matches()
+            positions += int(matches.full.sum())
+            new.append(matches)
+            if self._out_of_time():
+                break
+        return Matches.join(new)
+
+    def _stopping(self) -> bool:
+        """Ctrl-C came (at any moment, from a signal), or the budget of minutes is used up."""
+        self._moves = self.workers.moves()
+        return self.context.interrupted() or self._out_of_time()
+
+    def _out_of_time(self) -> bool:
+        limit = self.preset.run.max_minutes
+        return limit > 0 and self.state.budget.minutes + self.context.clock.minutes() >= limit
+
+    # ---- learning --------------------------------------------------------------------------------
+
+    def owes(self) -> bool:
+        """See :class:`ludus.training.run_loop.Steps`: learning, or the judgement of what was learned."""
+        ready = self.components.replay_buffer.ready
+        return ready and (self.state.debt >= 1.0 or self.state.gate_due)
+
+    def why_untrained(self) -> str:
+        """See :class:`ludus.training.run_loop.Steps`."""
+        if self.components.learner.steps > 0:
+            return ""
+        buffer, wanted = self.components.replay_buffer, self.config.window_games_min
+        return (
+            f"{buffer.total_games:,} matches were played to their end, algorithm.window_games_min = {wanted}"
+        )
+
+    def _catches_up(self) -> bool:
+        """Whether a round does what is owed and no more. Matches that a killed process has left are learned
+        from together with the next ones, if there are to be any.
+        """
+        over = bool(reason_to_stop(self.preset.run, self.state.budget))
+        return self.owes() and (self._interrupted or over)
+
+    def _draw(self, count: int) -> Positions:
+        with fitting():
+            return self.components.replay_buffer.draw(count, self._random, self.components.lead)
+
+    def _learn(self) -> LearnStats:
+        batch = self.config.batch
+        total = LearnStats()
+        while self.state.debt >= 1.0 and not self.context.interrupted():
+            now = min(int(self.state.debt), max(1, BLOCK // batch))
+            share = progress(self.preset.run, self.state.budget)
+            stats = self.components.learner.learn(self._draw(now * batch), share)
+            if not stats.finite():
+                raise RunFailed(
+                    f"version {self.version}: the loss is not finite; "
+                    "lower algorithm.learning_rate, then resume"
+                )
+            total = _merged(total, stats)
+            self.state.debt -= now
+        return total
+
+    def _publish(self) -> None:
+        positions = self._draw(self.config.statistics_batches * self.config.batch)
+        self._play_with(self.components.learner.publish(positions))
+
+    def _play_with(self, network: Network) -> None:
+        if self.acting.take(network):
+            self._hand_over(self.acting.evaluator())
+
+    # ---- evaluation ------------------------------------------------------------------------------
+
+    def player(self, version: int | None) -> tuple[int, Seeded]:
+        network: Network = self.components.learner.playing
+        store = self.context.directory.checkpoints
+        if version is None or version == self.version or version not in store.versions():
+            version = self.version
+        else:
+            weights = store.load(version).weights
+            network = network_of_weights(
+                weights, self.components.spec, f"version {version}", self.components.device
+            )
+        return version, lambda seed: self.gate.player(network, seed, version)
+
+    # ---- files -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The next round starts the workers again."""
+        self.workers.pause()
+        yield
+
+    def saved_already(self) -> bool:
+        return self._moment() == self._saved
+
+    def _moment(self) -> tuple[int, ...]:
+        state, learner = self.state, self.components.learner
+        return state.matches, learner.steps, learner.version, state.gates
+
+    def write_checkpoint(self) -> Path:
+        state, learner = self.state, self.components.learner
+        arrays, state.learner = learner.state()
+        state.log_sizes = self.context.log.sync()
+        rollout: dict[str, Array] = {"lowest_winner": self.store.lowest_winner}
+        checkpoint = Checkpoint(learner.weights(), arrays, rollout, msgspec.json.encode(state))
+        path = self.context.directory.checkpoints.save(checkpoint)
+        self._saved = self._moment()
+        return path
+
+    def referred_to(self) -> set[Path]:
+        return self.store.referred_to() | self.acting.referred_to()
+
+    def after_checkpoint(self) -> None:
+        self.acting.drop_snapshots(self.store.drop_unneeded())
+
+    def close(self) -> None:
+        """Stops threads. Idempotent."""
+        self.workers.close()
+        self.components.close()
+
+
+def _merged(a: LearnStats, b: LearnStats) -> LearnStats:
+    """Means over the samples of both."""
+    count = max(1, a.samples + b.samples)
+
+    def mean(name: str) -> float:
+        return float(getattr(a, name) * a.samples + getattr(b, name) * b.samples) / count
+
+    def ends_mean(name: str) -> float | None:
+        components = [(getattr(s, name), s.counted) for s in (a, b) if getattr(s, name) is not None]
+        return (
+            float(sum(x * n for x, n in components)) / sum(n for _, n in components) if components else None
+        )
+
+    return LearnStats(
+        minibatches=a.minibatches + b.minibatches,
+        samples=a.samples + b.samples,
+        policy_loss=mean("policy_loss"),
+        policy_excess=mean("policy_excess"),
+        value_loss=mean("value_loss"),
+        grad_norm=mean("grad_norm"),
+        learning_rate=b.learning_rate,
+        counted=a.counted + b.counted,
+        ownership_loss=ends_mean("ownership_loss"),
+        score_loss=ends_mean("score_loss"),
+    )

@@ -1,0 +1,156 @@
+"""Threads that let a search play against itself, and the matches that they bring."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import torch
+
+from ludus.mcts import Matches, SelfPlay
+from ludus.mcts.network import NetworkEvaluator
+
+LOOK_S = 0.25  # between two looks of the thread that waits: for Ctrl-C, and for the end of its minutes
+
+
+@dataclass(slots=True)
+class SelfPlayTimes:
+    """Of all threads together, since the last look."""
+
+    busy_s: float = 0.0
+    evaluate_s: float = 0.0  # of it, inside the network
+    batches: int = 0
+    evaluations: int = 0
+    simulations: int = 0
+    moves: int = 0
+    lookups: int = 0
+    hits: int = 0
+
+
+class Worker:
+    """One thread's matches."""
+
+    def __init__(self, play: SelfPlay) -> None:
+        self.play = play
+        self.moves = play.moves  # after the last batch
+        self.times = SelfPlayTimes()
+        self._seen = SelfPlayTimes()
+
+    def run(self, stop: threading.Event, look: Callable[[], None] = lambda: None) -> None:
+        """Plays batch after batch until ``stop``, and calls ``look`` after each.
+
+        The batch that was collected last is always answered.
+        """
+        torch.set_num_threads(1)
+        play, times = self.play, self.times
+        assert isinstance(play.evaluator, NetworkEvaluator)
+        began = time.perf_counter()
+        while not stop.is_set():
+            count = play.collect()
+            begin = time.perf_counter()
+            answers = play.evaluator.evaluate(play.batch, count)
+            times.evaluate_s += time.perf_counter() - begin
+            play.deliver(*answers)
+            times.batches += 1
+            times.evaluations += count
+            self.moves = play.moves
+            look()
+        times.busy_s += time.perf_counter() - began
+
+
+class Workers:
+    """Self-play of several threads. Made, started and paused by one thread.
+
+    Every thread's matches continue where they were when it starts again; weights change between two batches.
+
+    The thread that waits sleeps until the last move wakes it. Did it look every few milliseconds, a thread
+    that plays would hand the interpreter over to it each time, and on a busy machine wait each time until the
+    operating system runs it.
+    """
+
+    def __init__(self, plays: list[SelfPlay]) -> None:
+        self.workers = [Worker(play) for play in plays]
+        self._stop = threading.Event()
+        self._awaited = sys.maxsize  # moves of all threads
+        self._reached = threading.Event()  # these moves, or the end of a thread
+        self._executor = ThreadPoolExecutor(len(plays), "self-play")
+        self._running: list[Future[None]] = []
+
+    def start(self) -> None:
+        """Idempotent."""
+        if self._running:
+            return
+        self._stop.clear()
+        self._running = [self._executor.submit(w.run, self._stop, self._look) for w in self.workers]
+        for future in self._running:
+            future.add_done_callback(lambda _: self._reached.set())
+
+    def play_until(self, moves: int, stopping: Callable[[], bool]) -> None:
+        """Plays until all threads together have made ``moves`` since ever, or ``stopping``.
+
+        A thread that fails ends the wait too. Threads play on when this returns.
+        """
+        self._awaited = moves
+        self._reached.clear()
+        self.start()
+        self._look()
+        while not stopping() and not self.failed() and not self._reached.wait(LOOK_S):
+            pass
+        self._awaited = sys.maxsize
+
+    def _look(self) -> None:
+        if self.moves() >= self._awaited:
+            self._reached.set()
+
+    def pause(self) -> None:
+        """Returns when nothing is under way. Raises what a thread raised. Idempotent."""
+        self._stop.set()
+        running, self._running = self._running, []
+        for future in running:
+            future.result()
+
+    def failed(self) -> bool:
+        """Whether a thread has ended by an error; :meth:`pause` raises it."""
+        return any(f.done() for f in self._running)
+
+    def take_matches(self) -> Matches:
+        """Matches that ended since the last call. Only while paused."""
+        return Matches.join([w.play.take_matches() for w in self.workers])
+
+    def set_weights(self, evaluator: NetworkEvaluator, version: int, seed: int) -> None:
+        """Everyone evaluates with these from now on. Only while paused."""
+        for index, worker in enumerate(self.workers):
+            worker.play.evaluator = evaluator.sibling(seed + index)
+            worker.play.set_version(version)
+
+    def set_resign(self, below: float) -> None:
+        """Only while paused."""
+        for worker in self.workers:
+            worker.play.set_resign(below)
+
+    def moves(self) -> int:
+        """Played so far, by all threads, in the batches that are done."""
+        return sum(w.moves for w in self.workers)
+
+    def times(self) -> SelfPlayTimes:
+        """Since the last call. Only while paused."""
+        total = SelfPlayTimes()
+        for worker in self.workers:
+            t, play = worker.times, worker.play
+            lookups, hits = play.cache_counts
+            t.simulations, t.moves, t.lookups, t.hits = play.simulations, play.moves, lookups, hits
+            for name in SelfPlayTimes.__slots__:
+                now = getattr(t, name)
+                setattr(total, name, getattr(total, name) + now - getattr(worker._seen, name))
+                setattr(worker._seen, name, now)
+        return total
+
+    def close(self) -> None:
+        """Stops the threads. Idempotent."""
+        self._stop.set()
+        self._executor.shutdown()
+        self._running = []

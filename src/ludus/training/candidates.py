@@ -1,0 +1,86 @@
+"""Which weights of a run may become its best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from ludus.evaluation.results import EvalResult
+from ludus.storage import Pointer, RunDirectory
+from ludus.training.reporting.sinks import Sinks
+
+CANDIDATES = 3  # versions whose weights are kept for the play-off at the end
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A version of the weights and the score of its newest evaluation inside training.
+
+    ``player``: the member of a league whose weights and version they are.
+    """
+
+    version: int
+    score: float
+    player: str = ""
+
+
+class Ranked(Protocol):
+    """What the state of a run remembers of its evaluations."""
+
+    best_score: float | None
+    best_version: int
+    best_player: str
+    candidates: list[Candidate]
+
+
+def score_of(results: Sequence[EvalResult]) -> float:
+    """The mean lower bound over the opponents: of the win rate, or of the mean return of a single seat."""
+    return sum(r.measure_low for r in results) / len(results)
+
+
+def best_candidates(known: Sequence[Candidate], new: Candidate) -> list[Candidate]:
+    """The ``CANDIDATES`` best of ``known`` and ``new``, best first, every version once."""
+    others = [c for c in known if (c.version, c.player) != (new.version, new.player)]
+    return sorted([*others, new], key=lambda c: (c.score, c.version), reverse=True)[:CANDIDATES]
+
+
+class BestWeights:
+    """Keeps the checkpoints of the candidates, and ``best.json`` pointing at the best of them."""
+
+    def __init__(self, directory: RunDirectory, report: Sinks) -> None:
+        self._checkpoints, self._report = directory.checkpoints, report
+
+    def pin(self, candidates: Sequence[Candidate]) -> None:
+        """Their checkpoints stay on disk."""
+        holding = (self._checkpoints.holding(c.version, c.player) for c in candidates)
+        self._checkpoints.pinned = frozenset(number for number in holding if number is not None)
+        self._checkpoints.held = frozenset((c.player, c.version) for c in candidates if c.player)
+
+    def consider(self, state: Ranked, version: int, score: float, player: str = "") -> bool:
+        """Takes an evaluated version in, of ``player`` in a league. Returns whether it is the best so far.
+
+        Weights that no checkpoint has (the disk was full) cannot become the best.
+        """
+        if self._checkpoints.holding(version, player) is None:
+            return False
+        best = state.best_score is None or score > state.best_score
+        known = state.candidates
+        if not known and state.best_score is not None:  # a checkpoint of before there were candidates
+            known = [Candidate(state.best_version, state.best_score)]
+        state.candidates = best_candidates(known, Candidate(version, score, player))
+        self.pin(state.candidates)
+        if best:
+            state.best_score, state.best_version, state.best_player = score, version, player
+            self.point(version, score, player)
+        return best
+
+    def point(self, version: int, score: float, player: str = "") -> None:
+        """Writes ``best.json``; a failure is reported."""
+        holding = self._checkpoints.holding(version, player)
+        if holding is None:
+            return
+        try:
+            self._checkpoints.point("best", Pointer(holding, score, player, version if player else -1))
+        except OSError as error:
+            self._report.problem(f"best.json was not written: {error.strerror or error}")

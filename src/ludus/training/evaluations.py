@@ -1,0 +1,279 @@
+"""The evaluations of a run: when they are made, what they decide, and the final matches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from ludus.evaluation.play import Player
+from ludus.evaluation.results import ALONE, EvalResult
+from ludus.presets.errors import EndlessMatch
+from ludus.storage import StorageError, read_jsonl
+from ludus.training.candidates import BestWeights, Ranked, score_of
+from ludus.training.changes import run_settings
+from ludus.training.reporting.floors import floors_of
+from ludus.training.reporting.metrics import EvaluationMetrics, metrics_of
+from ludus.training.run_context import RunContext
+from ludus.training.run_evaluator import FINAL, INITIAL, PLAYOFF, RunEvaluator
+from ludus.training.stopping import Budget
+
+RECORDED = 32  # matches of a final evaluation that keep a replay
+
+#: Weights as a player whose draws come from a seed.
+Seeded = Callable[[int], Player]
+
+
+class Entrant(NamedTuple):
+    """Weights in a play-off. ``member``: of a league, whose weights and version they are."""
+
+    member: str
+    version: int
+    player: Seeded
+
+    @property
+    def named(self) -> str:
+        """``12``, in a league ``main:12``."""
+        return f"{self.member}:{self.version}" if self.member else str(self.version)
+
+
+class EvaluationState(Ranked, Protocol):
+    """What the state of a run counts of its evaluations."""
+
+    budget: Budget
+    evaluations: int
+    evaluated_steps: int
+    evaluation_due: bool
+
+
+class Evaluated(Protocol):
+    """The part of a trainer that is evaluated."""
+
+    run_evaluator: RunEvaluator
+
+    @property
+    def state(self) -> EvaluationState: ...
+
+    @property
+    def version(self) -> int:
+        """Of the newest weights."""
+        ...
+
+    def player(self, version: int | None) -> tuple[int, Seeded]:
+        """Weights as evaluations want them, and their version: those that act (None), or those of a
+        checkpoint where it is there and they are others. Of a league those of the member that is evaluated.
+        Raises ``StorageError``.
+        """
+        ...
+
+
+class Evaluations:
+    """Of one run."""
+
+    def __init__(self, steps: Evaluated, context: RunContext) -> None:
+        self._steps, self._context, self._report = steps, context, context.report
+        self._config = context.preset.evaluation
+        self._best = BestWeights(context.directory, context.report)
+
+    def begin(self) -> None:
+        """Keeps the checkpoints that the state refers to."""
+        self._best.pin(self._steps.state.candidates)
+
+    def initial(self) -> None:
+        """Evaluates the weights that the run begins with, once in the life of a run.
+
+        They are no candidate for the best weights and reach no target: a run without this evaluation trains
+        and ends the same way.
+        """
+        matches = self._floor_matches()
+        if matches == 0 or self._steps.version > 0 or self._initial_row():
+            return
+        version, player = self._steps.player(None)
+        try:
+            results = self._steps.run_evaluator.rate(player, version, INITIAL, matches)
+        except EndlessMatch as error:  # untrained weights may never end a match that trained ones do
+            self._report.problem(f"the initial weights were not evaluated: {error}")
+            return
+        if results is not None:
+            self._report.evaluation(self._metrics(version, score_of(results), False, results, initial=True))
+
+    def _floor_matches(self) -> int:
+        return (self._config.floor_matches or self._config.matches) if self._config.initial else 0
+
+    def _initial_row(self) -> EvaluationMetrics | None:
+        """The initial evaluation in the log, which a resumed run shortens to its checkpoint."""
+        try:
+            for row in read_jsonl(self._context.directory.metrics):
+                if row.get("initial") is True and isinstance(found := metrics_of(row), EvaluationMetrics):
+                    return found
+        except (StorageError, ValueError):  # a damaged log, which the report is about
+            pass
+        return None
+
+    def due(self) -> bool:
+        """Whether an evaluation is to be made now. Remembered until it was made."""
+        state = self._steps.state
+        every = self._config.every_steps if self._config.matches > 0 else 0
+        if every > 0 and state.budget.steps - state.evaluated_steps >= every:
+            state.evaluated_steps = state.budget.steps
+            state.evaluation_due = True
+        return state.evaluation_due
+
+    def evaluate(self) -> None:
+        """Evaluates the weights that act now; the checkpoint that was saved just before has the same.
+
+        Those of a league that may become its best are rated in turn.
+        """
+        state, contenders = self._steps.state, self._context.contenders
+        member = self._context.evaluated = contenders[state.evaluations % len(contenders)]
+        version, player = self._steps.player(None)
+        results = self._steps.run_evaluator.rate(player, version, state.evaluations, self._config.matches)
+        if results is None:  # interrupted: it is made again after the run is resumed
+            return
+        state.evaluations += 1
+        state.evaluation_due = False
+        score = score_of(results)
+        best = self._best.consider(state, version, score, member)
+        self._reached(results)
+        self._report.evaluation(self._metrics(version, score, best, results))
+
+    def final(self) -> tuple[EvalResult, ...]:
+        """The last weights are evaluated as well, then the best of a play-off play their final matches.
+
+        Where several members may be the best, the play-off takes the place of evaluations of their last ones.
+
+        Raises ``Interrupted``.
+        """
+        state, matches = self._steps.state, self._config.final_matches
+        several = len(self._context.contenders) > 1
+        if self._config.matches > 0 and self._steps.version > 0 and not (several and matches):
+            for _ in self._context.contenders:
+                state.evaluation_due = True
+                self.evaluate()
+                self._stop_if_interrupted()
+        if matches == 0:
+            return ()
+        chosen = self._play_off()
+        member, best, player = chosen
+        uniform = self._uniform()
+        self._context.evaluated = member
+        self._report.message(f"final evaluation of version {chosen.named}: {matches} matches{self._each()}")
+        results = self._rate(player, best, FINAL, matches, record=RECORDED)
+        score = score_of(results)
+        state.best_version, state.best_player = best, member
+        self._best.point(best, score, member)
+        self._reached(results)
+        final = self._metrics(best, score, True, results, final=True, uniform=uniform)
+        self._report.evaluation(final)
+        self._say_floors(final)
+        for problem in self._steps.run_evaluator.keep_replays(self._context.directory.replays):
+            self._report.problem(problem)
+        return results
+
+    def _uniform(self) -> tuple[EvalResult, ...]:
+        """What uniform play reaches in the setting of the final matches. Raises ``Interrupted``."""
+        matches = self._floor_matches()
+        try:
+            results = self._steps.run_evaluator.uniform(matches) if matches else ()
+        except EndlessMatch as error:
+            self._report.problem(f"uniform play was not measured: {error}")
+            return ()
+        self._stop_if_interrupted()
+        return results or ()
+
+    def _say_floors(self, final: EvaluationMetrics) -> None:
+        first = self._initial_row()
+        floors = floors_of([final] if first is None else [first, final])
+        for result in final.results:
+            if text := floors.text(result.against):
+                self._report.message(f"floor{'' if result.alone else f' against {result.against}'}: {text}")
+
+    def _play_off(self) -> Entrant:
+        """The weights that the final matches rate.
+
+        The best of many noisy evaluations is mostly the luckiest. So the candidates meet the same fresh
+        matches, which alone decide; and because the best of several is lucky again, its own final matches are
+        fresh once more. Each member of a league that may be its best enters with its last weights as well.
+        """
+        entrants: list[Entrant] = []
+        for candidate in self._steps.state.candidates:
+            try:
+                entrants.append(self._entrant(candidate.player, candidate.version))
+            except StorageError as error:
+                self._report.problem(
+                    f"version {candidate.version} cannot be read and is no candidate: {error}"
+                )
+        contenders = self._context.contenders
+        if len(contenders) > 1 or not entrants:
+            known = {(e.member, e.version) for e in entrants}
+            last = [self._entrant(member, None) for member in contenders]
+            entrants += [e for e in last if (e.member, e.version) not in known]
+        if len(entrants) < 2:
+            return entrants[0]
+        matches = math.ceil(self._config.final_matches / 2)
+        named = ", ".join(e.named for e in entrants)
+        self._report.message(f"play-off of versions {named}: {matches} matches each{self._each()}")
+        scores: list[float] = []
+        for entrant in entrants:
+            self._context.evaluated = entrant.member
+            results = self._rate(entrant.player, entrant.version, PLAYOFF, matches)
+            scores.append(score_of(results))
+            self._report.evaluation(self._metrics(entrant.version, scores[-1], False, results, playoff=True))
+        return max(zip(scores, entrants, strict=True), key=lambda pair: (pair[0], pair[1].version))[1]
+
+    def _entrant(self, member: str, version: int | None) -> Entrant:
+        """Raises ``StorageError``."""
+        self._context.evaluated = member
+        return Entrant(member, *self._steps.player(version))
+
+    def _rate(
+        self, player: Seeded, version: int, number: int, matches: int, record: int = 0
+    ) -> tuple[EvalResult, ...]:
+        """Raises ``Interrupted``."""
+        results = self._steps.run_evaluator.rate(player, version, number, matches, record=record)
+        self._stop_if_interrupted()
+        assert results is not None
+        return results
+
+    def _metrics(
+        self,
+        version: int,
+        score: float,
+        best: bool,
+        results: tuple[EvalResult, ...],
+        *,
+        final: bool = False,
+        playoff: bool = False,
+        initial: bool = False,
+        uniform: tuple[EvalResult, ...] = (),
+    ) -> EvaluationMetrics:
+        return EvaluationMetrics(
+            version=version,
+            steps=self._steps.state.budget.steps,
+            score=score,
+            best=best,
+            results=results,
+            final=final,
+            playoff=playoff,
+            initial=initial,
+            uniform=uniform,
+            begins_with=self._begins_with() if initial else "",
+            player=self._context.evaluated,
+        )
+
+    def _begins_with(self) -> str:
+        """The weights of another run, as the preset named them when the run was started."""
+        return self._context.begins_with or run_settings(self._context.directory).preset.run.start
+
+    def _reached(self, results: tuple[EvalResult, ...]) -> None:
+        """Remembers how near to the target the run has come."""
+        lowest = min(r.measure_low for r in results)
+        budget = self._steps.state.budget
+        known = budget.best_lower_bound
+        budget.best_lower_bound = lowest if known is None else max(known, lowest)
+
+    def _stop_if_interrupted(self) -> None:
+        self._context.stop_if_interrupted(self._steps.version)
+
+    def _each(self) -> str:
+        return "" if self._steps.run_evaluator.against == (ALONE,) else " an opponent"

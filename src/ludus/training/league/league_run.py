@@ -1,0 +1,375 @@
+"""One run of a league: the member furthest behind its share plays the next round.
+
+The journal is written once a round. Between two rounds the league decides: results become events, and what
+the league wants done (freezes, jumps, copies) is carried out before the next round.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ludus.algorithms.learner import UpdateStats
+from ludus.flow.league import JournalRow
+from ludus.league import origin
+from ludus.league.events import (
+    SEED,
+    AnyEvent,
+    Copied,
+    Copy,
+    Freeze,
+    Frozen,
+    GoOn,
+    Ignored,
+    Mutate,
+    Mutated,
+    Ordered,
+    Request,
+    Reset,
+    Results,
+    Retired,
+    player_of,
+    to_row,
+)
+from ludus.league.quotas import DRAWS
+from ludus.pool import MatchError, PoolError
+from ludus.presets.config import Preset
+from ludus.presets.errors import RunFailed
+from ludus.storage import Checkpoint, StorageError, why_unsigned
+from ludus.storage.frozen import LearnerState
+from ludus.storage.journal import Journal
+from ludus.training.actor_learner.acting import actor_of, player_of_actor
+from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.rollout_summary import RolloutSummary
+from ludus.training.actor_learner.signatures import Signatures
+from ludus.training.actor_learner.sync_loop import Round, RoundTimes
+from ludus.training.actor_learner.update_counts import UpdateCounts
+from ludus.training.actor_learner.update_metrics import update_metrics
+from ludus.training.evaluations import Seeded
+from ludus.training.league.checkpoint import LeagueState, league_checkpoint, restore_member, saved_weights
+from ludus.training.league.components import LeagueComponents, build_league
+from ludus.training.league.frozen import FrozenWeights, PlayerLost, split
+from ludus.training.league.member import Member
+from ludus.training.opponents import measured_against
+from ludus.training.prepared import Prepared
+from ludus.training.run_context import RunContext
+from ludus.training.run_evaluator import RunEvaluator
+from ludus.training.stopping import progress, why_untrained
+
+
+def prepare(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
+    """See :class:`ludus.training.prepared.Prepare`."""
+    components = build_league(preset, checkpoint)
+    return Prepared(
+        components.spec, lambda context: LeagueTrainer(context, components, checkpoint), components.close
+    )
+
+
+class LeagueTrainer:
+    """The steps of a league's run (:class:`ludus.training.run_loop.Steps`)."""
+
+    def __init__(
+        self, context: RunContext, components: LeagueComponents, checkpoint: Checkpoint | None = None
+    ) -> None:
+        self.preset, self.context, self.report = context.preset, context, context.report
+        self.components, self.league, self.members = components, components.league, components.members
+        self.state: LeagueState = components.state
+        self.run_dir = context.directory
+        first = components.first
+        context.contenders = components.contenders
+        context.evaluated = context.contenders[0]
+        context.begins_with = self.members[context.evaluated].config.seed
+        try:
+            self.journal = self._open_journal(checkpoint)
+        except BaseException:
+            components.close()
+            raise
+        self.frozen = FrozenWeights(self.run_dir, components.spec, context.needed.write)
+        self._gone_on_from = origin.members_gone_on_from(components.config)
+        self.learner_threads = LearnerThreads(max(0, first.components.threads - 1))
+        for member in self.members.values():
+            member.start(self.learner_threads)
+        self.run_evaluator = RunEvaluator(
+            self.preset,
+            components.spec,
+            first.components.params,
+            measured_against(components.spec, self.preset, ()),
+            context.log,
+            should_stop=context.interrupted,
+        )
+        self._counts = {name: UpdateCounts(context.report) for name in self.members}
+        self._rows: list[JournalRow] = []  # of events that the journal does not have yet
+        self._playing = first
+        self._rounds = self._saved_rounds = 0
+        self._saved_versions: dict[str, int] = {}  # of members in the newest checkpoint
+        self.signatures = Signatures(context)
+        self._journal_problem = ""
+        if checkpoint is None:
+            self._begin()
+        else:
+            self._resume(checkpoint)
+
+    # ---- beginning and going on ------------------------------------------------------------------
+
+    def _open_journal(self, checkpoint: Checkpoint | None) -> Journal:
+        path = self.run_dir.league
+        if checkpoint is None and not path.exists():
+            return Journal.create(path)
+        journal = Journal.open(path)
+        journal.rewind(self.state.journal)
+        return journal
+
+    def _begin(self) -> None:
+        for member in self.members.values():
+            self.frozen.keep(player_of(member.name, 0), member.weights())
+        bots = [bot.name for bot in self.components.spec.bots]
+        for event in self.league.founding(bots):
+            self._apply(event)
+        self._write_rows()
+        self.report.event("started", seed=self.preset.run.seed)
+
+    def _resume(self, checkpoint: Checkpoint) -> None:
+        self.league.replay(self.journal.rows())
+        if not checkpoint.signed:
+            self._begin_matches_anew(checkpoint)
+        for member in self.members.values():
+            restore_member(member, checkpoint)
+            self._saved_versions[member.name] = member.version
+            self._bind(member)
+        self.context.rewind_log(self.state.log_sizes)
+        for request in self.league.pending():
+            self._carry_out(request)
+        self.report.event("resumed", version=checkpoint.version, steps=self.state.budget.steps)
+
+    def _begin_matches_anew(self, checkpoint: Checkpoint) -> None:
+        for member in self.members.values():
+            counts = member.state.counts
+            counts.dropped += sum(summary.steps for summary in counts.waiting)
+            counts.set_waiting(())
+            member.matches_begin_anew()
+        self.signatures.begin_anew(checkpoint.version, why_unsigned())
+
+    def _bind(self, member: Member) -> None:
+        """The lanes of a restored member; a player that is lost retires, and its matches do not count."""
+        while True:
+            try:
+                member.bind(self.frozen, self.members)
+            except PlayerLost as error:
+                self._retire(error)
+                member.lose(error.player)
+            else:
+                return
+
+    # ---- the loop --------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        return self.components.first.version
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Between two rounds nothing is under way."""
+        yield
+
+    def doing(self) -> str:
+        member = self._playing
+        return f"{member.name}: {member.driver.doing()}"
+
+    def prepare_round(self) -> None:
+        """The next member's turn: new orders where the last ones have been played."""
+        member = self._playing = self.members[self.league.next_member()]
+        rounds = self.league.standings.members[member.name].rounds
+        if member.hand_due(rounds):
+            self._deal(member, rounds)
+        member.follow_live()
+
+    def _deal(self, member: Member, rounds: int) -> None:
+        while True:
+            matches = member.missing()
+            orders = self.league.draw(member.name, min(matches, DRAWS), member.seating.teams)
+            member.take_orders(orders, matches)
+            if orders:
+                self._apply(Ordered(member.name, len(orders)))
+            try:
+                member.deal(rounds, self.frozen, self.members)
+            except PlayerLost as error:
+                self._retire(error)
+            else:
+                return
+
+    def _retire(self, error: PlayerLost) -> None:
+        self.report.problem(f"{error}; {error.player} retires from the league")
+        self._apply(Retired(error.player))
+        for member in self.members.values():
+            member.quotas.lose(error.player)
+
+    def owes(self) -> bool:
+        """Never: Ctrl-C takes effect between two rounds."""
+        return False
+
+    def why_untrained(self) -> str:
+        """See :class:`ludus.training.run_loop.Steps`: of all members together."""
+        return why_untrained(self.preset.algorithm, self.state.gradient_steps, self.state.budget.steps)
+
+    def round(self, evaluate: Callable[[], None] | None) -> None:
+        member = self._playing
+        try:
+            done = member.play(progress(self.preset.run, self.state.budget), evaluate)
+        except (MatchError, PoolError) as error:
+            raise RunFailed(f"{error}; the newest checkpoint stands") from error
+        self._rounds += 1
+        self.context.clock.lap(self.state.budget)
+        self._finished(member, done)
+        self._write_rows()
+
+    def _finished(self, member: Member, done: Round) -> None:
+        counts, known = member.state.counts, self.league.standings.members[member.name]
+        counts.received += done.received
+        self.state.received += done.received
+        updates = known.updates
+        if done.update is not None and done.learned is not None:
+            updates += 1
+            self._learned(member, done.update, done.learned, done.times)
+        episodes, returns = member.credit(done.results)
+        self._apply(
+            Results(
+                member=member.name,
+                round=known.rounds,
+                steps=counts.budget.steps,
+                updates=updates,
+                version=member.version,
+                tallies=member.book.take(),
+                episodes=episodes,
+                returns=returns,
+            )
+        )
+
+    def _learned(
+        self, member: Member, update: UpdateStats, summary: RolloutSummary, times: RoundTimes
+    ) -> None:
+        counts, total = member.state.counts, self.state
+        self._counts[member.name].take(counts, update, summary)
+        total.budget.steps += summary.steps
+        total.budget.ticks += summary.ticks
+        total.learned += update.learned
+        total.gradient_steps += update.gradient_steps
+        total.matches += summary.matches
+        total.errors += summary.errors
+        self.report.update(
+            update_metrics(
+                self.preset.run, counts, update, summary, times, player=member.name, used=total.budget
+            )
+        )
+
+    # ---- events and effects ----------------------------------------------------------------------
+
+    def _apply(self, event: AnyEvent) -> None:
+        """The league takes ``event`` in; what it wants done is done."""
+        effects = self.league.apply(event)
+        self._rows.append(to_row(event, self.league.number, time.time()))
+        for effect in effects:
+            if isinstance(effect, Ignored):
+                self.report.problem(f"league: not counted: {effect.why}")
+            else:
+                self._carry_out(effect)
+
+    def _carry_out(self, request: Request) -> None:
+        member = self.members[request.member]
+        if isinstance(request, Freeze):
+            player = player_of(member.name, member.version)
+            self.frozen.keep(player, member.weights())
+            if member.name in self._gone_on_from and member.version > 0:
+                self.frozen.keep_learner(player, member.learner_state())
+            self._apply(Frozen(member.name, member.version, request.reason))
+        elif isinstance(request, GoOn):
+            self._go_on(member, request.source)
+        elif isinstance(request, Copy):
+            member.copy(self.members[request.source])
+            member.set_hyper(request.hyper)
+            self._apply(Copied(member.name, request.source, request.hyper))
+        else:
+            assert isinstance(request, Mutate)
+            member.set_hyper(request.hyper)
+            self._apply(Mutated(member.name, request.hyper))
+
+    def _go_on(self, member: Member, source: str) -> None:
+        player = player_of(member.name, 0) if source == SEED else source
+        try:
+            weights = self.frozen.load(player)
+        except PlayerLost as error:
+            if source != SEED:
+                self._retire(error)  # the league then wants the seed
+                source = SEED
+            self.report.problem(f"{error}; {member.name} goes on from its first weights, made anew")
+            weights = member.first_weights()
+        member.go_on_from(weights, None if source == SEED else self._learner_of(source, member))
+        self._apply(Reset(member.name, source))
+
+    def _learner_of(self, player: str, member: Member) -> LearnerState | None:
+        """The state of the learner that froze ``player``; None for first weights, and where it is lost."""
+        if split(player)[1] == 0:
+            return None
+        try:
+            state = self.frozen.load_learner(player)
+            if member.takes(state):
+                return state
+            problem = f"{player}: the state of another learner"
+        except PlayerLost as error:
+            problem = str(error)
+        self.report.problem(f"{problem}; {member.name} goes on with a new optimiser")
+        return None
+
+    def _write_rows(self) -> None:
+        rows, self._rows = self._rows, []
+        self.journal.append(rows)
+        if self.journal.problem and self.journal.problem != self._journal_problem:
+            self.report.problem(f"{self.journal.problem}; the run goes on, without checkpoints until then")
+        self._journal_problem = self.journal.problem
+
+    # ---- evaluation and files --------------------------------------------------------------------
+
+    def player(self, version: int | None) -> tuple[int, Seeded]:
+        """A checkpoint's, also of those that act: other members' learners are ahead of their actors."""
+        member = self.members.get(self.context.evaluated, self.components.first)
+        actor = member.components.actor
+        wanted = version
+        if version is None and self.saved_already():
+            wanted = self._saved_versions.get(member.name)
+        if wanted is not None and wanted != actor.version:
+            try:
+                weights = saved_weights(self.run_dir.checkpoints, member.name, wanted)
+            except StorageError:
+                if version is not None:
+                    raise
+            else:
+                actor = actor_of(weights, self.components.spec, actor)
+        return player_of_actor(self.context, actor, member.name)
+
+    def saved_already(self) -> bool:
+        return self._rounds == self._saved_rounds
+
+    def referred_to(self) -> set[Path]:
+        return self.frozen.written
+
+    def write_checkpoint(self) -> Path:
+        self._write_rows()
+        if not self.journal.sync():
+            raise OSError(None, f"it needs the journal: {self.journal.problem}")
+        self.state.journal = self.journal.last
+        self.state.log_sizes = self.context.log.sync()
+        checkpoint = league_checkpoint(self.members, self.components.first, self.state)
+        path = self.run_dir.checkpoints.save(checkpoint)
+        self._saved_rounds = self._rounds
+        self._saved_versions = {name: w.meta.version for name, w in checkpoint.members.items()}
+        return path
+
+    def after_checkpoint(self) -> None:
+        self.signatures.after_checkpoint()
+
+    def close(self) -> None:
+        """Stops threads and closes the journal. Idempotent."""
+        self.learner_threads.close()
+        self.components.close()
+        self.journal.close()

@@ -1,0 +1,160 @@
+"""What a preset's opponents mean: policy ids, the matchmaker, and the lineup of the training pool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ludus.algorithms.imitation.config import ImitationConfig
+from ludus.evaluation.play import RANDOM
+from ludus.evaluation.results import ALONE
+from ludus.flow import Controller, GameSpec, Lineup, SeatPlan
+from ludus.flow.lineups import lineup_of
+from ludus.flow.names import did_you_mean
+from ludus.flow.seeds import SEED_PAST, derive_seed
+from ludus.presets.config import OpponentConfig, Preset
+from ludus.presets.errors import ConfigError
+from ludus.rollouts.bank import CACHE
+from ludus.rollouts.lanes import LANES
+from ludus.training.matchmaker import LATEST, PAST, Bot, FixedMixture, Latest, Matchmaker, Past
+
+TEACHER = "teacher"
+
+
+class PolicyIds(NamedTuple):
+    """Which policy ids a run's pool knows, and whose they are."""
+
+    learner: int  # trained by the run's learner
+    past: tuple[int, ...]  # lanes of frozen weights
+    teacher: int = -1  # of a method that imitates
+
+
+@dataclass(frozen=True, slots=True)
+class Seats:
+    """Who may sit in a pool.
+
+    ``labels``: policy id -> what statistics call it. ``cache``: networks of frozen players in memory.
+    """
+
+    ids: PolicyIds
+    lineup: Lineup
+    labels: Mapping[int, str]
+    cache: int = CACHE
+
+
+def opponents_of(spec: GameSpec, preset: Preset) -> tuple[OpponentConfig, ...]:
+    """The preset's; else the game's first bot, or its own latest weights where a game has no bots."""
+    return preset.opponents or (OpponentConfig(spec.bots[0].name if spec.bots else LATEST),)
+
+
+def policy_ids(opponents: tuple[OpponentConfig, ...]) -> PolicyIds:
+    """Ids in a row: the learner's, then lanes of past weights, then the teacher's.
+
+    There are lanes for those that play and as many for those whose matches are not at their end.
+    """
+    playing = sum(o.past_slots for o in opponents if o.name == PAST)
+    lanes = max(LANES, 2 * playing) if playing else 0
+    return PolicyIds(0, tuple(range(1, 1 + lanes)), 1 + lanes)
+
+
+def trained_rows(spec: GameSpec, preset: Preset) -> int:
+    """The policy id whose rows the run's learner trains on: its own, or its teacher's."""
+    ids = policy_ids(opponents_of(spec, preset))
+    return ids.teacher if isinstance(preset.algorithm, ImitationConfig) else ids.learner
+
+
+def teaching_bot(spec: GameSpec, preset: Preset) -> str:
+    """The bot of the core that an imitation learns from; empty: another teacher, or none."""
+    config = preset.algorithm
+    if isinstance(config, ImitationConfig) and config.teacher in {b.name for b in spec.bots}:
+        return config.teacher
+    return ""
+
+
+def bot_opponents(opponents: tuple[OpponentConfig, ...]) -> tuple[str, ...]:
+    return tuple(o.name for o in opponents if o.name not in (LATEST, PAST))
+
+
+def build_matchmaker(spec: GameSpec, preset: Preset) -> FixedMixture:
+    """Raises ``ConfigError``."""
+    opponents = opponents_of(spec, preset)
+    ids, bots = policy_ids(opponents), [b.name for b in spec.bots]
+    parts: dict[str, Matchmaker] = {}
+    for index, opponent in enumerate(opponents):
+        name = opponent.name
+        if name in parts:
+            raise ConfigError("opponents: a name stands twice; add up the weights in one entry")
+        if name == LATEST:
+            parts[name] = Latest(ids.learner, opponent.weight)
+        elif name == PAST:
+            parts[name] = Past(
+                ids.past,
+                window=opponent.past_window,
+                every=opponent.past_every,
+                seed=derive_seed(preset.run.seed, SEED_PAST),
+                playing=opponent.past_slots,
+                weight=opponent.weight,
+            )
+        elif name in bots:
+            parts[name] = Bot(name, opponent.weight)
+        else:
+            hint = did_you_mean(name, [*bots, LATEST, PAST])
+            raise ConfigError(f"opponents.{index}.name: unknown bot {name} of {spec.name}{hint}")
+    if not any(o.weight > 0 for o in opponents):
+        raise ConfigError("opponents: all weights are 0; expected one above 0")
+    return FixedMixture(parts)
+
+
+def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
+    """Plan 0 is the learner's seat, and so are its teammates'; every other plan draws from the opponents.
+
+    In the learner's seat sits its teacher where the method imitates; with ``seats = "all"`` in every seat.
+
+    Raises ``ConfigError``.
+    """
+    opponents, matchmaker = opponents_of(spec, preset), build_matchmaker(spec, preset)
+    bots = [b.name for b in spec.bots]
+    skips = {o.frame_skip for o in opponents}
+    if len(skips) > 1:
+        raise ConfigError(
+            f"opponents: frame_skip must be the same for all that share a seat, got {sorted(skips)}"
+        )
+    if preset.curriculum.bot and preset.curriculum.bot not in bots:
+        hint = did_you_mean(preset.curriculum.bot, bots)
+        raise ConfigError(f"curriculum.bot: unknown bot {preset.curriculum.bot} of {spec.name}{hint}")
+    learner = SeatPlan(
+        controllers=(Controller(bot=teaching_bot(spec, preset), policy=trained_rows(spec, preset)),),
+        frame_skip=preset.game.frame_skip,
+        handover_bot=preset.curriculum.bot,
+        handover_ticks=preset.curriculum.ticks if preset.curriculum.bot else 0,
+    )
+    config = preset.algorithm
+    if isinstance(config, ImitationConfig) and config.seats == "all":
+        return lineup_of(spec, learner, learner)
+    other = SeatPlan(controllers=matchmaker.controllers, frame_skip=skips.pop())
+    return lineup_of(spec, learner, other)
+
+
+def build_seats(spec: GameSpec, preset: Preset) -> Seats:
+    """Seats of the learner and the preset's opponents. Raises ``ConfigError``."""
+    ids = policy_ids(opponents_of(spec, preset))
+    labels = {ids.learner: LATEST} | dict(build_matchmaker(spec, preset).labels)
+    if isinstance(preset.algorithm, ImitationConfig):
+        labels[ids.teacher] = TEACHER
+    return Seats(ids, build_lineup(spec, preset), labels)
+
+
+def opponent_skip(preset: Preset, name: str) -> int:
+    """Ticks between decisions of ``name`` in evaluations: as in training, or as the others there; 0 = the
+    game's default.
+    """
+    skips = {o.name: o.frame_skip for o in preset.opponents}
+    return skips.get(name, next(iter(skips.values()), 0))
+
+
+def measured_against(spec: GameSpec, preset: Preset, trained: tuple[str, ...]) -> tuple[str, ...]:
+    """Whom evaluations meet: as the preset says, else the bots of training, of the game, or chance."""
+    if spec.seats == 1:
+        return (ALONE,)
+    return preset.evaluation.against or trained or tuple(b.name for b in spec.bots) or (RANDOM,)

@@ -1,0 +1,286 @@
+"""The functions of ``import ludus`` that start something: train, resume, evaluate, search, make_pool.
+
+References given to them come from the program that calls, so they may name games of the user's own
+(:func:`ludus.games.typed`). A program that passes on what it read from somebody's file gives that right away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ludus.flow.match import Lineup
+from ludus.flow.public import speaks_python
+from ludus.games import typed
+from ludus.games.names import typed_player
+from ludus.mcts.text import SUFFIX, is_search, parse_search
+from ludus.presets.config import ParamValue, Preset
+from ludus.presets.errors import ConfigError, RunFailed
+from ludus.presets.hardware import run_name
+
+if TYPE_CHECKING:
+    from ludus.evaluation.results import EvalResult
+    from ludus.games.match import Match
+    from ludus.mcts import Evaluator
+    from ludus.mcts.player import Found
+    from ludus.pool import Pool
+    from ludus.training.api import RunResult
+    from ludus.training.reporting.sinks import Callback, Sink
+
+Setting = str | int | float | bool | Sequence[str | int | float]
+
+
+@speaks_python
+def train(
+    preset: str | Path | Preset,
+    run_dir: str | Path | None = None,
+    *,
+    settings: Mapping[str, Setting] | None = None,
+    callback: Callback | None = None,
+    sinks: Sequence[Sink] = (),
+) -> RunResult:
+    """Trains as a preset says, in a new run directory, until its budget is used up.
+
+    Args:
+        preset: The name of a shipped preset, a TOML file, or the settings themselves.
+        run_dir: A directory that does not exist yet (default: ``runs/PRESET-DATE-TIME-XXXX``).
+        settings: Settings by dotted path that replace the preset's: ``{"run.max_steps": 100_000}``.
+        callback: Called with the ``UpdateMetrics`` of every update and the ``EvaluationMetrics`` of every
+            evaluation. The run ends in order when it returns False.
+        sinks: Receive everything that the run reports, besides its files and TensorBoard (:class:`Sink`).
+
+    Returns:
+        How the run ended, and how its best weights play.
+
+    Raises:
+        PresetError: A wrong preset or setting.
+        ConfigError: Settings that do not fit together.
+        RunExists: ``run_dir`` exists.
+        RunFailed: Training cannot continue, or the callback raised.
+        Interrupted: Ctrl-C; the run was saved.
+    """
+    from ludus.presets.code import given_code
+    from ludus.presets.file import load_preset
+    from ludus.presets.game_checks import check_game
+    from ludus.training.api import start_run
+
+    if isinstance(preset, Preset):
+        if settings:
+            raise ConfigError(
+                "settings: only with a preset's name or file; replace fields of a Preset instead"
+            )
+        chosen = given_code(preset)
+        name = Path(chosen.game.name).stem
+    else:
+        loaded = load_preset(str(preset), {k.lstrip("-"): _option(k, v) for k, v in (settings or {}).items()})
+        check_game(loaded)
+        chosen, name = loaded.preset, loaded.name
+    where = Path(run_dir) if run_dir is not None else Path("runs") / run_name(name)
+    return _with_callback(callback, lambda more: start_run(chosen, where, sinks=(*more, *sinks)))
+
+
+def _with_callback(callback: Callback | None, run: Callable[[Sequence[Sink]], RunResult]) -> RunResult:
+    """``run`` with the callback as a sink. Raises ``RunFailed`` once the run is over if it raised."""
+    from ludus.training.reporting.sinks import CallbackSink
+
+    if callback is None:
+        return run(())
+    if not callable(callback):
+        raise TypeError(f"callback: {type(callback).__name__}, expected a function of one argument")
+    sink = CallbackSink(callback)
+    result = run((sink,))
+    if sink.error is not None:
+        raise RunFailed(f"{sink.stop}; {result.run} was saved at version {result.version}") from sink.error
+    return result
+
+
+def _option(path: str, value: object) -> str:
+    """A setting as the command line takes it. Raises ``ConfigError``."""
+    value = getattr(value, "tolist", lambda: value)()  # numpy's numbers and arrays
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (str, int, float, Path)):
+        return str(value)
+    if isinstance(value, Sequence) and all(isinstance(v, (str, int, float)) for v in value):
+        return ",".join(map(str, value))
+    raise ConfigError(
+        f"settings[{path!r}] = {value!r}: expected a string, a number, true or false, or a list of them; "
+        'a path names one value: settings={"run.max_steps": 1000}'
+    )
+
+
+@speaks_python
+def resume(
+    run_dir: str | Path,
+    *,
+    callback: Callback | None = None,
+    sinks: Sequence[Sink] = (),
+    game: str = "",
+    teacher: str = "",
+) -> RunResult:
+    """Continues a run from its newest whole checkpoint.
+
+    Args:
+        run_dir: A run directory.
+        callback: As for :func:`train`.
+        sinks: As for :func:`train`.
+        game: The code of a game that is neither built in nor installed, for a run that this user did not
+            start here.
+        teacher: The file of a bot in Python that the run learns from, for such a run.
+
+    Returns:
+        How the run ended, and how its best weights play.
+
+    Raises:
+        RunNotFound: No such run.
+        CorruptFile: None that can be read; else as :func:`train`.
+    """
+    from ludus.training.api import resume_run
+
+    where = Path(run_dir)
+    return _with_callback(
+        callback, lambda more: resume_run(where, sinks=(*more, *sinks), game=game, teacher=teacher)
+    )
+
+
+@speaks_python
+def evaluate(
+    player: str,
+    against: str = "",
+    *,
+    game: str = "",
+    params: dict[str, ParamValue] | None = None,
+    matches: int = 400,
+    seed: int = 1,
+    greedy: bool = False,
+    threads: int = 0,
+    max_ticks: int = 0,
+) -> EvalResult:
+    """Plays ``matches`` whole matches between two players, each from every seat.
+
+    Args:
+        player: A bot, ``random``, ``uniform``, a bot in Python (``my_bot.py``, whose code is run),
+            ``RUN@best|last|VERSION|PLAYER|PLAYER:VERSION``, a weights file, any of these weights with
+            ``+search:VISITS``, or ``mcts:VISITS``.
+        against: The same; empty in games of one seat.
+        game: The game; may stay empty where one of the two names weights of a built-in or installed game.
+        params: Parameters of the game (default: the run's).
+        matches: Number of matches.
+        seed: Of the matches and of drawn choices.
+        greedy: The likeliest choices of networks instead of drawn ones.
+        threads: Threads that play (0: the calling thread), or processes of a Python game (at least one).
+        max_ticks: Give up when matches are longer (0: the default limit).
+
+    Returns:
+        Win rate with its 95% interval, or the mean return with its own in games of one seat.
+
+    Raises:
+        ConfigError: Players or a game that cannot be played.
+        StorageError: Weights that are not there.
+        RunFailed: Every match ended by an error of the game; the text names the first.
+    """
+    from ludus.evaluation.evaluate import evaluate as play
+
+    result = play(
+        typed_player(player),
+        typed_player(against),
+        game=typed(game),
+        params=params,
+        matches=matches,
+        seed=seed,
+        greedy=greedy,
+        threads=threads,
+        max_ticks=max_ticks,
+    )
+    if result.nothing_played:
+        raise RunFailed(result.nothing_played)
+    return result
+
+
+@speaks_python
+def make_pool(
+    game: str,
+    params: Mapping[str, object] | None,
+    lineup: Lineup,
+    *,
+    slots: int,
+    groups: int = 1,
+    threads: int = 0,
+    seed: int = 0,
+    num_matches: int | None = None,
+    on_error: Literal["raise", "truncate"] = "truncate",
+) -> Pool:
+    """A pool that plays ``slots`` matches in parallel and asks where a learned policy must decide.
+
+    Args:
+        game: A game by name or reference.
+        params: Parameters of its rules.
+        lineup: Who fills each role of a match.
+        slots: Number of matches that run in parallel.
+        groups: Rows are received and sent in this many groups.
+        threads: Threads of a compiled game (0: the calling thread plays), or processes of a Python game (at
+            least one).
+        seed: Of all matches.
+        num_matches: Number of matches to play in total (default: unlimited).
+        on_error: An error of the game ends its match (``"truncate"``), or is raised (``"raise"``).
+
+    Returns:
+        The pool; attach a :class:`Slab` for each group, then receive and send.
+
+    Raises:
+        ParamError: An unknown game, or a wrong parameter.
+        PoolError: A lineup that the game cannot seat.
+        ValueError: Sizes that do not fit together.
+    """
+    from ludus.pool.factory import make_pool as make
+
+    return make(
+        typed(game),
+        params or {},
+        lineup,
+        slots=slots,
+        groups=groups,
+        threads=threads,
+        seed=seed,
+        num_matches=num_matches,
+        on_error=on_error,
+    )
+
+
+@speaks_python
+def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: float = 0.0) -> Found:
+    """Searches the position of a match for the move of the seat that decides now; nothing is played.
+
+    Args:
+        match: A match of a game of two seats in turn, without chance or hidden information.
+        player: ``mcts:VISITS`` (random rollouts) or ``RUN@best+search:VISITS`` (a network's evaluations).
+        seed: Of what the search draws.
+        seconds: Time of the decision (0: by visits alone).
+
+    Returns:
+        Move, value for that seat in [-1, 1], visits of every move, and the line that the search expects.
+
+    Raises:
+        ConfigError: No searched player, weights of another game, or a match that is over.
+        ValueError: A game that cannot be searched.
+    """
+    from ludus.games.registry import find
+    from ludus.mcts.player import SearchPlayer
+
+    if not is_search(player):
+        raise ConfigError(f"{player}: expected mcts:VISITS or WEIGHTS{SUFFIX}:VISITS")
+    if match.over:
+        raise ConfigError(f"{match.game}: the match is over; no one decides")
+    try:
+        weights, text = parse_search(player)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    evaluator: Evaluator | str = "rollout"
+    if weights:
+        from ludus.evaluation.players import evaluator_of
+
+        evaluator = evaluator_of(weights, match.spec, symmetries=text.symmetries)[0]
+    native = find(match.game).native
+    searcher = SearchPlayer(match.game, match.params, text, evaluator, seed=seed, native=native)
+    return searcher.decide([0], [match.state], seconds=seconds)[0]

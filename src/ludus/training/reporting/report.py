@@ -1,0 +1,272 @@
+"""``report.md`` and ``report.html``: what a run did, for people, from its own files."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import TypeVar
+
+from ludus.evaluation.results import EvalResult
+from ludus.flow.shown import fenced, markdown, markup, visible
+from ludus.presets.config import Preset
+from ludus.storage import RunDirectory
+from ludus.storage.files import write_atomic
+from ludus.training.changes import in_words, read_changes
+from ludus.training.reporting.floors import Floors, floors_of
+from ludus.training.reporting.league_record import read_record
+from ludus.training.reporting.league_report import league_part
+from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics, read_metrics
+from ludus.training.reporting.page import page
+
+Item = TypeVar("Item")
+
+CURVE_ROWS = 24
+LEARNING = ("loss", "policy", "value", "learner")  # namespaces of the first table of numbers
+PLOT_WIDTH, PLOT_HEIGHT = 640, 240
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito
+
+
+def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
+    """Writes ``report.md``, its plots, and ``report.html``, which holds all of them.
+
+    A file that cannot be written leaves the older one.
+    """
+    inside = [e for e in read_metrics(run)[1] if not e.final and not e.playoff]
+    league, plots = league_part(read_record(run)) if run.league.is_file() else ([], {})
+    if inside:
+        plots[run.curve.name] = curve_plot(inside)
+    for name, plot in plots.items():
+        write_atomic(run.path / name, plot.encode())
+    text = report_text(run, preset, reason, league)
+    write_atomic(run.report, text.encode())
+    write_atomic(run.page, page(text, plots).encode())
+
+
+def report_text(run: RunDirectory, preset: Preset, reason: str, league: Sequence[str] = ()) -> str:
+    """Markdown: results first, then the curve, then how to get it again. ``league``: lines about it."""
+    updates, evaluations = read_metrics(run)
+    info = run.info()
+    lines = [f"# {markdown(preset.title or run.path.name)}", ""]
+    if updates:
+        lines += [_totals(updates, reason), ""]
+    final = [e for e in evaluations if e.final]
+    if final:
+        lines += [
+            f"## Final matches of version {final[-1].named}",
+            "",
+            *_result_table(final[-1].results),
+            "",
+            *_floor_lines(final[-1].results, floors_of(evaluations)),
+            *_play_off_table([e for e in evaluations if e.playoff]),
+        ]
+    inside = [e for e in evaluations if not e.final and not e.playoff]
+    if inside:
+        title = "Mean return" if inside[0].results[0].alone else "Win rate"
+        plot = f"![{title} over steps]({run.curve.name})"
+        lines += [f"## {title} while training", "", plot, "", *_curve_table(inside), ""]
+    lines += league
+    for player in dict.fromkeys(u.player for u in updates):
+        own, of = [u for u in updates if u.player == player], f" of {markdown(player)}" if player else ""
+        lines += [f"## Learning{of}", "", *_number_table(own, learning=True), ""]
+        lines += [f"## Playing{of}", "", *_number_table(own, learning=False), ""]
+    lines += ["## How to get it again", "", *fenced(visible(shlex.join(info.command))), ""]
+    facts = [
+        f"seed {info.seed}, game {info.game} (spec {info.spec_hash}), started {info.started}",
+        f"ludus {info.package_version}; " + ", ".join(f"{k} {v}" for k, v in info.versions.items()),
+        ", ".join(f"{k}: {v}" for k, v in info.host.items()),
+        *(f"changed when it was resumed, {c.time}: {in_words(c)}" for c in read_changes(run)),
+    ]
+    lines += [f"- {markdown(fact)}" for fact in facts]
+    lines += [""]
+    lines += [*fenced(run.config_bytes().decode().rstrip(), "toml"), ""]
+    return "\n".join(lines)
+
+
+def _totals(updates: Sequence[UpdateMetrics], reason: str) -> str:
+    """What the run did altogether; the counters of a league's members add up."""
+    last = {u.player: u for u in updates}.values()
+    steps, ticks, matches, versions = (
+        sum(getattr(u, name) for u in last) for name in ("steps", "ticks", "matches", "version")
+    )
+    minutes = max(u.numbers.get("time/minutes", 0.0) for u in last)
+    return (
+        f"{steps:,} decisions ({ticks:,} ticks, {matches:,} matches) in {minutes:.1f} minutes, "
+        f"{versions:,} updates. Ended: {markdown(reason)}."
+    )
+
+
+def _measure(value: float, alone: bool) -> str:
+    return f"{value:,.1f}" if alone else f"{value:.1%}"
+
+
+def _return_table(results: Sequence[EvalResult]) -> list[str]:
+    lines = [
+        "| matches | mean return | 95% interval | deviation | mean ticks | won |",
+        "|---|---|---|---|---|---|",
+    ]
+    for r in results:
+        if r.nothing_played:
+            lines.append(f"| 0 | {markdown(r.nothing_played)} | - | - | - | - |")
+            continue
+        rate, low, high = r.won
+        won = f"{rate:.1%} ({low:.1%} to {high:.1%})" if r.decided else "-"
+        lines.append(
+            f"| {r.matches} | {r.mean_return:,.2f} | {r.return_low:,.2f} to {r.return_high:,.2f} "
+            f"| {r.return_deviation:,.2f} | {r.mean_ticks:,.0f} | {won} |"
+        )
+    return lines
+
+
+def _result_table(results: Sequence[EvalResult]) -> list[str]:
+    if results[0].alone:
+        return _return_table(results)
+    lines = [
+        "| against | matches | won | drawn | lost | win rate | 95% interval | mean ticks | by seat |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for r in results:
+        if r.nothing_played:
+            lines.append(
+                f"| {markdown(r.against)} | 0 | - | - | - | {markdown(r.nothing_played)} | - | - | - |"
+            )
+            continue
+        seats = " / ".join(f"{share:.1%}" for share in r.win_rate_by_seat)
+        rate, low, high = r.won
+        lines.append(
+            f"| {markdown(r.against)} | {r.matches} | {r.wins} | {r.draws} | {r.losses} | {rate:.1%} "
+            f"| {low:.1%} to {high:.1%} | {r.mean_ticks:,.0f} | {seats} |"
+        )
+    return lines
+
+
+def _floor_lines(results: Sequence[EvalResult], floors: Floors) -> list[str]:
+    """What was reached without any training, in the same setting; nothing where it was not measured."""
+    lines = []
+    for r in results:
+        known = [f"{what} {_interval(f)} of {f.matches:,}" for what, f in floors.against(r.against)]
+        if known:
+            lines += [f"Floor{'' if r.alone else f' against {r.against}'}: {', '.join(known)}.", ""]
+    return lines
+
+
+def _play_off_table(candidates: Sequence[EvaluationMetrics]) -> list[str]:
+    """How the version of the final matches was chosen; nothing where there was no choice."""
+    if not candidates:
+        return []
+    names = _names(candidates)
+    lines = [
+        "Chosen by a play-off of the versions that did best while training. The final matches are fresh: "
+        "no choice was made by them.",
+        "",
+        "| candidate | matches | " + " | ".join(map(markdown, names)) + " |",
+        "|---|---|" + "---|" * len(names),
+    ]
+    for e in candidates:
+        rates = (_interval(r) for r in e.results)
+        lines.append(f"| version {e.named} | {e.results[0].matches} | " + " | ".join(rates) + " |")
+    return [*lines, ""]
+
+
+def _interval(r: EvalResult) -> str:
+    if r.nothing_played:
+        return "no match was played to its end"
+    low, high = _measure(r.measure_low, r.alone), _measure(r.measure_high, r.alone)
+    return f"{_measure(r.measure, r.alone)} ({low} to {high})"
+
+
+def _names(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
+    return list(dict.fromkeys(r.against for e in evaluations for r in e.results))
+
+
+def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
+    names = _names(evaluations)
+    lines = [
+        "| steps | version | " + " | ".join(map(markdown, names)) + " |",
+        "|---|---|" + "---|" * len(names),
+    ]
+    for e in thinned(evaluations, CURVE_ROWS):
+        rates = {r.against: _interval(r) for r in e.results}
+        mark = ", initial weights" if e.initial else " *" if e.best else ""
+        lines.append(
+            f"| {e.steps:,} | {e.named}{mark} | " + " | ".join(rates.get(n, "") for n in names) + " |"
+        )
+    lines += ["", "\\* the best so far, by the mean lower bound of its intervals"]
+    if begun := next((e.begins_with for e in evaluations if e.begins_with), ""):
+        lines += ["", f"The run began with the weights `{begun}`."]
+    return lines
+
+
+def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
+    """Win rates (or returns) over steps as an SVG file: a line for each opponent, its interval as a band."""
+    alone = evaluations[0].results[0].alone
+    lowest, highest = 0.0, 1.0
+    if alone:
+        lowest = min(r.measure_low for e in evaluations for r in e.results)
+        highest = max(r.measure_high for e in evaluations for r in e.results)
+        if highest <= lowest:  # by enough for numbers of any size
+            highest = lowest + max(1.0, abs(lowest)) * 1e-9
+    top = max(1, max(e.steps for e in evaluations))
+    left, bottom = 40, 20
+    width, height = PLOT_WIDTH - left - 10, PLOT_HEIGHT - bottom - 10
+
+    def x(steps: int) -> str:
+        return f"{left + width * steps / top:.1f}"
+
+    def y(value: float) -> str:
+        return f"{10 + height * (highest - value) / (highest - lowest):.1f}"
+
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" '
+        f'width="{PLOT_WIDTH}" font-family="sans-serif" font-size="11">'
+    ]
+    for tenth in range(0, 11, 2):
+        level = lowest + (highest - lowest) * tenth / 10
+        label = f"{level:,.0f}" if alone else f"{level:.0%}"
+        out.append(f'<path d="M{left} {y(level)}h{width}" stroke="#ccc"/>')
+        out.append(f'<text x="{left - 4}" y="{y(level)}" text-anchor="end">{label}</text>')
+    for index, name in enumerate(_names(evaluations)):
+        colour = COLOURS[index % len(COLOURS)]
+        points = [(e.steps, r) for e in evaluations for r in e.results if r.against == name]
+        upper = " ".join(f"{x(s)},{y(r.measure_high)}" for s, r in points)
+        lower = " ".join(f"{x(s)},{y(r.measure_low)}" for s, r in reversed(points))
+        line = " ".join(f"{x(s)},{y(r.measure)}" for s, r in points)
+        out.append(f'<polygon points="{upper} {lower}" fill="{colour}" opacity="0.2"/>')
+        out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        out.append(f'<text x="{left + 6}" y="{24 + 14 * index}" fill="{colour}">{markup(name)}</text>')
+    out.append(
+        f'<text x="{PLOT_WIDTH - 10}" y="{PLOT_HEIGHT - 4}" text-anchor="end">{top:,} steps</text></svg>'
+    )
+    return "".join(out) + "\n"
+
+
+def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]:
+    """Numbers over steps: those of learning, or all others but times.
+
+    Columns are the numbers that are there: which these are is the learning method's choice.
+    """
+    rows = thinned(updates, CURVE_ROWS)
+    found = dict.fromkeys(name for u in rows for name in u.numbers)
+    spaces = {name: name.partition("/")[0] for name in found}
+    names = [n for n, space in spaces.items() if space != "time" and (space in LEARNING) == learning]
+    lines = [
+        "| steps | minutes | " + " | ".join(map(markdown, names)) + " |",
+        "|---|---|" + "---|" * len(names),
+    ]
+    for u in rows:
+        values = " | ".join(_number(u.numbers.get(name)) for name in names)
+        lines.append(f"| {u.steps:,} | {u.numbers.get('time/minutes', 0.0):.2f} | {values} |")
+    return lines
+
+
+def _number(value: float | None) -> str:
+    """Three digits or so, and none too many before the point."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def thinned(items: Sequence[Item], count: int) -> list[Item]:
+    """At most ``count`` of ``items``, evenly spaced, the first and the last among them."""
+    if len(items) <= count:
+        return list(items)
+    return [items[round(i * (len(items) - 1) / (count - 1))] for i in range(count)]

@@ -1,0 +1,165 @@
+"""The matches in which a run's weights are rated, apart from those that they are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ludus.evaluation.play import UNIFORM, Player, opponent, play_matches, scripted_player
+from ludus.evaluation.results import EvalResult, seat_of_plan, summarise
+from ludus.flow import GameSpec, MatchResult
+from ludus.flow.seeds import SEED_EVALUATION, derive_seed
+from ludus.presets.config import Preset
+from ludus.presets.hardware import pool_thread_count
+from ludus.storage import RunLog, write_atomic
+from ludus.storage.files import file_part
+from ludus.training.opponents import opponent_skip
+
+FINAL = 1 << 20  # number of the final evaluation, apart from those inside training
+PLAYOFF = FINAL + 1  # of the matches that decide whose final evaluation it is: the same for all candidates
+INITIAL = FINAL + 2  # of the weights that the run begins with
+UNIFORM_PLAY = FINAL + 3  # of uniform play over the legal choices
+#: In matches.jsonl; evaluations inside training have numbers.
+NAMES = {FINAL: "final", PLAYOFF: "playoff", INITIAL: "initial", UNIFORM_PLAY: UNIFORM}
+#: In words; evaluations inside training are of a version.
+WHAT = {
+    FINAL: "final matches",
+    PLAYOFF: "play-off",
+    INITIAL: "evaluation of the initial weights",
+    UNIFORM_PLAY: "uniform play",
+}
+REPLAYS_PER_OPPONENT = 2
+
+
+class RunEvaluator:
+    """Plays evaluation ``number`` on matches that neither training nor another evaluation meets.
+
+    ``matches.jsonl`` gets its rows opponent by opponent. ``should_stop`` is asked between slabs.
+    """
+
+    def __init__(
+        self,
+        preset: Preset,
+        spec: GameSpec,
+        params: dict[str, str],
+        against: tuple[str, ...],
+        log: RunLog,
+        should_stop: Callable[[], bool],
+    ) -> None:
+        self.preset, self.spec, self.params, self.against, self.log = preset, spec, params, against, log
+        self.should_stop = should_stop
+        self._recorded: dict[str, list[MatchResult]] = {}
+        self.doing = ""  #: the matches that are played now, in words; "" between two evaluations
+
+    def uniform(self, matches: int) -> tuple[EvalResult, ...] | None:
+        """What uniform play over the legal choices reaches in the setting of the run's weights."""
+        skip = self.preset.game.frame_skip
+        return self.rate(
+            lambda seed: scripted_player(UNIFORM, self.spec, seed, skip), None, UNIFORM_PLAY, matches
+        )
+
+    def rate(
+        self,
+        player_of: Callable[[int], Player],
+        version: int | None,
+        number: int,
+        matches: int,
+        record: int = 0,
+    ) -> tuple[EvalResult, ...] | None:
+        """Against every opponent in turn; None when it was told to stop before the end.
+
+        ``player_of`` makes the player that is rated, from the seed of what it draws. ``version``: of its
+        weights, None where it has none.
+        """
+        try:
+            return self._rate(player_of, version, number, matches, record)
+        finally:
+            self.doing = ""
+
+    def _rate(
+        self,
+        player_of: Callable[[int], Player],
+        version: int | None,
+        number: int,
+        matches: int,
+        record: int,
+    ) -> tuple[EvalResult, ...] | None:
+        preset = self.preset
+        results: list[EvalResult] = []
+        over = 0
+        what = WHAT.get(number, f"evaluation of version {version}")
+
+        def finished(ended: Sequence[MatchResult]) -> None:
+            nonlocal over
+            over += len(ended)
+            self.doing = f"{what}: {over:,} of {matches * len(self.against):,} matches are over"
+
+        finished(())
+        for index, name in enumerate(self.against):
+            seed = derive_seed(preset.run.seed, SEED_EVALUATION, number, index)
+            player = player_of(seed)
+            played = play_matches(
+                self.spec,
+                self.params,
+                player,
+                opponent(name, self.spec, self.params, seed ^ 1, opponent_skip(preset, name)),
+                matches=matches,
+                seed=seed,
+                threads=pool_thread_count(preset),
+                record=record,
+                max_ticks=preset.evaluation.max_ticks,
+                timeout_s=preset.pool.timeout_s,
+                should_stop=self.should_stop,
+                finished=finished,
+            )
+            if self.should_stop():
+                return None
+            if record:
+                self._recorded[name] = played
+            self.log.matches([match_row(r, number, version) for r in played])
+            results.append(
+                summarise(
+                    played,
+                    player=player.name,
+                    against=name,
+                    game=self.spec.name,
+                    seed=seed,
+                    params=self.params,
+                )
+            )
+        return tuple(results)
+
+    def keep_replays(self, folder: Path) -> list[str]:
+        """Writes a few of the recorded matches, won ones first. Returns what could not be written."""
+        problems: list[str] = []
+        used: set[str] = set()
+        for name, played in self._recorded.items():
+            part = file_part(name)
+            while part in used:  # of another name
+                part += "-"
+            used.add(part)
+            whole = [r for r in played if r.replay and not r.error]
+            won_first = sorted(whole, key=lambda r: (r.outcome[seat_of_plan(r, 0)] <= 0, r.match))
+            for index, result in enumerate(won_first[:REPLAYS_PER_OPPONENT]):
+                path = folder / f"final-{part}-{index + 1}.replay.ludus"
+                try:
+                    write_atomic(path, result.replay)
+                except OSError as error:
+                    problems.append(f"{path} was not written: {error.strerror or error}")
+        return problems
+
+
+def match_row(result: MatchResult, evaluation: int, version: int | None) -> dict[str, object]:
+    """A line of ``matches.jsonl``."""
+    return {
+        "evaluation": NAMES.get(evaluation, evaluation),
+        "version": version,
+        "match": result.match,
+        "seed": result.seed,
+        "ticks": result.ticks,
+        "seat": seat_of_plan(result, 0),
+        "outcome": result.outcome,
+        "players": result.players,
+        "truncated": result.truncated,
+        "error": result.error,
+    }

@@ -1,0 +1,106 @@
+"""When a run is saved, and what becomes of files that the disk refuses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from ludus.training.reporting.sinks import Sinks
+
+
+class Saved(Protocol):
+    """The part of a trainer that is saved."""
+
+    @property
+    def version(self) -> int:
+        """Of the newest weights."""
+        ...
+
+    def paused(self) -> AbstractContextManager[None]:
+        """While it is open, nothing is played."""
+        ...
+
+    def saved_already(self) -> bool:
+        """The present state is on disk, or nothing has happened yet."""
+        ...
+
+    def write_checkpoint(self) -> Path:
+        """Raises ``OSError``."""
+        ...
+
+    def referred_to(self) -> set[Path]:
+        """Files outside the checkpoint without which the present state cannot be resumed."""
+        ...
+
+    def after_checkpoint(self) -> None:
+        """Removes what no checkpoint on disk needs any more."""
+        ...
+
+
+class NeededFiles:
+    """Files that a run's state refers to. No checkpoint is written while the disk refuses one of them."""
+
+    def __init__(self, report: Sinks) -> None:
+        self._report = report
+        self._refused: dict[Path, Callable[[], object]] = {}
+
+    def write(self, path: Path, write: Callable[[], object]) -> None:
+        """Writes a file with ``write``; a failure is reported, and tried again before the next checkpoint."""
+        try:
+            write()
+        except OSError as error:
+            self._refused[path] = write
+            self._report.problem(
+                f"{path} was not written ({error.strerror or error}); "
+                "it is tried again before the next checkpoint"
+            )
+        else:
+            self._refused.pop(path, None)
+
+    def write_refused(self, needed: set[Path]) -> None:
+        """Raises ``OSError`` where one of ``needed`` still cannot be written."""
+        for path, write in list(self._refused.items()):
+            if path in needed:
+                try:
+                    write()
+                except OSError as error:
+                    raise OSError(error.errno, f"it needs {path}: {error.strerror or error}") from error
+            del self._refused[path]
+
+
+class Saver:
+    """Writes the checkpoints of one run."""
+
+    def __init__(self, steps: Saved, needed: NeededFiles, report: Sinks, every_minutes: float) -> None:
+        """``every_minutes``: between two checkpoints, 0 for none by time."""
+        self._steps, self._needed, self._report = steps, needed, report
+        self._every_minutes = every_minutes
+        self._saved_at = time.perf_counter()
+
+    def due(self) -> bool:
+        """Whether enough time has passed since the last attempt."""
+        return (time.perf_counter() - self._saved_at) / 60.0 >= self._every_minutes > 0
+
+    def save(self) -> bool:
+        """Writes a checkpoint. A failure is reported and the run goes on; False then."""
+        steps = self._steps
+        with steps.paused():
+            if steps.saved_already():
+                return True
+            try:
+                self._needed.write_refused(steps.referred_to())
+                path = steps.write_checkpoint()
+            except OSError as error:
+                self._report.problem(
+                    f"checkpoint of version {steps.version} was not written ({error.strerror or error}); "
+                    "the one before it stands, the run goes on"
+                )
+                return False
+            finally:
+                self._saved_at = time.perf_counter()
+            steps.after_checkpoint()
+            self._report.checkpoint(path, steps.version)
+            return True

@@ -1,0 +1,314 @@
+"""A sweep file: a preset, the settings in which its runs differ, and their seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import msgspec.inspect as mi
+
+from ludus.flow.decode import TextError, TomlError, from_toml, text_of
+from ludus.flow.names import did_you_mean, nearest
+from ludus.presets import schema
+from ludus.presets.file import MAX_BYTES, PresetError, find_preset, setting_paths
+from ludus.presets.options import full_path, option_of
+from ludus.presets.schema import quoted
+from ludus.storage.errors import StorageError
+from ludus.storage.files import read_bounded
+from ludus.training.sweep.ranges import KINDS, Range, Value, range_problem
+
+Natural = Annotated[int, msgspec.Meta(ge=0)]
+Table = dict[str, Any]
+#: Tables whose keys are settings of the preset.
+TABLES = ("settings", "grid", "random")
+#: Settings that every run gets unless the file sets them: its last weights are what is measured.
+DEFAULTS: dict[str, Value] = {
+    "run.threads": 1,
+    "evaluation.every_steps": 0,
+    "evaluation.matches": 0,
+    "evaluation.floor_matches": 100,
+}
+#: Settings that change nothing that is trained or compared.
+FLOORS = ("evaluation.initial", "evaluation.floor_matches")
+MAX_SEED = 2**31 - 1
+MAX_SEEDS = 10_000
+
+
+class _File(msgspec.Struct, frozen=True):
+    """The keys of a sweep file."""
+
+    preset: Annotated[str, msgspec.Meta(min_length=1)]
+    seeds: Any
+    title: str = ""
+    workers: Natural = 0
+    baseline: str = ""
+    greedy: bool = False
+    search: Literal["random", "tpe"] = "random"
+    search_seed: Natural = 1
+    count: Natural = 0
+    settings: Table = {}
+    cells: dict[str, Table] = {}
+    grid: Table = {}
+    random: Table = {}
+
+
+class CellConfig(msgspec.Struct, frozen=True):
+    """Settings that are set together, and the preset that they change."""
+
+    preset: str
+    settings: dict[str, Value] = {}
+
+
+MAX_RUNS = 100_000
+
+
+class SweepConfig(msgspec.Struct, frozen=True):
+    """A sweep file whose keys are whole; the settings in it are not checked yet.
+
+    ``cells``: by name, one with the name "" where the file has none. ``workers``: runs at a time, 0 = as many
+    as there are processors. ``count``: points that are drawn from the ranges ``random``. ``greedy``: the
+    measured weights also play their likeliest actions. Paths of settings are dotted.
+    """
+
+    source: str
+    title: str
+    preset: str
+    seeds: tuple[int, ...]
+    cells: dict[str, CellConfig]
+    settings: dict[str, Value] = {}
+    grid: dict[str, tuple[Value, ...]] = {}
+    random: dict[str, Range] = {}
+    search: Literal["random", "tpe"] = "random"
+    search_seed: int = 1
+    count: int = 0
+    workers: int = 0
+    baseline: str = ""
+    greedy: bool = False
+
+
+def run_count(config: SweepConfig) -> int:
+    """Runs of a sweep, counted without listing them."""
+    count = len(config.cells) * len(config.seeds) * max(1, config.count)
+    return count * math.prod(len(values) for values in config.grid.values())
+
+
+def read_sweep(source: str, overrides: Mapping[str, str] | None = None) -> SweepConfig:
+    """Reads a sweep file. ``overrides``: dotted path -> text, settings of all runs from the command line.
+
+    Raises :class:`PresetError` with every mistake in the file's own keys.
+    """
+    path = Path(source)
+    if path.is_dir() or not path.exists():
+        what = "is a folder" if path.is_dir() else "no such file"
+        raise PresetError([f"{source}: {what}; expected a sweep file (.toml); see: docs/guides/sweeps.md"])
+    try:
+        document = from_toml(text_of(read_bounded(path, MAX_BYTES)))
+    except (StorageError, OSError) as error:
+        raise PresetError([f"{source}: cannot be read: {error}"]) from None
+    except TextError as error:
+        raise PresetError([f"{source}: {error}"]) from None
+    except TomlError as error:
+        raise PresetError([f"{source}: not valid TOML: {error}"]) from None
+    return parse_sweep(document, source, overrides)
+
+
+def _given(overrides: Mapping[str, str]) -> dict[str, str]:
+    """Settings of the command line by their whole paths, where the last part alone says which one it is."""
+    every = setting_paths()
+    top = {path.partition(".")[0] for path in every}
+    whole: dict[str, str] = {}
+    for key, text in overrides.items():
+        path: str | schema.Problem = key.replace("-", "_")
+        if str(path).partition(".")[0] not in top:
+            path = full_path(key, [p for p in every if not p.startswith("league.")], every)
+        if isinstance(path, schema.Problem):
+            raise PresetError([f"{option_of(path.path)}: {path.text}"])
+        whole[path] = text
+    return whole
+
+
+def parse_sweep(document: Table, source: str, overrides: Mapping[str, str] | None = None) -> SweepConfig:
+    """A sweep from the content of its file; see :func:`read_sweep`."""
+    lines = [p.text for p in schema.check(document, mi.type_info(_File))]
+    if not lines:
+        lines = list(_seed_problems(document["seeds"]))
+    if lines:
+        raise PresetError([f"{source}: {line}" for line in lines])
+    file = msgspec.convert(document, _File)
+    folder = Path(source).parent
+    settings = dict(DEFAULTS) | _flat(file.settings)
+    given = _given(overrides or {})
+    settings |= given
+    config = SweepConfig(
+        source=source,
+        title=file.title,
+        preset=_placed(file.preset, folder),
+        seeds=_seeds(file.seeds),
+        cells=_cells(file, folder, given),
+        settings=settings,
+        grid={k: tuple(v) if isinstance(v, list) else (v,) for k, v in _flat(file.grid).items()},
+        random=_ranges(file.random),
+        search=file.search,
+        search_seed=file.search_seed,
+        count=file.count,
+        workers=file.workers,
+        baseline=file.baseline,
+        greedy=file.greedy,
+    )
+    lines = [*_table_problems(file), *_together(config, file)]
+    if lines:
+        raise PresetError([f"{source}: {line}" for line in dict.fromkeys(lines)])
+    return config
+
+
+def _seeds(given: object) -> tuple[int, ...]:
+    return tuple(range(1, given + 1)) if isinstance(given, int) else tuple(given)  # type: ignore[arg-type]
+
+
+def _seed_problems(given: object) -> Iterator[str]:
+    fits = type(given) is int and 1 <= given <= MAX_SEEDS
+    if isinstance(given, list):
+        seeds = [s for s in given if type(s) is int and 0 <= s <= MAX_SEED]
+        fits = 0 < len(given) <= MAX_SEEDS and len(set(seeds)) == len(given)
+    if not fits:
+        yield (f"seeds = {quoted(given)}: expected a number of seeds >= 1, or a list of different seeds >= 0")
+
+
+def _placed(preset: str, folder: Path) -> str:
+    """A preset's file from the sweep file's folder or from here, or a shipped preset's name."""
+    near = folder / preset
+    return str(near) if preset.endswith(".toml") and near.is_file() else preset
+
+
+def _cells(file: _File, folder: Path, given: Mapping[str, str]) -> dict[str, CellConfig]:
+    """The cells without the settings that the command line gives to all runs."""
+    if not file.cells:
+        return {"": CellConfig(_placed(file.preset, folder))}
+    cells = {}
+    for name, table in file.cells.items():
+        preset = table.get("preset", file.preset)
+        settings = _flat({k: v for k, v in table.items() if k != "preset"})
+        own = {path: value for path, value in settings.items() if path not in given}
+        cells[name] = CellConfig(_placed(str(preset), folder), own)
+    return cells
+
+
+def _ranges(table: Table) -> dict[str, Range]:
+    found = {}
+    for path, value in _flat(table).items():
+        key, _, kind = path.rpartition(".")
+        if kind in KINDS and not range_problem(kind, value):
+            found[key] = Range(kind, tuple(value))  # type: ignore[arg-type]
+    return found
+
+
+def _flat(table: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Dotted paths of a table's values, as settings are named."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        below = f"{path}.{key}" if path else key
+        below = below.replace("-", "_")
+        found |= _flat(value, below) if isinstance(value, dict) else {below: value}
+    return found
+
+
+def _table_problems(file: _File) -> Iterator[str]:
+    """Mistakes inside of the tables that do not depend on the preset."""
+    for path, values in _flat(file.grid).items():
+        if not isinstance(values, list) or not values:
+            yield f"grid.{path} = {quoted(values)}: expected a list of at least one value"
+        elif any(values.index(v) != i for i, v in enumerate(values)):
+            yield f"grid.{path} = {quoted(values)}: expected different values"
+        else:
+            yield from (f"grid.{path}: {t}" for v in values for t in _value_problems(v))
+    for path, value in _flat(file.settings).items():
+        yield from (f"settings.{path}: {text}" for text in _value_problems(value))
+    for path, value in _flat(file.random).items():
+        key, _, kind = path.rpartition(".")
+        if kind not in KINDS:
+            near = nearest(kind, KINDS)
+            hint = f" (did you mean {near}?)" if near else ""
+            yield f"random.{path}: expected a table with one of {', '.join(KINDS)}{hint}"
+        elif problem := range_problem(kind, value):
+            yield f"random.{key}.{kind} = {quoted(value)}: {problem}"
+    for name, table in file.cells.items():
+        if not name.strip() or any(c in name for c in "/\\\n\0"):
+            yield f"cells.{name!r}: expected a name without slashes"
+        if not isinstance(table.get("preset", ""), str):
+            yield f"cells.{name}.preset = {quoted(table['preset'])}: expected a string"
+        for path, value in _flat({k: v for k, v in table.items() if k != "preset"}).items():
+            yield from (f"cells.{name}.{path}: {text}" for text in _value_problems(value))
+
+
+def _value_problems(value: object) -> Iterator[str]:
+    items = value if isinstance(value, list) else [value]
+    for item in items:
+        if not isinstance(item, (str, int, float, bool)):
+            yield f"{quoted(value)}: expected a number, a string, true or false, or a list of these"
+            return
+
+
+def _together(config: SweepConfig, file: _File) -> Iterator[str]:
+    """Tables that do not fit together."""
+    tables = {
+        "settings": set(config.settings) - set(DEFAULTS),
+        **{f"cells.{name}": set(cell.settings) for name, cell in config.cells.items() if name},
+        "grid": set(config.grid),
+        "random": set(config.random),
+    }
+    for table, paths in tables.items():
+        if "run.seed" in paths:
+            yield f"{table}.run.seed: expected the seeds in the key seeds"
+        for other in ("grid", "random"):
+            if table != other and (both := sorted(paths & tables[other])):
+                yield f"{other}.{both[0]}: set in {table} too; expected one of them"
+    if file.random and not config.count:
+        yield "count = 0: expected how many points are drawn from the ranges of [random]"
+    if config.count and not file.random:
+        yield f"count = {config.count}: expected ranges in [random] to draw from"
+    if config.search == "tpe":
+        if not file.random:
+            yield 'search = "tpe": expected ranges in [random] to search in'
+        if config.grid or file.cells:
+            yield 'search = "tpe": expected no [grid] and no [cells]; choices are ranges: { choice = [...] }'
+
+
+def origin_of(config: SweepConfig, option: str, cell: str) -> str:
+    """Where a mistake in ``option`` (``--run.max-steps``) of a cell's runs comes from: ``FILE: grid``."""
+    cell_settings = config.cells[cell].settings if cell in config.cells else {}
+    for table, paths in (
+        ("grid", config.grid),
+        ("random", config.random),
+        (f"cells.{cell}", cell_settings),
+        ("settings", config.settings),
+    ):
+        if any(f"{option_of(path)}.".startswith(f"{option}.") for path in paths):
+            return f"{config.source}: {table}"
+    return config.source
+
+
+def preset_hashes(config: SweepConfig) -> dict[str, str]:
+    """Preset -> SHA-256 of its file. Raises :class:`PresetError` for a preset that is not there."""
+    import hashlib
+
+    found = {}
+    for cell in config.cells.values():
+        try:
+            path = find_preset(cell.preset)
+            found[cell.preset] = hashlib.sha256(read_bounded(path, MAX_BYTES)).hexdigest()
+        except PresetError as error:
+            raise PresetError([f"{config.source}: preset: {line}" for line in error.lines]) from None
+        except (OSError, StorageError) as error:
+            raise PresetError([f"{config.source}: preset: {error}"]) from None
+    return found
+
+
+def cell_problem(config: SweepConfig, names: list[str]) -> str:
+    """What is wrong with ``baseline``, which names one of the cells ``names``; "" where nothing is."""
+    if not config.baseline or config.baseline in names:
+        return ""
+    near = did_you_mean(config.baseline, names, "cells")
+    return f"{config.source}: baseline = {quoted(config.baseline)}: expected the name of a cell{near}"

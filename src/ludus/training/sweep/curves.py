@@ -1,0 +1,138 @@
+"""Learning curves of the cells of a sweep: the mean over seeds with a band, on a grid of decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ludus.flow.shown import markup
+from ludus.ratings.interval import mean_interval
+from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
+from ludus.training.reporting.svg import COLOURS, NAME, PANEL, WIDTH, Panel, head, legend, short, whole
+
+POINTS = 40  # of a curve
+LINES = 8  # of a panel
+WIDER = 140  # room for longer names beside a panel
+LABEL = 40  # characters of them
+NAMED = 20  # what a panel with a name of its own is higher
+Floats = npt.NDArray[np.float64]
+
+
+class Curve(msgspec.Struct, frozen=True):
+    """A cell's mean over ``seeds`` runs at ``steps``, with Student's 95% interval where there are two."""
+
+    steps: tuple[int, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    seeds: int
+
+
+Record = tuple[Sequence[UpdateMetrics], Sequence[EvaluationMetrics]]
+
+
+def has_evaluations(record: Record) -> bool:
+    """Whether a run has evaluations enough for a curve."""
+    return sum(not e.initial for e in _inside(record[1])) >= 3
+
+
+def counts_help(record: Record) -> bool:
+    """Whether a run's curve is of training matches in which a curriculum's bot played for the policy."""
+    return not has_evaluations(record) and any(u.training_rates[1] for u in record[0])
+
+
+def run_curve(record: Record, grid: Floats, evaluated: bool, settled: int = 0) -> Floats:
+    """A run's results at ``grid: [G]`` decisions, NaN where there are none.
+
+    With ``evaluated`` those of its evaluations, joined by lines. Else of the training matches: between two
+    points of the grid the win rate, or in games of one seat the running mean of returns. The first
+    ``settled`` matches are left out where there are later ones: the first matches to end are the shortest.
+    """
+    updates, evaluations = record
+    if evaluated:
+        inside = _inside(evaluations)
+        steps = np.array([e.steps for e in inside], np.float64)
+        values = np.array([np.mean([r.measure for r in e.results]) for e in inside], np.float64)
+        return _between(grid, steps, values)
+    steps = np.array([0, *(u.steps for u in updates)], np.float64)
+    if any(u.outcomes for u in updates):
+        won = np.cumsum([0, *(sum(o[0] for o in u.outcomes.values()) for u in updates)])
+        over = np.cumsum([0, *(sum(map(sum, u.outcomes.values())) for u in updates)])
+        edges = np.concatenate([[0.0], grid])
+        wins, matches = (np.diff(np.interp(edges, steps, counts)) for counts in (won, over))
+        known = (matches > 0) & (grid <= steps[-1] * (1 + 1e-9))
+        late = known & (np.interp(edges[:-1], steps, over) >= settled)
+        known = late if late.any() else known
+        return np.where(known, wins / np.maximum(matches, 1e-9), np.nan)
+    returns = [(u.steps, u.numbers["rollout/running_return"]) for u in updates if _has_return(u)]
+    if not returns:
+        return np.full(grid.shape, np.nan)
+    pairs = np.array(returns, np.float64)
+    return _between(grid, pairs[:, 0], pairs[:, 1])
+
+
+def _inside(evaluations: Sequence[EvaluationMetrics]) -> list[EvaluationMetrics]:
+    return [e for e in evaluations if not e.final and not e.playoff]
+
+
+def _has_return(update: UpdateMetrics) -> bool:
+    return "rollout/running_return" in update.numbers
+
+
+def _between(grid: Floats, steps: Floats, values: Floats) -> Floats:
+    inside = (grid >= steps[0]) & (grid <= steps[-1] * (1 + 1e-9))
+    return np.where(inside, np.interp(grid, steps, values), np.nan)
+
+
+def cell_curve(records: Sequence[Record], most: int, settled: int = 0) -> Curve | None:
+    """The curve of a cell's runs up to ``most`` decisions, where all of them have a result; None for none.
+
+    ``settled``: see :func:`run_curve`.
+    """
+    evaluated = all(has_evaluations(r) for r in records)
+    grid = np.linspace(0.0, float(most), POINTS + 1)[0 if evaluated else 1 :]  # only evaluations know step 0
+    runs = np.array([run_curve(r, grid, evaluated, settled) for r in records if r[0]])
+    if not runs.size:
+        return None
+    known = ~np.isnan(runs).any(axis=0)
+    if not known.any():
+        return None
+    bands = [mean_interval(runs[:, k]) for k in np.flatnonzero(known)]
+    return Curve(
+        steps=tuple(round(s) for s in grid[known]),
+        mean=tuple(b.mean for b in bands),
+        low=tuple(b.low for b in bands),
+        high=tuple(b.high for b in bands),
+        seeds=len(runs),
+    )
+
+
+def curves_plot(curves: Mapping[str, Curve], title: str, *, rates: bool) -> str:
+    """A panel for each eight cells. ``rates``: the values are win rates in 0..1."""
+    names = list(curves)
+    groups = [names[i : i + LINES] for i in range(0, len(names), LINES)]
+    most = max(c.steps[-1] for c in curves.values())
+    lowest = 0.0 if rates else min(min(c.mean) for c in curves.values())
+    highest = 1.0 if rates else max(max(c.mean) for c in curves.values())
+    out = head(WIDTH + WIDER, len(groups) * (PANEL + NAMED), title)
+    for row, group in enumerate(groups):
+        top = row * (PANEL + NAMED)
+        panel = Panel(top, lowest, highest, most)
+        out += panel.axes()
+        for index, name in enumerate(group):
+            out += _line(panel, curves[name], name, COLOURS[index % len(COLOURS)])
+            out.append(legend(index, name, COLOURS[index % len(COLOURS)], top, LABEL))
+    return whole(out)
+
+
+def _line(panel: Panel, curve: Curve, name: str, colour: str) -> list[str]:
+    out = [f"<g><title>{markup(short(name, 2 * NAME))}, {curve.seeds} seeds</title>"]
+    if curve.seeds > 1:
+        upper = [f"{panel.x(s)},{panel.y(v)}" for s, v in zip(curve.steps, curve.high, strict=True)]
+        lower = [f"{panel.x(s)},{panel.y(v)}" for s, v in zip(curve.steps, curve.low, strict=True)]
+        band = " ".join([*upper, *reversed(lower)])
+        out.append(f'<polygon points="{band}" fill="{colour}" opacity="0.15"/>')
+    return [*out, *panel.line(list(zip(curve.steps, curve.mean, strict=True)), colour), "</g>"]

@@ -1,0 +1,117 @@
+"""Markdown tables of a sweep's report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ludus.flow.shown import code, markdown
+from ludus.training.reporting.svg import short
+from ludus.training.sweep.comparison import CellBudget, CellResult, short_names, value_text
+from ludus.training.sweep.floors import CellFloor
+from ludus.training.sweep.results import RunRecord
+
+PLAYS = {"drawn": "actions drawn", "greedy": "likeliest actions"}
+MAX_VALUE = 60  # characters of a setting's value
+
+
+def result_table(results: Sequence[CellResult], baseline: str, floors: Sequence[CellFloor] = ()) -> list[str]:
+    """Cells against one opponent, with the floors that are known against it."""
+    known = {f.cell: f.text() for f in floors if f.against == results[0].against}
+    first = results[0]
+    what = "Mean return" if first.alone else f"Win rate against {markdown(first.against)}"
+    lines = [f"## {what}, {PLAYS[first.play]}, {first.matches:,} matches a seed", ""]
+    names = ["cell", "seeds", "each seed", "median", "centre", "95% interval", "± one run"]
+    names += ["floor"] if known else []
+    names += ["P(better)", "difference"] if baseline else []
+    lines += ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
+    for r in results:
+        s = r.summary
+        shown = " ".join(_measure(v, r.alone) for v in s.values)
+        kind = "IQM" if s.kind == "iqm" else "mean"
+        row = [
+            markdown(r.cell),
+            str(len(r.seeds)),
+            shown,
+            _measure(s.median, r.alone),
+            f"{kind} {_measure(s.centre, r.alone)}",
+            interval_text(r),
+            _measure(s.deviation, r.alone) if s.deviation is not None else "-",
+        ]
+        if known:
+            row.append(known.get(r.cell, "-"))
+        if baseline:
+            row += _better(r, baseline)
+        lines.append("| " + " | ".join(row) + " |")
+    return lines
+
+
+def interval_text(result: CellResult) -> str:
+    """The interval; of win rates within 0 and 1, which Student's may exceed."""
+    s = result.summary
+    if s.low is None or s.high is None:
+        return "-"
+    bounds = (s.low, s.high) if result.alone else (max(0.0, s.low), min(1.0, s.high))
+    return " to ".join(_measure(b, result.alone) for b in bounds)
+
+
+def _better(result: CellResult, baseline: str) -> list[str]:
+    better = result.improvement
+    if better is None:
+        return ["baseline" if result.cell == baseline else "-", ""]
+    probability = f"{better.probability:.2f}"
+    if better.low is not None and better.high is not None:
+        probability += f" ({better.low:.2f} to {better.high:.2f})"
+    d = better.difference
+    if d is None:
+        return [probability, "-"]
+    values = [_measure(v, result.alone) for v in (d.mean, d.low, d.high)]
+    return [probability, f"{values[0]} ({values[1]} to {values[2]})"]
+
+
+def _measure(value: float, alone: bool) -> str:
+    return f"{value:,.1f}" if alone else f"{100 * value:.1f}%"
+
+
+def budget_table(budgets: Sequence[CellBudget]) -> list[str]:
+    """What a finished run of each cell used, on average."""
+    names = ["cell", "runs", "decisions", "updates", "gradient steps", "minutes", "processor minutes"]
+    lines = ["Means over finished runs.", "", "| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
+    for b in budgets:
+        cpu = "-" if b.cpu_minutes is None else f"{b.cpu_minutes:.2f}"
+        lines.append(
+            f"| {markdown(b.cell)} | {b.runs} | {b.steps:,.0f} | {b.updates:,.0f} "
+            f"| {b.gradient_steps:,.0f} | {b.minutes:.2f} | {cpu} |"
+        )
+    return lines
+
+
+def cell_settings_table(settings: Mapping[str, Mapping[str, object]]) -> list[str]:
+    """The settings in which cells differ; nothing where there are none."""
+    paths = next(iter(settings.values()), {})
+    if not paths or len(settings) < 2:
+        return []
+    texts = {
+        cell: {p: markdown(short(value_text(v), MAX_VALUE)) for p, v in values.items()}
+        for cell, values in settings.items()
+    }
+    if len(paths) > len(settings):  # a row for each setting: no table gets wider than its cells
+        head = ["setting", *map(markdown, settings)]
+        shared = [all(values[p] is not None for values in settings.values()) for p in paths]
+        ordered = [p for want in (True, False) for p, has in zip(paths, shared, strict=True) if has is want]
+        rows = [[code(p), *(values[p] for values in texts.values())] for p in ordered]
+    else:
+        names = short_names(list(paths))
+        head = ["cell", *(code(names[p]) for p in paths)]
+        rows = [[markdown(cell), *values.values()] for cell, values in texts.items()]
+    lines = ["| " + " | ".join(row) + " |" for row in (head, *rows)]
+    return ["## Settings", "", lines[0], "|---" * len(head) + "|", *lines[1:], ""]
+
+
+def unfinished_table(runs: Sequence[RunRecord], missing: Sequence[str]) -> list[str]:
+    """Runs that are not in the tables."""
+    if not runs and not missing:
+        return []
+    lines = ["## Not finished", "", "| run | decisions |", "|---|---|"]
+    lines += [f"| {markdown(r.name)} | {r.steps:,} |" for r in runs]
+    lines += [f"| {markdown(name)} | did not begin |" for name in missing]
+    return [*lines, ""]

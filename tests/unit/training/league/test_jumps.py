@@ -1,0 +1,252 @@
+"""What happens to the learner of a member that goes on from other weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from ludus.algorithms.actor_critic.learner import ActorCriticLearner
+from ludus.flow import Weights
+from ludus.league.orders import Order
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError
+from ludus.presets.file import parse_preset
+from ludus.storage import CorruptFile, RunDirectory
+from ludus.storage.frozen import FrozenPlayers, LearnerState
+from ludus.storage.journal import Journal
+from ludus.storage.tensors import encode_tensors
+from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.sync_loop import Round
+from ludus.training.api import resume_run, start_run
+from ludus.training.league import member as member_module
+from ludus.training.league.components import LeagueComponents, build_league
+from ludus.training.league.member import Member
+from tests.unit.training.league.test_league_runs import LEAGUE, assert_equal_runs
+from tests.unit.training.runs import Recorder
+
+EXPLOITER = 'role = "main_exploiter"'
+JUMPING = f'{EXPLOITER}\nfrom = {{rule = "best"}}'  # to a frozen player of its own after each freeze
+
+
+def preset(lag: str = "sync", steps: int = 3000, exploiter: str = JUMPING) -> Preset:
+    text = LEAGUE.format(game="matrix", lag=lag, steps=steps)
+    assert EXPLOITER in text
+    return parse_preset(text.replace(EXPLOITER, exploiter).encode(), "league").preset
+
+
+def jumps(run: Path) -> list[str]:
+    with Journal.read(run / "league.sqlite") as journal:
+        return [str(row.body) for row in journal.rows() if row.kind == "reset"]
+
+
+@pytest.fixture
+def league() -> Iterator[LeagueComponents]:
+    built = build_league(preset())
+    threads = LearnerThreads(0)
+    for member in built.members.values():
+        member.start(threads)
+    yield built
+    threads.close()
+    built.close()
+
+
+def play(member: Member, rounds: int) -> list[Round]:
+    return [member.play(0.0, None) for _ in range(rounds)]
+
+
+def test_the_optimiser_of_the_frozen_player_goes_on(league: LeagueComponents) -> None:
+    one, other = league.members.values()
+    play(one, 3)
+    weights, state = one.weights(), one.learner_state()
+    play(one, 2)
+    assert other.takes(state)
+    other.go_on_from(weights, state)
+    arrays, counters = other.components.learner.state()
+    assert counters["adam_steps"] == state.counters["adam_steps"] > 0
+    assert counters["version"] == 1
+    expected = state.arrays | {f"network.{n}": a for n, a in weights.tensors.items()}
+    assert arrays.keys() == expected.keys()
+    assert all(np.array_equal(arrays[name], expected[name]) for name in arrays)
+    other.go_on_from(weights)
+    arrays, counters = other.components.learner.state()
+    assert counters["adam_steps"] == 0
+    assert not any(a.any() for n, a in arrays.items() if n.startswith("adam."))
+    assert not other.takes(LearnerState({}, state.counters))
+    assert not other.takes(LearnerState(state.arrays, {}))
+
+
+def test_a_dqn_member_that_jumps_has_the_weights_in_its_target_too() -> None:
+    text = LEAGUE.format(game="matrix", lag="sync", steps=100).replace(
+        "learning_rate = 1e-2\nminibatches = 1", 'name = "dqn"'
+    )
+    text = text.replace("[policy]", '[policy]\noutput = "q"')
+    league = build_league(parse_preset(text.encode(), "league").preset)
+    threads = LearnerThreads(0)
+    one, other = league.members.values()
+    other.start(threads)
+    weights = one.weights()
+    before, _ = other.components.learner.state()
+    assert any(not np.array_equal(before[f"target.{n}"], a) for n, a in weights.tensors.items())
+    other.go_on_from(weights)
+    after, _ = other.components.learner.state()
+    for kind in ("network", "target"):
+        assert all(np.array_equal(after[f"{kind}.{n}"], a) for n, a in weights.tensors.items())
+    threads.close()
+    league.close()
+
+
+def test_the_data_that_waits_is_dropped() -> None:
+    """It was collected by other weights; TLeague clears its replay memory."""
+    built = build_league(preset("pipelined"))
+    threads = LearnerThreads(0)
+    try:
+        member = built.members["exploiter"]
+        member.start(threads)
+        (done,) = play(member, 1)
+        assert done.update is None
+        member.go_on_from(member.weights())
+        assert member.state.counts.dropped == done.received > 0
+        first, second = play(member, 2)
+        assert first.update is None  # nothing was left to learn from
+        assert second.update is not None
+        assert second.update.lag == {0: second.update.samples}
+    finally:
+        threads.close()
+        built.close()
+
+
+def test_it_is_stored_where_a_member_may_go_on_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[int] = []
+    go_on_from = Member.go_on_from
+
+    def watched(member: Member, weights: Weights, state: LearnerState | None = None) -> None:
+        assert state is not None
+        steps.append(state.counters["adam_steps"])
+        assert state.counters["version"] == weights.meta.version
+        go_on_from(member, weights, state)
+
+    monkeypatch.setattr(Member, "go_on_from", watched)
+    start_run(preset(steps=2400), tmp_path / "run")
+    frozen = RunDirectory.open(tmp_path / "run").frozen
+    assert len(jumps(tmp_path / "run")) == len(steps) >= 1
+    assert min(steps) > 0
+    for player, kept in (("main", False), ("exploiter", True)):
+        versions = frozen.versions(player)
+        assert versions[0] == 0
+        assert [frozen.learner_path(player, v).is_file() for v in versions] == [
+            kept and v > 0 for v in versions
+        ]
+
+
+def test_a_match_that_an_error_ended_counts_for_nobody(league: LeagueComponents) -> None:
+    one = next(iter(league.members.values()))
+    one.book.add([Order(0, one.name, (one.name, one.name), ("latest",))])
+    result = next(r for done in play(one, 3) for r in done.results)
+    good = msgspec.structs.replace(result, tag=1)
+    assert one.credit([good])[0] == 1
+    assert sum(t.wins + t.draws + t.losses for t in one.book.take()) == 1
+    assert one.credit([msgspec.structs.replace(good, error="the game failed")]) == (0, 0)
+    assert one.book.take() == ()
+
+
+def test_a_resumed_league_jumps_as_one_never_stopped(tmp_path: Path) -> None:
+    burning = f"{JUMPING}\nvalue_only_updates = 3"
+    start_run(preset("pipelined", 2400, burning), tmp_path / "whole")
+    start_run(preset("pipelined", 1700, burning), tmp_path / "parted")
+    config = tmp_path / "parted" / "config.toml"
+    config.write_text(config.read_text().replace("max_steps = 1700", "max_steps = 2400"))
+    resume_run(tmp_path / "parted")
+    assert_equal_runs(tmp_path / "whole", tmp_path / "parted")
+    assert jumps(tmp_path / "whole")
+
+
+def test_a_lost_optimiser_is_said_and_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FrozenPlayers, "save_learner", lambda *_: None)
+    sink = Recorder()
+    start_run(preset(steps=2000), tmp_path / "run", sinks=[sink])
+    said = [text for text in sink.messages if "; exploiter goes on with a new optimiser" in text]
+    assert len(said) == len(jumps(tmp_path / "run")) >= 1
+    assert all("no such file" in text for text in said)
+
+
+def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
+    frozen = FrozenPlayers(tmp_path)
+    state = LearnerState({"adam.first.w": np.ones(3, np.float32)}, {"adam_steps": 4})
+    path = frozen.save_learner("main", 7, state)
+    again = frozen.load_learner("main", 7)
+    assert again.counters == state.counters
+    assert np.array_equal(again.arrays["adam.first.w"], state.arrays["adam.first.w"])
+    assert frozen.versions("main") == []  # no player
+    for raw, message in (
+        (b"x", "not a whole safetensors file"),
+        (encode_tensors({}, {"ludus": "{"}), "not the state of a learner"),
+        (encode_tensors({"a": np.array([np.nan])}, {"ludus": "{}"}), "not finite"),
+    ):
+        path.write_bytes(raw)
+        with pytest.raises(CorruptFile, match=message):
+            frozen.load_learner("main", 7)
+
+
+def test_the_value_alone_learns_after_a_jump(
+    league: LeagueComponents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    member = league.members["exploiter"]
+    monkeypatch.setattr(member, "config", msgspec.structs.replace(member.config, value_only_updates=2))
+    first = member.weights()
+    play(member, 1)
+    member.go_on_from(first)
+    changed = [_changed(member, lambda: play(member, 1)) for _ in range(3)]
+    assert changed[0] | changed[1]
+    assert changed[0] | changed[1] <= {"value_head.weight", "value_head.bias"}
+    assert changed[2] - {"value_head.weight", "value_head.bias"}
+
+
+def _changed(member: Member, act: Callable[[], object]) -> set[str]:
+    """Names of the parameters that ``act`` changes."""
+    before = member.weights().tensors
+    act()
+    after = member.weights().tensors
+    names = {n for n, _ in member.components.learner.network.named_parameters()}
+    return {n for n in names if not np.array_equal(before[n], after[n])}
+
+
+def test_it_counts_updates_from_a_seed_a_copy_and_not_from_new_weights(tmp_path: Path) -> None:
+    start_run(preset(steps=300), tmp_path / "first")
+    burning = f'{EXPLOITER}\nvalue_only_updates = 4\nseed = "{tmp_path / "first"}@last"'
+    built = build_league(preset(exploiter=burning))
+    try:
+        assert {n: m.state.value_only for n, m in built.members.items()} == {"main": 0, "exploiter": 4}
+    finally:
+        built.close()
+    built = build_league(preset(exploiter=f"{EXPLOITER}\nvalue_only_updates = 4"))
+    try:
+        threads = LearnerThreads(0)
+        for member in built.members.values():
+            member.start(threads)
+        member = built.members["exploiter"]
+        assert member.state.value_only == 0
+        member.copy(built.members["main"])
+        assert member.state.value_only == 4
+        play(member, 3)
+        assert member.state.value_only == 1
+        assert isinstance(member.components.learner, ActorCriticLearner)
+        play(member, 2)
+        assert not member.components.learner.value_only
+        threads.close()
+    finally:
+        built.close()
+
+
+def test_a_method_without_a_value_head_of_its_own_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other:
+        pass
+
+    monkeypatch.setattr(member_module, "AdvantageLearner", Other)
+    with pytest.raises(ConfigError, match=r"league\.players\.1\.value_only_updates = 4: expected 0, or an "):
+        build_league(preset(exploiter=f"{EXPLOITER}\nvalue_only_updates = 4"))

@@ -1,0 +1,76 @@
+"""Small runs for tests: a preset of tic-tac-toe, a sink that remembers, files that compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ludus.presets.config import Preset
+from ludus.presets.file import parse_preset
+from ludus.storage import read_jsonl
+from ludus.training.reporting.metrics import TIMED, EvaluationMetrics, UpdateMetrics
+from ludus.training.reporting.sinks import RunStart, Sink
+
+TOML = """
+[game]
+name = "tic_tac_toe"
+[[opponents]]
+name = "random"
+[pool]
+slots = 16
+groups = 2
+threads = 1
+rollout_length = 8
+[policy]
+dense = [16]
+hidden = [16]
+[algorithm]
+minibatches = 2
+micro_batch = 32
+[evaluation]
+every_steps = 500
+matches = 20
+final_matches = 30
+[run]
+max_steps = 1600
+threads = 2
+"""
+
+
+def small_preset(**overrides: object) -> Preset:
+    """``run__seed=3`` stands for ``run.seed``."""
+    text = {key.replace("__", "."): str(value) for key, value in overrides.items()}
+    return parse_preset(TOML.encode(), "small", overrides=text).preset
+
+
+class Recorder(Sink):
+    """Remembers what a run told; may call back at an update."""
+
+    def __init__(self) -> None:
+        self.updates: list[UpdateMetrics] = []
+        self.evaluations: list[EvaluationMetrics] = []
+        self.messages: list[str] = []
+        self.checkpoints: list[int] = []
+        self.started = 0
+
+    def start(self, run: RunStart) -> None:
+        self.started += 1
+
+    def update(self, metrics: UpdateMetrics) -> None:
+        self.updates.append(metrics)
+
+    def evaluation(self, evaluation: EvaluationMetrics) -> None:
+        self.evaluations.append(evaluation)
+
+    def checkpoint(self, path: Path, version: int) -> None:
+        self.checkpoints.append(version)
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
+
+
+def reproducible_rows(path: Path) -> list[dict[str, object]]:
+    """Lines of ``metrics.jsonl`` without the only part that may differ between equal runs."""
+    return [
+        {key: value for key, value in row.items() if key.partition("/")[0] not in TIMED}
+        for row in read_jsonl(path)
+    ]

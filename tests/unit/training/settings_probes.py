@@ -1,0 +1,261 @@
+"""How the effect of a preset's setting is seen: each probe makes of a preset something that compares.
+
+Whole runs are made to repeat exactly: one thread, lag ``sync``, and self-play that advances when it is looked
+at instead of while time passes. What they give is compared: metrics without times, matches, weights.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.codecs import TensorLayout
+from ludus.games import spec as game_spec
+from ludus.mcts import Batch, Trees
+from ludus.mcts.evaluator import Floats
+from ludus.policies import residual
+from ludus.policies.action_distribution import Independent
+from ludus.policies.encoders import register_encoder
+from ludus.policies.factory import build_network
+from ludus.policies.q_values import QValues
+from ludus.policies.residual import ResidualNetwork
+from ludus.policies.weights import save_weights
+from ludus.pool import Pool
+from ludus.pool.factory import make_pool
+from ludus.presets.config import Preset
+from ludus.presets.errors import ConfigError, EndlessMatch
+from ludus.presets.game_checks import method_problems, params_text, resolve_spec
+from ludus.storage import RunDirectory, read_jsonl
+from ludus.training.actor_learner import async_loop, build, sampler
+from ludus.training.alphazero import components as alphazero_parts
+from ludus.training.api import start_run
+from ludus.training.opponents import build_lineup
+from ludus.training.reporting.sinks import Sink
+from ludus.training.stopping import Budget, progress, reason_to_stop
+from tests.unit.synthetic import act, random_slab
+from tests.unit.training.runs import reproducible_rows
+from tests.unit.training.stepped import step_self_play
+
+Probe = Callable[[Preset], object]
+
+
+class Plain:
+    """A network's answers without a graph of its own, which takes longer to make than these runs to play."""
+
+    def __init__(self, network: ResidualNetwork, precision: str, rows: int = 0) -> None:
+        self.network = network
+
+    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        logits, value = self.network.outputs(planes)
+        return torch.softmax(logits, dim=1), value
+
+
+class Opinions:
+    """Answers of its own for every position: what a search does with them shows in its visits."""
+
+    def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
+        boards = batch.obs["board"][:count].astype(np.int64)
+        mixed = (boards * (31, 17, 7)).sum(axis=1)
+        policy = 1.0 + (mixed[:, None] * (np.arange(9) + 3)) % 5
+        return policy.astype(np.float32), ((mixed % 17 - 8) / 10).astype(np.float32)
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def run(preset: Preset) -> object:
+    """A whole run: everything that it leaves and that does not depend on the clock."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        step_self_play(patch)
+        patch.setattr(residual, "Inference", Plain)
+        path = Path(folder) / "run"
+        result = start_run(preset, path)
+        directory = RunDirectory.open(path)
+        metrics = reproducible_rows(directory.metrics)
+        weights = directory.checkpoints.load_last()[0].weights.tensors
+        events = [
+            {k: v for k, v in e.items() if k != "time"}
+            for e in read_jsonl(directory.events)
+            if e["event"] == "gate"
+        ]
+        return {
+            "reason": result.reason,
+            "metrics": metrics,
+            "matches": list(read_jsonl(directory.matches)),
+            "weights": digest(b"".join(weights[n].tobytes() for n in sorted(weights))),
+            "gates": events,
+            "replays": [digest(f.read_bytes()) for f in sorted(directory.replays.iterdir())],
+        }
+
+
+def resigning(preset: Preset) -> object:
+    """A whole run whose threshold of giving up moves after few matches, all the way and above 0."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("ENOUGH", 5), ("STEP", 2.0), ("HIGHEST", 1.0)):
+            patch.setattr(alphazero_parts, f"RESIGN_{name}", value)
+        return run(preset)
+
+
+def ending(preset: Preset) -> object:
+    """How a whole run ends, by an error of its matches too."""
+    try:
+        return run(preset)
+    except EndlessMatch as error:
+        return str(error)
+
+
+def files(preset: Preset) -> object:
+    """Which checkpoints a run leaves."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run"
+        saved: list[int] = []
+
+        class Watch(Sink):
+            def checkpoint(self, path: Path, version: int) -> None:
+                saved.append(version)
+
+        start_run(preset, path, sinks=[Watch()])
+        report = RunDirectory.open(path).report.read_text().splitlines()[0]
+        return len(saved), len(RunDirectory.open(path).checkpoints.versions()), report
+
+
+def pool(preset: Preset) -> object:
+    """What the pool of the learner's matches is made with."""
+    seen: dict[str, object] = {}
+
+    def looking(*args: Any, **kwargs: Any) -> Pool:  # noqa: ANN401
+        seen.update(kwargs, args=args)
+        return make_pool(*args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sampler, "make_pool", looking)
+        components = build.build(preset)
+        components.close()
+    return seen, components.threads, components.sampler.slabs[0].active.shape
+
+
+def lineup(preset: Preset) -> object:
+    """Who sits at which seat."""
+    return build_lineup(resolve_spec(preset)[0], preset)
+
+
+class Flat(torch.nn.Module):
+    """An encoder of a user's."""
+
+    def __init__(self, layouts: Mapping[str, TensorLayout]) -> None:
+        super().__init__()
+        self.size = 8
+        self.linear = torch.nn.Linear(sum(math.prod(x.shape) for x in layouts.values()), self.size)
+
+    def forward(self, seen: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        features: torch.Tensor = self.linear(torch.cat([x.flatten(1) for x in seen.values()], dim=1))
+        return features
+
+
+register_encoder("tests.unit.training.settings_probes.Flat", Flat)
+
+
+def network(preset: Preset) -> object:
+    """The shapes of a network's tensors, and what it answers to noise with normalisers that have learned."""
+    spec = game_spec(preset.game.name, params_text(preset.game.params))
+    made = build_network(preset.policy, spec, 1, "float32")
+    shapes = {n: tuple(t.shape) for n, t in made.state_dict().items()}
+    random = np.random.default_rng(1)
+    obs = {}
+    for t in made.inputs:
+        raw = random.integers(0, 200, (4, *t.packed_shape))
+        obs[t.name] = torch.from_numpy(raw.astype(t.packed_dtype))
+    with torch.no_grad():
+        step = made.for_acting().step(obs) if made.memory_shape is None else None
+        answer = ""
+        if step is not None and isinstance(step.distribution, Independent):
+            answer = digest(step.logits.numpy().tobytes() + step.value.numpy().tobytes())
+        elif step is not None and isinstance(step.distribution, QValues):
+            every = torch.ones((4, spec.mask_size), dtype=torch.uint8)
+            answer = digest(step.distribution.values(every).numpy().tobytes() + step.value.numpy().tobytes())
+    return shapes, answer
+
+
+def spent(preset: Preset) -> object:
+    """How far runs are that have used some, and whether they end."""
+    used = [Budget(steps=s, minutes=m, best_lower_bound=b) for s, m, b in ((150, 0, 0.3), (10, 2, 0.6))]
+    return [(reason_to_stop(preset.run, u), progress(preset.run, u)) for u in used]
+
+
+def components(preset: Preset) -> object:
+    """How many threads and slabs a run has, and in what numbers its network is; or why it cannot be."""
+    try:
+        made = build.build(preset, async_loop.slabs_needed(preset.run))
+    except ConfigError as error:
+        return str(error)
+    made.close()
+    return made.threads, len(made.sampler.slabs), made.actor.network.precision, str(made.actor.network.device)
+
+
+def beginning(preset: Preset) -> object:
+    """The weights that a run begins with. ``run.start`` may name those of another seed."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        run = msgspec.structs.replace(preset.run, seed=preset.run.seed + 1, start="")
+        other = build.build_learner(msgspec.structs.replace(preset, run=run))
+        save_weights(other.weights(), "other.safetensors")
+        tensors = build.build_learner(preset).weights().tensors
+    return digest(b"".join(tensors[n].tobytes() for n in sorted(tensors)))
+
+
+def refused(preset: Preset) -> object:
+    """What a method finds wrong with a preset."""
+    return [p.text for p in method_problems(preset, resolve_spec(preset)[0])]
+
+
+def taught(preset: Preset) -> object:
+    """A whole run, in a folder where ``teacher.safetensors`` has the weights of another seed."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        others = msgspec.structs.replace(preset.run, seed=preset.run.seed + 1)
+        algorithm = msgspec.convert({}, type(preset.algorithm))
+        other = build.build_learner(msgspec.structs.replace(preset, run=others, algorithm=algorithm))
+        with torch.no_grad():
+            next(other.network.policy_head.parameters()).mul_(100.0)
+        save_weights(other.weights(), "teacher.safetensors")
+        return updates(preset)
+
+
+def updates(preset: Preset) -> object:
+    """What a learner makes of two slabs that no game made; half of each is one version old."""
+    learner = build.build_learner(preset)
+    for seed, share in ((1, 0.25), (2, 0.5)):
+        slab = random_slab(learner.network.spec, 8, 8, seed, end=0.3)
+        for name, array in slab.obs.items():
+            slab.obs[name] = array % 2
+        act(learner.network, slab, seed, learner.version)
+        slab.version[:, :4] -= 1
+        slab.log_prob[:, :4] += np.random.default_rng(seed).normal(size=(8, 4)) * 0.3
+        learner.begin(slab, share).help(0)
+        learner.finish()
+    tensors = learner.weights().tensors
+    return digest(b"".join(tensors[n].tobytes() for n in sorted(tensors)))
+
+
+def searched(preset: Preset) -> object:
+    """One search of a position in mid-match, as consoles search: a run's own take a leaf at a time."""
+    params = params_text(preset.game.params)
+    assert isinstance(preset.algorithm, AlphaZeroConfig)
+    trees = Trees(preset.game.name, params, preset.algorithm.search, evaluator=Opinions(), seed=3)
+    trees.reset(0, 1)
+    trees.play(0, 4)
+    trees.run([0])
+    root = trees.root(0)
+    return root.visits, root.move_visits.tolist(), root.mean.tolist(), trees.simulations

@@ -1,0 +1,174 @@
+"""Frozen players on lanes: a match is played to its end by the weights that began it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludus.flow import RolloutStats, Slab, Weights
+from ludus.policies.weights import load_weights
+from ludus.presets.errors import Interrupted
+from ludus.storage import RunDirectory, resolve_weights
+from ludus.training.actor_learner.build import build_learner
+from ludus.training.actor_learner.checkpoint import decode_state
+from ludus.training.actor_learner.sampler import Sampler, build_sampler
+from ludus.training.api import resume_run, start_run
+from ludus.training.matchmaker import player_of
+
+from .runs import small_preset
+from .test_runs import InterruptAt
+
+PRESET = small_preset(
+    game__name="tic_tac_toe",
+    opponents__0__name="past",
+    opponents__0__past_slots=2,
+    pool__slots=24,
+    pool__rollout_length=2,  # a match goes on for several slabs
+    policy__memory="gru",
+    policy__memory_size=5,
+)
+
+
+class Nowhere:
+    def put(self, slab: Slab, stats: RolloutStats) -> None:
+        """See :class:`ludus.rollouts.exchange.SlabSink`."""
+
+
+def frozen(version: int) -> Weights:
+    """Weights of a version, each time others."""
+    weights = build_learner(PRESET).weights()
+    random = np.random.default_rng(version)
+    tensors = dict(weights.tensors)
+    for name, array in tensors.items():
+        if array.dtype == np.float32:
+            tensors[name] = array + random.normal(0.0, 0.3, array.shape).astype(np.float32)
+    meta = weights.meta
+    return Weights(type(meta)(version, meta.spec_hash, meta.architecture, meta.spec, meta.game), tensors)
+
+
+@pytest.fixture
+def sampler() -> Iterator[Sampler]:
+    made = build_sampler(PRESET)
+    made.bank.load = lambda player: frozen(int(player.partition(":")[2]))
+    yield made
+    made.close()
+
+
+def versions_of_matches(sampler: Sampler, rounds: int) -> tuple[set[int], int]:
+    """Seats other players in every round; the versions that decided, and how many changed in a match."""
+    now = np.full(sampler.pool.rows, -1)
+    seen, changed = set[int](), 0
+    for number in range(rounds):
+        sampler.seat({player_of(2 * number): 1.0, player_of(2 * number + 1): 1.0})
+        slab = sampler.slabs[0]
+        sampler.play(slab, Nowhere())
+        for t in range(slab.steps):
+            theirs = np.flatnonzero((slab.active[t] != 0) & (slab.policy[t] > 0))
+            first = slab.is_first[t, theirs] != 0
+            version = slab.version[t, theirs]
+            seen.update(version.tolist())
+            changed += int((~first & (version != now[theirs])).sum())
+            now[theirs] = version
+    return seen, changed
+
+
+def test_no_match_is_played_by_two_versions(sampler: Sampler) -> None:
+    seen, changed = versions_of_matches(sampler, 25)
+    assert changed == 0
+    assert len(seen) > 20
+
+
+def test_players_that_no_lane_is_free_for_wait_and_are_replaced_by_others(sampler: Sampler) -> None:
+    """8 lanes, all in use: the next players come when matches have ended."""
+    first = {player_of(v): 1.0 for v in range(8)}
+    assert sampler.seat(first)
+    sampler.play(sampler.slabs[0], Nowhere())
+    assert sampler._lanes_in_play() == set(sampler.lanes.ids)
+    assert not sampler.seat({player_of(100): 1.0})
+    assert set(sampler.lanes.bound.values()) == set(first)
+    for _ in range(20):
+        sampler.play(sampler.slabs[0], Nowhere())
+        if sampler.seat({player_of(100): 1.0}):
+            break
+    assert list(sampler.lanes.bound.values()) == [player_of(100)]
+    slab = sampler.slabs[0]
+    sampler.play(slab, Nowhere())
+    theirs = (slab.active[:-1] != 0) & (slab.policy[:-1] > 0)
+    assert set(slab.version[theirs].tolist()) == {100}
+
+
+def test_a_lane_that_is_bound_anew_remembers_nothing(
+    sampler: Sampler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def memory(lane: int) -> np.ndarray:
+        return sampler.collector.state()[f"memory.{lane}"]
+
+    sampler.seat({player_of(1): 1.0, player_of(2): 1.0})
+    for _ in range(4):
+        sampler.play(sampler.slabs[0], Nowhere())
+    first, second = sampler.lanes.lane_of(player_of(1)), sampler.lanes.lane_of(player_of(2))
+    assert first is not None
+    assert second is not None
+    assert memory(first).any()
+    kept = memory(second)
+    assert kept.any()
+    monkeypatch.setattr(Sampler, "_lanes_in_play", lambda self: {second})
+    sampler.seat({player_of(2): 1.0, player_of(5): 1.0})
+    assert sampler.lanes.bound == {first: player_of(5), second: player_of(2)}
+    assert not memory(first).any()
+    assert np.array_equal(memory(second), kept)
+
+
+def test_players_are_drawn_by_their_weights(sampler: Sampler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Late ones leave their share to those that have lanes, and everybody else keeps theirs."""
+    drawn: dict[int, list[float]] = {}
+    pool = sampler.pool
+    original = pool.set_mixture
+
+    def noted(plan: int, weights: list[float]) -> None:
+        drawn[plan] = list(weights)
+        original(plan, weights)
+
+    monkeypatch.setattr(pool, "set_mixture", noted)
+    sampler.seat({player_of(1): 0.1, player_of(2): 0.3})
+    (plan,) = drawn
+    assert drawn[plan][:3] == pytest.approx([0.1, 0.3, 0.0])
+    sampler.lanes.load({lane: player_of(lane) for lane in sampler.lanes.ids})
+    monkeypatch.setattr(Sampler, "_lanes_in_play", lambda self: set(self.lanes.ids))
+    assert not sampler.seat({player_of(3): 0.1, player_of(77): 0.3})
+    assert drawn[plan] == pytest.approx([0.0, 0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.0])
+    before = dict(drawn)
+    assert not sampler.seat({player_of(77): 0.3})  # nobody of it has a lane: the others go on
+    assert drawn == before
+
+
+@pytest.mark.parametrize("at", [3, 6])
+def test_a_resumed_run_has_the_lanes_of_one_that_was_not_interrupted(tmp_path: Path, at: int) -> None:
+    """Players of earlier freezes are still in matches, and memory is kept, when the run stops."""
+    preset = small_preset(
+        opponents__0__name="past",
+        opponents__0__past_every=1,
+        pool__rollout_length=3,
+        policy__memory="gru",
+        policy__memory_size=4,
+        evaluation__every_steps=0,
+        evaluation__final_matches=0,
+        run__lag="pipelined",
+        run__max_steps=300,
+    )
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    start_run(preset, whole)
+    with pytest.raises(Interrupted):
+        start_run(preset, run, sinks=[InterruptAt(at)])
+    store = RunDirectory.open(run).checkpoints
+    state = decode_state(store.load_state(store.versions()[-1]))
+    assert len(state.lanes) > 2  # more than play: those of earlier freezes
+    assert {int(player.partition(":")[2]) for player in state.lanes.values()} <= set(state.snapshots)
+    resume_run(run)
+    last = [load_weights(resolve_weights(f"{r}@last")) for r in (whole, run)]
+    assert last[0].meta.version == last[1].meta.version
+    for name, array in last[0].tensors.items():
+        assert np.array_equal(array, last[1].tensors[name]), name

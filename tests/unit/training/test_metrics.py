@@ -1,0 +1,160 @@
+"""Rows of ``metrics.jsonl``: written, read again, and read from runs of before 0.1.0; sinks that fail."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ludus.presets.config import Preset
+from ludus.storage import CorruptFile, RunDirectory, read_jsonl
+from ludus.training.api import resume_run, start_run
+from ludus.training.reporting.metrics import UpdateMetrics, metrics_of, metrics_row, read_metrics
+from ludus.training.reporting.report import report_text
+from ludus.training.reporting.sinks import Sink
+
+from .runs import Recorder, small_preset
+
+RUNS = Path(__file__).resolve().parents[2] / "golden" / "old_runs"
+
+
+def update(**numbers: float) -> UpdateMetrics:
+    named = {name.replace("__", "/"): value for name, value in numbers.items()}
+    return UpdateMetrics(3, 96, 128, 200, 16, 0.5, named, {0: 64, 1: 32}, {"random": (2, 0, 5)})
+
+
+def test_a_row_has_namespaced_scalars_and_is_read_again() -> None:
+    row = metrics_row(update(loss__value=0.25, lag__mean=0.5))
+    assert row["schema"] == 2
+    assert (row["kind"], row["version"], row["loss/value"], row["lag/mean"]) == ("update", 3, 0.25, 0.5)
+    assert "numbers" not in row
+    stored = msgspec.json.decode(msgspec.json.encode(row), type=dict[str, object])
+    assert metrics_of(stored) == update(loss__value=0.25, lag__mean=0.5)
+
+
+def test_a_number_that_is_not_finite_is_left_out_when_it_is_read() -> None:
+    row = metrics_row(update(loss__value=float("nan"), loss__policy=1.0))
+    stored = msgspec.json.decode(msgspec.json.encode(row), type=dict[str, object])
+    assert metrics_of(stored) == update(loss__policy=1.0)
+
+
+def test_a_run_has_the_scalars_of_its_evaluations(tmp_path: Path) -> None:
+    start_run(small_preset(run__max_steps=800), tmp_path / "run")
+    rows = [r for r in read_jsonl(tmp_path / "run" / "metrics.jsonl") if r["kind"] == "evaluation"]
+    assert {key.split("/")[0] for row in rows for key in row if "/" in key} >= {"eval", "final"}
+    for row in rows:
+        (result,) = msgspec.convert(row["results"], list[dict[str, object]])
+        namespace = "final" if row["final"] else "playoff" if row["playoff"] else "eval"
+        assert row[f"{namespace}/random/win_rate"] == result["win_rate"]
+
+
+def test_old_rows_are_read_under_the_present_names() -> None:
+    updates, evaluations = read_metrics(RunDirectory.open(RUNS / "ppo"))
+    rows = list(read_jsonl(RUNS / "ppo" / "metrics.jsonl"))
+    first = msgspec.convert(rows[0], dict[str, object])
+    loss = msgspec.convert(first["loss"], dict[str, float])
+    time = msgspec.convert(first["time"], dict[str, float])
+    numbers = updates[0].numbers
+    assert (updates[0].version, updates[0].steps, updates[0].lag) == (1, 32, {0: 32})
+    assert numbers["policy/kl"] == loss["kl"]
+    assert numbers["loss/policy"] == loss["policy_loss"]
+    assert numbers["throughput/ticks_per_s"] == time["frames_per_s"]
+    assert numbers["rollout/win_rate/random"] == pytest.approx(2 / 7)
+    assert len(updates) + len(evaluations) == len(rows)
+    (searched,), _ = read_metrics(RunDirectory.open(RUNS / "alphazero"))
+    assert searched.numbers["replay_buffer/matches"] == 51
+    assert searched.numbers["self_play/first_seat_win_rate"] == pytest.approx(39 / 51)
+    assert "rollout/running_return" not in searched.numbers
+
+
+@pytest.mark.parametrize(("name", "steps"), [("ppo", 128), ("alphazero", 400)])
+def test_an_old_run_that_goes_on_has_rows_of_both_schemas_and_a_report(
+    name: str, steps: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "run"
+    shutil.copytree(RUNS / name, path)
+    run = RunDirectory.open(path)
+    before = len(read_metrics(run)[0])
+
+    def on(preset: Preset) -> Preset:
+        return msgspec.structs.replace(preset, run=msgspec.structs.replace(preset.run, max_steps=steps))
+
+    assert report_text(run, small_preset(), "ended").count("| loss/policy |") == 1
+    resume_run(path, more=on)
+    rows = [r for r in read_jsonl(run.metrics) if r["kind"] == "update"]
+    assert {r.get("schema") for r in rows} == {None, 2}
+    updates, _ = read_metrics(run)
+    assert len(updates) > before
+    versions = [u.version for u in updates]
+    assert versions == sorted(versions)
+    report = run.report.read_text()
+    assert f"{updates[-1].steps:,} decisions" in report
+    assert report.count("| loss/policy |") == 1  # a column for both
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ('{"schema":3,"kind":"update"}', "schema 3, this version of ludus reads 1 to 2"),
+        ('{"schema":2,"kind":"update","version":"x"}', "version"),
+        ('{"schema":2,"kind":"evaluation"}', "version"),
+        ('{"kind":"update","loss":{"kl":"x"}}', "float"),
+    ],
+)
+def test_a_bad_row_is_named(row: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    shutil.copytree(RUNS / "ppo", path)
+    run = RunDirectory.open(path)
+    good = len(run.metrics.read_text().splitlines())
+    with run.metrics.open("a") as file:
+        file.write(row + "\n")
+    with pytest.raises(CorruptFile, match=rf"metrics\.jsonl:{good + 1}: .*{says}"):
+        read_metrics(run)
+
+
+def test_a_run_with_a_bad_row_ends_without_a_report(tmp_path: Path) -> None:
+    class Spoils(Recorder):
+        def message(self, text: str) -> None:
+            super().message(text)
+            if text.startswith("training ends"):
+                with (tmp_path / "run" / "metrics.jsonl").open("a") as file:
+                    file.write('{"schema":3}\n')
+
+    recorder = Spoils()
+    short = small_preset(evaluation__every_steps=0, run__max_steps=200)
+    result = start_run(short, tmp_path / "run", sinks=[recorder])
+    assert result.steps >= 200
+    assert any("report.md was not written" in m and "schema 3" in m for m in recorder.messages)
+
+
+class Broken(Sink):
+    """Fails at the second update."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def update(self, metrics: UpdateMetrics) -> None:
+        self.seen += 1
+        if self.seen == 2:
+            raise ValueError("no connection")
+
+    def close(self) -> None:
+        raise AssertionError("it was left out")
+
+
+def test_a_sink_that_fails_is_left_out_and_the_run_goes_on(tmp_path: Path) -> None:
+    broken, recorder = Broken(), Recorder()
+    run = tmp_path / "run"
+    result = start_run(
+        small_preset(evaluation__every_steps=0, run__max_steps=800), run, sinks=[broken, recorder]
+    )
+    assert result.version > 2
+    assert broken.seen == 2
+    assert len(recorder.updates) == result.version
+    said = "problem: Broken is left out from now on: no connection"
+    assert recorder.messages.count(said) == 1
+    assert said in (run / "log.txt").read_text()
+    problems = [e["text"] for e in read_jsonl(run / "events.jsonl") if e["event"] == "problem"]
+    assert problems == ["Broken is left out from now on: no connection"]

@@ -1,0 +1,71 @@
+"""What a run says that it does, before its first update too, whatever its method."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ludus.evaluation.play import play_matches
+from ludus.presets.config import Preset
+from ludus.training.api import start_run
+from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.training.reporting.sinks import RunStart
+
+from .league.test_league_runs import league_preset
+from .runs import Recorder, small_preset
+from .test_alphazero import preset as alphazero_preset
+from .test_dqn_runs import preset_of as dqn_preset
+
+PLAYING = r"matches are being played: [\d,]+ time steps of [\d,]+ matches at a time"
+RATING = (
+    r"(evaluation of (the initial weights|version \d+)|play-off|uniform play|final matches): "
+    r"[\d,]+ of [\d,]+ matches are over"
+)
+SHORT = {"run__max_steps": 300, "evaluation__matches": 4, "evaluation__final_matches": 4}
+METHODS: dict[str, tuple[Callable[[], Preset], str]] = {
+    "appo": (lambda: small_preset(**SHORT), PLAYING),
+    "async": (lambda: small_preset(run__lag="async", **SHORT), PLAYING),
+    "dqn": (lambda: dqn_preset(**SHORT), PLAYING),
+    "one_to_one": (
+        lambda: small_preset(algorithm__name="a2c", run__topology="one_to_one", run__pools=2, **SHORT),
+        PLAYING,
+    ),
+    "alphazero": (
+        lambda: alphazero_preset(**{"run.max_steps": "60"}),
+        r"self-play: [\d,]+ moves in this session, \d+ matches are over|learning: \d+ minibatches .*",
+    ),
+    "league": (lambda: league_preset(steps=600), rf"(main|exploiter): {PLAYING}"),
+}
+
+
+class Asking(Recorder):
+    """Asks what the run does whenever it reports something."""
+
+    def start(self, run: RunStart) -> None:
+        self.doing = run.doing
+        self.said = [run.doing()]
+
+    def update(self, metrics: UpdateMetrics) -> None:
+        self.said.append(self.doing())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_says_what_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    made, words = METHODS[method]
+    sink, rated = Asking(), list[str]()
+
+    def ended(*given: object, **more: object) -> object:
+        results = play(*given, **more)
+        rated.append(sink.doing())
+        return results
+
+    play: Callable[..., object] = play_matches
+    monkeypatch.setattr("ludus.training.run_evaluator.play_matches", ended)
+    start_run(made(), tmp_path / "run", sinks=[sink])
+    assert len(sink.said) > 1  # before the first update, and at each
+    assert all(re.fullmatch(words, said) for said in sink.said), sink.said
+    assert all(re.fullmatch(RATING, said) for said in rated), rated
+    assert method in ("alphazero", "league") or any("of the initial weights: 4 of" in said for said in rated)

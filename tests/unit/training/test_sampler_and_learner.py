@@ -1,0 +1,187 @@
+"""Samplers without a learner, learners without a sampler, and two learners in the matches of one sampler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.appo.learner import make_learner
+from ludus.algorithms.learner import Learner
+from ludus.flow import Controller, Lineup, RolloutStats, SeatPlan, Slab, Weights
+from ludus.games import spec as game_spec
+from ludus.policies.config import EncoderConfig
+from ludus.policies.network import PolicyNetwork
+from ludus.policies.weights import load_weights, save_weights
+from ludus.pool.native import NativePool
+from ludus.presets.config import Preset
+from ludus.rollouts import Collector
+from ludus.rollouts.bank import Bank
+from ludus.rollouts.exchange import StoredWeights
+from ludus.rollouts.lanes import Lanes
+from ludus.rollouts.network_actor import NetworkActor
+from ludus.training.actor_learner.build import Components, build, build_learner
+from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.sampler import Sampler, build_sampler
+from ludus.training.actor_learner.sync_loop import Rounds
+from ludus.training.matchmaker import FixedMixture
+
+from .runs import small_preset
+
+Fields = dict[str, np.ndarray]
+
+
+def self_play(memory: str = "gru") -> Preset:
+    return small_preset(opponents__0__name="latest", policy__memory=memory, policy__memory_size=8)
+
+
+class Stored:
+    """A sink that keeps copies, as one that sends slabs away would."""
+
+    def __init__(self) -> None:
+        self.slabs: list[Fields] = []
+
+    def put(self, slab: Slab, stats: RolloutStats) -> None:
+        assert stats.steps == int((slab.active[:-1] != 0).sum())
+        self.slabs.append({name: array.copy() for name, array in slab.fields().items()})
+
+
+def filled(sampler: Sampler, sources: dict[int, StoredWeights], count: int = 2) -> list[Fields]:
+    sink = Stored()
+    for _ in range(count):
+        sampler.take(sources)
+        sampler.play(sampler.slabs[0], sink)
+    sampler.close()
+    return sink.slabs
+
+
+def same(a: Fields, b: Fields) -> bool:
+    return a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
+
+
+def same_weights(a: Weights, b: Weights) -> bool:
+    return a.meta == b.meta and same(dict(a.tensors), dict(b.tensors))
+
+
+def test_a_sampler_plays_stored_weights_as_a_run_plays_its_learners(tmp_path: Path) -> None:
+    """A worker elsewhere fills the slab that the run itself would fill."""
+    preset = self_play()
+    save_weights(build_learner(preset).weights(), tmp_path / "w.safetensors")
+    source = StoredWeights(load_weights(tmp_path / "w.safetensors"))
+    elsewhere = filled(build_sampler(preset), {0: source})
+    components, sink = build(preset), Stored()
+    for _ in elsewhere:
+        components.sampler.play(components.sampler.slabs[0], sink)
+    components.close()
+    assert all(same(a, b) for a, b in zip(elsewhere, sink.slabs, strict=True))
+    second = filled(build_sampler(preset, 1), {0: source})
+    assert not np.array_equal(second[0]["actions"], elsewhere[0]["actions"])
+    assert same(second[0], filled(build_sampler(preset, 1), {0: source})[0])
+
+
+def test_a_sampler_takes_newer_weights_and_refuses_others() -> None:
+    preset = self_play("none")
+    learner, sampler, sink = build_learner(preset), build_sampler(preset), Stored()
+    source = StoredWeights(learner.weights())
+    sampler.take({0: source})
+    sampler.play(sampler.slabs[0], sink)
+    learner.begin(sampler.slabs[0], 0.0).help(0)
+    learner.finish()
+    source.put(learner.weights())
+    sampler.take({0: source})
+    sampler.play(sampler.slabs[0], sink)
+    versions = [set(s["version"][s["active"][:-1] != 0].tolist()) for s in sink.slabs]
+    assert versions == [{0}, {1}]
+    with pytest.raises(ValueError, match="do not fit"):
+        sampler.take({0: StoredWeights(build_learner(self_play()).weights())})
+    wider = small_preset(policy__hidden="[8]")
+    with pytest.raises(ValueError, match="has shape"):
+        StoredWeights(build_learner(wider).weights()).copy_to(sampler.actors[0].network)
+    sampler.close()
+
+
+def test_a_learner_trains_from_stored_slabs() -> None:
+    """Slabs that were sent teach what the sampler's own slabs teach."""
+    preset = self_play()
+    first, second, sampler, sink = (
+        build_learner(preset),
+        build_learner(preset),
+        build_sampler(preset),
+        Stored(),
+    )
+    sampler.take({0: StoredWeights(first.weights())})
+    for _ in range(2):
+        slab = sampler.slabs[0]
+        sampler.play(slab, sink)
+        first.begin(slab, 0.0).help(0)
+        first.finish()
+    for fields in sink.slabs:
+        slab = Slab(sampler.spec, sampler.slabs[0].steps, sampler.slabs[0].rows)
+        slab.memory = {0: np.empty_like(fields["memory.0"])}
+        for name, array in slab.fields().items():
+            array[...] = fields[name]
+        second.begin(slab, 0.0).help(0)
+        assert second.finish().samples > 0
+    sampler.close()
+    assert same_weights(first.weights(), second.weights())
+
+
+def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights], int]:
+    """Tic-tac-toe between two policy ids, each trained by its learner; the weights of both."""
+    spec = game_spec("tic_tac_toe")
+    lineup = Lineup((SeatPlan((Controller(policy=first),)), SeatPlan((Controller(policy=second),))))
+    pool = NativePool("tic_tac_toe", {}, lineup, slots=16, groups=2, threads=0, seed=4)
+    # Memory of different shapes: nothing of one policy fits the other.
+    configs = {first: EncoderConfig(dense=(8,), hidden=(8,), memory="gru", memory_size=4)}
+    configs[second] = EncoderConfig(dense=(8,), hidden=(8,), memory="lstm", memory_size=8)
+    learners: dict[int, Learner] = {}
+    actors: dict[int, NetworkActor] = {}
+    for seed, (policy, config) in enumerate(configs.items()):
+        network = PolicyNetwork(config, spec, seed)
+        learners[policy] = make_learner(
+            AppoConfig(micro_batch=64), network, seed=seed, policy=policy, workers=2
+        )
+        actors[policy] = NetworkActor(PolicyNetwork(config, spec, seed).for_acting(), seed, -1)
+    sampler = Sampler(
+        spec=spec,
+        params={},
+        lineup=lineup,
+        pool=pool,
+        actors=actors,
+        bank=Bank({}, lambda _: PolicyNetwork(configs[first], spec)),
+        lanes=Lanes(()),
+        collector=Collector(pool, actors, learned=actors),
+        slabs=[pool.slab(12) for _ in range(2)],
+        labels={},
+    )
+    components = Components(sampler, learners, FixedMixture({}), threads=2)
+    threads = LearnerThreads(1)
+    rounds = Rounds(components, threads, pipelined)
+    rounds.resume(())
+    samples = 0
+    try:
+        for _ in range(5):
+            done = rounds.run(0.0)
+            assert set(done.updates) == (set(configs) if done.updates else set())
+            trained = [u.samples for u in done.updates.values()]
+            assert all(0 < n < done.received for n in trained)
+            assert all(set(u.lag) == {u.version - 1 and int(pipelined)} for u in done.updates.values())
+            samples += sum(trained)
+    finally:
+        threads.close()
+        components.close()
+    return [learner.weights() for learner in learners.values()], samples
+
+
+@pytest.mark.parametrize("pipelined", [False, True])
+def test_two_learners_share_a_match_and_no_policy_id_is_special(pipelined: bool) -> None:
+    """Other ids, the same bits: a learner trains the rows of its policy, wherever its id stands."""
+    weights, samples = two_learners(0, 1, pipelined)
+    assert [w.meta.version for w in weights] == [5 - int(pipelined)] * 2
+    assert samples > 500
+    for ids in ((1, 0), (7, 3)):
+        again, counted = two_learners(*ids, pipelined)
+        assert counted == samples
+        assert all(same_weights(a, b) for a, b in zip(weights, again, strict=True)), ids

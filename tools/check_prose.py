@@ -1,0 +1,140 @@
+"""Check comments, docstrings, messages and documents for phrases that this project does not use.
+
+The list is short and each entry names its replacement. Code is not read: only comments, string literals and
+the text of Markdown files outside code.
+
+Run: python -m tools.check_prose [PATH ...]
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("src", "cpp", "tests", "docs")
+SUFFIXES = (".py", ".hpp", ".cpp", ".md")
+#: This file and its test hold the phrases; golden files are data; the results page quotes records.
+EXEMPT = ("tools/check_prose.py", "tests/unit/tools/test_check_prose.py", "tests/golden/", "docs/results")
+
+#: A phrase and its replacement.
+PHRASES = {
+    r"anew": "again, from scratch, restart",
+    r"begin|begins|began|begun": "start, starts, started",
+    r"(?:go|goes|going|gone|went) on": "continue, resume",
+    r"(?:no|some|any|every)body": "no one, the thing meant",
+    r"whom": "a plain clause",
+    r"told|tells": "returns, reports, shows",
+    r"says": "returns, reports, contains",
+    r"paper 0\d\d": "the authors and the year",
+}
+_PHRASES = {re.compile(rf"(?<![\w.-])(?:{phrase})(?![\w(-])"): use for phrase, use in PHRASES.items()}
+#: Openings of a docstring or a comment.
+OPENINGS = {
+    r"What\b(?![^.\n]*\?)": 'a noun or a verb: "Return ...", "Settings of ..."',
+    r"Of (?:the|a|an|its|each|every)\b": 'a noun or a verb: "Number of ..."',
+}
+_OPENINGS = {re.compile(rf"\W*{opening}"): use for opening, use in OPENINGS.items()}
+_INLINE_CODE = re.compile(r"``[^`]*``|`[^`\n]*`")
+_CPP = re.compile(r'(?P<comment>//[^\n]*)|(?P<string>"(?:[^"\\\n]|\\.)*")')
+_FENCE = re.compile(r"(?ms)^ *```.*?^ *```")
+
+
+class Passage(NamedTuple):
+    """Text of one comment, string or document.
+
+    Attributes:
+        line: Line of the file that it starts at, from 1.
+        text: The text, line breaks kept.
+        opens: Whether an opening is checked: true for comments and docstrings.
+    """
+
+    line: int
+    text: str
+    opens: bool
+
+
+class Violation(NamedTuple):
+    """A phrase found, with its place and its replacement."""
+
+    path: str
+    line: int
+    phrase: str
+    instead: str
+
+
+def violations(path: str, text: str) -> Iterator[Violation]:
+    """Yield every phrase of the list that ``text``, the content of ``path``, contains."""
+    for passage in _passages(path, text):
+        plain = _INLINE_CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), passage.text)
+        for phrase, instead in _PHRASES.items():
+            for found in phrase.finditer(plain):
+                yield Violation(path, passage.line + plain.count("\n", 0, found.start()), found[0], instead)
+        if passage.opens:
+            for opening, instead in _OPENINGS.items():
+                if first := opening.match(plain):
+                    yield Violation(path, passage.line, first[0].strip(' "/#'), instead)
+
+
+def _passages(path: str, text: str) -> Iterator[Passage]:
+    if path.endswith(".py"):
+        yield from _python(text)
+    elif path.endswith(".md"):
+        yield Passage(1, _FENCE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text), opens=False)
+    else:
+        last = -1
+        for found in _CPP.finditer(text):
+            line = text.count("\n", 0, found.start()) + 1
+            comment = found.lastgroup == "comment"
+            yield Passage(line, found[0], opens=comment and line != last + 1)
+            last = line if comment else last
+
+
+def _python(text: str) -> Iterator[Passage]:
+    last, first_of_line = -1, True
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        line = token.start[0]
+        if token.type == tokenize.COMMENT:
+            yield Passage(line, token.string, opens=line != last + 1)
+            last = line
+        elif token.type == tokenize.STRING:
+            docstring = first_of_line and token.string.lstrip("rR").startswith('"""')
+            yield Passage(line, token.string, opens=docstring)
+        if token.type not in (tokenize.NL, tokenize.COMMENT):
+            first_of_line = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+
+
+def _files(paths: list[str]) -> list[str]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--", *(paths or FOLDERS)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split("\0")
+    return [path for path in listed if path.endswith(SUFFIXES) and not path.startswith(EXEMPT)]
+
+
+def main() -> int:
+    """Print every violation; return the exit status."""
+    found = [
+        violation
+        for path in _files(sys.argv[1:])
+        if (ROOT / path).is_file()
+        for violation in violations(path, (ROOT / path).read_text())
+    ]
+    for path, line, phrase, instead in found:
+        print(f"{path}:{line}: {phrase!r}: write {instead}")
+    if found:
+        print(f"{len(found)} phrases; the list is in tools/check_prose.py")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
