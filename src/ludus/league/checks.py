@@ -125,11 +125,11 @@ def _meet(path: str, choices: Choices, names: list[str], bots: tuple[str, ...]) 
         where = f"{path}.meet.{k}"
         if isinstance(rule, (cfg.Pfsp, cfg.Fsp, cfg.Uniform)):
             yield from _among(f"{where}.among", rule.among, [*GROUPS, *names, *bots])
-        elif isinstance(rule, cfg.Member) and rule.name not in names:
+        elif isinstance(rule, cfg.NamedMember) and rule.name not in names:
             yield _unknown(f"{where}.name", rule.name, "a player of the league", names)
-        elif isinstance(rule, cfg.Bot) and rule.name not in bots:
+        elif isinstance(rule, cfg.NamedBot) and rule.name not in bots:
             yield _unknown(f"{where}.name", rule.name, "a bot of the game", bots)
-        elif isinstance(rule, cfg.Player):
+        elif isinstance(rule, cfg.NamedPlayer):
             member, _, version = rule.name.partition(":")
             if member not in names:
                 yield _unknown(f"{where}.name", rule.name, "PLAYER:VERSION", [f"{n}:0" for n in names])

@@ -126,25 +126,26 @@ class Psro(MeetRule, frozen=True, tag="psro"):
     last: Count = 200
 
 
-class Member(MeetRule, frozen=True, tag="member"):
+class NamedMember(MeetRule, frozen=True, tag="member"):
     """The live weights of another member."""
 
     name: Name
 
 
-class Player(MeetRule, frozen=True, tag="player"):
+class NamedPlayer(MeetRule, frozen=True, tag="player"):
     """One frozen player, as ``MEMBER:VERSION`` names it."""
 
     name: Name
 
 
-class Bot(MeetRule, frozen=True, tag="bot"):
+class NamedBot(MeetRule, frozen=True, tag="bot"):
     """A bot of the game."""
 
     name: Name
 
 
-AnyMeet = Pfsp | Fsp | Uniform | Latest | Main | Verification | Quality | Elo | Psro | Member | Player | Bot
+AnyNamed = NamedMember | NamedPlayer | NamedBot
+AnyMeet = Pfsp | Fsp | Uniform | Latest | Main | Verification | Quality | Elo | Psro | AnyNamed
 
 
 class FreezeRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="rule", kw_only=True):

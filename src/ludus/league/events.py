@@ -4,7 +4,7 @@ The trainer calls ``League.apply(event)`` and carries out the effects that come 
 carried out, that is an event of its own::
 
     Results(main, round 7)  -> Freeze(main, version 400)       a rule says: freeze
-    Frozen(main, 400)       -> GoOn(main, source "seed")       weights are stored, what to go on from
+    Frozen(main, 400)       -> ResetTo(main, source "seed")       weights are stored, what to go on from
     Reset(main, "seed")     -> nothing                         weights are loaded
 
     Results(p2, round 9)    -> Copy(p2, source p0, hyper)      population based training
@@ -26,8 +26,8 @@ from ludus.flow.league import JournalRow, Tally
 Kind = Literal["learner", "frozen", "bot"]
 Reason = Literal["period", "beats", "timeout", "updates", "asked"]
 
-SEED = "seed"  #: source of :class:`GoOn`: the member's first weights (its preset's seed, else a new network)
-ITSELF = "itself"  #: source of :class:`GoOn`: nothing is loaded
+SEED = "seed"  #: source of :class:`ResetTo`: first weights, of the member's seed or of a new network
+ITSELF = "itself"  #: source of :class:`ResetTo`: nothing is loaded
 
 
 class Event(msgspec.Struct, frozen=True, tag_field="event"):
@@ -121,7 +121,7 @@ class Freeze(Effect, frozen=True, tag="freeze"):
     reason: Reason
 
 
-class GoOn(Effect, frozen=True, tag="go_on"):
+class ResetTo(Effect, frozen=True, tag="reset_to"):
     """Load ``source`` (``seed`` or a frozen player) into the member, then apply :class:`Reset`.
 
     The optimiser goes on from that of ``source``, from the seed anew; the member keeps its version counter
@@ -158,15 +158,10 @@ class Ignored(Effect, frozen=True, tag="ignored"):
     rows: int = 0
 
 
-Request = Freeze | GoOn | Copy | Mutate
+Request = Freeze | ResetTo | Copy | Mutate
 AnyEffect = Request | Ignored
 
 _ENCODER = msgspec.json.Encoder()
-
-
-def player_of(member: str, version: int) -> str:
-    """Name of the frozen player: what ``RUN@PLAYER:VERSION`` says behind the ``@``."""
-    return f"{member}:{version}"
 
 
 def member_of(event: AnyEvent) -> str:

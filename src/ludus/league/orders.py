@@ -13,30 +13,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-import msgspec
 import numpy as np
 
+from ludus.flow import Order
 from ludus.flow.league import Tally
 from ludus.league.events import merge
-from ludus.league.matchmaking import RATING, distribution, last_resort, tag_of
+from ludus.league.meeting import RATING, distribution, last_resort, tag_of
 from ludus.league.payoff import Floats, Indices
-from ludus.league.standings import BOTS, MemberState, Standings, Stream
+from ludus.league.standings import BOTS, MemberStanding, Standings, Stream
 
 STREAM_DRAW, STREAM_SCORE = 1, 5
-
-
-class Order(msgspec.Struct, frozen=True):
-    """``number`` counts the member's orders from 0: those drawn, and apart from them those that stood in its
-    pool, where it is the tag of matches.
-
-    ``players``: one a team, the member first, or a frozen player in an order that rates. ``tags``: why each
-    of ``players[1:]`` was drawn.
-    """
-
-    number: int
-    member: str
-    players: tuple[str, ...]
-    tags: tuple[str, ...]
 
 
 class Drawer:
@@ -54,11 +40,11 @@ class Drawer:
         self._known.clear()
         self._pairs = None
 
-    def draws(self, me: MemberState, count: int, teams: int) -> Iterator[Order]:
+    def draws(self, me: MemberStanding, count: int, teams: int) -> Iterator[Order]:
         """The orders that follow those which the member has, at most ``count``, each drawn when taken."""
         return (self._one(me, number, teams) for number in range(me.orders, me.orders + count))
 
-    def _one(self, me: MemberState, number: int, teams: int) -> Order:
+    def _one(self, me: MemberStanding, number: int, teams: int) -> Order:
         stream = Stream(self._seed, STREAM_DRAW, me.order, number)
         names = self._standings.players
         if self._rating_share > 0 and stream.uniform() < self._rating_share:
@@ -71,7 +57,7 @@ class Drawer:
         players = (names[me.player].name, *(names[i].name for i, _ in drawn))
         return Order(number, me.name, players, tuple(tag for _, tag in drawn))
 
-    def _opponent(self, me: MemberState, stream: Stream) -> tuple[int, str]:
+    def _opponent(self, me: MemberStanding, stream: Stream) -> tuple[int, str]:
         """An opponent and the tag of the rule that drew it."""
         rules = me.choices.meet
         total = sum(rule.weight for rule in rules)
@@ -90,7 +76,7 @@ class Drawer:
                 return players[at], tag_of(rules[which])
         return last_resort(me, self._standings), "latest"
 
-    def _distribution(self, me: MemberState, which: int) -> tuple[list[int], list[float]]:
+    def _distribution(self, me: MemberStanding, which: int) -> tuple[list[int], list[float]]:
         key = (me.name, which)
         if key not in self._known:
             players, shares = distribution(me.choices.meet[which], me, self._standings)
@@ -147,7 +133,7 @@ class OrderBook:
     def orders(self) -> tuple[Order, ...]:
         return tuple(self._orders[n] for n in sorted(self._orders))
 
-    def credit(
+    def attribute(
         self,
         number: int,
         outcome: Sequence[float],

@@ -14,8 +14,8 @@ import numpy as np
 
 from ludus.league import config as cfg
 from ludus.league.events import Copy, Mutate
-from ludus.league.matchmaking import expected_score
-from ludus.league.standings import MemberState, Standings, Stream
+from ludus.league.meeting import expected_score
+from ludus.league.standings import MemberStanding, Standings, Stream
 
 Decision = Copy | Mutate | None
 Factor = Callable[[Stream, cfg.Tune], float]
@@ -23,9 +23,9 @@ Factor = Callable[[Stream, cfg.Tune], float]
 COMPLEMENT = (1.01, 1.2)  # Sample Factory's factors of 1 - discount
 
 
-def look(
+def exploit(
     rule: cfg.AnyPopulation,
-    me: MemberState,
+    me: MemberStanding,
     tunes: dict[str, cfg.Tune],
     defaults: dict[str, float],
     standings: Standings,
@@ -56,7 +56,7 @@ def look(
     return Copy(me.name, model.name, hyper)
 
 
-def fitness(rule: cfg.PopulationRule, me: MemberState, standings: Standings) -> float | None:
+def fitness(rule: cfg.PopulationRule, me: MemberStanding, standings: Standings) -> float | None:
     """Mean rate against the other members of the population, or the mean return. None where nothing is
     known.
     """
@@ -71,8 +71,8 @@ def fitness(rule: cfg.PopulationRule, me: MemberState, standings: Standings) -> 
 
 def _sample_factory(
     rule: cfg.SampleFactory,
-    me: MemberState,
-    others: list[MemberState],
+    me: MemberStanding,
+    others: list[MemberStanding],
     tunes: dict[str, cfg.Tune],
     defaults: dict[str, float],
     standings: Standings,
@@ -104,7 +104,7 @@ def _leads(rule: cfg.SampleFactory, best: float, own: float) -> bool:
     return best - own > rule.gap * max(abs(best), 1e-9)
 
 
-def _diversity(me: MemberState, members: list[MemberState], standings: Standings) -> float:
+def _diversity(me: MemberStanding, members: list[MemberStanding], standings: Standings) -> float:
     others = np.array([m.player for m in members if m is not me], np.int64)
     advantage = 2.0 * standings.payoff.rates(me.player, others) - 1.0
     return float(np.maximum(advantage, 0.0).sum())

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ludus.league.orders import Order
+from ludus.flow import Order
 
 DRAWS = 512  # orders that are drawn at once, at most: each is a match in pools that begin fewer in a hand
 PATIENCE = 1024  # a matchup that was not among so many draws is forgotten; what its rules are owed is not
@@ -102,7 +102,7 @@ class Quotas:
         known = {_name(m.tags) for m in self._matchups.values()}
         self._owed = {tags: owed for tags, owed in self._owed.items() if tags in known}
 
-    def hand(
+    def next_batch(
         self, slots: int, most: int, in_play: Mapping[Key, int], fits: Callable[[Sequence[Matchup]], bool]
     ) -> list[Placed]:
         """The matchups that stand next, at most ``most``, and in how many of ``slots`` each.

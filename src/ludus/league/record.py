@@ -27,12 +27,12 @@ from ludus.league.events import (
     Results,
     from_row,
     merge,
-    player_of,
 )
 from ludus.league.league import League
 from ludus.league.payoff import DECAY, Floats
+from ludus.league.players import player_of
 from ludus.league.roles import ROLES
-from ludus.league.standings import MemberState, PlayerState
+from ludus.league.standings import MemberStanding, PlayerState
 from ludus.ratings.sparse import Pairs
 
 MAX_PLAYERS = 4096  # tables grow with the square
@@ -112,7 +112,7 @@ class Record:
         return self.league.standings.players
 
     @property
-    def members(self) -> list[MemberState]:
+    def members(self) -> list[MemberStanding]:
         return list(self.league.standings.members.values())
 
     def read(self, rows: Iterable[JournalRow], players: int = 0) -> Record:

@@ -65,10 +65,10 @@ class PlayerState:
 
 
 @dataclass(slots=True)
-class MemberState:
+class MemberStanding:
     """A learner. ``player``: index of its live weights; ``order``: its place among the members.
 
-    ``frozen_steps``, ``frozen_updates``: its totals at the last freeze or reset; ``looked_steps``: at the
+    ``frozen_steps``, ``frozen_updates``: its totals at the last freeze or reset; ``exploit_steps``: at the
     last look of the population's rule. ``pending``: an effect that was asked for and not reported yet.
     """
 
@@ -86,10 +86,10 @@ class MemberState:
     rounds_ahead: set[int] = field(default_factory=set)
     orders: int = 0
     freezes: int = 0
-    looks: int = 0
+    exploits: int = 0
     frozen_steps: int = 0
     frozen_updates: int = 0
-    looked_steps: int = 0
+    exploit_steps: int = 0
     parent: str = ""
     pending: Request | None = None
     quality: dict[int, float] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class Standings:
     def __init__(self, decay: float) -> None:
         self.payoff = Payoff(decay)
         self.players: list[PlayerState] = []
-        self.members: dict[str, MemberState] = {}
+        self.members: dict[str, MemberStanding] = {}
         self.meta: dict[tuple[str, int], tuple[Indices, Floats]] = {}
         self._index: dict[str, int] = {}
         self._frozen: dict[tuple[str, ...], Indices] = {}
@@ -119,7 +119,7 @@ class Standings:
         self._frozen.clear()
         return index
 
-    def add_member(self, state: MemberState) -> None:
+    def add_member(self, state: MemberStanding) -> None:
         self.members[state.name] = state
         self._kind[state.name] = state.choices.kind
         self._frozen.clear()

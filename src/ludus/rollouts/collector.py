@@ -105,8 +105,8 @@ class Collector:
         out.update({f"memory.{policy}": memory.copy() for policy, memory in self._memory.items()})
         return out
 
-    def begin_at(self, time_step: int) -> None:
-        """Counts time steps from ``time_step`` on; nothing is remembered for any row."""
+    def start_at(self, time_step: int) -> None:
+        """Count time steps from ``time_step`` on; nothing is remembered for any row."""
         self.time_step = time_step
 
     def restore(self, state: Mapping[str, Array]) -> None:

@@ -68,18 +68,18 @@ def test_every_role_is_valid() -> None:
             'players.0.meet.0.among = "manis": expected a group or a player of the league (did you mean main',
         ),
         (
-            league(MAIN, cfg.PlayerConfig("a", meet=(cfg.Latest(), cfg.Member(name="mian")))),
+            league(MAIN, cfg.PlayerConfig("a", meet=(cfg.Latest(), cfg.NamedMember(name="mian")))),
             'players.1.meet.1.name = "mian": expected a player of the league (did you mean main?)',
         ),
         (
-            league(cfg.PlayerConfig("a", meet=(cfg.Bot(name="simpel"),))),
+            league(cfg.PlayerConfig("a", meet=(cfg.NamedBot(name="simpel"),))),
             'meet.0.name = "simpel": expected a bot of the game (did you mean simple?)',
         ),
         (
-            league(cfg.PlayerConfig("a", meet=(cfg.Player(name="a:new"),))),
+            league(cfg.PlayerConfig("a", meet=(cfg.NamedPlayer(name="a:new"),))),
             "expected PLAYER:VERSION, as in a:0",
         ),
-        (league(cfg.PlayerConfig("a", meet=(cfg.Player(name="b:1"),))), "expected PLAYER:VERSION"),
+        (league(cfg.PlayerConfig("a", meet=(cfg.NamedPlayer(name="b:1"),))), "expected PLAYER:VERSION"),
         (
             league(cfg.PlayerConfig("a", freeze=cfg.Beats(min_steps=9, max_steps=3))),
             "freeze.max_steps = 3: expected 0 or at least min_steps, 9",

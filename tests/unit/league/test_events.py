@@ -19,13 +19,13 @@ from ludus.league.events import (
     Copy,
     Freeze,
     Frozen,
-    GoOn,
     Ignored,
     Joined,
     Mutate,
     Mutated,
     Ordered,
     Reset,
+    ResetTo,
     Results,
     Retired,
     from_row,
@@ -74,7 +74,7 @@ class Events(RuleBasedStateMachine):
 
     @initialize()
     def found(self) -> None:
-        for event in self.league.founding(("simple",)):
+        for event in self.league.initial_events(("simple",)):
             for effect in self.apply(event):
                 self.carry_out(effect)
 
@@ -88,7 +88,7 @@ class Events(RuleBasedStateMachine):
         event: AnyEvent
         if isinstance(effect, Freeze):
             event = Frozen(effect.member, effect.version, effect.reason)
-        elif isinstance(effect, GoOn):
+        elif isinstance(effect, ResetTo):
             event = Reset(effect.member, effect.source)
         elif isinstance(effect, Copy):
             event = Copied(effect.member, effect.source, effect.hyper)
@@ -110,7 +110,7 @@ class Events(RuleBasedStateMachine):
         self.apply(Ordered(name, len(outcomes)))
         book.add(orders)
         for k, (order, outcome) in enumerate(zip(orders, outcomes, strict=True)):
-            book.credit(order.number, (outcome, -outcome), (k % 2, 1 - k % 2))
+            book.attribute(order.number, (outcome, -outcome), (k % 2, 1 - k % 2))
         tallies = book.take()
         assert sum(t.wins + t.draws + t.losses for t in tallies) == len(outcomes)
         self.steps[name] += 100

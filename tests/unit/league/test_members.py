@@ -12,10 +12,10 @@ from ludus.league.events import (
     Copy,
     Freeze,
     Frozen,
-    GoOn,
     Joined,
     Mutate,
     Reset,
+    ResetTo,
     Retired,
 )
 from ludus.league.standings import Stream
@@ -103,7 +103,7 @@ def test_back_to_the_seed_with_a_probability(probability: float, low: int, high:
     jumps = 0
     for version in range(1, 201):
         for effect in play.league.apply(Frozen("ex", version, "beats")):
-            jumps += effect == GoOn("ex", "seed")
+            jumps += effect == ResetTo("ex", "seed")
             play.league.apply(Reset("ex", "seed"))
     assert low <= jumps <= high
 
@@ -112,8 +112,8 @@ def test_after_a_reset_old_matches_do_not_count() -> None:
     play = Play(MAIN, EXPLOITER)
     play.result("ex", "main", 90, 8)
     play.freeze("ex", 5)
-    assert play.effects == [GoOn("ex", "seed")]
-    assert play.league.pending() == [GoOn("ex", "seed")]
+    assert play.effects == [ResetTo("ex", "seed")]
+    assert play.league.pending() == [ResetTo("ex", "seed")]
     play.league.apply(Reset("ex", "seed"))
     assert play.league.pending() == []
     payoff, find = play.league.standings.payoff, play.league.standings.find
@@ -152,7 +152,7 @@ def test_cycling_through_leaves() -> None:
     for version in range(1, 6):
         play.freeze("ex", version)
         jump = play.effects[0]
-        assert isinstance(jump, GoOn)
+        assert isinstance(jump, ResetTo)
         found.append(jump.source)
         play.league.apply(Reset("ex", jump.source))
     # A second leaf from the seed; then always the leaf that waited longest.
@@ -162,9 +162,9 @@ def test_cycling_through_leaves() -> None:
 def test_a_frozen_file_that_is_gone_while_it_is_to_be_loaded() -> None:
     play = Play(MAIN, cfg.PlayerConfig("ex", "evolutionary_exploiter", origin=cfg.Best()))
     play.freeze("ex", 1)
-    assert play.league.pending() == [GoOn("ex", "ex:1")]
+    assert play.league.pending() == [ResetTo("ex", "ex:1")]
     play.league.apply(Retired("ex:1"))
-    assert play.league.pending() == [GoOn("ex", "seed")]
+    assert play.league.pending() == [ResetTo("ex", "seed")]
 
 
 def test_the_member_furthest_behind_its_share_plays() -> None:
@@ -292,7 +292,7 @@ def test_tuned_settings_of_the_members_own_rules() -> None:
         cfg.PlayerConfig(f"p{k}", "population", freeze=cfg.Period(steps=100), tune=tune) for k in range(2)
     ]
     play = Play(*players, population=cfg.Ftw())
-    joined = play.league.founding()[0]
+    joined = play.league.initial_events()[0]
     assert isinstance(joined, Joined)
     assert joined.hyper == {"freeze.steps": 100.0, "meet.elo.sigma": pytest.approx(1 / 6)}
     play.league.standings.members["p0"].hyper["freeze.steps"] = 20.0

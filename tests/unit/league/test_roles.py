@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ludus.league import config as cfg
-from ludus.league.events import Freeze, Frozen, GoOn, Reason, Reset
+from ludus.league.events import Freeze, Frozen, Reason, Reset, ResetTo
 from ludus.league.roles import ROLES, choices_of
 from tests.unit.league.play import Play
 
@@ -156,14 +156,14 @@ def test_from_what_exploiters_go_on(role: str, beaten: str, timeout: str) -> Non
             play = play_of(role)
             play.league.apply(Frozen("me", 5))
             play.league.apply(Reset("me", "seed"))
-        assert after_freeze(play, reason) == ([GoOn("me", source)] if source else [])  # type: ignore[arg-type]
+        assert after_freeze(play, reason) == ([ResetTo("me", source)] if source else [])  # type: ignore[arg-type]
 
 
 def test_a_quarter_of_league_exploiters_begins_anew() -> None:
     play = play_of("league_exploiter")
     jumps = 0
     for version in range(1, 401):
-        jumps += after_freeze(play, "beats", version) == [GoOn("me", "seed")]
+        jumps += after_freeze(play, "beats", version) == [ResetTo("me", "seed")]
         play.league.apply(Reset("me", "seed"))
     assert 70 <= jumps <= 130
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -18,7 +18,6 @@ from ludus.training.candidates import Candidate
 from ludus.training.stopping import Budget
 
 SCHEMA = 1
-POOL = "pool"
 MAX_TIME_STEP = 1 << 62
 
 
@@ -55,11 +54,11 @@ class TrainerState(msgspec.Struct):
     filled: RolloutSummary | None = None  # of the slab that waits for the learner; of several the oldest
     queued: list[RolloutSummary] = []  # of the others, oldest first
     matchmaker: msgspec.Raw = msgspec.Raw(b"{}")  # JSON, the matchmaker's own
-    snapshots: list[int] = []  # versions of frozen weights that this checkpoint refers to
-    lanes: dict[int, str] = {}  # policy id -> the frozen player that it stands for
+    frozen: list[str] = []  # players whose stored weights this checkpoint refers to
+    lanes: dict[int, str] = {}  # policy id -> the player that it stands for
     turns: Turns | None = None  # with run.topology = "one_to_one"
     handover: Handover = Handover()
-    anew: int = 0  # how often the run's matches began anew
+    restarts: int = 0  # number of times that the run's matches started again
     log_sizes: dict[str, int] = {}
     learner: dict[str, int] = {}
 
@@ -85,23 +84,15 @@ class TrainerState(msgspec.Struct):
         """Of the slabs that a checkpoint holds, oldest first."""
         self.filled, self.queued = (summaries[0] if summaries else None), list(summaries[1:])
 
-    def set_matchmaker(self, state: bytes, snapshots: Iterable[int]) -> None:
-        """What a matchmaker needs to go on, and the versions that it keeps."""
-        self.matchmaker, self.snapshots = msgspec.Raw(state), sorted(snapshots)
 
+def make_checkpoint(components: Components, state: TrainerState, waiting: Sequence[Slab]) -> Checkpoint:
+    """Return the run between two rounds: no update and no rollout is under way.
 
-def make_checkpoint(
-    components: Components, state: TrainerState, waiting: Sequence[Slab], matches: bytes = b""
-) -> Checkpoint:
-    """The run between two rounds: no update and no rollout is under way.
-
-    ``waiting``: slabs that have been collected and not yet learned from, oldest first. ``matches``: what
-    the pool was restored from, if it has not played since.
+    ``waiting``: slabs that have been collected and not yet learned from, oldest first.
     """
     arrays, counters = components.learner.state()
     state.learner = counters
-    rollout: dict[str, Array] = {POOL: np.frombuffer(matches or components.sampler.pool.snapshot(), np.uint8)}
-    rollout |= {f"collector.{name}": a for name, a in components.sampler.collector.state().items()}
+    rollout = components.sampler.snapshot()
     for i, slab in enumerate(waiting):
         rollout |= {_slab_name(i, name): a for name, a in _learned_fields(components, slab).items()}
     return Checkpoint(components.learner.weights(), arrays, rollout, msgspec.json.encode(state))
@@ -118,12 +109,12 @@ def decode_state(data: bytes) -> TrainerState:
     return state
 
 
-def times_anew(checkpoint: Checkpoint) -> int:
+def count_restarts(checkpoint: Checkpoint) -> int:
     """How often the run's matches have begun anew, this resume counted. Raises ``CorruptFile``.
 
     Matches that begin anew have a pool with a seed of its own, so that they are not the run's first ones.
     """
-    return max(0, decode_state(checkpoint.state).anew) + (not checkpoint.signed)
+    return max(0, decode_state(checkpoint.state).restarts) + (not checkpoint.signed)
 
 
 def restore_components(components: Components, checkpoint: Checkpoint, state: TrainerState) -> None:
@@ -138,12 +129,9 @@ def restore_components(components: Components, checkpoint: Checkpoint, state: Tr
     try:
         components.learner.load_state(checkpoint.optimizer, state.learner)
         if not checkpoint.signed:
-            components.sampler.collector.begin_at(_time_step(checkpoint))
+            components.sampler.start_at(_time_step(checkpoint))
             return
-        components.sampler.pool.restore(_array(checkpoint, POOL, where).tobytes())
-        prefix = "collector."
-        arrays = {n.removeprefix(prefix): a for n, a in checkpoint.rollout.items() if n.startswith(prefix)}
-        components.sampler.collector.restore(arrays)
+        components.sampler.restore(checkpoint.rollout)
     except ValueError as error:
         raise CorruptFile(f"{where}: {error}") from error
     slabs = components.sampler.slabs
@@ -156,7 +144,7 @@ def restore_components(components: Components, checkpoint: Checkpoint, state: Tr
 def _restore_slab(components: Components, checkpoint: Checkpoint, number: int, where: str) -> None:
     slab = components.sampler.slabs[number]
     shape = components.learner.network.memory_shape
-    if shape is not None and components.policy in components.sampler.collector.learned:
+    if shape is not None and components.policy in components.sampler.learned:
         slab.memory = {components.policy: np.zeros((slab.rows, *shape), np.float32)}
     for field, target in _learned_fields(components, slab).items():
         name = _slab_name(number, field)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ludus.flow import Weights
 from ludus.flow.slab import Array
 from ludus.league.config import LeagueConfig
 from ludus.league.league import League
@@ -20,7 +21,10 @@ from ludus.presets.file import parse_preset, to_toml
 from ludus.storage import CorruptFile, RunDirectory
 from ludus.storage.errors import StorageError
 from ludus.storage.journal import Journal
+from ludus.training.actor_learner.learner_threads import LearnerThreads
+from ludus.training.actor_learner.seating import PlayerLost
 from ludus.training.api import resume_run, start_run
+from ludus.training.league.components import LeagueComponents
 from tests.unit.training.runs import Recorder
 
 LEAGUE = """
@@ -70,6 +74,25 @@ def journal_rows(run: Path) -> list[tuple[object, ...]]:
     """All rows without the clock."""
     with Journal.read(RunDirectory.open(run).league) as journal:
         return [(r.number, r.kind, r.member, r.body, r.tallies) for r in journal.rows()]
+
+
+class NoPlayers:
+    """Frozen players of a league that freezes none."""
+
+    def load(self, player: str) -> Weights:
+        raise PlayerLost(player, "no such player")
+
+    def keep(self, player: str, weights: Weights) -> None:
+        raise AssertionError(player)
+
+
+def start_members(league: LeagueComponents, threads: LearnerThreads) -> None:
+    """Gets members ready to play without a run directory."""
+
+    def lost(error: PlayerLost) -> None:
+        raise error
+
+    league.start(threads, NoPlayers(), lambda member, count: None, lost)
 
 
 def test_members_play_learn_and_freeze(tmp_path: Path) -> None:

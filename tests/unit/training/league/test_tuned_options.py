@@ -142,6 +142,6 @@ def test_an_option_of_a_tuned_setting_holds_where_members_begin_with_it(tmp_path
 
     config = loaded.preset.league
     assert config is not None
-    founding = League(config, 1, tunable_defaults(loaded.preset)).founding()
+    founding = League(config, 1, tunable_defaults(loaded.preset)).initial_events()
     began = [e.hyper["algorithm.learning_rate"] for e in founding if isinstance(e, Joined)]
     assert began == [2e-3, 2e-3]
