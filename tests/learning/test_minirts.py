@@ -12,7 +12,7 @@ from ludus.games import spec as game_spec
 from ludus.policies.heads import heads_of
 from ludus.presets.file import load_preset
 from ludus.rollouts.network_actor import RandomActor
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 
 def trained(preset: str, steps: int, folder: Path, **overrides: str) -> EvalResult:

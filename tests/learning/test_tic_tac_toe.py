@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ludus.evaluation.evaluate import evaluate
 from ludus.presets.file import load_preset
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 
 def test_tic_tac_toe_against_random(tmp_path: Path) -> None:

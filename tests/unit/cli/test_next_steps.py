@@ -9,8 +9,8 @@ import pytest
 from ludus.cli.commands.train import next_steps
 from ludus.evaluation.evaluate import evaluate
 from ludus.flow import MatchResult
-from ludus.training.api import RunResult
 from ludus.training.reporting.floors import Floors
+from ludus.training.runs import RunResult
 
 DAMAGED = {"empty": b"", "zeros": bytes(500), "words": b"a text", "short": b"LUDUSREC", "python": b"LUDUSREP"}
 

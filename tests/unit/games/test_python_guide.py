@@ -16,7 +16,7 @@ from ludus.games.names import typed
 from ludus.games.registry import maker
 from ludus.presets.file import load_preset
 from ludus.presets.game_checks import check_game as check_preset
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 from tests.unit.api.from_folder import python
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "guides" / "python_games.md").read_text("utf-8")

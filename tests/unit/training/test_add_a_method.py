@@ -13,10 +13,10 @@ import pytest
 import ludus
 from ludus.algorithms import registry
 from ludus.cli import __main__ as cli
+from ludus.evaluation.evaluate import evaluate
 from ludus.flow.extensions import ExtensionError
 from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.storage import RunDirectory
-from ludus.training.api import evaluate
 from ludus.training.reporting.metrics import read_metrics
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "guides" / "add_a_method.md").read_text("utf-8")

@@ -21,9 +21,9 @@ from ludus.training.alphazero.checkpoint import AlphaZeroState
 from ludus.training.alphazero.components import build_alphazero
 from ludus.training.alphazero.gate import Gate, GateResult, Named
 from ludus.training.alphazero.trainer import AlphaZeroTrainer
-from ludus.training.api import resume_run, start_run
 from ludus.training.reporting.metrics import read_metrics
 from ludus.training.run_context import RunContext
+from ludus.training.runs import resume_run, start_run
 
 TOML = """
 [game]

@@ -18,11 +18,11 @@ from ludus.presets.errors import EndlessMatch, Interrupted
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory, RunLog, read_jsonl
 from ludus.storage.jsonl import Row
-from ludus.training.api import resume_run, start_run
 from ludus.training.opponents import opponent_skip
 from ludus.training.reporting.metrics import EvaluationMetrics, read_metrics
 from ludus.training.run_context import Interrupt
 from ludus.training.run_evaluator import INITIAL, RunEvaluator
+from ludus.training.runs import resume_run, start_run
 from ludus.training.sweep.loop import greedy_words
 
 from .league.test_league_runs import LEAGUE

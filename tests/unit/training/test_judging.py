@@ -25,7 +25,7 @@ from ludus.training.alphazero.components import (
     moved_threshold,
 )
 from ludus.training.alphazero.gate import CHUNK, Gate, GateResult
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 from .test_alphazero import TOML
 

@@ -9,7 +9,7 @@ import pytest
 
 from ludus.cli import __main__ as cli
 from ludus.presets.errors import ConfigError
-from ludus.training.api import resume_run, start_run
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import last_weights, same_weights, start_and_kill

@@ -10,10 +10,10 @@ import pytest
 
 from ludus.presets.config import Preset
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
-from ludus.training.api import resume_run, start_run
 from ludus.training.reporting.metrics import UpdateMetrics, metrics_of, metrics_row, read_metrics
 from ludus.training.reporting.report import report_text
 from ludus.training.reporting.sinks import Sink
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, small_preset
 

@@ -19,8 +19,8 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import to_toml
 from ludus.storage import RunDirectory, RunExists, read_jsonl, read_weights
-from ludus.training.api import resume_run, start_run
 from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 
@@ -99,7 +99,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from tests.unit.training.test_runs import KillAt
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 from ludus.presets.file import parse_preset
 preset = parse_preset(Path({preset!r}).read_bytes(), "killed").preset
 start_run(preset, Path({run!r}), sinks=[KillAt({update})])

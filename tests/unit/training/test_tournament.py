@@ -10,7 +10,7 @@ from ludus.evaluation.tournament import expand, tournament
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import parse_preset
 from ludus.storage import StorageError
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 from tests.unit.training.test_one_seat import GAME as ONE_SEAT
 
 TOML = """
