@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
+from ludus.evaluation.settings import DEFAULT, MatchSettings
 from ludus.flow.match import Lineup
-from ludus.flow.public import speaks_python
+from ludus.flow.public import speaks_python, takes_options
 from ludus.games import typed
 from ludus.games.names import typed_player
 from ludus.mcts.text import SUFFIX, is_search, parse_search
@@ -20,6 +21,8 @@ from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.hardware import run_name
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ludus.evaluation.results import EvalResult
     from ludus.games.match import Match
     from ludus.mcts import Evaluator
@@ -27,6 +30,17 @@ if TYPE_CHECKING:
     from ludus.pool import Pool
     from ludus.training.reporting.sinks import Callback, Sink
     from ludus.training.runs import RunResult
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """Keyword options of :func:`evaluate`; their defaults are those of ``MatchSettings``."""
+
+    matches: int
+    seed: int
+    greedy: bool
+    threads: int
+    max_ticks: int
+
 
 Setting = str | int | float | bool | Sequence[str | int | float]
 
@@ -145,19 +159,16 @@ def resume(
 
 
 @speaks_python
+@takes_options(EvaluateOptions, DEFAULT)
 def evaluate(
     player: str,
     against: str = "",
     *,
     game: str = "",
     params: dict[str, ParamValue] | None = None,
-    matches: int = 400,
-    seed: int = 1,
-    greedy: bool = False,
-    threads: int = 0,
-    max_ticks: int = 0,
+    **options: Unpack[EvaluateOptions],
 ) -> EvalResult:
-    """Plays ``matches`` whole matches between two players, each from every seat.
+    """Play whole matches between two players, each from every seat.
 
     Args:
         player: A bot, ``random``, ``uniform``, a bot in Python (``my_bot.py``, whose code is run),
@@ -167,17 +178,18 @@ def evaluate(
         game: The game; may stay empty where one of the two names weights of a built-in or installed game.
         params: Parameters of the game (default: the run's).
         matches: Number of matches.
-        seed: Of the matches and of drawn choices.
-        greedy: The likeliest choices of networks instead of drawn ones.
-        threads: Threads that play (0: the calling thread), or processes of a Python game (at least one).
-        max_ticks: Give up when matches are longer (0: the default limit).
+        seed: Seed of the matches and of the players' random choices.
+        greedy: Networks take their most probable choices instead of samples.
+        threads: Threads that play, or processes of a Python game; 0 = the calling thread, or one process.
+        max_ticks: Highest number of ticks of a match; a longer one is an error. 0 = the game's limit, else
+            20,000.
 
     Returns:
         Win rate with its 95% interval, or the mean return with its own in games of one seat.
 
     Raises:
         ConfigError: Players or a game that cannot be played.
-        StorageError: Weights that are not there.
+        StorageError: No such weights.
         RunFailed: Every match ended by an error of the game; the text names the first.
     """
     from ludus.evaluation.evaluate import evaluate as play
@@ -185,13 +197,9 @@ def evaluate(
     result = play(
         typed_player(player),
         typed_player(against),
+        MatchSettings(**options),
         game=typed(game),
         params=params,
-        matches=matches,
-        seed=seed,
-        greedy=greedy,
-        threads=threads,
-        max_ticks=max_ticks,
     )
     if result.nothing_played:
         raise RunFailed(result.nothing_played)
