@@ -29,7 +29,8 @@ class Rate(msgspec.Struct, frozen=True):
     --neighbours 1 only consecutive versions meet: self-play Elo, which is cheap and overestimates progress.
 
     Ctrl-C stops after the finished matches (exit code 130). The table is also appended to
-    RUN/results.jsonl of the weights that played."""
+    RUN/results.jsonl of the weights that played.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus rate simple hit_and_run random --game minirts",
@@ -62,6 +63,7 @@ class Rate(msgspec.Struct, frozen=True):
     json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
+        """Play the matches, print and record the table, and return the exit code."""
         game, params = read_game(self.game, self.param)
         if game:
             game_spec(game, params)
