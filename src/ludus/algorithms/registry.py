@@ -15,15 +15,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
-from ludus.algorithms.a2c.config import A2cConfig
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.config import MethodConfig
-from ludus.algorithms.dqn.config import DqnConfig
-from ludus.algorithms.imitation.config import ImitationConfig
-from ludus.algorithms.impala.config import ImpalaConfig
-from ludus.algorithms.policy_gradient.config import PolicyGradientConfig
-from ludus.algorithms.trpo.config import TrpoConfig
+from ludus.algorithms.config import (
+    A2cConfig,
+    AlphaZeroConfig,
+    AppoConfig,
+    DqnConfig,
+    ImitationConfig,
+    ImpalaConfig,
+    MethodConfig,
+    PolicyGradientConfig,
+    TrpoConfig,
+)
 from ludus.flow.extensions import ExtensionError, Extensions
 
 Reference = str | Callable[..., object]
@@ -38,7 +40,7 @@ class Method:
     Args:
         config: Settings, tagged with the name: the keys of ``[algorithm]``.
         learner: What makes the learner, or ``module:attribute``. For :data:`ON_POLICY` it is called with
-            the settings, a network, and the keywords ``seed, policy, workers, frame_skip``.
+            the settings, a network and a :class:`~ludus.algorithms.learner.LearnerContext`.
         trainer: What prepares a run (:class:`ludus.training.prepared.Prepare`), or ``module:attribute``.
         networks: Which ``policy.network`` it can train.
         outputs: Which ``policy.output`` it can train; networks without that key have ``logits``.
@@ -71,8 +73,8 @@ _METHODS: Extensions[Method] = Extensions(
     "ludus.methods",
     "method",
     {
-        "appo": Method(AppoConfig, "ludus.algorithms.appo.learner:make_learner"),
-        "a2c": Method(A2cConfig, "ludus.algorithms.a2c.learner:make_learner"),
+        "appo": Method(AppoConfig, "ludus.algorithms.appo:make_learner"),
+        "a2c": Method(A2cConfig, "ludus.algorithms.a2c:make_learner"),
         "alphazero": Method(
             AlphaZeroConfig,
             "ludus.algorithms.alphazero.learner:AlphaZeroLearner",
@@ -82,19 +84,17 @@ _METHODS: Extensions[Method] = Extensions(
         ),
         "dqn": Method(
             DqnConfig,
-            "ludus.algorithms.dqn.learner:make_learner",
+            "ludus.algorithms.dqn.learner:DqnLearner",
             outputs=("q",),
             checks="ludus.training.actor_learner.dqn_checks:problems",
         ),
         "imitation": Method(
             ImitationConfig,
-            "ludus.algorithms.imitation.learner:ImitationLearner",
+            "ludus.algorithms.imitation:ImitationLearner",
             checks="ludus.training.actor_learner.imitation_checks:problems",
         ),
-        "impala": Method(ImpalaConfig, "ludus.algorithms.impala.learner:make_learner"),
-        "policy_gradient": Method(
-            PolicyGradientConfig, "ludus.algorithms.policy_gradient.learner:make_learner"
-        ),
+        "impala": Method(ImpalaConfig, "ludus.algorithms.impala:make_learner"),
+        "policy_gradient": Method(PolicyGradientConfig, "ludus.algorithms.policy_gradient:make_learner"),
         "trpo": Method(TrpoConfig, "ludus.algorithms.trpo.learner:TrpoLearner", critics=("own",)),
     },
     _checked,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ludus.algorithms.actor_critic.config import ActorCriticConfig
-from ludus.algorithms.config import SlabLearnerConfig
+from ludus.algorithms.config import ActorCriticConfig, SlabLearnerConfig
 from ludus.algorithms.registry import ON_POLICY, method_of
 from ludus.flow.spec import GameSpec
 from ludus.presets.config import Preset

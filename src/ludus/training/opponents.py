@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ludus.algorithms.imitation.config import ImitationConfig
+from ludus.algorithms.config import ImitationConfig
 from ludus.evaluation.play import RANDOM
 from ludus.evaluation.results import ALONE
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.algorithms.actor_critic.config import AdvantageConfig
-from ludus.algorithms.imitation.config import ImitationConfig
+from ludus.algorithms.config import AdvantageConfig, ImitationConfig
 from ludus.games.names import is_bot_file
 from ludus.mcts.text import SUFFIX
 from ludus.presets.config import Preset

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
-from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.config import AlphaZeroConfig, AppoConfig
 from ludus.league.config import Beats, LeagueConfig, Period
 from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.presets.config import GameConfig, OpponentConfig, Preset, preset_of

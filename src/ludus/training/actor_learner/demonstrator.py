@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludus.algorithms.imitation.config import ImitationConfig
+from ludus.algorithms.config import ImitationConfig
 from ludus.evaluation.play import Player
 from ludus.evaluation.players import resolve_player
 from ludus.flow import GameSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ludus.algorithms.imitation.config import ImitationConfig
+from ludus.algorithms.config import ImitationConfig
 from ludus.flow.names import did_you_mean
 from ludus.flow.spec import GameSpec
 from ludus.games.names import is_bot_file
