@@ -25,7 +25,6 @@ from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.checkpoint import (
     TrainerState,
     Turns,
-    begins_anew,
     make_checkpoint,
     restore_components,
 )
@@ -156,7 +155,7 @@ class TurnRounds(Rounds):
             own.set_waiting([summary] if summary is not None else ())
             restore_components(pool.components, part, own)
             pool.full = Waiting(pool.components.sampler.slabs[0], summary) if summary is not None else None
-        if begins_anew(checkpoint):
+        if not checkpoint.signed:
             self._take_all()
             return
         self._turn = turns.turn

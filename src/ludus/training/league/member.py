@@ -47,7 +47,7 @@ class MemberState(msgspec.Struct):
 
     ``hyper``: its settings by path. ``lanes``: lane -> player. ``orders``: those that stand or that matches
     in play began with; from number ``first`` on they are the newest hand, dealt in round ``dealt``, each in
-    as many slots as ``spread`` says (empty in old runs: evenly). ``next_hand``: the number that follows.
+    as many slots as ``spread`` says. ``next_hand``: the number that follows.
     ``pools``: how often its pool was made anew; ``played``: whether the present one has played a slab.
     ``value_only``: updates from now on in which only what the value alone depends on learns.
     """
