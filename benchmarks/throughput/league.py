@@ -41,7 +41,8 @@ from ludus.league.league import League
 from ludus.policies.factory import build_network
 from ludus.pool.factory import make_pool
 from ludus.presets.config import OpponentConfig, Preset
-from ludus.presets.file import load_preset, parse_preset, to_toml
+from ludus.presets.document import to_toml
+from ludus.presets.file import load_preset, parse_preset
 from ludus.presets.game_checks import resolve_spec
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.lane_actor import LaneActor

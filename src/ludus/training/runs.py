@@ -19,8 +19,8 @@ from ludus.policies.summary import check_size
 from ludus.presets import hardware
 from ludus.presets.code import GAME, TEACHER, code_of
 from ludus.presets.config import Preset
+from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError, Interrupted
-from ludus.presets.file import to_toml
 from ludus.presets.game_checks import resolve_spec
 from ludus.presets.training_checks import training_problems
 from ludus.storage import (
