@@ -29,7 +29,6 @@ from ludus.presets.document import Document, leaves
 from ludus.presets.game_presets import preset_for, run_title
 from ludus.presets.options import option_of
 from ludus.presets.overrides import apply_overrides
-from ludus.presets.renamed import line_of, renamed_keys, translate
 from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
@@ -231,19 +230,16 @@ def parse_preset(
     name: str = "preset",
     overrides: Mapping[str, str] | None = None,
     *,
-    stored: bool = False,
     params: Callable[[str], Iterable[str]] = lambda game: (),
 ) -> LoadedPreset:
     """Checks the bytes of a preset file; see :func:`load_preset`.
 
-    ``stored``: the file is the configuration of a run, whose keys may be those of an earlier version.
     ``params``: from a game's reference to the names of its parameters.
     """
     if len(raw) > MAX_BYTES:
         raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; expected a preset file"])
     try:
-        text = text_of(raw)
-        document: Document = from_toml(text)
+        document: Document = from_toml(text_of(raw))
     except TextError as error:
         raise PresetError([f"{source}: {error}"]) from None
     except TomlError as error:
@@ -253,11 +249,6 @@ def parse_preset(
         kind = preset_type(method)
     except ExtensionError as error:
         raise PresetError([f"{source}: algorithm.name: {error}"]) from error
-    old: dict[str, str] = {}
-    if stored:
-        translate(document)
-    else:
-        old = {p.path: _at_line(source, text, p) for p in renamed_keys(document)}
     origins: dict[str, Origin] = {p: "preset" for p, _ in leaves(document)}
     paths, problems = apply_overrides(document, overrides or {}, kind, params)
     for path in paths:
@@ -266,7 +257,7 @@ def parse_preset(
     lines = [f"{option_of(p.path)}: {p.text}" for p in problems]
     for problem in schema.check(document, kind):
         where = option_of(problem.path) if _from_command_line(problem.path, origins) else source
-        lines.append(old.get(problem.path, f"{where}: {problem.text}"))
+        lines.append(f"{where}: {problem.text}")
     if lines:
         raise PresetError(lines)
     preset = preset_of(_named(document, kind), method)
@@ -275,12 +266,6 @@ def parse_preset(
     if lines:
         raise PresetError(lines)
     return loaded
-
-
-def _at_line(source: str, text: str, problem: Problem) -> str:
-    """A mistake of the file ``text`` with the line where it is."""
-    line = line_of(text, problem.path)
-    return f"{source}: line {line}: {problem.text}" if line else f"{source}: {problem.text}"
 
 
 def _named(document: Document, kind: mi.StructType) -> Document:

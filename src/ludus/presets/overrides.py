@@ -16,7 +16,6 @@ from ludus.presets import schema
 from ludus.presets.config import preset_type
 from ludus.presets.document import Document
 from ludus.presets.options import full_path, option_of
-from ludus.presets.renamed import RENAMED, new_name
 from ludus.presets.schema import Problem
 
 
@@ -90,7 +89,7 @@ def _whole_paths(
 
     An option may be the last part of a path alone.
     """
-    top = {field.encode_name for field in kind.fields} | set(RENAMED)
+    top = {field.encode_name for field in kind.fields}
     short = [key for key in overrides if key.replace("-", "_").partition(".")[0] not in top]
     whole = {key: text for key, text in overrides.items() if key not in short}
     if not short:
@@ -119,8 +118,6 @@ def _override(document: Document, key: str, text: str, kind: mi.Type) -> str | P
     here: Any = document  # the container that the next part names a place in
     path: list[str] = []
     parts = key.split(".")
-    if new := new_name(key.replace("-", "_")):
-        return Problem(key, f"this option is now {option_of(new)}")
     for depth, given in enumerate(parts):
         last = depth == len(parts) - 1
         at = ".".join(path)

@@ -243,7 +243,7 @@ def updates(preset: Preset) -> object:
         act(learner.network, slab, seed, learner.version)
         slab.version[:, :4] -= 1
         slab.log_prob[:, :4] += np.random.default_rng(seed).normal(size=(8, 4)) * 0.3
-        learner.begin(slab, share).help(0)
+        learner.start(slab, share).help(0)
         learner.finish()
     tensors = learner.weights().tensors
     return digest(b"".join(tensors[n].tobytes() for n in sorted(tensors)))

@@ -170,8 +170,7 @@ def test_a_lock_file_that_is_gone_admits_no_second_writer(tmp_path: Path, change
     assert not is_locked(path)
 
 
-def test_a_second_writer_of_an_older_version_is_seen(tmp_path: Path) -> None:
-    """It locks the file alone."""
+def test_a_writer_that_locks_the_file_alone_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     fd = os.open(path, os.O_RDWR | os.O_CREAT)
     fcntl.flock(fd, fcntl.LOCK_EX)
