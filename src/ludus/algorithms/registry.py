@@ -68,7 +68,7 @@ class Method:
         config: Settings, tagged with the name: the keys of ``[algorithm]``.
         learner: Factory of the learner, or ``module:attribute``. For :data:`ACTOR_LEARNER` it is called with
             the settings, a network, and the keywords ``seed, policy, workers, frame_skip``.
-        trainer: Function that prepares a run (:class:`ludus.training.prepared.Prepare`), or
+        trainer: Function that prepares a run (:class:`ludus.training.run_builder.RunBuilderFactory`), or
             ``module:attribute``.
         networks: Values of ``policy.network`` that it can train.
         outputs: Values of ``policy.output`` that it can train; networks without that key have ``logits``.

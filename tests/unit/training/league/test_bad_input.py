@@ -62,7 +62,7 @@ def test_a_league_is_not_resumed_as_another_one(tmp_path: Path) -> None:
 
 
 def test_the_way_to_toml_and_back_keeps_a_league() -> None:
-    from ludus.presets.file import to_toml
+    from ludus.presets.document import to_toml
 
     preset = league_preset()
     assert parse_preset(to_toml(preset).encode(), "again").preset == preset
