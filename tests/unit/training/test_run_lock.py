@@ -17,8 +17,8 @@ from ludus.presets.errors import Interrupted, RunFailed
 from ludus.storage import CorruptFile, RunBusy, RunDirectory, read_jsonl
 from ludus.storage.lock import Holder, RunLock, is_locked
 from ludus.training.actor_learner.trainer import Trainer
-from ludus.training.api import resume_run, start_run
 from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.training.runs import resume_run, start_run
 
 from .runs import TOML, Recorder, small_preset
 from .test_alphazero import TOML as ALPHAZERO

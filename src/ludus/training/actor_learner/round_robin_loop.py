@@ -107,9 +107,9 @@ class TurnRounds(Rounds):
             sampler.pool.set_handover(0, self._handover)
         return sampler.play(slab, self)
 
-    def _begin(self, slab: Slab, progress: float) -> tuple[UpdatePlan, ...]:
+    def _start(self, slab: Slab, progress: float, value_only: bool) -> tuple[UpdatePlan, ...]:
         self._own_copy.leave(self._pool(0).copy)
-        return super()._begin(slab, progress)
+        return super()._start(slab, progress, value_only)
 
     def _publish(self) -> None:
         """The pool whose turn ends takes the newest weights."""

@@ -249,10 +249,7 @@ class Member:
 
     def play(self, progress: float, evaluate: Callable[[], None] | None) -> Round:
         """One round. Raises ``MatchError`` and ``PoolError``."""
-        learner = self.components.learner
-        if isinstance(learner, AdvantageLearner):
-            learner.value_only = self.state.value_only > 0
-        done = self.driver.run(progress, evaluate)
+        done = self.driver.run(progress, evaluate, value_only=self.state.value_only > 0)
         if done.update is not None:
             self.state.value_only = max(0, self.state.value_only - 1)
         self.state.played, self.restored = True, b""
@@ -347,8 +344,7 @@ class Member:
         self.state.hyper = dict(hyper)
         after = self.preset
         learner = self.components.learner
-        if isinstance(learner, SlabLearner):
-            learner.config = after.algorithm
+        learner.set_config(after.algorithm)
         if before.game == after.game:
             return False
         time_step = self.components.sampler.collector.time_step
