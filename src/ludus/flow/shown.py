@@ -17,7 +17,7 @@ import unicodedata
 _SHORT = 80
 _ODD = re.compile(r"[^ -~]")
 _PRINTABLE = re.compile(r"[!-~]+")
-#: What Markdown makes something of within a line.
+#: Characters that are markup within a line of Markdown.
 _ACTIVE = re.compile(r"[<>&\[\]|`\\]|(?<=:)//|(?i:\bwww(?=\.))")
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ENDS = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}

@@ -163,15 +163,15 @@ def _verify_hosted(data: bytes, about: ReplayInfo, made: GameMaker) -> ReplayChe
     hashes, made_decisions = core.replay_hashes(data), decisions(data)
     if any(len(d.action) != len(made.spec.heads) for d in made_decisions):
         raise ReplayError("replay: an action has the wrong heads")
-    course = _Course(about, hashes)
+    comparison = _ReplayComparison(about, hashes)
     try:
         with contained():
-            return course.check(made, made_decisions)
+            return comparison.check(made, made_decisions)
     except Exception as error:  # of the game, or of a decision that it refuses
-        return course.differs(f"{type(error).__name__}: {error}")
+        return comparison.differs(f"{type(error).__name__}: {error}")
 
 
-class _Course:
+class _ReplayComparison:
     """Comparison of a recorded match of a Python game with its re-simulation."""
 
     def __init__(self, about: ReplayInfo, hashes: Sequence[int]) -> None:
@@ -222,7 +222,7 @@ class _Course:
         return ReplayCheck(True, about.ticks, about.ticks, "")
 
 
-def tried(data: bytes, game: str = "") -> bytes:
+def mark_reproduced(data: bytes, game: str = "") -> bytes:
     """Re-simulate a replay of a Python game and set :attr:`ReplayInfo.reproduced`.
 
     Replays of compiled games are returned unchanged: their rules are deterministic by contract.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ludus.games.go_record import Record, Setup, leading_number, load
+from ludus.games.go_record import GoRecord, Setup, leading_number, load
 
 
-def read(text: str | bytes, until: int | None = None) -> Record:
+def read(text: str | bytes, until: int | None = None) -> GoRecord:
     return load(text.encode() if isinstance(text, str) else text, until)
 
 

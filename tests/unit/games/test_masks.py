@@ -17,7 +17,7 @@ from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete  # noqa: 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan  # noqa: E402
 from ludus.games import check_game, spec  # noqa: E402
 from ludus.games.adapters.gymnasium_face import GymnasiumFace  # noqa: E402
-from ludus.games.adapters.masks import Given, Masks, given  # noqa: E402
+from ludus.games.adapters.masks import Masks, StepMask, masks_in  # noqa: E402
 from ludus.games.adapters.spaces import Actions  # noqa: E402
 from ludus.games.exports.match import PythonMatch  # noqa: E402
 from ludus.games.names import typed  # noqa: E402
@@ -202,7 +202,7 @@ BROKEN: dict[str, tuple[spaces.Space[Any], Any, str]] = {
 def written(space: spaces.Space[Any], mask: object) -> list[int]:
     masks = Masks(Actions(space))
     out = np.full(masks.size, 9, np.uint8)
-    masks.write(given(None, {"action_mask": mask}), out)
+    masks.write(masks_in(None, {"action_mask": mask}), out)
     return [int(x) for x in out]
 
 
@@ -222,13 +222,13 @@ def test_a_mask_of_another_form_is_named(form: str) -> None:
 
 def test_two_masks_of_a_step_must_agree() -> None:
     masks, out = Masks(Actions(Discrete(2))), np.zeros(2, np.uint8)
-    masks.write(given({"action_mask": A([1, 0])}, {"action_mask": A([1, 0])}), out)
+    masks.write(masks_in({"action_mask": A([1, 0])}, {"action_mask": A([1, 0])}), out)
     assert out.tolist() == [1, 0]
     with pytest.raises(ValueError, match=r"info\['action_mask'\] and observation\['action_mask'\] differ"):
-        masks.write(given({"action_mask": A([1, 0])}, {"action_mask": A([0, 1])}), out)
-    masks.write((Given(None, "mask"),), out)
+        masks.write(masks_in({"action_mask": A([1, 0])}, {"action_mask": A([0, 1])}), out)
+    masks.write((StepMask(None, "mask"),), out)
     assert out.tolist() == [1, 1]
-    assert given(A([1.0]), None) == given({}, {"action_mask": None}) == ()
+    assert masks_in(A([1.0]), None) == masks_in({}, {"action_mask": None}) == ()
 
 
 def test_a_loaded_policy_reads_the_mask_of_the_observation() -> None:

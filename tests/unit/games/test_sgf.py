@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludus.games.go_record import Record, Setup, record, tree
+from ludus.games.go_record import GoRecord, Setup, record, tree
 from ludus.games.sgf import MAX_DEPTH, Node, SgfError, parse, write
 
 FILE = r"""(;GM[1]FF[4]SZ[9]KM[6.5]PB[A \] B]C[back\\slash
@@ -35,8 +35,8 @@ def test_a_file_is_read_as_it_stands() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "SGF line 1, column 1: expected '(;' where a game begins"),
-        ("hello", "SGF line 1, column 1: expected '(;' where a game begins"),
+        ("", "SGF line 1, column 1: expected '(;' at the start of a game"),
+        ("hello", "SGF line 1, column 1: expected '(;' at the start of a game"),
         ("(;B[aa]", "SGF line 1, column 8: the file ends inside a game; expected ')'"),
         ("(;\nB[aa", "SGF line 2, column 2: the value of B has no end; expected ']'"),
         ("(;B aa])", "SGF line 1, column 5: expected '[' after B, found 'a'"),
@@ -103,7 +103,7 @@ def test_what_is_written_is_read(trees: list[Node]) -> None:
 def test_a_record_comes_back_from_its_file(size: int, data: st.DataObject) -> None:
     points = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1))
     stones = data.draw(st.lists(points, unique=True, max_size=8))
-    made = Record(
+    made = GoRecord(
         size=size,
         komi=data.draw(st.integers(-20, 20)) / 2,
         handicap=data.draw(st.integers(0, 9)),

@@ -81,7 +81,7 @@ def test_matches_start_where_no_match_has_been(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     made: list[int] = []
-    begin = two._begin
+    begin = two._start
 
     def looking(seat: int) -> None:
         made.append(len(list(tmp_path.iterdir())))  # what the library needs is there before any engine
