@@ -26,6 +26,7 @@ import msgspec
 
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.results import EvalResult
+from ludus.evaluation.settings import MatchSettings
 from ludus.league.summary import status
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory, utc_now
@@ -108,12 +109,9 @@ def measure(job: Job, seed: int, threads: int) -> Line:
     result: EvalResult = evaluate(
         job.player,
         job.against,
+        MatchSettings(matches=job.matches, seed=seed, greedy=job.play == "greedy", threads=threads),
         game=game,
         params=params,
-        matches=job.matches,
-        seed=seed,
-        greedy=job.play == "greedy",
-        threads=threads,
     )
     trained = [n for n in (job.player, job.against) if "@" in n and not job.label.startswith(INITIAL)]
     for name, played in ((job.player, result.player), (job.against, result.against)):

@@ -68,12 +68,13 @@ class Field(msgspec.Struct, frozen=True):
 
 
 def fields_of(command: type[Command]) -> list[Field]:
-    """The fields of a command, overrides left out."""
+    """Return the fields of a command without overrides: its own, then those that it shares."""
     info = mi.type_info(command)
     out: list[Field] = []
     if not isinstance(info, mi.StructType):
         raise TypeError(f"{command.__name__} is no msgspec struct")
-    for field in info.fields:
+    shared = {name for base in command.__bases__ for name in getattr(base, "__struct_fields__", ())}
+    for field in sorted(info.fields, key=lambda f: f.name in shared):
         kind = field.type
         extra: dict[str, Any] = {}
         while isinstance(kind, mi.Metadata):

@@ -217,13 +217,10 @@ class GameSpec(msgspec.Struct, frozen=True):
         """16 hex digits over a policy's interface: tensors and heads with labels, without meanings."""
         return self._digest(labels=True)
 
-    @property
-    def former_hash(self) -> str:
-        """The hash without labels, which older files have."""
-        return self._digest(labels=False)
-
     def label_difference(self, other: GameSpec) -> str:
-        """Describe the first label that differs in ``other`` ("here"); empty if none does."""
+        """Return the first label that differs in ``other`` ("here"); empty unless labels alone differ."""
+        if self._digest(labels=False) != other._digest(labels=False):
+            return ""
         mine: list[TensorSpec | HeadSpec] = [*self.observation, *self.heads]
         theirs: list[TensorSpec | HeadSpec] = [*other.observation, *other.heads]
         for one, two in zip(mine, theirs, strict=False):

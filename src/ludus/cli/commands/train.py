@@ -26,7 +26,7 @@ from ludus.training.run_game import resumed_code
 if TYPE_CHECKING:
     from ludus.flow import GameSpec
     from ludus.policies.summary import NetworkSummary
-    from ludus.training.api import RunResult
+    from ludus.training.runs import RunResult
 
 JSON = option("print one JSON document when the run has ended")
 QUIET = option("show no progress")
@@ -83,7 +83,7 @@ class Train(msgspec.Struct, frozen=True):
             raise UserError(f"--run-dir {run_dir}: exists already; {RunDirectory(run_dir).hint()}")
 
         from ludus.cli.live import make_view
-        from ludus.training.api import start_run
+        from ludus.training.runs import start_run
 
         with like_ctrl_c(), make_view(self.quiet) as view:
             result = start_run(loaded.preset, run_dir, sinks=[view])
@@ -129,7 +129,7 @@ class Resume(msgspec.Struct, frozen=True):
         check_game(loaded)
 
         from ludus.cli.live import make_view
-        from ludus.training.api import resume_run
+        from ludus.training.runs import resume_run
 
         def changed(_: Preset) -> Preset:
             return loaded.preset

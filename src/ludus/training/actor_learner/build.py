@@ -9,7 +9,6 @@ from typing import Protocol, cast
 import msgspec
 import torch
 
-from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.config import MethodConfig, SettingError
 from ludus.algorithms.learner import Learner
 from ludus.algorithms.registry import method_of, resolve
@@ -169,9 +168,9 @@ def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Components:
     ``anew``: how often the run's matches started again
     (:func:`ludus.training.actor_learner.checkpoint.times_anew`).
     """
+    if preset.run.topology not in method_of(preset.algorithm).topologies:
+        raise ConfigError(f'run.topology = "{preset.run.topology}": expected an actor-critic method')
     learner = build_learner(preset)
-    if preset.run.topology == "one_to_one" and not isinstance(learner, ActorCriticLearner):
-        raise ConfigError('run.topology = "one_to_one": expected an actor-critic method')
     sampler, *siblings = _samplers(preset, slabs, anew)
     learners = {policy_ids(opponents_of(sampler.spec, preset)).learner: learner}
     sampler.take({policy: LocalWeights(learner) for policy, learner in learners.items()})
