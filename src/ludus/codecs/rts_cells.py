@@ -9,7 +9,7 @@ types and 16 more (no labels: the 6 types of MiniRTS). E is 8, or 16 where T is 
     0..5 unit types    6 affiliation (1 own, 2 enemy)    7 hp ratio    8 own base's hp ratio, everywhere
     9 decay 50 / (age + 1)    10..16 age bins    17..21 money bins, everywhere
 
-Where units share a cell, a plane holds the mean of what those units write to it.
+Where units share a cell, a plane holds the mean of their values.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Running a game's code inside this process without letting it act on the process.
 
-Matches are played by worker processes. But a game is made once in the parent, to see what it declares, and
-recorded matches are played again there. :func:`contained` is the gate to that code: what it prints goes to
-stderr, what it changes in the process is put back, and its exit or its hanging is an error of the game.
+Matches are played by worker processes. But a game is created once in the parent, to read its spec, and
+recorded matches are played again there. :func:`contained` is the gate to that code: its output goes to
+stderr, its changes of the process are undone, and its exit or its hanging is an error of the game.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterato
     """Run the body, code of a game, without letting it act on this process.
 
     Raises :class:`GameExit` if it calls ``sys.exit`` or ``os._exit``, and :class:`GameHangs` if it takes
-    longer than ``limit_s`` (0 = no limit; only code that Python can interrupt). Its other errors pass. What
-    it writes to stdout goes to the file ``printed``, or stderr.
+    longer than ``limit_s`` (0 = no limit; only code that Python can interrupt). Its other errors pass. Its
+    stdout goes to the file ``printed``, or stderr.
 
     Outside the main thread only ``sys.exit`` is contained.
     """
     traces = Traces()
-    if not _in_main_thread():  # what it would put back is other threads' too
+    if not _in_main_thread():  # the state belongs to other threads too
         try:
             yield traces
         except SystemExit as error:
@@ -207,7 +207,7 @@ def _set_environment(before: dict[str, str]) -> None:
 
 def _set_filters(before: list[Any]) -> None:
     warnings.filters[:] = before  # type: ignore[index]
-    warnings.simplefilter("default", append=True)  # so that Python forgets what it has decided
+    warnings.simplefilter("default", append=True)  # clears Python's cache of decisions
     warnings.filters[:] = before  # type: ignore[index]
 
 
@@ -299,7 +299,7 @@ _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__"
 def _guest_streams(printed: IO[bytes] | None) -> Iterator[None]:
     """Give the game's code streams of its own: it may close or replace them, and their descriptors.
 
-    stdout is for results: what a game prints, its libraries and its child processes, goes to stderr. stdin
+    stdout is for results: output of a game, its libraries and its child processes goes to stderr. stdin
     may belong to another program, so a game's is empty.
     """
     streams = {name: getattr(sys, name) for name in _STREAMS}

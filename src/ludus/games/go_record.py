@@ -62,7 +62,7 @@ class GoRecord:
         result: Result as the file has it.
         info: Other properties of the root.
         assumed: Stones of ``black`` that are not in the file: it names a handicap alone.
-        notes: What was not read, or not as it is written. One line each.
+        notes: Parts that were not read, or not as they are written. One line each.
     """
 
     size: int = DEFAULT_SIZE

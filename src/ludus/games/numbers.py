@@ -89,7 +89,7 @@ class _RewardArray(np.ndarray[Any, np.dtype[Any]]):
 
 
 def write_rewards(game: PythonGame, out: Floats) -> None:
-    """Write the rewards of the last step of ``game`` to ``out: [S]``. Raises what the game raises."""
+    """Write the rewards of the last step of ``game`` to ``out: [S]``. The game's errors pass."""
     try:
         game.rewards(out)
     except (TypeError, ValueError):  # of numpy, perhaps, which takes no array for a number

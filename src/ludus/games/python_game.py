@@ -7,7 +7,7 @@ else. One object plays one match after another at one place of a pool; one threa
     while True:
         seats = game.to_act()              # seats that decide now
         over = game.step(actions)          # actions: int32[S, K]; rows of other seats mean nothing
-        game.rewards(out)                  # what that step earned each seat
+        game.rewards(out)                  # of that step, for each seat
         if over: game.truncated, game.outcome(out)
 
 ``S`` seats, ``K`` heads, ``A`` choices of all heads together.

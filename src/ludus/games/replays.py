@@ -206,14 +206,14 @@ class _ReplayComparison:
                 resimulation.play(by_tick.get(tick - 1, {}), last=tick == about.ticks)
             if tick % about.hash_every == 0:
                 if recorder.hash != self.hashes[tick // about.hash_every]:
-                    return self.differs("what the match shows differs")
+                    return self.differs("the observations, masks or rewards differ")
                 self.last_same = tick
             if resimulation.over and tick < about.ticks:
                 return self.differs("this match is over, the recorded one was not,")
         if not resimulation.over and about.over:
             return self.differs("the recorded match was over, this one is not,")
         if str(recorder.hash) != about.final_hash:
-            return self.differs("what the match shows differs")
+            return self.differs("the observations, masks or rewards differ")
         sums = zip(recorder.returns.tolist(), about.returns, strict=True)  # the file has float32
         if not all(math.isclose(a, b, rel_tol=1e-5, abs_tol=1e-5) for a, b in sums):
             return self.differs("the returns differ")

@@ -105,7 +105,7 @@ def test_what_differs_is_found_where_it_differs() -> None:
     check = replays.verify(record(1.0))
     assert not check.same
     assert check.last_same == 0
-    assert check.difference == "what the match shows differs after tick 10"
+    assert check.difference == "the observations, masks or rewards differ after tick 10"
     assert replays.info(replays.mark_reproduced(record(1.0))).reproduced == "no"
 
 

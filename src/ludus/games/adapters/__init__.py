@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: First part of a reference -> module with ``maker(name, params)``, extra of the package, what it hosts.
+#: First part of a reference -> module with ``maker(name, params)``, extra of the package, hosted games.
 ADAPTERS: dict[str, tuple[str, str, str]] = {
     "gymnasium": ("ludus.games.adapters.gymnasium", "gymnasium", "any registered environment"),
     "pettingzoo": ("ludus.games.adapters.pettingzoo", "pettingzoo", "parallel and AEC environments"),

@@ -105,7 +105,7 @@ def _head(name: str, box: Box[Any], low: Any, high: Any) -> HeadSpec:
 class HeadNumbers:
     """Decisions of ``K`` heads as the numbers for the game (see :class:`HeadSpec`).
 
-    What stands at heads that are not continuous means nothing.
+    The numbers of heads that are not continuous are meaningless.
     """
 
     def __init__(self, heads: Sequence[HeadSpec]) -> None:

@@ -285,7 +285,7 @@ def _declared(registered: Any, limit: int) -> list[ParamSpec]:
             "text",
             "auto",
             choices=("auto", "no"),
-            meaning="use the library's own batched environment where there is one",
+            meaning="use the library's own batched environment if it has one",
         )
     )
     return [*out, PICTURE_LAYOUT]

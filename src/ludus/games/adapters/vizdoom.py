@@ -23,8 +23,8 @@ from ludus.native import core
 
 _PARAMS = (
     ParamSpec("frame_skip", "integer", "4", 1, 100, meaning="tics that a decision is held for"),
-    ParamSpec("height", "integer", "72", 8, 120, meaning="of what is seen, pixels"),
-    ParamSpec("width", "integer", "128", 8, 160, meaning="of what is seen, pixels"),
+    ParamSpec("height", "integer", "72", 8, 120, meaning="of the observed screen, pixels"),
+    ParamSpec("width", "integer", "128", 8, 160, meaning="of the observed screen, pixels"),
     ParamSpec("colour", "text", "true", choices=("false", "true"), meaning="red, green and blue, else grey"),
     ParamSpec(
         "actions",
@@ -173,7 +173,7 @@ class VizdoomMaker:
             low=0,
             high=255,
             scale=1 / 255,
-            meaning="what is seen",
+            meaning="the screen",
         )
         seen = [screen]
         if names:

@@ -42,11 +42,11 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
     Args:
         game: A game by name or reference.
         seat: The seat that the environment's agent has.
-        opponent: Who plays the other seats: a bot of the game, or ``random``.
+        opponent: Player of the other seats: a bot of the game, or ``random``.
         illegal: An illegal choice is replaced by the first legal one (``"replace"``); ``"raise"`` refuses it.
         render_mode: ``"rgb_array"``: ``render()`` returns a picture of the observation.
         frame_skip: Ticks between two decisions of the seat (0: the game's default; compiled games alone).
-        decoded: Observations are what a network reads after the game's codecs, float32 planes, rows and
+        decoded: Observations are decoded by the game's codecs as for a network, to float32 planes, rows and
             vectors, instead of the packed tensors. Needs torch.
         params: Parameters of the rules, as further keyword arguments.
     """
@@ -111,8 +111,8 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return ``bool[choices of all heads]``, as MaskablePPO of sb3-contrib needs it.
 
-        Of heads that depend on others: what is legal after some choice of those. Raises ``ValueError`` where
-        a head is continuous.
+        A choice of a head that depends on others is true if it is legal after some choice of those. Raises
+        ``ValueError`` if a head is continuous.
         """
         return np.concatenate(possible_of(self.game_spec, self._match.legal(self.seat)))
 
