@@ -9,7 +9,7 @@ from typing import cast
 import msgspec
 import pytest
 
-from ludus.cli.commands.train import tell
+from ludus.cli.commands.train import show_ending
 from ludus.evaluation.play import Player, opponent, play_evaluation, scripted_player
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.settings import MatchSettings
@@ -225,7 +225,7 @@ def test_uniform_play_is_the_other_floor(tmp_path: Path, capsys: pytest.CaptureF
     assert (result.floors.initial, result.floors.uniform) == (recorder.evaluations[0].results, final.uniform)
     report = (tmp_path / "run" / "report.md").read_text()
     assert f"Floor against random: initial weights {first.win_rate:.1%} (" in report
-    tell(result, "tic_tac_toe", as_json=False)
+    show_ending(result, "tic_tac_toe", as_json=False)
     assert text in capsys.readouterr().out
 
 

@@ -37,7 +37,8 @@ class Eval(MatchOptions, frozen=True, kw_only=True):
       my_bot.py              a bot written in Python
 
     Ctrl-C stops after the finished matches (exit code 130). The result is also appended to
-    RUN/results.jsonl of the weights that played."""
+    RUN/results.jsonl of the weights that played.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus eval RUN@best --against simple --matches 1000",
@@ -58,6 +59,7 @@ class Eval(MatchOptions, frozen=True, kw_only=True):
     record_matches: Annotated[Count, option("number of replays that --record writes", "N")] = 10
 
     def run(self) -> int:
+        """Play the matches, print and record the result, and return the exit code."""
         game, params = self.game_and_params()
         from ludus.cli import results
         from ludus.cli.progress import Progress
@@ -120,10 +122,10 @@ _WON = ("win_rate", "ci_low", "ci_high", "score")
 
 
 def document(result: EvalResult) -> dict[str, object]:
-    """The result as JSON, without win rates for games of one seat without winners.
+    """Return the result as JSON, without win rates for games of one seat without winners.
 
-    Numbers that are not there are null: all, where no match was played to its end; the interval and the
-    deviation of one match's return.
+    Missing numbers are null: all of them if no match was completed; the interval and the deviation if there
+    was only one match.
     """
     out: dict[str, object] = msgspec.to_builtins(result)
     if result.matches < 2:
@@ -139,7 +141,7 @@ def document(result: EvalResult) -> dict[str, object]:
 
 
 def _returns(result: EvalResult) -> list[tuple[str, str]]:
-    """A row with the mean return, where it says more than who won: chips of poker, points."""
+    """Return a row with the mean return if it adds to the outcomes, as in poker; else no row."""
     outcome = ((result.wins or 0) - (result.losses or 0)) / max(1, result.matches)
     if abs(result.mean_return - outcome) < 1e-9:
         return []
@@ -147,7 +149,7 @@ def _returns(result: EvalResult) -> list[tuple[str, str]]:
 
 
 def _return_interval(result: EvalResult) -> str:
-    """The interval of the mean return in parentheses; one match has none."""
+    """Return the interval of the mean return in parentheses; "" for a single match, which has none."""
     if result.matches < 2:
         return ""
     bounds = f"{result.return_low:.2f} to {result.return_high:.2f}"
@@ -155,7 +157,12 @@ def _return_interval(result: EvalResult) -> str:
 
 
 def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
-    """Prints the result as a table; ``kept``: rows about written files."""
+    """Print the result as a table.
+
+    Args:
+        result: Result of the evaluation.
+        kept: Rows about written files, for the end of the table.
+    """
     from ludus.storage.references import labelled
 
     player, against = labelled(result.player), labelled(result.against)

@@ -24,7 +24,8 @@ class Rate(MatchOptions, frozen=True, kw_only=True):
     --neighbours 1 only consecutive versions meet: self-play Elo, which is cheap and overestimates progress.
 
     Ctrl-C stops after the finished matches (exit code 130). The table is also appended to
-    RUN/results.jsonl of the weights that played."""
+    RUN/results.jsonl of the weights that played.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus rate simple hit_and_run random --game minirts",
@@ -41,6 +42,7 @@ class Rate(MatchOptions, frozen=True, kw_only=True):
     ] = 0
 
     def run(self) -> int:
+        """Play the matches, print and record the table, and return the exit code."""
         game, params = self.game_and_params()
         from ludus.cli import results
         from ludus.cli.progress import Progress
