@@ -15,14 +15,14 @@ from torch import Tensor
 from ludus.policies.distribution import Heads
 
 
-class Sampled(NamedTuple):
+class ActionSample(NamedTuple):
     """Decisions and their log-probabilities."""
 
     actions: Tensor  # int64[N, K]
     log_prob: Tensor  # float32[N], of whole decisions
 
 
-class Evaluated(NamedTuple):
+class ActionEvaluation(NamedTuple):
     """Log-probability and entropy of given decisions. ``entropy`` is in nats, summed over heads."""
 
     log_prob: Tensor  # float32[N]
@@ -33,7 +33,7 @@ class ActionDistribution(ABC):
     """Distributions over the decisions of ``N`` time steps."""
 
     @abstractmethod
-    def sample(self, mask: Tensor, uniform: Tensor | None) -> Sampled:
+    def sample(self, mask: Tensor, uniform: Tensor | None) -> ActionSample:
         """Samples decisions; never an illegal choice, no gradients.
 
         Args:
@@ -42,7 +42,7 @@ class ActionDistribution(ABC):
         """
 
     @abstractmethod
-    def evaluate(self, mask: Tensor, actions: Tensor) -> Evaluated:
+    def evaluate(self, mask: Tensor, actions: Tensor) -> ActionEvaluation:
         """Evaluates ``actions: int[N, K]`` that were legal under ``mask: uint8[N, A]``."""
 
     @abstractmethod
@@ -71,14 +71,14 @@ class Independent(ActionDistribution):
         self.heads, self.logits = heads, logits
 
     @torch.no_grad()
-    def sample(self, mask: Tensor, uniform: Tensor | None) -> Sampled:
+    def sample(self, mask: Tensor, uniform: Tensor | None) -> ActionSample:
         log_probs = self.heads.log_probs(self.logits, mask)
         actions = self.heads.greedy(log_probs) if uniform is None else self.heads.sample(log_probs, uniform)
-        return Sampled(actions, self.heads.log_prob_of(log_probs, actions))
+        return ActionSample(actions, self.heads.log_prob_of(log_probs, actions))
 
-    def evaluate(self, mask: Tensor, actions: Tensor) -> Evaluated:
+    def evaluate(self, mask: Tensor, actions: Tensor) -> ActionEvaluation:
         log_probs = self.heads.log_probs(self.logits, mask)
-        return Evaluated(self.heads.log_prob_of(log_probs, actions), self.heads.entropy(log_probs))
+        return ActionEvaluation(self.heads.log_prob_of(log_probs, actions), self.heads.entropy(log_probs))
 
     def divergence(self, other: ActionDistribution, mask: Tensor, actions: Tensor) -> Tensor:
         if not isinstance(other, Independent):

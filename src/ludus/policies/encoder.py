@@ -14,12 +14,12 @@ from ludus.codecs.registry import layout_of
 from ludus.flow import GameSpec, TensorSpec
 from ludus.policies.config import EncoderConfig
 from ludus.policies.encoders import make_encoder
-from ludus.policies.pointed import Cells, Entities, Pointed
+from ludus.policies.pointed import Cells, Entities, PointerTargets
 from ludus.policies.protocol import Observation, inputs_of
 from ludus.policies.torso import Dense, Planes, Residual, Rows, make_planes
 
 
-class Passed(nn.Module):
+class Passthrough(nn.Module):
     """Joins nothing: features of the width ``size`` pass."""
 
     def __init__(self, size: int) -> None:
@@ -75,9 +75,9 @@ class Encoder(nn.Module):
         width = self.vector_size * (3 if config.memory == "recall" else 1)
         self.dense = Dense(config, width, config.dense) if width and self.own is None else None
         joined += self.dense.size if self.dense is not None else 0
-        self.join: Dense | Passed
+        self.join: Dense | Passthrough
         if self.own is not None:
-            self.join = Passed(self.own_size + joined)
+            self.join = Passthrough(self.own_size + joined)
         else:
             self.join = Dense(config, joined, config.hidden)
 
@@ -99,13 +99,13 @@ class Encoder(nn.Module):
             return None
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
-    def features(self, obs: Observation, vector: Tensor | None) -> tuple[Tensor, dict[str, Pointed]]:
+    def features(self, obs: Observation, vector: Tensor | None) -> tuple[Tensor, dict[str, PointerTargets]]:
         """Features ``[N, size]``, and the entities that heads point at.
 
         ``vector``: what the dense torso reads, ``[N, D]`` or ``[N, 3 D]`` with recalled inputs, normalised.
         """
         parts: list[Tensor] = []
-        pointed: dict[str, Pointed] = {}
+        pointed: dict[str, PointerTargets] = {}
         if self.own is not None:
             parts.append(self._own_features(self.own, obs, vector))
         for tensor in self.inputs:

@@ -33,10 +33,10 @@ class Recurrent(nn.Module):
 
     def step(self, features: Tensor, memory: Tensor, first: Tensor) -> Tensor:
         """New memory after one decision of each row. ``first: bool[N]`` rows start from zero."""
-        memory = self.begun(memory, first)
+        memory = self.reset(memory, first)
         return self.cell(self.read(features), self.recur(self.output(memory)), memory)
 
-    def begun(self, memory: Tensor, first: Tensor) -> Tensor:
+    def reset(self, memory: Tensor, first: Tensor) -> Tensor:
         """``memory``, zero for the rows that are ``first: bool[N]`` in their match."""
         return memory * (~first).to(memory.dtype).reshape(-1, *([1] * len(self.shape)))
 

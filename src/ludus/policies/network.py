@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ludus.flow import GameSpec, HeadSpec
 from ludus.policies.action_distribution import ActionDistribution, Independent
-from ludus.policies.autoregressive import AutoregressiveHeads, Pointing
+from ludus.policies.autoregressive import AutoregressiveDistribution, AutoregressiveHeads
 from ludus.policies.config import EncoderConfig, encode_config
 from ludus.policies.continuous import FreeDeviation
 from ludus.policies.critic import Critic, Others
@@ -22,7 +22,7 @@ from ludus.policies.heads import heads_of
 from ludus.policies.memory import Recall, Recurrent
 from ludus.policies.normaliser import HeadsNormaliser, ObservationNormaliser, ValueNormaliser
 from ludus.policies.outputs import check_output
-from ludus.policies.pointed import Pointed, check_pointer
+from ludus.policies.pointed import PointerTargets, check_pointer
 from ludus.policies.protocol import BoardNetwork, Observation, Step, autocast, logits_of
 from ludus.policies.q_values import QValues
 from ludus.policies.torso import Planes, Residual, Rows
@@ -41,13 +41,13 @@ class Sequence(NamedTuple):
         return logits_of(self.distribution).reshape(*self.value.shape[:2], -1)
 
 
-class Encoded(NamedTuple):
+class Encoding(NamedTuple):
     """What the heads read of ``N`` rows."""
 
     features: Tensor  # [N, hidden], of the policy's heads
     #: [N, hidden], of the value head; ``features`` themselves with a shared critic, None if it is not asked
     critic: Tensor | None
-    pointed: dict[str, Pointed]  # entities and cells that heads point at
+    pointed: dict[str, PointerTargets]  # entities and cells that heads point at
 
 
 class PolicyNetwork(Encoder):
@@ -198,7 +198,7 @@ class PolicyNetwork(Encoder):
 
     def encode(
         self, obs: Observation, recalled: Tensor | None = None, others: Others | None = None
-    ) -> Encoded:
+    ) -> Encoding:
         """``obs[name]: [N, *packed]`` -> what the heads read.
 
         Args:
@@ -216,7 +216,7 @@ class PolicyNetwork(Encoder):
             if critic is not None and others is not None:
                 seen = self.critic.features(others.obs, self._vector(others.obs))[0]
                 critic = self.critic.joined(critic, seen, others.place)
-        return Encoded(features, critic, pointed)
+        return Encoding(features, critic, pointed)
 
     def _vector(self, obs: Observation, recalled: Tensor | None = None) -> Tensor | None:
         """What dense torsos read."""
@@ -229,14 +229,14 @@ class PolicyNetwork(Encoder):
             vector = self.normaliser(vector)
         return vector.flatten(1)
 
-    def _heads(self, encoded: Encoded) -> tuple[ActionDistribution, Tensor | None]:
+    def _heads(self, encoded: Encoding) -> tuple[ActionDistribution, Tensor | None]:
         features = encoded.features.float()
         value: Tensor | None = None
         if encoded.critic is not None:
             critic = features if encoded.critic is encoded.features else encoded.critic.float()
             value = self.value_head(critic).squeeze(-1)
         if isinstance(self.policy_head, AutoregressiveHeads):
-            return Pointing(self.policy_head, features, encoded.pointed), value
+            return AutoregressiveDistribution(self.policy_head, features, encoded.pointed), value
         scores = self.policy_head(features)
         if self.epsilon is not None:
             q = QValues(self.heads, scores, value if self.config.duelling else None, self.epsilon)
@@ -283,7 +283,7 @@ class PolicyNetwork(Encoder):
             assert first is not None
             memory = self.recurrent.step(encoded.features.float(), memory, first.bool())
             output = self.recurrent.output(memory)
-            encoded = Encoded(output, output, encoded.pointed)
+            encoded = Encoding(output, output, encoded.pointed)
         distribution, value = self._heads(encoded)
         if value is None or not self.values_in_acting:
             return Step(distribution, encoded.features.new_zeros(len(encoded.features)).float(), memory)
@@ -350,14 +350,14 @@ class PolicyNetwork(Encoder):
                 encoded.features.float().reshape(steps, rows, -1), memory, first.bool(), active
             )
             output = outputs.flatten(0, 1)
-            encoded = Encoded(output, output, encoded.pointed)
+            encoded = Encoding(output, output, encoded.pointed)
         distribution, value = self._heads(encoded)
         if value is None:
             value = encoded.features.new_zeros(steps * rows).float()
         return Sequence(distribution, value.reshape(steps, rows, *value.shape[1:]), memory)
 
 
-def _spread(encoded: Encoded, index: Tensor, rows: int) -> Encoded:
+def _spread(encoded: Encoding, index: Tensor, rows: int) -> Encoding:
     """``encoded`` of the rows ``index: int64[n]`` among ``rows``; zeros for the others."""
 
     def placed(x: Tensor) -> Tensor:
@@ -367,4 +367,4 @@ def _spread(encoded: Encoded, index: Tensor, rows: int) -> Encoded:
     critic: Tensor | None = features
     if encoded.critic is not encoded.features:
         critic = None if encoded.critic is None else placed(encoded.critic)
-    return Encoded(features, critic, {name: p.spread(index, rows) for name, p in encoded.pointed.items()})
+    return Encoding(features, critic, {name: p.spread(index, rows) for name, p in encoded.pointed.items()})

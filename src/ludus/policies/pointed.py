@@ -30,15 +30,15 @@ class Key(Protocol):
         ...
 
 
-class Pointed(ABC):
+class PointerTargets(ABC):
     """A pointer's logit is ``query . (key @ entity)``; a choice's embedding is a projection of its entity."""
 
     @abstractmethod
-    def select(self, index: Tensor) -> Pointed:
+    def select(self, index: Tensor) -> PointerTargets:
         """The targets of the samples ``index: int64[M]``, ascending."""
 
     @abstractmethod
-    def spread(self, index: Tensor, samples: int) -> Pointed:
+    def spread(self, index: Tensor, samples: int) -> PointerTargets:
         """Places these samples at ``index: int64[N]``, ascending, among ``samples``; the others are empty."""
 
     @abstractmethod
@@ -51,7 +51,7 @@ class Pointed(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Entities(Pointed):
+class Entities(PointerTargets):
     """The entity rows of ``samples`` time steps, absent ones left out."""
 
     owner: Tensor  # int64[n], ascending: the sample of each entity
@@ -97,7 +97,7 @@ class Entities(Pointed):
 
 
 @dataclass(frozen=True, slots=True)
-class Cells(Pointed):
+class Cells(PointerTargets):
     """The cells of planes, as a torso outputs them."""
 
     planes: Tensor  # float32[N, E, H, W]

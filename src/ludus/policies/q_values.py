@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from ludus.policies.action_distribution import ActionDistribution, Evaluated, Sampled
+from ludus.policies.action_distribution import ActionDistribution, ActionEvaluation, ActionSample
 from ludus.policies.distribution import Heads
 from ludus.policies.normaliser import ValueNormaliser
 
@@ -74,15 +74,15 @@ class QValues(ActionDistribution):
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
     @torch.no_grad()
-    def sample(self, mask: Tensor, uniform: Tensor | None) -> Sampled:
+    def sample(self, mask: Tensor, uniform: Tensor | None) -> ActionSample:
         log_probs = self.log_probs(mask)
         actions = self.greedy(mask) if uniform is None else self.heads.sample(log_probs, uniform)
-        return Sampled(actions, self.heads.log_prob_of(log_probs, actions))
+        return ActionSample(actions, self.heads.log_prob_of(log_probs, actions))
 
-    def evaluate(self, mask: Tensor, actions: Tensor) -> Evaluated:
+    def evaluate(self, mask: Tensor, actions: Tensor) -> ActionEvaluation:
         """See :meth:`ActionDistribution.evaluate`. No gradients: the policy is no smooth function of Q."""
         log_probs = self.log_probs(mask)
-        return Evaluated(self.heads.log_prob_of(log_probs, actions), self.heads.entropy(log_probs))
+        return ActionEvaluation(self.heads.log_prob_of(log_probs, actions), self.heads.entropy(log_probs))
 
     def divergence(self, other: ActionDistribution, mask: Tensor, actions: Tensor) -> Tensor:
         """See :meth:`ActionDistribution.divergence`. No gradients; infinite where ``other`` never draws."""

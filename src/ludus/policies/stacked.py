@@ -21,12 +21,17 @@ from torch.nn import functional
 from ludus.codecs.forms import entity_rows
 from ludus.flow import TensorSpec
 from ludus.policies.action_distribution import ActionDistribution, Independent
-from ludus.policies.autoregressive import AutoregressiveHeads, Head, HeadsInTurn, Pointing
+from ludus.policies.autoregressive import (
+    AutoregressiveDistribution,
+    AutoregressiveHeads,
+    Head,
+    SequentialHeads,
+)
 from ludus.policies.continuous import FreeDeviation
 from ludus.policies.encoder import Encoder
 from ludus.policies.lane_rows import LaneRows, StackedDense, StackedLinear
 from ludus.policies.network import PolicyNetwork
-from ludus.policies.pointed import Cells, Entities, Pointed
+from ludus.policies.pointed import Cells, Entities, PointerTargets
 from ludus.policies.protocol import Network, Observation, Step
 from ludus.policies.q_values import QValues
 from ludus.policies.torso import Dense, Rows
@@ -108,7 +113,7 @@ class StackedNetworks:
         critic = features if self._critic is None else self._critic.features(obs, padded, rows)[0]
         if net.recurrent is not None:
             assert memory is not None
-            before = net.recurrent.begun(memory, first.bool())
+            before = net.recurrent.reset(memory, first.bool())
             recur = self._recur(net.recurrent.output(before), rows)
             memory = net.recurrent.cell(rows.flat(self._read.padded(features)), recur, before)
             features = critic = rows.padded(net.recurrent.output(memory))
@@ -124,7 +129,7 @@ class StackedNetworks:
         return Step(distribution, value, memory)
 
     def _distribution(
-        self, features: Tensor, pointed: Mapping[str, Pointed], rows: LaneRows, value: Tensor
+        self, features: Tensor, pointed: Mapping[str, PointerTargets], rows: LaneRows, value: Tensor
     ) -> ActionDistribution:
         if self._logits is not None:
             scores = rows.flat(self._logits.padded(features))
@@ -135,8 +140,8 @@ class StackedNetworks:
         head = self.first.policy_head
         assert isinstance(head, AutoregressiveHeads)
         assert self._start is not None
-        heads = _StackedHeads(head, self._start, self._heads, rows)
-        return Pointing(heads, rows.flat(features), pointed)
+        heads = _StackedSequentialHeads(head, self._start, self._heads, rows)
+        return AutoregressiveDistribution(heads, rows.flat(features), pointed)
 
     def _vector(self, vector: Tensor | None, recalled: Tensor | None, rows: LaneRows) -> Tensor | None:
         """What dense torsos read: ``[L, M, D]``, or ``[L, M, 3 D]`` with recalled inputs, normalised."""
@@ -164,10 +169,10 @@ class _StackedEncoder:
 
     def features(
         self, obs: Observation, vector: Tensor | None, rows: LaneRows
-    ) -> tuple[Tensor, dict[str, Pointed]]:
+    ) -> tuple[Tensor, dict[str, PointerTargets]]:
         """See :meth:`Encoder.features`. ``vector: [L, M, D]``; features are padded: ``[L, M, hidden]``."""
         first, parts = self.first, list[Tensor]()
-        pointed: dict[str, Pointed] = {}
+        pointed: dict[str, PointerTargets] = {}
         for tensor in first.inputs:
             kind = first.layouts[tensor.name].kind
             if kind == "planes":
@@ -210,13 +215,17 @@ class _StackedHead:
         self.plain = None if first.plain is None else StackedLinear([_some(h.plain) for h in heads])
         self.query = None if first.query is None else StackedLinear([_some(h.query) for h in heads])
         self.key = None if first.key is None else StackedLinear([_some(h.key) for h in heads])
-        self.told = None if first.told is None else torch.cat([_some(h.told).detach() for h in heads])
-        self.told_entity = (
-            None if first.told_entity is None else StackedLinear([_some(h.told_entity) for h in heads])
+        self.embedding = (
+            None if first.embedding is None else torch.cat([_some(h.embedding).detach() for h in heads])
+        )
+        self.entity_embedding = (
+            None
+            if first.entity_embedding is None
+            else StackedLinear([_some(h.entity_embedding) for h in heads])
         )
         self.plain_choices = first.plain_choices
 
-    def logits(self, context: Tensor, pointed: Pointed | None, rows: LaneRows) -> Tensor:
+    def logits(self, context: Tensor, pointed: PointerTargets | None, rows: LaneRows) -> Tensor:
         """See :meth:`Head.logits`."""
         hidden = functional.leaky_relu(self.hidden(context, rows), 0.01)
         parts = []
@@ -228,20 +237,20 @@ class _StackedHead:
             parts.append(self.plain(hidden, rows))
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
-    def tell(self, choice: Tensor, pointed: Pointed | None, rows: LaneRows) -> Tensor:
-        """See :meth:`Head.tell`."""
-        if self.told_entity is None:
+    def embed(self, choice: Tensor, pointed: PointerTargets | None, rows: LaneRows) -> Tensor:
+        """See :meth:`Head.embed`."""
+        if self.entity_embedding is None:
             return self._plain(choice, rows)
         assert pointed is not None
-        told = self.told_entity(pointed.chosen(choice, self.spec), rows)
-        if self.told is not None:
+        embedding = self.entity_embedding(pointed.chosen(choice, self.spec), rows)
+        if self.embedding is not None:
             plain = self._plain((choice - self.spec.rows).clamp(min=0), rows)
-            told = told + plain * (choice >= self.spec.rows).unsqueeze(1)
-        return told
+            embedding = embedding + plain * (choice >= self.spec.rows).unsqueeze(1)
+        return embedding
 
     def _plain(self, choice: Tensor, rows: LaneRows) -> Tensor:
-        assert self.told is not None
-        return functional.embedding(rows.lane * self.plain_choices + choice, self.told)
+        assert self.embedding is not None
+        return functional.embedding(rows.lane * self.plain_choices + choice, self.embedding)
 
 
 class _StackedKey:
@@ -261,26 +270,26 @@ class _StackedKey:
         return self.rows.flat(torch.bmm(self.rows.padded(query), self.key.weight))
 
 
-class _StackedHeads(HeadsInTurn):
+class _StackedSequentialHeads(SequentialHeads):
     """:class:`AutoregressiveHeads` of each lane, for ``rows``."""
 
     def __init__(
-        self, like: HeadsInTurn, start: StackedLinear, each: Sequence[_StackedHead], rows: LaneRows
+        self, like: SequentialHeads, start: StackedLinear, each: Sequence[_StackedHead], rows: LaneRows
     ) -> None:
         self.heads, self.specs = like.heads, like.specs
         self._start, self._each, self._rows = start, each, rows
 
-    def begin(self, features: Tensor) -> Tensor:
+    def initial_context(self, features: Tensor) -> Tensor:
         return self._start(features, self._rows)
 
-    def among(self, rows: Tensor) -> _StackedHeads:
-        return _StackedHeads(self, self._start, self._each, self._rows.select(rows))
+    def among(self, rows: Tensor) -> _StackedSequentialHeads:
+        return _StackedSequentialHeads(self, self._start, self._each, self._rows.select(rows))
 
-    def logits(self, k: int, context: Tensor, pointed: Pointed | None) -> Tensor:
+    def logits(self, k: int, context: Tensor, pointed: PointerTargets | None) -> Tensor:
         return self._each[k].logits(context, pointed, self._rows)
 
-    def tell(self, k: int, choice: Tensor, pointed: Pointed | None) -> Tensor:
-        return self._each[k].tell(choice, pointed, self._rows)
+    def embed(self, k: int, choice: Tensor, pointed: PointerTargets | None) -> Tensor:
+        return self._each[k].embed(choice, pointed, self._rows)
 
 
 def _dense(value: object) -> Dense:
