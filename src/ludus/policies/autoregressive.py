@@ -2,9 +2,9 @@
 
 The k-th head sees the features of the time step and all choices before it (Vinyals et al. 2019, AlphaStar,
 "auto-regressive" heads): a context of width C starts from the features, and each choice adds its embedding:
-a row of a table, or a projection of the entity that was pointed at. A pointer's logit is the scaled dot
-product of a query made from the context with a key made from the entity (Vinyals, Fortunato, Jaitly 2015).
-With the cells of a map as entities that is a 1x1 convolution with a kernel computed from the context.
+a row of a table, or a projection of the chosen entity. A pointer's logit is the scaled dot product of a query
+made from the context with a key made from the entity (Vinyals, Fortunato, Jaitly 2015). With the cells of a
+map as entities that is a 1x1 convolution with a kernel computed from the context.
 
 Shapes: ``N`` samples, ``E`` features of an entity or cell, ``C`` context width.
 """
@@ -26,17 +26,18 @@ from ludus.policies.pointed import PointerTargets
 
 
 class LinearKey:
-    """``weight: float32[C, E]`` as a :class:`ludus.policies.pointed.Key`."""
+    """A :class:`ludus.policies.pointed.Key` with ``weight: float32[C, E]``."""
 
     def __init__(self, weight: Tensor) -> None:
+        """Take the weight ``float32[C, E]``."""
         self.weight = weight
 
     def of_entities(self, features: Tensor, owner: Tensor) -> Tensor:
-        """See :class:`ludus.policies.pointed.Key`."""
+        """Return keys of entities, as :class:`ludus.policies.pointed.Key`."""
         return features @ self.weight.T
 
     def of_queries(self, query: Tensor) -> Tensor:
-        """See :class:`ludus.policies.pointed.Key`."""
+        """Return factors for the raw features of cells, as :class:`ludus.policies.pointed.Key`."""
         return query @ self.weight
 
 
@@ -44,6 +45,14 @@ class Head(nn.Module):
     """One head: plain choices by a linear layer, entities and cells by a query and keys."""
 
     def __init__(self, head: HeadSpec, context: int, entity: int, last: bool) -> None:
+        """Make the layers of a head.
+
+        Args:
+            head: Declaration of the head.
+            context: Width of the context.
+            entity: Features of an entity or cell that the head points at; 0 without pointer.
+            last: Whether no head follows, so that choices need no embedding.
+        """
         super().__init__()
         self.spec, self.plain_choices = head, head.size - head.rows
         self.hidden = nn.Linear(context, context)
@@ -57,7 +66,10 @@ class Head(nn.Module):
         self.entity_embedding = nn.Linear(entity, context, bias=False) if head.rows and not last else None
 
     def logits(self, context: Tensor, pointed: PointerTargets | None) -> Tensor:
-        """``[N, C]`` -> ``[N, size]``; zero for absent entities, which no mask allows."""
+        """Return logits ``[N, size]`` of the context ``[N, C]``.
+
+        They are zero for absent entities, which no mask allows.
+        """
         hidden = functional.leaky_relu(self.hidden(context), 0.01)
         parts = []
         if self.query is not None and self.key is not None:
@@ -69,7 +81,7 @@ class Head(nn.Module):
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
     def embed(self, choice: Tensor, pointed: PointerTargets | None) -> Tensor:
-        """Embeddings ``[N, C]`` of the choices ``int64[N]``."""
+        """Return the embeddings ``[N, C]`` of the choices ``int64[N]``."""
         if self.entity_embedding is None:
             assert self.embedding is not None
             return functional.embedding(choice, self.embedding)
@@ -82,26 +94,29 @@ class Head(nn.Module):
 
 
 class SequentialHeads(ABC):
-    """Decides the heads of a game in order; subclasses hold the weights."""
+    """Heads of a game, decided in order; subclasses hold the weights."""
 
     heads: Heads
     specs: tuple[HeadSpec, ...]
 
     @abstractmethod
     def initial_context(self, features: Tensor) -> Tensor:
-        """``float32[N, F]`` -> the context ``[N, C]`` before the first choice."""
+        """Return the context ``[N, C]`` before the first choice, of features ``float32[N, F]``."""
 
     @abstractmethod
     def among(self, rows: Tensor) -> SequentialHeads:
-        """These heads for the samples ``rows: int64[n]``, ascending."""
+        """Return these heads for the samples ``rows: int64[n]``, ascending."""
 
     @abstractmethod
     def logits(self, k: int, context: Tensor, pointed: PointerTargets | None) -> Tensor:
-        """Logits of head k: ``[N, C]`` -> ``[N, size]``; zero for absent entities, which no mask allows."""
+        """Return the logits ``[N, size]`` of head k, given the context ``[N, C]``.
+
+        They are zero for absent entities, which no mask allows.
+        """
 
     @abstractmethod
     def embed(self, k: int, choice: Tensor, pointed: PointerTargets | None) -> Tensor:
-        """Embeddings ``[N, C]`` of the choices ``int64[N]`` of head k."""
+        """Return the embeddings ``[N, C]`` of the choices ``int64[N]`` of head k."""
 
     def run(
         self,
@@ -112,10 +127,10 @@ class SequentialHeads(ABC):
         actions: Tensor | None = None,
         uniform: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Actions ``int64[N, K]``, their log-probability and entropy ``float32[N]``.
+        """Return actions ``int64[N, K]``, their log-probability and entropy ``float32[N]``.
 
-        Given ``actions: int[N, K]`` are judged; otherwise they are drawn by ``uniform: float32[N, K]``, or
-        the likeliest are taken without it. Without gradients the entropy is left at zero.
+        Given ``actions: int[N, K]`` are evaluated; otherwise they are drawn by ``uniform: float32[N, K]``, or
+        the most probable are taken without it. Without gradients the entropy is left at zero.
         """
         chosen = mask.new_zeros((mask.shape[0], len(self.specs)), dtype=torch.int64)
         if actions is not None:
@@ -137,11 +152,19 @@ class SequentialHeads(ABC):
     def conditionals(
         self, features: Tensor, pointed: Mapping[str, PointerTargets], mask: Tensor, chosen: Tensor
     ) -> Iterator[tuple[int, Tensor, Tensor]]:
-        """The heads in order: k, the samples ``int64[n]`` where head k has a legal choice, and its
-        log-probabilities ``float32[n, size]`` given the choices before it.
+        """Yield the conditional distributions of the heads in order.
 
-        Head k's choices are read from ``chosen: int64[N, K]`` when the next head is asked for. A head without
-        a legal choice is irrelevant: choice 0, no cost, no embedding.
+        A head without a legal choice is irrelevant: choice 0, no cost, no embedding.
+
+        Args:
+            features: ``float32[N, F]``.
+            pointed: Targets of pointers by the name of the tensor.
+            mask: ``uint8[N, A]``, 1 = legal.
+            chosen: ``int64[N, K]``; head k's choices are read when the next head is requested.
+
+        Yields:
+            k, the samples ``int64[n]`` where head k has a legal choice, and its log-probabilities
+            ``float32[n, size]`` given the choices before it.
         """
         context = self.initial_context(features)
         for k, head in enumerate(self.specs):
@@ -162,12 +185,17 @@ class SequentialHeads(ABC):
 
 
 class AutoregressiveHeads(nn.Module, SequentialHeads):
-    """All heads of a game whose heads depend on each other or point at entities or cells.
-
-    ``entity[name]``: number of features of each entity or cell of the tensor ``name``.
-    """
+    """All heads of a game whose heads depend on each other or point at entities or cells."""
 
     def __init__(self, spec: GameSpec, features: int, entity: Mapping[str, int], context: int) -> None:
+        """Make the layers.
+
+        Args:
+            spec: Spec of the game.
+            features: Width of the features.
+            entity: Number of features of each entity or cell, by the name of the tensor.
+            context: Width of the context.
+        """
         super().__init__()
         self.heads, self.specs = heads_of(spec), spec.heads
         self.start = nn.Linear(features, context)
@@ -177,7 +205,10 @@ class AutoregressiveHeads(nn.Module, SequentialHeads):
         )
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Call after the orthogonal initialisation: nearly uniform choices, embeddings of size 1."""
+        """Make choices nearly uniform, and embeddings of size 1.
+
+        Call it after the orthogonal initialisation.
+        """
         for head in self.each:
             assert isinstance(head, Head)
             for layer in (head.plain, head.query):
@@ -188,22 +219,22 @@ class AutoregressiveHeads(nn.Module, SequentialHeads):
                 head.embedding.mul_(head.embedding.shape[1] ** -0.5)
 
     def initial_context(self, features: Tensor) -> Tensor:
-        """See :class:`SequentialHeads`."""
+        """Return the context before the first choice, as :class:`SequentialHeads`."""
         context: Tensor = self.start(features)
         return context
 
     def among(self, rows: Tensor) -> AutoregressiveHeads:
-        """See :class:`SequentialHeads`."""
+        """Return these heads: the same weights serve all samples."""
         return self
 
     def logits(self, k: int, context: Tensor, pointed: PointerTargets | None) -> Tensor:
-        """See :class:`SequentialHeads`."""
+        """Return the logits of head k, as :class:`SequentialHeads`."""
         head = self.each[k]
         assert isinstance(head, Head)
         return head.logits(context, pointed)
 
     def embed(self, k: int, choice: Tensor, pointed: PointerTargets | None) -> Tensor:
-        """See :class:`SequentialHeads`."""
+        """Return the embeddings of choices of head k, as :class:`SequentialHeads`."""
         head = self.each[k]
         assert isinstance(head, Head)
         return head.embed(choice, pointed)
@@ -219,18 +250,22 @@ class AutoregressiveDistribution(ActionDistribution):
     def __init__(
         self, heads: SequentialHeads, features: Tensor, pointed: Mapping[str, PointerTargets]
     ) -> None:
+        """Take the heads, features ``float32[N, F]``, and the targets of pointers by name of the tensor."""
         self.heads, self.features, self.pointed = heads, features, pointed
 
     @torch.no_grad()
     def sample(self, mask: Tensor, uniform: Tensor | None) -> ActionSample:
+        """Sample decisions, as :class:`ActionDistribution`."""
         actions, log_prob, _ = self.heads.run(self.features, self.pointed, mask, uniform=uniform)
         return ActionSample(actions, log_prob)
 
     def evaluate(self, mask: Tensor, actions: Tensor) -> ActionEvaluation:
+        """Evaluate decisions, as :class:`ActionDistribution`."""
         _, log_prob, entropy = self.heads.run(self.features, self.pointed, mask, actions=actions)
         return ActionEvaluation(log_prob, entropy)
 
     def divergence(self, other: ActionDistribution, mask: Tensor, actions: Tensor) -> Tensor:
+        """Return the divergence by the chain rule, as :class:`ActionDistribution`."""
         if not isinstance(other, AutoregressiveDistribution):
             raise TypeError(f"expected heads in turn, got {type(other).__name__}")
         chosen = actions.long()
@@ -242,6 +277,7 @@ class AutoregressiveDistribution(ActionDistribution):
         return total
 
     def select(self, index: Tensor) -> AutoregressiveDistribution:
+        """Return the distributions of some time steps, as :class:`ActionDistribution`."""
         index = index.nonzero().squeeze(1) if index.dtype == torch.bool else index
         pointed = {name: some.select(index) for name, some in self.pointed.items()}
         return AutoregressiveDistribution(self.heads, self.features.index_select(0, index), pointed)

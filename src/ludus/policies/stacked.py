@@ -1,12 +1,12 @@
-"""Several policy networks of one architecture, evaluated in one call.
+"""Evaluation of several policy networks of one architecture in one call.
 
-What has no weights (codecs, recalled memory, masks, sampling) is done once for all rows; dense layers are
-batched matrix products over the networks; convolutions, which gain nothing by that, go network by network.
+Parts without weights (codecs, recalled memory, masks, sampling) run once for all rows; dense layers are
+batched matrix products over the networks; convolutions, which gain nothing by that, run network by network.
 
 Float sums are taken in another order than by a single network: outputs agree to about 1e-5, and a decision
 differs only where a uniform falls between two such sums.
 
-Shapes: ``L`` lanes (networks), ``N`` rows of all lanes, lane by lane, ``M`` most rows of a lane.
+Shapes: ``L`` lanes (networks), ``N`` rows of all lanes, lane by lane, ``M`` maximum rows of a lane.
 """
 
 from __future__ import annotations
@@ -45,12 +45,17 @@ def stackable(network: Network) -> TypeGuard[PolicyNetwork]:
 
 
 class StackedNetworks:
-    """Copies of the networks' dense weights; convolutions are read from the networks themselves.
-
-    ``networks``: of one architecture and one game, all :func:`stackable`.
-    """
+    """Copies of the networks' dense weights; convolutions are read from the networks themselves."""
 
     def __init__(self, networks: Sequence[PolicyNetwork]) -> None:
+        """Copy the weights.
+
+        Args:
+            networks: Networks of one architecture and one game, all :func:`stackable`.
+
+        Raises:
+            ValueError: They are not.
+        """
         self.networks = tuple(networks)
         first = self.first = self.networks[0]
         odd = [n for n in self.networks if n.architecture != first.architecture or not stackable(n)]
@@ -94,12 +99,12 @@ class StackedNetworks:
             self._logits = StackedLinear([h for h in linear if isinstance(h, nn.Linear)])
 
     def wasted(self, counts: Sequence[int]) -> int:
-        """Multiplications for places that no row needs, if ``counts[lane]`` rows are decided in one call."""
+        """Return the multiplications for padding if ``counts[lane]`` rows are decided in one call."""
         return (max(counts) * len(counts) - sum(counts)) * self._batched
 
     @torch.no_grad()
     def step(self, obs: Observation, memory: Tensor | None, first: Tensor, counts: Sequence[int]) -> Step:
-        """See :meth:`PolicyNetwork.step`. Of the ``N`` rows ``counts[lane]`` are each lane's."""
+        """Decide once, as :meth:`PolicyNetwork.step`; ``counts[lane]`` of the ``N`` rows are each lane's."""
         net, rows = self.first, LaneRows.of_counts(tuple(counts), self.first.device)
         if net.memory_shape is not None and memory is None:
             raise ValueError("a policy with memory needs memory at every step")
@@ -144,7 +149,7 @@ class StackedNetworks:
         return AutoregressiveDistribution(heads, rows.flat(features), pointed)
 
     def _vector(self, vector: Tensor | None, recalled: Tensor | None, rows: LaneRows) -> Tensor | None:
-        """What dense torsos read: ``[L, M, D]``, or ``[L, M, 3 D]`` with recalled inputs, normalised."""
+        """Return the normalised input of dense torsos, ``[L, M, D]``, or ``[L, M, 3 D]`` with recall."""
         if vector is None:
             return None
         x = vector.unsqueeze(1)
@@ -170,7 +175,7 @@ class _StackedEncoder:
     def features(
         self, obs: Observation, vector: Tensor | None, rows: LaneRows
     ) -> tuple[Tensor, dict[str, PointerTargets]]:
-        """See :meth:`Encoder.features`. ``vector: [L, M, D]``; features are padded: ``[L, M, hidden]``."""
+        """Return features ``[L, M, hidden]``, as :meth:`Encoder.features`, of ``vector: [L, M, D]``."""
         first, parts = self.first, list[Tensor]()
         pointed: dict[str, PointerTargets] = {}
         for tensor in first.inputs:
@@ -195,7 +200,7 @@ class _StackedEncoder:
         return self._join.padded(parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)), pointed
 
     def _planes(self, tensor: TensorSpec, packed: Tensor, rows: LaneRows) -> tuple[Tensor, Cells | None]:
-        """Encoder by encoder: a batched convolution is slower than so many single ones."""
+        """Encode planes encoder by encoder: a batched convolution is slower than the single ones."""
         parts = [
             encoder.encode_planes(tensor, part)
             for encoder, part in zip(self.encoders, torch.split(packed, list(rows.counts)), strict=True)
@@ -215,18 +220,16 @@ class _StackedHead:
         self.plain = None if first.plain is None else StackedLinear([_some(h.plain) for h in heads])
         self.query = None if first.query is None else StackedLinear([_some(h.query) for h in heads])
         self.key = None if first.key is None else StackedLinear([_some(h.key) for h in heads])
-        self.embedding = (
-            None if first.embedding is None else torch.cat([_some(h.embedding).detach() for h in heads])
-        )
-        self.entity_embedding = (
-            None
-            if first.entity_embedding is None
-            else StackedLinear([_some(h.entity_embedding) for h in heads])
-        )
+        self.embedding: Tensor | None = None
+        if first.embedding is not None:
+            self.embedding = torch.cat([_some(h.embedding).detach() for h in heads])
+        self.entity_embedding: StackedLinear | None = None
+        if first.entity_embedding is not None:
+            self.entity_embedding = StackedLinear([_some(h.entity_embedding) for h in heads])
         self.plain_choices = first.plain_choices
 
     def logits(self, context: Tensor, pointed: PointerTargets | None, rows: LaneRows) -> Tensor:
-        """See :meth:`Head.logits`."""
+        """Return logits, as :meth:`Head.logits`."""
         hidden = functional.leaky_relu(self.hidden(context, rows), 0.01)
         parts = []
         if self.query is not None and self.key is not None:
@@ -238,7 +241,7 @@ class _StackedHead:
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
     def embed(self, choice: Tensor, pointed: PointerTargets | None, rows: LaneRows) -> Tensor:
-        """See :meth:`Head.embed`."""
+        """Return embeddings, as :meth:`Head.embed`."""
         if self.entity_embedding is None:
             return self._plain(choice, rows)
         assert pointed is not None
@@ -254,19 +257,19 @@ class _StackedHead:
 
 
 class _StackedKey:
-    """See :class:`ludus.policies.pointed.Key`."""
+    """A :class:`ludus.policies.pointed.Key` of each lane."""
 
     def __init__(self, key: StackedLinear, rows: LaneRows) -> None:
         self.key, self.rows = key, rows
 
     def of_entities(self, features: Tensor, owner: Tensor) -> Tensor:
-        """See :class:`ludus.policies.pointed.Key`."""
+        """Return keys of entities, as :class:`ludus.policies.pointed.Key`."""
         if not len(owner):
             return features.new_zeros((0, self.key.weight.shape[1]))
         return self.key(features, self.rows.select(owner))
 
     def of_queries(self, query: Tensor) -> Tensor:
-        """See :class:`ludus.policies.pointed.Key`."""
+        """Return factors for the raw features of cells, as :class:`ludus.policies.pointed.Key`."""
         return self.rows.flat(torch.bmm(self.rows.padded(query), self.key.weight))
 
 
@@ -298,7 +301,7 @@ def _dense(value: object) -> Dense:
 
 
 def _some(value: T | None) -> T:
-    """``value``, not None: networks of one architecture have the same parts."""
+    """Return ``value``, not None: networks of one architecture have the same parts."""
     assert value is not None
     return value
 
