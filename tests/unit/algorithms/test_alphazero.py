@@ -18,7 +18,7 @@ from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.learner import LearnerContext
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
-from ludus.mcts import Matches, SearchConfig, SelfPlay, SelfPlayConfig
+from ludus.mcts import Matches, MatchNumbers, SearchConfig, SelfPlay, SelfPlayConfig
 from ludus.native import core
 from ludus.policies.config import ResnetConfig
 from ludus.policies.protocol import BoardOutputs
@@ -38,7 +38,7 @@ def played(count: int, seed: int = 1, first: int = 0) -> Matches:
         SelfPlayConfig(slots=16, full_share=0.7, cheap_visits=4),
         evaluator="rollout",
         seed=seed,
-        first=first,
+        numbers=MatchNumbers(first),
     )
     games = Matches.empty()
     while len(games) < count:

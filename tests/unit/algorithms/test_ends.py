@@ -22,7 +22,16 @@ from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
 from ludus.games.names import typed
 from ludus.games.searchable import searchable
-from ludus.mcts import NEVER_RESIGN, Matches, SearchConfig, SearchError, SelfPlay, SelfPlayConfig, Trees
+from ludus.mcts import (
+    NEVER_RESIGN,
+    Matches,
+    MatchNumbers,
+    SearchConfig,
+    SearchError,
+    SelfPlay,
+    SelfPlayConfig,
+    Trees,
+)
 from ludus.native import core
 from ludus.policies.config import ResnetConfig
 from ludus.policies.factory import build_network
@@ -114,7 +123,9 @@ def test_a_finished_match_says_who_owns_what_and_others_do_not() -> None:
 
 def played(count: int, *, first: int = 0, resign: float = NEVER_RESIGN) -> Matches:
     plays = SelfPlayConfig(slots=16, never_resign_share=0.3)
-    play = SelfPlay("go", PARAMS, SearchConfig(visits=8), plays, evaluator="rollout", seed=1, first=first)
+    play = SelfPlay(
+        "go", PARAMS, SearchConfig(visits=8), plays, evaluator="rollout", seed=1, numbers=MatchNumbers(first)
+    )
     play.set_resign(resign)
     games = Matches.empty()
     while len(games) < count:

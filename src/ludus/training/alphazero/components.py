@@ -20,7 +20,7 @@ from ludus.flow import GameSpec
 from ludus.flow.seeds import SEED_NETWORK, SEED_POOL, derive_seed
 from ludus.flow.slab import Array
 from ludus.games.searchable import SearchRef, searchable
-from ludus.mcts import NEVER_RESIGN, Matches, SearchError, SelfPlay
+from ludus.mcts import NEVER_RESIGN, Matches, MatchNumbers, SearchError, SelfPlay
 from ludus.mcts.network import NetworkEvaluator
 from ludus.policies.config import ResnetConfig
 from ludus.policies.residual import ResidualNetwork
@@ -208,8 +208,7 @@ def make_plays(
             components.config.self_play,
             evaluator=evaluator.sibling(i),
             seed=components.seed,
-            first=(session << SESSION_SHIFT) + i,
-            stride=threads,
+            numbers=MatchNumbers((session << SESSION_SHIFT) + i, threads),
             native=components.game.games,
         )
         for i in range(threads)
