@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypedDict, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ import numpy.typing as npt
 from ludus.flow.names import did_you_mean
 from ludus.flow.slab import Array
 from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
@@ -134,42 +137,86 @@ class GameMaker(Protocol):
         ...
 
 
+class SpecOptions(TypedDict, total=False):
+    """Optional arguments of :func:`declare`.
+
+    Attributes:
+        title: Name for people; the game's name by default.
+        version: Version of the rules, from 1.
+        seats: Number of seats, from 1.
+        turn_based: Whether one seat decides at a time.
+        perfect_information: Whether every seat sees the whole state.
+        deterministic: Whether equal moves lead to equal positions under every seed.
+        max_ticks: Tick limit of a match.
+        params: Parameters of the game.
+        bots: Scripted players of the game.
+        meaning: One line that describes the game.
+    """
+
+    title: str
+    version: int
+    seats: int
+    turn_based: bool
+    perfect_information: bool
+    deterministic: bool
+    max_ticks: int
+    params: Sequence[ParamSpec]
+    bots: Sequence[BotSpec]
+    meaning: str
+
+
 def declare(
     name: str,
     *,
     observation: Sequence[TensorSpec],
     heads: Sequence[HeadSpec],
-    title: str = "",
-    version: int = 1,
-    seats: int = 1,
-    turn_based: bool = False,
-    perfect_information: bool = False,
-    deterministic: bool = False,
-    max_ticks: int = MAX_TICKS,
-    params: Sequence[ParamSpec] = (),
-    bots: Sequence[BotSpec] = (),
-    meaning: str = "",
+    **options: Unpack[SpecOptions],
 ) -> GameSpec:
     """Build a spec with the usual defaults of Python games.
 
-    ``deterministic``: equal moves lead to equal positions under every seed.
+    Args:
+        name: Name of the game in references and presets.
+        observation: Tensors that a seat observes (:func:`tensor`).
+        heads: Choices of one decision.
+        options: See :class:`SpecOptions`.
+
+    Raises:
+        TypeError: An option does not exist.
     """
+    _check_options("declare", options, SpecOptions)
     return GameSpec(
         name=name,
-        title=title or name,
-        version=version,
-        seats=seats,
-        turn_based=turn_based,
-        perfect_information=perfect_information,
-        deterministic=deterministic,
+        title=options.get("title") or name,
+        version=options.get("version", 1),
+        seats=options.get("seats", 1),
+        turn_based=options.get("turn_based", False),
+        perfect_information=options.get("perfect_information", False),
+        deterministic=options.get("deterministic", False),
         default_frame_skip=1,
-        max_ticks=max_ticks,
+        max_ticks=options.get("max_ticks", MAX_TICKS),
         observation=tuple(observation),
         heads=tuple(heads),
-        params=tuple(params),
-        bots=tuple(bots),
-        meaning=meaning,
+        params=tuple(options.get("params", ())),
+        bots=tuple(options.get("bots", ())),
+        meaning=options.get("meaning", ""),
     )
+
+
+class TensorOptions(TypedDict, total=False):
+    """Optional arguments of :func:`tensor`.
+
+    Attributes:
+        scale: Factor that networks multiply numbers by.
+        codec: Decoder of networks, by a name that :func:`ludus.codecs.register_codec` was given. By default
+            numbers are multiplied by ``scale`` and bits unpacked.
+        labels: Names of the entries along the first axis.
+        meaning: One line that describes the tensor.
+    """
+
+    scale: float
+    codec: str
+    labels: Sequence[str]
+    meaning: str
 
 
 def tensor(
@@ -179,16 +226,22 @@ def tensor(
     *,
     low: float = float("-inf"),
     high: float = float("inf"),
-    scale: float = 1.0,
-    codec: str = "",
-    labels: Sequence[str] = (),
-    meaning: str = "",
+    **options: Unpack[TensorOptions],
 ) -> TensorSpec:
-    """Build the spec of an observation tensor; infinite bounds become the largest float32.
+    """Build the spec of an observation tensor.
 
-    ``codec``: how networks decode it, by a name that :func:`ludus.codecs.register_codec` was given ("":
-    numbers times ``scale``, bits as such).
+    Args:
+        name: Name of the tensor.
+        shape: Shape of one observation.
+        dtype: ``f32``, ``u8``, ``i16`` or another dtype of the slab; ``bits`` for packed bits.
+        low: Lower bound of the entries; infinite bounds become the largest float32.
+        high: Upper bound.
+        options: See :class:`TensorOptions`.
+
+    Raises:
+        TypeError: An option does not exist.
     """
+    _check_options("tensor", options, TensorOptions)
     top = float(np.finfo(np.float32).max)
     return TensorSpec(
         name=name,
@@ -196,11 +249,18 @@ def tensor(
         shape=tuple(int(n) for n in shape),
         low=max(low, -top),
         high=min(high, top),
-        codec=codec or ("bits" if dtype == "bits" else "identity"),
-        scale=scale,
-        meaning=meaning,
-        labels=tuple(labels),
+        codec=options.get("codec") or ("bits" if dtype == "bits" else "identity"),
+        scale=options.get("scale", 1.0),
+        meaning=options.get("meaning", ""),
+        labels=tuple(options.get("labels", ())),
     )
+
+
+def _check_options(function: str, options: Mapping[str, object], declared: type) -> None:
+    for key in options:
+        if key not in declared.__annotations__:
+            near = did_you_mean(key, declared.__annotations__)
+            raise TypeError(f"{function}() got an unexpected keyword argument {key!r}{near}")
 
 
 # ---- parameters ----------------------------------------------------------------------------------
