@@ -181,6 +181,10 @@ def _explain(error: Exception) -> int:
     import traceback
 
     _say("".join(traceback.format_exception(type(error), error, error.__traceback__)).rstrip())
+    files = sys.modules.get("ludus.presets.method_file")
+    if files is not None and (path := files.file_at_fault(error)):
+        _say(f"the learning method {path} failed: the error is in the lines above")
+        return errors.FAILED
     _say("internal error: please report it with the lines above and the output of: ludus doctor")
     return errors.FAILED
 
