@@ -24,8 +24,8 @@ from ludus.league.summary import status
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset
 from ludus.storage import RunDirectory, utc_now
-from ludus.training.api import start_run
 from ludus.training.reporting.league_record import read_record
+from ludus.training.runs import start_run
 from tools.raw_lines import Line, figures_of, write_record
 from tools.records import Record, preset_hash
 

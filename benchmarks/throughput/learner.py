@@ -95,7 +95,7 @@ def best_of(action: Callable[[], None], seconds: float) -> Cost:
 def run_update(learner: SlabLearner[AppoConfig], slab: Slab, workers: int) -> None:
     """One update by ``workers`` threads."""
     slab.version[:] = learner.version - 1
-    plan = learner.begin(slab)
+    plan = learner.start(slab)
     helpers = [threading.Thread(target=plan.help, args=(w,)) for w in range(1, workers)]
     for thread in helpers:
         thread.start()

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 import torch
 from torch import Tensor
 
-from ludus.algorithms.config import SlabLearnerConfig
+from ludus.algorithms.config import MethodConfig, SlabLearnerConfig
 from ludus.algorithms.forward import Floats, evaluate, part_size, units_of
 from ludus.algorithms.horizon import with_horizon
 from ludus.algorithms.minibatch import Minibatches
-from ludus.algorithms.optimiser import load_optimiser_state, make_optimiser, optimiser_state
+from ludus.algorithms.optimiser import Optimiser, load_optimiser_state, make_optimiser, optimiser_state
 from ludus.algorithms.parameters import FlatParameters, load_tensors, tensors_of
 from ludus.algorithms.samples import Index, Samples, pieces
 from ludus.algorithms.tasks import Task, UpdatePlan
@@ -54,8 +54,8 @@ class UpdateStats:
 class Learner(Protocol):
     """Turns slabs into weights.
 
-    One thread at a time begins updates and reads ``weights()`` or ``state()``, never while an update is
-    unfinished. Any thread may help the plan that :meth:`begin` returns.
+    One thread at a time starts updates and calls the other methods, never while an update is unfinished. Any
+    thread may help the plan that :meth:`start` returns.
     """
 
     @property
@@ -68,17 +68,28 @@ class Learner(Protocol):
         """The network that learns. It never acts: see :meth:`copy_to`."""
         ...
 
-    def begin(self, slab: Slab, progress: float) -> UpdatePlan:
-        """Starts an update; nothing runs until a thread helps the plan.
+    def start(self, slab: Slab, progress: float, *, value_only: bool = False) -> UpdatePlan:
+        """Start an update; nothing runs until a thread helps the plan.
 
         Args:
-            slab: must not change until the plan is done; then call :meth:`finish`.
-            progress: share in [0, 1] of the run's budget that is spent, for schedules.
+            slab: Rollout that must not change until the plan is done; then call :meth:`finish`.
+            progress: Share in [0, 1] of the run's budget that is spent, for schedules.
+            value_only: Whether only parameters move that the value alone depends on.
+
+        Raises:
+            ValueError: ``value_only`` for a method that has no such update.
         """
         ...
 
     def finish(self) -> UpdateStats:
-        """Waits for the update that :meth:`begin` started. The new weights have ``self.version``."""
+        """Wait for the update that :meth:`start` started. The new weights have ``self.version``."""
+        ...
+
+    def set_config(self, config: MethodConfig) -> None:
+        """Replace the settings from the next update on; they are of the same method.
+
+        Settings that shape the learner (``optimizer``, ``adam_betas``, ``teacher``) stay what they were.
+        """
         ...
 
     def weights(self) -> Weights:
@@ -110,6 +121,9 @@ class SlabLearner(ABC, Generic[Config]):
         frame_skip: what the weights' metadata says that they were trained with.
     """
 
+    #: Whether the method has updates that move only what the value alone depends on.
+    has_value_only_updates: ClassVar[bool] = False
+
     def __init__(
         self,
         config: Config,
@@ -124,13 +138,14 @@ class SlabLearner(ABC, Generic[Config]):
         self.policy, self.frame_skip = policy, frame_skip
         self.spec = network.spec
         self.parameters = FlatParameters(network)
-        self.optimiser = make_optimiser(config, self.parameters)
+        self.optimiser: Optimiser = make_optimiser(config, self.parameters)
         self.version = 0
         self.steps = 0  # decisions trained on, each counted once
         self.minibatches = Minibatches(network, self.parameters, workers)
         #: networks with numbers of their own (a target, an anchor); a checkpoint keeps them by these names
         self.others: dict[str, PolicyNetwork] = {}
         self._plan: UpdatePlan | None = None
+        self._value_only = False  # in the update under way
         self._stats = UpdateStats(0, 0)
 
     @abstractmethod
@@ -141,29 +156,43 @@ class SlabLearner(ABC, Generic[Config]):
         ``self.version`` is the old one.
         """
 
-    def begin(self, slab: Slab, progress: float = 0.0) -> UpdatePlan:
-        """See :meth:`Learner.begin`."""
+    def start(self, slab: Slab, progress: float = 0.0, *, value_only: bool = False) -> UpdatePlan:
+        """See :meth:`Learner.start`."""
         if self._plan is not None:
             raise RuntimeError("the previous update has not been finished")
+        if value_only and not self.has_value_only_updates:
+            name = self.config.__struct_config__.tag
+            raise ValueError(f'algorithm.name = "{name}" has no updates of the value alone')
         if self.policy not in slab.memory and self.network.memory_shape is not None:
             raise ValueError(
                 f"the policy has memory; slab.memory must hold that of policy {self.policy} at t = 0"
             )
+        self._value_only = value_only
         self._plan = UpdatePlan(self._update(slab, min(max(progress, 0.0), 1.0)))
         return self._plan
 
     def finish(self) -> UpdateStats:
         """See :meth:`Learner.finish`."""
         if self._plan is None:
-            raise RuntimeError("no update was begun")
+            raise RuntimeError("no update was started")
         plan, self._plan = self._plan, None
         plan.wait()
         return self._stats
 
-    def update(self, slab: Slab, progress: float = 0.0) -> UpdateStats:
-        """A whole update in the calling thread."""
-        self.begin(slab, progress).help(0)
+    def update(self, slab: Slab, progress: float = 0.0, *, value_only: bool = False) -> UpdateStats:
+        """Make a whole update in the calling thread."""
+        self.start(slab, progress, value_only=value_only).help(0)
         return self.finish()
+
+    def set_config(self, config: MethodConfig) -> None:
+        """See :meth:`Learner.set_config`."""
+        if not isinstance(config, type(self.config)):
+            raise TypeError(f"expected {type(self.config).__name__}, got {type(config).__name__}")
+        self.config = config
+
+    def wrap_optimiser(self, wrap: Callable[[Optimiser], Optimiser]) -> None:
+        """Replace the optimiser by ``wrap`` of it, which keeps the same vectors and counters."""
+        self.optimiser = wrap(self.optimiser)
 
     def weights(self) -> Weights:
         """See :meth:`Learner.weights`."""

@@ -1,4 +1,4 @@
-"""Runs code of a game inside this process without letting it act on the process.
+"""Running a game's code inside this process without letting it act on the process.
 
 Matches are played by worker processes. But a game is made once in the parent, to see what it declares, and
 recorded matches are played again there. :func:`contained` is the gate to that code: what it prints goes to
@@ -49,7 +49,7 @@ class GameHangs(RuntimeError):
 
 
 class _Stop(BaseException):
-    """Leaves a game's code, past its ``except Exception``."""
+    """Exception that leaves a game's code, past its ``except Exception``."""
 
     def __init__(self, error: RuntimeError) -> None:
         super().__init__(str(error))
@@ -58,14 +58,14 @@ class _Stop(BaseException):
 
 @dataclass(slots=True)
 class Traces:
-    """What the game's code changed in the process."""
+    """Changes that the game's code made in the process."""
 
     changed: list[str] = field(default_factory=list)
 
 
 @contextlib.contextmanager
 def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterator[Traces]:
-    """Runs the body, code of a game, as a guest of this process.
+    """Run the body, code of a game, without letting it act on this process.
 
     Raises :class:`GameExit` if it calls ``sys.exit`` or ``os._exit``, and :class:`GameHangs` if it takes
     longer than ``limit_s`` (0 = no limit; only code that Python can interrupt). Its other errors pass. What
@@ -94,7 +94,7 @@ def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterato
 
 
 def exit_text(error: SystemExit) -> str:
-    """The message about a game that called ``sys.exit``."""
+    """Return the message about a game that called ``sys.exit``."""
     return f"the game called sys.exit({'' if error.code is None else repr(error.code)})"
 
 
@@ -103,7 +103,7 @@ _hung: list[float] = []
 
 
 def close_quietly(thing: object, limit_s: float = CLOSE_S) -> str:
-    """Closes a game or an environment, if it can be closed. Returns what went wrong: no match needs it."""
+    """Close a game or an environment, if it can be closed. Returns the error, which no match needs."""
     close = getattr(thing, "close", None)
     if not callable(close):
         return ""
@@ -198,7 +198,10 @@ def _umask() -> int:
 
 
 def _set_environment(before: dict[str, str]) -> None:
-    """Those that were there. New ones stay: libraries hand them on to their own parts."""
+    """Restore the variables that were there.
+
+    New ones stay: libraries pass them to their own parts.
+    """
     os.environ.update(before)
 
 
@@ -234,7 +237,7 @@ def _read_states() -> dict[str, Any]:
 
 
 def _restore_states(states: dict[str, Any]) -> list[str]:
-    """Puts back what differs. Returns the names of these states."""
+    """Restore what differs. Returns the names of these states."""
     changed = []
     for name, (read, write) in _STATES.items():
         before, now = states[name], read()
@@ -256,7 +259,7 @@ def _restore_states(states: dict[str, Any]) -> list[str]:
 
 
 class _Lent(io.RawIOBase):
-    """Passes what is written on to a stream or a file of ours, which stays open when this is closed."""
+    """Stream that passes its text to one of ours, or to a file, which stays open when this is closed."""
 
     def __init__(self, text: TextIO | None, file: IO[bytes] | None = None) -> None:
         super().__init__()
@@ -294,7 +297,7 @@ _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__"
 
 @contextlib.contextmanager
 def _lent_streams(printed: IO[bytes] | None) -> Iterator[None]:
-    """Gives the game's code streams of its own: it may close or replace them, and their descriptors.
+    """Give the game's code streams of its own: it may close or replace them, and their descriptors.
 
     stdout is for results: what a game prints, its libraries and its child processes, goes to stderr. stdin
     may be someone's, so a game's is empty.
@@ -323,7 +326,7 @@ def _lent_streams(printed: IO[bytes] | None) -> Iterator[None]:
 
 
 def _keep_descriptors(target: int | None) -> dict[int, int]:
-    """Empties descriptor 0, makes 1 that of ``target``, else stderr's. Returns copies of 0, 1 and 2."""
+    """Empty descriptor 0 and make 1 that of ``target``, or stderr's. Returns copies of 0, 1 and 2."""
     kept = {}
     with contextlib.suppress(OSError, ValueError):
         if sys.stdout is not None:
@@ -346,7 +349,7 @@ def _keep_descriptors(target: int | None) -> dict[int, int]:
 
 
 def _flush_c() -> None:
-    """Writes what C libraries have printed and still hold."""
+    """Write out the text that C libraries have buffered."""
     import ctypes
 
     with contextlib.suppress(OSError, AttributeError, TypeError):
@@ -365,7 +368,7 @@ _inside: list[int] = []  # the process, once for each gate that its main thread 
 
 
 def _is_guest() -> bool:
-    """Whether the caller is a game's code. Its children are not: they exit as they like."""
+    """Return whether the caller is a game's code. Its children are not: they exit as they like."""
     return bool(_inside) and os.getpid() == _inside[-1]
 
 
@@ -390,7 +393,7 @@ _OURS = {**{n: _guarded(n, _REAL[n]) for n in _ENDINGS if n in _REAL}, "kill": _
 
 @contextlib.contextmanager
 def _no_exit() -> Iterator[None]:
-    """``os._exit`` and the like leave the game's code, not the process."""
+    """Make ``os._exit`` and the like leave the game's code, not the process."""
     before = {name: getattr(os, name) for name in _OURS}
     for name, function in _OURS.items():
         setattr(os, name, function)
@@ -405,7 +408,7 @@ def _no_exit() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _limited(limit_s: float) -> Iterator[None]:
-    """Also keeps an alarm of the game's own from the process, where there is no limit."""
+    """Limit the time of the body, and keep alarms of the game's own from the process."""
     if not hasattr(signal, "setitimer"):  # pragma: no cover - other systems
         yield
         return

@@ -1,4 +1,4 @@
-"""Records of Go in SGF: what the headers, stones and moves of a file say, and a game as a file.
+"""Records of Go in SGF: the headers, stones and moves of a file, and a game as a file.
 
 Headers are read as other programs read them: komi in the units of Go servers, numbers with words behind
 them, sizes such as ``19:19``. A header that cannot be read is left out, and a note names it: it never makes
@@ -79,12 +79,12 @@ class Record:
     notes: list[str] = field(default_factory=list)
 
     def as_written(self) -> Record:
-        """The record without the stones that are assumed."""
+        """Return the record without the stones that are assumed."""
         return replace(self, black=[], assumed=0) if self.assumed else self
 
 
 def load(data: bytes, until: int | None = None) -> Record:
-    """The first game of a file: :func:`record`. Raises :class:`SgfError`."""
+    """Read the first game of a file: see :func:`record`. Raises :class:`SgfError`."""
     roots, note = read(data)
     made = record(roots[0], until)
     if len(roots) > 1:
@@ -95,7 +95,10 @@ def load(data: bytes, until: int | None = None) -> Record:
 
 
 def record(root: Node, until: int | None = None) -> Record:
-    """The main line of a game of Go, up to but without move ``until`` (from 1). Raises :class:`SgfError`."""
+    """Read the main line of a game of Go, up to but without move ``until`` (from 1).
+
+    Raises :class:`SgfError`.
+    """
     return _RecordReader(root).read(until)
 
 
@@ -112,14 +115,14 @@ _UNIT = re.compile(r"\s*(?:points?\b|pts?\b\.?|moku\b|目|집|點|点|子)", re.
 
 
 class Number(NamedTuple):
-    """A number at the start of a text. ``plain``: the text holds nothing else."""
+    """Number at the start of a text. ``plain``: the text holds nothing else."""
 
     value: float
     plain: bool
 
 
 def leading_number(text: str) -> Number | None:
-    """``6.5``, ``7,5``, ``6.5 points``, ``6½``, ``6 1/2``; None where the text starts with no number."""
+    """Read ``6.5``, ``7,5``, ``6.5 points``, ``6½`` or ``6 1/2``; None if the text starts with no number."""
     text = text[:80].translate(_NARROW).strip()
     found = _NUMBER.match(text)
     if found is None:
@@ -137,7 +140,7 @@ def leading_number(text: str) -> Number | None:
 
 
 def _with_fraction(value: float, rest: str) -> tuple[float, str]:
-    """``value`` and the fraction that the text after it starts with."""
+    """Return ``value`` plus the fraction at the start of ``rest``, and the text after it."""
     if found := _SIGN.match(rest):
         return value + _SIGNS[found[1]], rest[found.end() :]
     if (found := _FRACTION.match(rest)) and int(found[1]) < int(found[2]):
@@ -154,7 +157,7 @@ _COLOURS = {"B": "B", "W": "W", "1": "B", "2": "W", "黑": "B", "白": "W"}
 
 
 class _RecordReader:
-    """The main line of a game, and the record made of it."""
+    """Reader of the main line of a game."""
 
     def __init__(self, root: Node) -> None:
         self.root = root
@@ -178,14 +181,14 @@ class _RecordReader:
         return made
 
     def _early(self) -> Iterator[Node]:
-        """The nodes before the first move, that of the move included."""
+        """Yield the nodes before the first move, that of the move included."""
         for node in self.root.main_line():
             yield node
             if "B" in node.properties or "W" in node.properties:
                 return
 
     def _header(self, name: str) -> str:
-        """The first value of a header that is not empty; some files have headers behind the root."""
+        """Return the first value of a header that is not empty; some files have headers behind the root."""
         for number, node in enumerate(self._early()):
             values = list(dict.fromkeys(v.strip() for v in node.properties.get(name, []) if v.strip()))
             if len(values) > 1:
@@ -267,7 +270,7 @@ class _RecordReader:
         return int(number.value) if number is not None and whole else 0
 
     def _handicap_stones(self, follows: str) -> None:
-        """Places the stones of a handicap that the file names and does not set up.
+        """Place the stones of a handicap that the file names and does not set up.
 
         ``follows``: the colour of the first move that is left out.
         """
@@ -297,7 +300,7 @@ class _RecordReader:
     # --- stones and moves ---------------------------------------------------
 
     def _line(self, until: int | None) -> str:
-        """Reads stones and moves; returns the colour of move ``until`` if the file has it."""
+        """Read stones and moves; return the colour of move ``until`` if the file has it."""
         made = self.made
         follows = ""
         for number, node in enumerate(self.root.main_line()):
@@ -319,7 +322,7 @@ class _RecordReader:
         return follows
 
     def _turn(self, colour: str) -> None:
-        """Makes it the turn of ``colour`` at the end, unless the file says whose turn it is."""
+        """Make it the turn of ``colour`` at the end, unless the file names another."""
         made = self.made
         if not made.moves:
             made.first = made.first or colour
@@ -328,7 +331,7 @@ class _RecordReader:
             setup.first = setup.first or colour
 
     def _first(self, node: Node) -> str:
-        """The colour that ``PL`` of a node names; empty if there is none."""
+        """Return the colour that ``PL`` of a node names; empty if there is none."""
         texts = [value.strip() for value in node.properties.get("PL", [])]
         colours = [_COLOURS.get(text[:1].upper(), "") for text in texts]
         for text, colour in zip(texts, colours, strict=True):
@@ -337,7 +340,7 @@ class _RecordReader:
         return next(filter(None, colours), "")
 
     def _setup(self, node: Node, number: int, first: str) -> None:
-        """The stones that a node sets up, and the colour to move then."""
+        """Set up the stones of a node, and the colour to move then."""
         made = self.made
         given = {
             name: list(_points(node.properties.get(name, []), made.size, f"node {number}: {name}"))
@@ -403,7 +406,7 @@ def _points(values: list[str], size: int, what: str) -> Iterator[Point]:
 
 
 def tree(made: Record, more: Mapping[str, str] | None = None) -> Node:
-    """A game of one line, ready for :func:`ludus.games.sgf.write`."""
+    """Return a game of one line as nodes, ready for :func:`ludus.games.sgf.write`."""
     root = Node({"GM": ["1"], "FF": ["4"], "CA": ["UTF-8"], "SZ": [str(made.size)]})
     if made.komi is not None:
         root.properties["KM"] = [f"{made.komi:g}"]

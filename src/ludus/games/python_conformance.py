@@ -1,4 +1,4 @@
-"""Does a game written in Python keep its protocol? Random matches, and a message for what is wrong.
+"""Conformance checks of a game written in Python: random matches, and a message for each fault.
 
 A failed check reports the value, its place (seed, tick, seat, field) and the expected value.
 """
@@ -53,13 +53,14 @@ class Broken(Exception):
     """A check that failed."""
 
     def __init__(self, check: str, detail: str) -> None:
+        """Fail ``check``, one of :data:`CHECKS`, for the reason ``detail``."""
         super().__init__(detail)
         self.check, self.detail = check, detail
 
 
 @dataclass(slots=True)
 class Course:
-    """What one match showed, time step by time step."""
+    """Record of one match, time step by time step."""
 
     steps: list[bytes] = field(default_factory=list)
     ticks: int = 0
@@ -70,28 +71,31 @@ class Course:
 
 
 class Match:
-    """Plays one match of random legal decisions and looks at everything."""
+    """A match of random legal decisions that checks every return value."""
 
     def __init__(self, spec: GameSpec, game: PythonGame, seed: int, watch: Watch, keep: bool = True) -> None:
-        """``keep``: remember every time step, to compare courses."""
+        """Prepare a match. ``keep``: store every time step, to compare courses."""
         self.spec, self.game, self.seed, self.watch, self.keep = spec, game, seed, watch, keep
         self.rng = np.random.default_rng(seed)
         self.course = Course()
 
     def where(self, more: str = "") -> str:
+        """Return the current place for a message."""
         return f"seed {self.seed}, tick {self.course.ticks}{more}"
 
     def play(self, ticks: int, seconds: float = math.inf) -> Course:
-        """The whole match, or as many ticks of it, or as far as ``seconds`` of the game's own time go."""
+        """Play the whole match, or ``ticks`` of it, or until the game has used ``seconds``."""
         self._call("reset", lambda: self.game.reset(self.seed))
         while not self.course.over and self.course.ticks < ticks and self.course.seconds < seconds:
             self._tick()
         return self.course
 
     def begin(self) -> None:
+        """Reset the game."""
         self._call("reset", lambda: self.game.reset(self.seed))
 
     def advance(self) -> None:
+        """Play one tick, unless the match is over."""
         if not self.course.over:
             self._tick()
 
@@ -172,7 +176,7 @@ class Match:
             )
 
     def _observe(self, seat: int) -> dict[str, Array]:
-        """Twice, into memory that was filled differently: every byte must be written, always alike."""
+        """Observe twice, into memory filled differently: every byte must be written, always alike."""
         seen: list[dict[str, Array]] = []
         mismatch = getattr(self.game, "mismatch", None)
         differs = "" if mismatch is None else mismatch(seat)
@@ -224,7 +228,7 @@ class Match:
         return mask
 
     def _check_ends(self) -> None:
-        """Where a game says how each seat ended: one of three values for every seat."""
+        """Check that ``ends()``, if the game has it, writes one of three values for every seat."""
         ends = getattr(self.game, "ends", None)
         if ends is None:
             return
@@ -262,7 +266,7 @@ class Match:
 
 
 def check_python(maker: GameMaker, matches: int, seed: int) -> tuple[list[tuple[str, bool, str]], float]:
-    """``(check, passed, detail)`` of every check, and nanoseconds a tick of random play with observing.
+    """Return ``(check, passed, detail)`` of every check, and nanoseconds a tick of random play.
 
     In this process: a game that crashes or hangs takes it along. ``check_process`` has one for it.
     """
@@ -272,7 +276,7 @@ def check_python(maker: GameMaker, matches: int, seed: int) -> tuple[list[tuple[
 
 
 def course_of(maker: GameMaker, seed: int, watch: Watch) -> list[str]:
-    """The course of the first match as :func:`check_watched` gives it."""
+    """Return the course of the first match as :func:`check_watched` does."""
     course = _player(maker, maker.make(), seed, watch, COURSE_TICKS)()
     return _digests(course)
 
@@ -284,7 +288,7 @@ def _digests(course: Course) -> list[str]:
 def check_watched(
     maker: GameMaker, matches: int, seed: int, watch: Watch
 ) -> tuple[list[tuple[str, bool, str]], float, list[str]]:
-    """:func:`check_python`, call by call under ``watch``, and a digest of each tick of the first match."""
+    """Run :func:`check_python` call by call under ``watch``, and digest each tick of the first match."""
     failed: dict[str, str] = {}
     notes: dict[str, str] = {}
     ticks, seconds, slowest, ended = 0, 0.0, 0.0, 0
@@ -347,7 +351,7 @@ def _make(maker: GameMaker, watch: Watch) -> PythonGame:
 
 
 def _close(close: Callable[[], object], watch: Watch) -> None:
-    """Must work at any time, and end what the game has started."""
+    """Check that ``close`` works at any time."""
     try:
         with watch.call("close", "after the last match"):
             close()
@@ -357,7 +361,7 @@ def _close(close: Callable[[], object], watch: Watch) -> None:
 
 
 def _check_end(spec: GameSpec, game: PythonGame, seed: int, watch: Watch) -> None:
-    """One match as far as it may go: evaluations count whole matches and wait for their ends."""
+    """Play one match as far as it may go: evaluations count whole matches and wait for their ends."""
     declared = 0 < spec.max_ticks < UNBOUNDED_TICKS
     limit = spec.max_ticks if declared else ENOUGH_TICKS
     course = Match(spec, game, seed, watch, keep=False).play(limit, END_S)
@@ -388,7 +392,7 @@ def _compare(first: Course, again: Course | None, check: str, what: str, failed:
 def _side_by_side(
     maker: GameMaker, a: PythonGame, b: PythonGame, seed: int, first: Course, watch: Watch
 ) -> None:
-    """Two matches in turns: neither may notice the other."""
+    """Play two matches in turns: neither may influence the other."""
     one, two = Match(maker.spec, a, seed, watch), Match(maker.spec, b, seed + 1, watch)
     one.begin()
     two.begin()
@@ -420,5 +424,5 @@ def _check_spec(spec: GameSpec) -> None:
 
 
 def _findings(failed: Mapping[str, str], notes: Mapping[str, str]) -> list[tuple[str, bool, str]]:
-    """Notes stand beside checks that passed."""
+    """Return a row for each check; passed ones may have a note."""
     return [(check, check not in failed, failed.get(check) or notes.get(check, "")) for check in CHECKS]

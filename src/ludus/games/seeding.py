@@ -7,7 +7,7 @@ _MATCH = 0x6D61  # stream
 
 
 def mix(*parts: int) -> int:
-    """64 bits that depend on every part: SplitMix64's finaliser over them in turn."""
+    """Return 64 bits that depend on every part: SplitMix64's finaliser over them in turn."""
     z = 0x9E3779B97F4A7C15
     for part in parts:
         z = (z ^ (part & _MASK64)) * 0xBF58476D1CE4E5B9 & _MASK64
@@ -17,5 +17,5 @@ def mix(*parts: int) -> int:
 
 
 def match_seed(seed: int, match: int) -> int:
-    """What a Python game is reset with: 31 bits of (pool's seed, match number)."""
+    """Return the seed of a Python game's match: 31 bits of (pool's seed, match number)."""
     return mix(seed, _MATCH, match) >> 33

@@ -1,4 +1,4 @@
-"""The GTP engine: the commands of GTP 2, and common extensions.
+"""GTP engine: the commands of GTP 2, and common extensions.
 
 One line in, one answer out: :meth:`Engine.handle`. Every line gets a valid answer of the protocol, and the
 engine continues. Diagnostics go to ``log``, never into answers.
@@ -24,7 +24,7 @@ from ludus.gtp.players import (
     Analyst,
     Candidate,
     Choice,
-    Expected,
+    Expectation,
     Player,
     Reader,
     Report,
@@ -46,11 +46,7 @@ FAULTS = (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError)
 
 
 class Engine:
-    """A player and the match of a controller.
-
-    ``resign``: the engine resigns if its value falls below ``-resign``; 0 = never. ``log`` receives
-    diagnostics. Raises ``ValueError`` if the player cannot play under ``params``.
-    """
+    """A player and the match of a controller."""
 
     def __init__(
         self,
@@ -61,6 +57,18 @@ class Engine:
         resign: float = 0.0,
         log: Callable[[str], None] = lambda text: None,
     ) -> None:
+        """Set up an empty board.
+
+        Args:
+            player: The player that chooses the moves.
+            params: Parameters of the game ``go``; those that the player needs replace them.
+            seed: Seed of the match.
+            resign: The engine resigns if its value falls below ``-resign``; 0 = never.
+            log: Receiver of diagnostics.
+
+        Raises:
+            ValueError: The player cannot play under ``params``.
+        """
         self.player, self.resign, self.log = player, resign, log
         self.session = Session({**(params or {}), **player.needs}, seed)
         self.clock = Clock()
@@ -73,7 +81,7 @@ class Engine:
     # --- the loop ------------------------------------------------------------
 
     def handle(self, line: str) -> str:
-        """The whole answer to a line; empty for a line that holds no command.
+        """Return the whole answer to a line; empty for a line without a command.
 
         A command that streams (``lz-analyze``) gives its first report only; see :meth:`stream`.
         """
@@ -85,7 +93,7 @@ class Engine:
         return text
 
     def stream(self, line: str) -> Iterator[str]:
-        """The answer in parts. To end a streaming command, stop iterating, then write an empty line."""
+        """Yield the answer in parts. To end a streaming command, stop iterating, then write an empty line."""
         command = read_command(line)
         if command is None:
             return
@@ -110,12 +118,12 @@ class Engine:
     # --- the record ------------------------------------------------------------
 
     def forget_players(self) -> None:
-        """Resets the moves of the player and the resignation for a new match."""
+        """Reset the moves of the player and the resignation for a new match."""
         self._chosen, self._own, self._resigned = 0, set(), None
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
-        """Prepares the player for the match after the body. A ``GtpError`` takes everything back."""
+        """Prepare the player for the match after the body. On ``GtpError`` every change is undone."""
         player, before = self.player, (self._chosen, self._own, self._resigned)
         try:
             with self.session.restored():
@@ -130,14 +138,14 @@ class Engine:
             raise
 
     def undo(self) -> None:
-        """Takes back a resignation, else the last move."""
+        """Undo a resignation, else the last move."""
         if self._resigned is not None:
             self._resigned = None
             return
         self.session.undo()
 
     def facts(self) -> dict[str, str]:
-        """Properties of the root of an SGF record: rules, players, the result of an ended match."""
+        """Return properties of the root of an SGF record: rules, players, the result of an ended match."""
         session, info = self.session, self.session.loaded.info
         own = f"Ludus {self.player.name}"
         facts = {"AP": f"ludus:{__version__}", "RU": rules.name_of(session.base)}
@@ -151,10 +159,10 @@ class Engine:
             facts["RE"] = go.score_text(session.score())
         return facts
 
-    # --- asking the player ------------------------------------------------------------
+    # --- choosing moves ------------------------------------------------------------
 
     def choose(self, seat: int, *, keep: bool) -> int:
-        """The player's move for a seat, played if ``keep``."""
+        """Return the player's move for a seat, and play it if ``keep``."""
         session = self.session
         self._check_length()
         match = session.turn_of(seat)
@@ -167,7 +175,7 @@ class Engine:
             raise GtpError(f"the match has reached {MAX_MOVES} moves")
 
     def _settle(self, seat: int, match: Match, choice: Choice, took: float, *, keep: bool) -> int:
-        """Handles a choice that took ``took`` seconds: returns the move, played if ``keep``."""
+        """Handle a choice that took ``took`` seconds: return the move, played if ``keep``."""
         session = self.session
         self.clock.spent(seat, took)
         move = choice.move
@@ -186,7 +194,7 @@ class Engine:
         return move
 
     def ponder(self, seconds: float = 0.05) -> Iterator[None]:
-        """Ponders: searches the position after the player's move, ``seconds`` per step.
+        """Ponder: search the position after the player's move, ``seconds`` per step.
 
         The search keeps the subtree of the opponent's answer. It ends if the player cannot ponder or the
         search is complete.
@@ -237,7 +245,7 @@ class Engine:
             yield self._line(player, match, report, options, kata)
 
     def _reported_move(self, player: Analyst, match: Match, options: Options, kata: bool) -> Iterator[str]:
-        """Reports about every interval until a move is chosen (interval 0: only the last), then the move."""
+        """Yield reports until a move is chosen (interval 0: only the last), then the move."""
         session, seat = self.session, options.seat
         self._check_length()
         limit = self.clock.seconds(seat, session.size**2, len(session.moves))
@@ -252,7 +260,7 @@ class Engine:
         if not kata:
             return leela_line(report, options, self.session.size)
 
-        def after(moves: Sequence[int]) -> Sequence[Expected]:
+        def after(moves: Sequence[int]) -> Sequence[Expectation]:
             played = [match.clone() for _ in moves]
             for one, move in zip(played, moves, strict=True):
                 one.play(move)
@@ -274,6 +282,7 @@ def _is_reader(player: Player) -> TypeGuard[Reader]:
 
 
 def vertex(engine: Engine, text: str) -> int:
+    """Return the point that ``text`` names on the engine's board. Raise ``GtpError``."""
     point = go.point_of(text, engine.session.size)
     if point is None:
         raise GtpError("syntax error: expected a vertex such as D4, or pass")

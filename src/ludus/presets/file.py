@@ -30,7 +30,6 @@ from ludus.presets.code import given_code, typed_code
 from ludus.presets.config import MAX_DECISIONS, ParamValue, Preset, preset_of, preset_type
 from ludus.presets.game_presets import preset_for, run_title
 from ludus.presets.options import full_path, option_of
-from ludus.presets.renamed import RENAMED, line_of, new_name, renamed_keys, translate
 from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
@@ -233,19 +232,16 @@ def parse_preset(
     name: str = "preset",
     overrides: Mapping[str, str] | None = None,
     *,
-    stored: bool = False,
     params: Callable[[str], Iterable[str]] = lambda game: (),
 ) -> LoadedPreset:
     """Checks the bytes of a preset file; see :func:`load_preset`.
 
-    ``stored``: the file is the configuration of a run, whose keys may be those of an earlier version.
     ``params``: from a game's reference to the names of its parameters.
     """
     if len(raw) > MAX_BYTES:
         raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; expected a preset file"])
     try:
-        text = text_of(raw)
-        document: Document = from_toml(text)
+        document: Document = from_toml(text_of(raw))
     except TextError as error:
         raise PresetError([f"{source}: {error}"]) from None
     except TomlError as error:
@@ -255,12 +251,7 @@ def parse_preset(
         kind = preset_type(method)
     except ExtensionError as error:
         raise PresetError([f"{source}: algorithm.name: {error}"]) from error
-    old: dict[str, str] = {}
     overrides, problems = _whole_paths(document, overrides or {}, kind, params)
-    if stored:
-        translate(document)
-    else:
-        old = {p.path: _at_line(source, text, p) for p in renamed_keys(document)}
     origins: dict[str, Origin] = {p: "preset" for p, _ in leaves(document)}
     for key, value in _names_first(overrides, kind):
         result = _override(document, key, value, kind)
@@ -272,7 +263,7 @@ def parse_preset(
     lines = [f"{option_of(p.path)}: {p.text}" for p in problems]
     for problem in schema.check(document, kind):
         where = option_of(problem.path) if _from_command_line(problem.path, origins) else source
-        lines.append(old.get(problem.path, f"{where}: {problem.text}"))
+        lines.append(f"{where}: {problem.text}")
     if lines:
         raise PresetError(lines)
     preset = preset_of(_named(document, kind), method)
@@ -290,7 +281,7 @@ def _whole_paths(
     params: Callable[[str], Iterable[str]],
 ) -> tuple[dict[str, str], list[Problem]]:
     """``overrides`` by whole paths, and those that no path is for: an option may be its last part alone."""
-    top = {field.encode_name for field in kind.fields} | set(RENAMED)
+    top = {field.encode_name for field in kind.fields}
     short = [key for key in overrides if key.replace("-", "_").partition(".")[0] not in top]
     whole = {key: text for key, text in overrides.items() if key not in short}
     if not short:
@@ -312,12 +303,6 @@ def _whole_paths(
         else:
             whole[path] = overrides[key]
     return whole, problems
-
-
-def _at_line(source: str, text: str, problem: Problem) -> str:
-    """A mistake of the file ``text`` with the line where it is."""
-    line = line_of(text, problem.path)
-    return f"{source}: line {line}: {problem.text}" if line else f"{source}: {problem.text}"
 
 
 def _named(document: Document, kind: mi.StructType) -> Document:
@@ -354,8 +339,6 @@ def _override(document: Document, key: str, text: str, kind: mi.Type) -> str | P
     here: Any = document  # the container that the next part names a place in
     path: list[str] = []
     parts = key.split(".")
-    if new := new_name(key.replace("-", "_")):
-        return Problem(key, f"this option is now {option_of(new)}")
     for depth, given in enumerate(parts):
         last = depth == len(parts) - 1
         at = ".".join(path)

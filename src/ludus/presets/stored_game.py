@@ -9,7 +9,6 @@ from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.presets import schema
 from ludus.presets.config import GameConfig
 from ludus.presets.file import MAX_BYTES, Document, PresetError
-from ludus.presets.renamed import translate
 
 
 class _GameOnly(msgspec.Struct, frozen=True):
@@ -32,7 +31,6 @@ def parse_game(raw: bytes, source: str) -> GameConfig:
         raise PresetError([f"{source}: {error}"]) from None
     except TomlError as error:
         raise PresetError([f"{source}: not valid TOML: {error}"]) from None
-    translate(document)
     kind = mi.type_info(_GameOnly)
     assert isinstance(kind, mi.StructType)
     game: Document = {"game": document["game"]} if "game" in document else {}

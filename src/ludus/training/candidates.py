@@ -65,10 +65,7 @@ class BestWeights:
         if self._checkpoints.holding(version, player) is None:
             return False
         best = state.best_score is None or score > state.best_score
-        known = state.candidates
-        if not known and state.best_score is not None:  # a checkpoint of before there were candidates
-            known = [Candidate(state.best_version, state.best_score)]
-        state.candidates = best_candidates(known, Candidate(version, score, player))
+        state.candidates = best_candidates(state.candidates, Candidate(version, score, player))
         self.pin(state.candidates)
         if best:
             state.best_score, state.best_version, state.best_player = score, version, player

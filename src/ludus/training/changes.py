@@ -69,7 +69,7 @@ def run_settings(run: RunDirectory, overrides: Mapping[str, str] | None = None) 
     for change in read_changes(run):
         now |= {path: repr(after) for path, (_, after) in change.settings.items()}
     given = {key.replace("-", "_"): text for key, text in (overrides or {}).items()}
-    return parse_preset(run.config_bytes(), str(run.config), overrides=now | given, stored=True)
+    return parse_preset(run.config_bytes(), str(run.config), overrides=now | given)
 
 
 def record_change(

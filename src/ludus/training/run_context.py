@@ -56,7 +56,7 @@ class Clock:
 
 
 class RunContext:
-    """Owned by a run from its first message to its last. Made by :func:`ludus.training.api.start_run`."""
+    """Owned by a run from its first message to its last. Made by :func:`ludus.training.runs.start_run`."""
 
     def __init__(self, preset: Preset, directory: RunDirectory, sinks: Iterable[Sink] = ()) -> None:
         self.preset, self.directory = preset, directory

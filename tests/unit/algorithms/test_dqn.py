@@ -49,7 +49,7 @@ def mine(slab: Slab) -> npt.NDArray[np.bool_]:
 
 
 def whole(learner: DqnLearner, slab: Slab, workers: int = 1, progress: float = 0.25) -> UpdateStats:
-    plan = learner.begin(slab, progress)
+    plan = learner.start(slab, progress)
     threads = [threading.Thread(target=plan.help, args=(w,)) for w in range(1, workers)]
     for thread in threads:
         thread.start()
@@ -462,3 +462,10 @@ def test_a_network_of_log_odds_is_refused() -> None:
     logits = msgspec.structs.replace(POLICY, output="logits", duelling=False)
     with pytest.raises(ValueError, match='output = "logits": expected "q", which dqn trains'):
         learner_of(policy=logits)
+
+
+def test_an_update_of_the_value_alone_is_refused() -> None:
+    learner = learner_of()
+    slab = random_slab(SPEC, 4, 6, 1)
+    with pytest.raises(ValueError, match=r'algorithm\.name = "dqn" has no updates of the value alone'):
+        learner.start(slab, value_only=True)

@@ -282,13 +282,13 @@ def test_a_teacher_is_followed_while_its_coefficient_lasts(tmp_path: Path) -> No
     for progress in (0.0, 1.0):  # the coefficient falls to 0
         learner = make_learner("appo", **settings)
         for seed in range(12):
-            learner.begin(played(learner, seed), progress).help(0)
+            learner.start(played(learner, seed), progress).help(0)
             stats = learner.finish()
         distances[progress] = stats.numbers["loss/teacher_kl"]
     assert distances[0.0] < 0.5 * distances[1.0]
     learner = make_learner("appo", **settings, teacher_coefficient_final=3.0)
     for seed in range(12):
-        learner.begin(played(learner, seed), 1.0).help(0)
+        learner.start(played(learner, seed), 1.0).help(0)
         stats = learner.finish()
     assert stats.numbers["loss/teacher_kl"] == pytest.approx(distances[0.0], rel=1e-3)
 

@@ -221,7 +221,7 @@ def test_bits_do_not_depend_on_the_threads_and_parts_add_up() -> None:
     found = []
     for workers, micro_batch in ((1, 64), (3, 64), (1, 4096)):
         learner = make_learner(msgspec.structs.replace(EXACT, micro_batch=micro_batch), workers=workers)
-        plan = learner.begin(played(learner))
+        plan = learner.start(played(learner))
         for worker in reversed(range(workers)):
             plan.help(worker)
         learner.finish()
@@ -243,9 +243,8 @@ def test_a_preset_with_a_shared_critic_is_refused() -> None:
 
 def test_updates_of_the_value_alone_leave_the_policy() -> None:
     learner = make_learner()
-    learner.value_only = True
     before, value = learner.parameters.vector.clone(), _critic(learner)
-    learner.update(played(learner))
+    learner.update(played(learner), value_only=True)
     moved = learner.parameters.vector != before
     assert moved[value].any()
     assert not moved[~value].any()

@@ -20,6 +20,7 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.settings import MatchSettings
 from ludus.games import contained as gate
 from ludus.games.contained import GameExit, GameHangs, close_quietly, contained
 from ludus.games.names import typed
@@ -210,7 +211,7 @@ def test_a_game_that_ends_its_process_in_a_match_loses_that_match(
     assert "no match was played to its end: match 0" in err
     assert MATCH_ERRORS[does, at] in err
     evaluate(
-        "random", game=typed(GUEST), params={"does": does, "at": at}, matches=1,
+        "random", settings=MatchSettings(matches=1), game=typed(GUEST), params={"does": does, "at": at},
         keep=lambda match: errors.append(match.error),
     )  # fmt: skip
     assert MATCH_ERRORS[does, at] in errors[0]
@@ -218,7 +219,9 @@ def test_a_game_that_ends_its_process_in_a_match_loses_that_match(
 
 def test_matches_are_played_outside_the_process(capfd: pytest.CaptureFixture[str]) -> None:
     before = state()
-    result = evaluate("random", game=typed(GUEST), params={"does": "much", "at": "step"}, matches=2)
+    result = evaluate(
+        "random", settings=MatchSettings(matches=2), game=typed(GUEST), params={"does": "much", "at": "step"}
+    )
     assert (result.matches, result.errors) == (2, 0)
     assert state() == before
     out, err = capfd.readouterr()
@@ -232,7 +235,7 @@ def test_matches_do_not_depend_on_the_order_of_hashes() -> None:
     for _ in range(2):
         records: list[bytes] = []
         evaluate(
-            "random", game=typed(OWN), params={"does": "hash"}, matches=1, record=1,
+            "random", settings=MatchSettings(matches=1, record=1), game=typed(OWN), params={"does": "hash"},
             keep=lambda match: records.append(match.replay),  # noqa: B023
         )  # fmt: skip
         seen.append(records[0][-60:])

@@ -11,12 +11,13 @@ import torch
 from ludus.codecs import registry
 from ludus.codecs.forms import decoded
 from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.settings import MatchSettings
 from ludus.games import check_game, hosted
 from ludus.games.names import typed
 from ludus.games.registry import maker
 from ludus.presets.file import load_preset
 from ludus.presets.game_checks import check_game as check_preset
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 from tests.unit.api.from_folder import python
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "guides" / "python_games.md").read_text("utf-8")
@@ -49,7 +50,7 @@ def test_the_game_of_the_guide_is_checked_trained_and_rated(
     assert result.steps >= 3000
     (final,) = result.final
     assert (final.against, final.matches, final.errors) == ("random", 40, 0)
-    again = evaluate(f"{tmp_path}/run@last", "random", matches=10)
+    again = evaluate(f"{tmp_path}/run@last", "random", MatchSettings(matches=10))
     assert (again.matches, again.game, again.params) == (10, "nim", {"heap": "21"})
 
 

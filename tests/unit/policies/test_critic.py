@@ -174,7 +174,7 @@ deviation = "free"
     )
 
 
-def test_weights_from_before_these_settings_load() -> None:
+def test_settings_that_a_weights_file_leaves_out_have_their_defaults() -> None:
     network = PolicyNetwork(SMALL, SPEC, seed=1)
     fields = msgspec.json.decode(network.architecture)
     for name in ("leaky_slope", "deviation", "critic"):

@@ -18,7 +18,7 @@ from ludus.presets.game_checks import check_game
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.round_robin_loop import TurnRounds
 from ludus.training.actor_learner.trainer import build_components, make_rounds
-from ludus.training.api import resume_run, start_run
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import last_weights, same_weights, start_and_kill

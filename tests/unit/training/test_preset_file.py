@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.appo.config import AppoConfig
 from ludus.league.config import Beats, LeagueConfig, Period
-from ludus.policies.config import EncoderConfig, ResnetConfig
+from ludus.policies.config import EncoderConfig
 from ludus.presets.config import GameConfig, OpponentConfig, Preset, preset_of
 from ludus.presets.file import (
     MAX_BYTES,
@@ -274,43 +273,3 @@ def test_a_preset_is_plain_data() -> None:
     """What resume reads back is what was trained with, whatever the types."""
     preset = load_preset("minirts").preset
     assert preset_of(msgspec.to_builtins(preset)) == preset
-
-
-@pytest.mark.parametrize(
-    ("lines", "at", "message"),
-    [
-        ("[pool]\ngroups = 1\n# matches = 3\nmatches = 4\n", 4, "pool.matches: this key is now pool.slots"),
-        ("[pool]\nsteps = 4\n", 2, "pool.steps: this key is now pool.rollout_length"),
-        ("pool = {groups = 1, steps = 4}\n", 1, "pool.steps: this key is now pool.rollout_length"),
-        ("pool.steps = 4\n", 1, "pool.steps: this key is now pool.rollout_length"),
-        ("\n[search]\nvisits = 3\n", 2, "search: this table is now algorithm.search"),
-        ("[self_play]\n", 1, "self_play: this table is now algorithm.self_play"),
-    ],
-)
-def test_an_old_key_is_refused_with_the_new_one_and_its_line(lines: str, at: int, message: str) -> None:
-    assert mistakes(lines.encode() + GAME) == [f"presets/x.toml: line {at}: {message}"]
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("pool.matches", "--pool.matches: this option is now --pool.slots"),
-        ("pool.steps", "--pool.steps: this option is now --pool.rollout-length"),
-        ("search.visits", "--search.visits: this option is now --algorithm.search.visits"),
-        ("self-play.slots", "--self-play.slots: this option is now --algorithm.self-play.slots"),
-    ],
-)
-def test_an_old_option_is_refused_with_the_new_one(option: str, message: str) -> None:
-    assert mistakes(GAME, {option: "4"}) == [message]
-
-
-def test_a_stored_configuration_with_old_keys_is_read() -> None:
-    old = GAME + b"[pool]\nmatches = 12\nsteps = 3\n[search]\nvisits = 7\n[self_play]\nslots = 5\n"
-    appo = parse_preset(old, "config.toml", stored=True).preset
-    assert (appo.pool.slots, appo.pool.rollout_length) == (12, 3)
-    assert appo.algorithm == AppoConfig()
-    more = old + b'[algorithm]\nname = "alphazero"\n[policy]\nblocks = 2\nhidden = [8]\n'
-    preset = parse_preset(more, "config.toml", stored=True).preset
-    assert isinstance(preset.algorithm, AlphaZeroConfig)
-    assert (preset.algorithm.search.visits, preset.algorithm.self_play.slots) == (7, 5)
-    assert preset.policy == ResnetConfig(blocks=2)

@@ -87,7 +87,7 @@ def test_a_sampler_takes_newer_weights_and_refuses_others() -> None:
     source = StoredWeights(learner.weights())
     sampler.take({0: source})
     sampler.play(sampler.slabs[0], sink)
-    learner.begin(sampler.slabs[0], 0.0).help(0)
+    learner.start(sampler.slabs[0], 0.0).help(0)
     learner.finish()
     source.put(learner.weights())
     sampler.take({0: source})
@@ -115,14 +115,14 @@ def test_a_learner_trains_from_stored_slabs() -> None:
     for _ in range(2):
         slab = sampler.slabs[0]
         sampler.play(slab, sink)
-        first.begin(slab, 0.0).help(0)
+        first.start(slab, 0.0).help(0)
         first.finish()
     for fields in sink.slabs:
         slab = Slab(sampler.spec, sampler.slabs[0].steps, sampler.slabs[0].rows)
         slab.memory = {0: np.empty_like(fields["memory.0"])}
         for name, array in slab.fields().items():
             array[...] = fields[name]
-        second.begin(slab, 0.0).help(0)
+        second.start(slab, 0.0).help(0)
         assert second.finish().samples > 0
     sampler.close()
     assert same_weights(first.weights(), second.weights())

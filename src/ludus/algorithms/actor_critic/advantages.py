@@ -51,8 +51,11 @@ class Batch:
 class AdvantageLearner(SlabLearner[Config]):
     """Advantages and value targets of a slab; a method makes its steps of them.
 
-    For the other arguments see :class:`SlabLearner`.
+    In an update of the value alone the optimiser's moments of all parameters are updated. For the other
+    arguments see :class:`SlabLearner`.
     """
+
+    has_value_only_updates = True
 
     def __init__(
         self,
@@ -69,8 +72,6 @@ class AdvantageLearner(SlabLearner[Config]):
         for key, text in config.head_problems(network.config.value_heads):
             raise ValueError(f"algorithm.{key} {text}")
         self.objective = objective
-        #: Updates move what only the value depends on; the optimiser's moments of all parameters go on.
-        self.value_only = False
         self._counted = Counted()
         self._extra = ExtraTerms(config.teacher, network, policy)
 
@@ -89,7 +90,7 @@ class AdvantageLearner(SlabLearner[Config]):
         self._extra.load_state(arrays)
 
     def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
-        self._extra.begin(samples.slab)
+        self._extra.start(samples.slab)
         yield from self._learn(samples, progress, stats)
         yield self._extra.end(self.config.micro_batch)
 

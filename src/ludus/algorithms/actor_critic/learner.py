@@ -61,7 +61,7 @@ class ActorCriticLearner(AdvantageLearner[Config]):
             return self._loss(batch, network, part, entropy)
 
         optimiser: Optimiser = self.optimiser
-        if self.value_only:
+        if self._value_only:
             optimiser = Partial(optimiser, self.parameters, self.network.critic_parameters())
         results: list[MinibatchResult] = []
         kl = 0.0  # of the last pass

@@ -112,7 +112,7 @@ class ExtraTerms:
         self._anchor: PolicyNetwork | None = None
         self._lesson: Samples | None = None
 
-    def begin(self, slab: Slab) -> None:
+    def start(self, slab: Slab) -> None:
         """Before an update from ``slab``."""
         self._lesson = self.teacher.lesson(slab) if self.teacher is not None else None
 

@@ -54,11 +54,11 @@ class ImitationLearner(SlabLearner[ImitationConfig]):
         super().__init__(config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip)
         self._memory = RowMemory(network, policy, "row_memory")  # as if the learner had seen the rows
 
-    def begin(self, slab: Slab, progress: float = 0.0) -> UpdatePlan:
-        """See :meth:`Learner.begin`. ``slab.memory`` gets the learner's memory of the teacher's rows."""
+    def start(self, slab: Slab, progress: float = 0.0, *, value_only: bool = False) -> UpdatePlan:
+        """See :meth:`Learner.start`. ``slab.memory`` gets the learner's memory of the teacher's rows."""
         if (memory := self._memory.of(slab)) is not None:
             slab.memory = {**slab.memory, self.policy: memory.cpu().numpy()}
-        return super().begin(slab, progress)
+        return super().start(slab, progress, value_only=value_only)
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
         """See :meth:`Learner.state`."""

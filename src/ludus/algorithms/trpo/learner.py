@@ -80,7 +80,7 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
         self._anchors = [replica_of(anchor) for _ in self.minibatches.replicas]
 
     def _epochs(self, batch: Batch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
-        if not self.value_only:
+        if not self._value_only:
             yield from self._policy(batch, progress, stats)
             self.minibatches.norm_sums.clear()  # of other weights
         yield from self._value(batch, progress, stats)

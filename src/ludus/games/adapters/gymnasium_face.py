@@ -20,11 +20,12 @@ class GymnasiumFace:
     """Observations and actions in the spaces of ``maker``'s environment."""
 
     def __init__(self, maker: GymnasiumMaker) -> None:
+        """Use the conversions that ``maker`` has for its environment."""
         self._observation, self._actions, self._masks = maker.observation, maker.actions, maker.masks
         self._space, self._spec = maker.observation.space, maker.spec
 
     def rows(self, observation: Any, needed: Sequence[TensorSpec]) -> tuple[dict[str, Array], int | None]:
-        """See :class:`ludus.games.exports.values.Face`."""
+        """Return ``packed[N, ...]`` of each tensor: see :class:`ludus.games.exports.values.Face`."""
         path, leaf = self._observation.leaves[0]
         try:
             shape = np.shape(at(observation, path))
@@ -52,7 +53,10 @@ class GymnasiumFace:
         return iter(iterate(batch_space(self._space, count), observation))
 
     def legal(self, observation: Any, mask: Any, count: int | None) -> Bytes:
-        """See :class:`ludus.games.exports.values.Face`. Without ``mask``: that of the observation."""
+        """Return ``uint8[N, A]``: see :class:`ludus.games.exports.values.Face`.
+
+        Without ``mask``, the mask of the observation counts.
+        """
         if mask is not None and count is not None:
             return mask_rows(self._spec, mask, count)
         out = np.ones((count or 1, self._spec.mask_size), np.uint8)
@@ -61,7 +65,7 @@ class GymnasiumFace:
         return out
 
     def actions(self, decisions: Ints, count: int | None) -> Any:
-        """See :class:`ludus.games.exports.values.Face`."""
+        """Return members of the action space: see :class:`ludus.games.exports.values.Face`."""
         if count is None:
             return self._actions.decode(decisions[0])
         from gymnasium.vector.utils import concatenate, create_empty_array

@@ -34,16 +34,17 @@ MASK = "action_mask"
 
 
 class Given:
-    """The mask of one step, and where the environment put it."""
+    """Mask of one step, and the place where the environment returned it."""
 
     __slots__ = ("mask", "where")
 
     def __init__(self, mask: Any, where: str) -> None:
+        """Keep ``mask``; ``where`` names its place in messages, as ``info['action_mask']``."""
         self.mask, self.where = mask, where
 
 
 def given(observation: Any, info: Any) -> tuple[Given, ...]:
-    """The masks of a step: none, one, or both."""
+    """Return the masks of a step: none, one, or both."""
     found: tuple[Given, ...] = ()
     if info and isinstance(info, Mapping) and info.get(MASK) is not None:
         found = (Given(info[MASK], f"info[{MASK!r}]"),)
@@ -58,6 +59,7 @@ class Masks:
     """Masks of an action space as ``uint8[A]`` of its heads."""
 
     def __init__(self, actions: Actions) -> None:
+        """Prepare the parts of an action space, in the order of its heads."""
         self._space = actions.space
         ends = np.cumsum([0, *(head.size for head in actions.heads)]).tolist()
         self._spans = [slice(begin, end) for begin, end in pairwise(ends)]
@@ -68,7 +70,7 @@ class Masks:
         self._flat = not any(_is_box(leaf) for _, leaf, _ in actions.parts)
 
     def write(self, masks: Sequence[Given], out: Bytes) -> None:
-        """Writes the legality that ``masks`` give to ``out: uint8[A]``. Raises ``ValueError``."""
+        """Write the legality that ``masks`` contain to ``out: uint8[A]``. Raises ``ValueError``."""
         if self._plain and len(masks) == 1 and self._written(masks[0].mask, out):
             return
         out[...] = 1
@@ -82,7 +84,7 @@ class Masks:
                 self._write(step, out)
 
     def _written(self, mask: Any, out: Bytes) -> bool:
-        """The usual mask of one Discrete, without further ado. False if it is not one."""
+        """Write the usual mask of one Discrete without further checks. False if it is not one."""
         if type(mask) is not np.ndarray or mask.shape != out.shape or mask.dtype.itemsize != 1:
             return False
         if mask.dtype.kind not in "biu":
@@ -140,7 +142,7 @@ class Masks:
             raise ValueError(f"{where}: {space} has no choices to mask; expected None")
 
     def _fill_many(self, counts: Any, mask: Any, spans: Any, out: Bytes, where: str) -> None:
-        """A mask for each number of a MultiDiscrete, nested as its ``nvec``, or one flat vector."""
+        """Write a mask for each number of a MultiDiscrete, nested as its ``nvec``, or one flat vector."""
         total = int(counts.sum())
         if mask is not None and counts.ndim == 1 and _is_flat(mask) and np.shape(mask) == (total,):
             bits = _bits(mask, (total,), where)

@@ -48,7 +48,7 @@ _API = ParamSpec(
 
 
 class _Seats:
-    """The common part of the two APIs: agents as seats, values, masks, rewards."""
+    """Common part of the two APIs: agents as seats, values, masks, rewards."""
 
     def __init__(self, maker: PettingZooMaker) -> None:
         self.spec, self._maker = maker.spec, maker
@@ -81,7 +81,7 @@ class _Seats:
         return sorted(self._seat_of(a) for a in self._env.agents)
 
     def _mark(self, terminations: Mapping[Any, Any], truncations: Mapping[Any, Any]) -> None:
-        """Keeps the newest flags of every agent. Who is terminated is not truncated as well."""
+        """Keep the newest flags of every agent. A terminated agent is not truncated as well."""
         for agent in {**dict.fromkeys(self._env.agents), **terminations, **truncations}:
             end = PLAYING
             if _flagged("termination", agent, terminations):
@@ -91,7 +91,10 @@ class _Seats:
             self._ends[self._seat_of(agent)] = end
 
     def _settle(self) -> bool:
-        """After a step. True when no agent is left; one that left without a flag is terminated."""
+        """Mark the ends after a step. True when no agent is left.
+
+        An agent that left without a flag is terminated.
+        """
         here = np.zeros(len(self._names), np.bool_)
         here[self._acting()] = True
         seen = np.array([value is not None for value in self._values])
@@ -101,7 +104,7 @@ class _Seats:
         return over
 
     def ends(self, out: Bytes) -> None:
-        """Each agent's own end."""
+        """Write each agent's own end: ``PLAYING``, ``TERMINATED`` or ``TRUNCATED``."""
         out[...] = self._ends
 
     def _keep(self, agent: str, value: Any, info: Any) -> None:
@@ -113,7 +116,7 @@ class _Seats:
         out[...] = self._earned
 
     def outcome(self, out: Floats) -> None:
-        """By the sum of rewards: the highest wins; equal sums are a draw."""
+        """Write the outcome by the sum of rewards: the highest wins; equal sums are a draw."""
         out[...] = 0.0
         if len(out) > 1 and (self._total != self._total[0]).any():
             out[...] = np.where(self._total == self._total.max(), 1.0, -1.0)
@@ -134,7 +137,7 @@ class _Seats:
             raise ValueError(f"seat {seat} ({self._names[seat]}): {error}") from None
 
     def mismatch(self, seat: int) -> str:
-        """What of a seat's last observation is not in its space; empty if none."""
+        """Describe the first part of a seat's last observation that is not in its space; empty if none."""
         if self._values[seat] is None:
             return ""
         agent = self._names[seat]
@@ -146,9 +149,10 @@ class _Seats:
 
 
 class ParallelGame(_Seats):
-    """All present agents act at once."""
+    """A game of the parallel API: all present agents act at once."""
 
     def reset(self, seed: int) -> None:
+        """Start a match with ``seed``. Raises ``ValueError`` for a ``reset`` of another form."""
         own = getattr(self._env, "unwrapped", self._env).reset
         values, infos = begun(self._env.reset, own, seed)
         self._begin()
@@ -156,9 +160,11 @@ class ParallelGame(_Seats):
             self._keep(agent, value, infos.get(agent))
 
     def to_act(self) -> Sequence[int]:
+        """Return the seats of the present agents, ascending."""
         return self._acting()
 
     def step(self, actions: Ints) -> bool:
+        """Play the decisions of all present agents. True when no agent is left."""
         decide = self._maker.decode
         chosen = {a: decide(self._seat_of(a), actions[self._seat_of(a)]) for a in self._env.agents}
         try:
@@ -176,18 +182,21 @@ class ParallelGame(_Seats):
 
 
 class TurnGame(_Seats):
-    """One agent acts at a time (AEC). Agents that are done are skipped."""
+    """A game of the AEC API: one agent acts at a time. Agents that are done are skipped."""
 
     def reset(self, seed: int) -> None:
+        """Start a match with ``seed``."""
         self._env.reset(seed=seed)
         self._begin()
         for agent in self._env.agents:
             self._keep(agent, self._env.observe(agent), self._env.infos.get(agent))
 
     def to_act(self) -> Sequence[int]:
+        """Return the selected agent's seat."""
         return (self._seat_of(self._env.agent_selection),) if self._env.agents else ()
 
     def step(self, actions: Ints) -> bool:
+        """Play the selected agent's decision. True when no agent is left."""
         env = self._env
         if not env.agents:  # none was there after reset
             return True
@@ -211,13 +220,13 @@ class TurnGame(_Seats):
 
 
 def _flagged(what: str, agent: Any, flags: Mapping[Any, Any]) -> bool:
-    """The agent's flag; false where there is none."""
+    """Return the agent's flag, false where there is none."""
     value = flags.get(agent, False)
     return value is not False and flag(f"{what} of {agent}", value)
 
 
 def _package_of(missing: str, module: str) -> str:
-    """The requirement of a missing module: PettingZoo has an extra for each of its families."""
+    """Return the requirement of a missing module: PettingZoo has an extra for each of its families."""
     package = missing.partition(".")[0]
     if package in ("gymnasium", "pettingzoo") and missing == package:
         return requirement("pettingzoo")
@@ -226,9 +235,10 @@ def _package_of(missing: str, module: str) -> str:
 
 
 class PettingZooMaker:
-    """A module's environment under parameters. Raises ``ValueError`` if it cannot be hosted."""
+    """Maker of a module's environment under parameters."""
 
     def __init__(self, name: str, params: Mapping[str, str]) -> None:
+        """Create the environment once and declare its spec. Raises ``ValueError`` if it cannot be hosted."""
         module_name = name if "." in name else "pettingzoo." + name.replace("/", ".")
         module = import_typed(
             module_name, f"pettingzoo/{name}", lambda missing: _package_of(missing, module_name)
@@ -267,7 +277,7 @@ class PettingZooMaker:
         )
 
     def environment(self) -> Any:
-        """A new environment."""
+        """Create an environment."""
         try:
             return self._create(**self._values)
         except TypeError as error:
@@ -276,7 +286,7 @@ class PettingZooMaker:
             ) from None
 
     def _describe(self, env: Any) -> None:
-        """Tensors and heads that fit every agent."""
+        """Set tensors and heads that fit every agent. Raises ``UnsupportedSpace`` if there are none."""
         seen = [env.observation_space(a) for a in self.agents]
         self._observations = [Observation(s, self._layouts, MASK) for s in seen]
         self._actions = [Actions(env.action_space(a)) for a in self.agents]
@@ -305,11 +315,11 @@ class PettingZooMaker:
         self._heads = heads
 
     def space(self, seat: int) -> Any:
-        """The seat's own observation space."""
+        """Return the seat's own observation space."""
         return self._observations[seat].space
 
     def write(self, seat: int, value: Any, out: Mapping[str, Array]) -> None:
-        """Writes a seat's observation, padded with zeros."""
+        """Write a seat's observation, padded with zeros."""
         if self._lengths is None:
             self._observations[seat].write(value, out)
             return
@@ -318,20 +328,21 @@ class PettingZooMaker:
         self._observations[seat].write(value, {self._observations[seat].tensors[0].name: target[:length]})
 
     def decode(self, seat: int, decision: Ints) -> Any:
-        """A decision as the seat's action."""
+        """Convert a decision ``int32[K]`` to the seat's action. Raises ``ValueError`` for a padded choice."""
         choices = self.choices[seat]
         if choices is not None and int(decision[0]) >= choices:
             raise ValueError(f"action {int(decision[0])} of seat {seat} is not in [0, {choices})")
         return self._actions[seat].decode(decision)
 
     def make(self) -> PythonGame:
+        """Create a game with an environment of its own."""
         return TurnGame(self) if self._turns else ParallelGame(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:
-        """None: PettingZoo has no vectorised environments."""
+        """Return None: PettingZoo has no vectorised environments."""
         return None
 
 
 def maker(name: str, params: Mapping[str, str]) -> PettingZooMaker:
-    """See :class:`PettingZooMaker`."""
+    """Return a maker of the environment ``name``: see :class:`PettingZooMaker`."""
     return PettingZooMaker(name, params)

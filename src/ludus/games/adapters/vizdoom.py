@@ -45,13 +45,14 @@ class Eyes:
     """One player's observations, and the buttons of its decisions."""
 
     def __init__(self, maker: VizdoomMaker, buttons: int) -> None:
+        """Allocate the observation of one player, for an engine with ``buttons`` buttons."""
         self._single = maker.single
         self._press = [0] * buttons
         self._screen = np.zeros((maker.channels, *maker.size), np.uint8)
         self._variables = np.zeros(maker.variables, np.float32)
 
     def look(self, game: Any) -> None:
-        """Reads the screen; after the end the last image stays."""
+        """Read the screen; after the end the last image stays."""
         state = game.get_state()
         if state is None:
             return
@@ -66,7 +67,7 @@ class Eyes:
             self._variables[...] = state.game_variables
 
     def press(self, action: Ints) -> list[int]:
-        """``action: int32[K]`` in the engine's form."""
+        """Convert ``action: int32[K]`` to the engine's buttons."""
         press = self._press
         if self._single:
             choice = int(action[0])
@@ -78,16 +79,17 @@ class Eyes:
         return press
 
     def write(self, out: Mapping[str, Array]) -> None:
-        """Every tensor of the spec."""
+        """Write every tensor of the spec."""
         out["screen"][...] = self._screen
         if len(self._variables):
             out["variables"][...] = self._variables
 
 
 class VizdoomGame:
-    """One engine process."""
+    """A game of one player with an engine process of its own."""
 
     def __init__(self, maker: VizdoomMaker) -> None:
+        """Start the engine. Raises ``ProcessUnusable`` if this process cannot start one."""
         from ludus.games.adapters.vizdoom_match import check_process
 
         check_process()
@@ -99,15 +101,18 @@ class VizdoomGame:
         self.truncated = False
 
     def reset(self, seed: int) -> None:
+        """Start a match with ``seed``."""
         self._game.set_seed(seed)
         self._game.new_episode()
         self.truncated = False
         self._eyes.look(self._game)
 
     def to_act(self) -> Sequence[int]:
+        """Return the only seat."""
         return (0,)
 
     def step(self, actions: Ints) -> bool:
+        """Hold the decision for ``frame_skip`` tics. True when the episode is finished."""
         game = self._game
         self._reward = game.make_action(self._eyes.press(actions[0]), self._maker.frame_skip)
         over = bool(game.is_episode_finished())
@@ -116,22 +121,27 @@ class VizdoomGame:
         return over
 
     def rewards(self, out: Floats) -> None:
+        """Write the scenario's reward of the last step."""
         out[0] = self._reward
 
     def outcome(self, out: Floats) -> None:
+        """Write 0: a single player has no opponent."""
         out[0] = 0.0
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        """Write the screen and the game variables."""
         self._eyes.write(out)
 
     def close(self) -> None:
+        """End the engine."""
         self._game.close()
 
 
 class VizdoomMaker:
-    """A scenario under parameters. Raises ``ValueError``."""
+    """Maker of a scenario under parameters."""
 
     def __init__(self, name: str, params: Mapping[str, str]) -> None:
+        """Load the scenario and declare its spec. Raises ``ValueError`` for one that cannot be played."""
         import vizdoom
 
         self._config = Path(name) if name.endswith(".cfg") else Path(vizdoom.scenarios_path) / f"{name}.cfg"
@@ -185,7 +195,7 @@ class VizdoomMaker:
         )
 
     def engine(self) -> Any:
-        """A DoomGame that is not started yet."""
+        """Create a DoomGame that is not started yet."""
         import vizdoom
 
         game = vizdoom.DoomGame()
@@ -207,10 +217,11 @@ class VizdoomMaker:
         return game
 
     def eyes(self) -> Eyes:
-        """Of one player."""
+        """Create the observations and buttons of one player."""
         return Eyes(self, self._buttons)
 
     def make(self) -> PythonGame:
+        """Create a game of one player, or a match of several."""
         if self.players == 1:
             return VizdoomGame(self)
         from ludus.games.adapters.vizdoom_match import VizdoomMatch
@@ -218,10 +229,10 @@ class VizdoomMaker:
         return VizdoomMatch(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:
-        """None: ViZDoom has no vectorised environments."""
+        """Return None: ViZDoom has no vectorised environments."""
         return None
 
 
 def maker(name: str, params: Mapping[str, str]) -> VizdoomMaker:
-    """See :class:`VizdoomMaker`."""
+    """Return a maker of the scenario ``name``: see :class:`VizdoomMaker`."""
     return VizdoomMaker(name, params)

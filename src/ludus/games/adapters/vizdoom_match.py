@@ -45,11 +45,17 @@ _stuck: set[Future[object]] = set()
 class Player(Protocol):
     """One seat's observations, and the buttons of its decisions."""
 
-    def look(self, game: Any) -> None: ...
+    def look(self, game: Any) -> None:
+        """Read the screen of a running engine."""
+        ...
 
-    def press(self, action: Ints) -> list[int]: ...
+    def press(self, action: Ints) -> list[int]:
+        """Convert ``action: int32[K]`` to the engine's buttons."""
+        ...
 
-    def write(self, out: Mapping[str, Array]) -> None: ...
+    def write(self, out: Mapping[str, Array]) -> None:
+        """Write every tensor of the spec."""
+        ...
 
 
 class Settings(Protocol):
@@ -61,9 +67,13 @@ class Settings(Protocol):
     match_tics: int
     tic_s: float
 
-    def engine(self) -> Any: ...
+    def engine(self) -> Any:
+        """Create a DoomGame that is not started yet."""
+        ...
 
-    def eyes(self) -> Player: ...
+    def eyes(self) -> Player:
+        """Create the observations and buttons of one player."""
+        ...
 
 
 class VizdoomMatch:
@@ -75,6 +85,7 @@ class VizdoomMatch:
     """
 
     def __init__(self, maker: Settings) -> None:
+        """Start a thread for each seat; engines start with the first match."""
         self.spec, self._maker = maker.spec, maker
         seats = maker.players
         self._threads = SeatThreads(seats, "vizdoom-seat")
@@ -96,6 +107,7 @@ class VizdoomMatch:
         return {pid for pid in self._engines if pid in engine_processes()}
 
     def reset(self, seed: int) -> None:
+        """Restart all engines, with ``seed`` in each."""
         self._stop()
         check_process()
         self._tics, self.truncated = 0, False
@@ -122,9 +134,11 @@ class VizdoomMatch:
         self._score[...] = self._now
 
     def to_act(self) -> Sequence[int]:
+        """Return all seats."""
         return range(len(self._eyes))
 
     def step(self, actions: Ints) -> bool:
+        """Play one decision of every seat. True when ``match_tics`` are played."""
         if not self._games:
             raise RuntimeError("the engines of this match are gone")
         for game, eyes, action in zip(self._games, self._eyes, actions, strict=True):
@@ -138,18 +152,21 @@ class VizdoomMatch:
         return bool(self._tics >= self._maker.match_tics)
 
     def rewards(self, out: Floats) -> None:
+        """Write the scenario's rewards of the last step plus one point per frag."""
         out[...] = self._earned
 
     def outcome(self, out: Floats) -> None:
-        """+1 for the most frags, -1 for fewer; 0 for all seats if all have equally many."""
+        """Write +1 for the most frags, -1 for fewer, and 0 for all seats if all have equally many."""
         frags = self._score[:, 1]
         best = frags == frags.max()
         out[...] = 0.0 if best.all() else np.where(best, 1.0, -1.0)
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        """Write the seat's screen and game variables."""
         self._eyes[seat].write(out)
 
     def close(self) -> None:
+        """End the engines and the threads."""
         self._stop()
         self._threads.close()
 
@@ -161,7 +178,7 @@ class VizdoomMatch:
         self._look(seat, game)
 
     def _advance(self, seat: int) -> None:
-        """Plays a decision, tic by tic in step with the other engines; only the last frame is rendered."""
+        """Play a decision, tic by tic in step with the other engines; only the last frame is rendered."""
         game, last = self._games[seat], self._skip - 1
         try:
             for tic in range(last):
@@ -185,7 +202,7 @@ class VizdoomMatch:
     def _together(
         self, what: str, each: Callable[[int], object], limit_s: float, before: set[int] | None = None
     ) -> None:
-        """Runs ``each`` for all seats in parallel under a watchdog, until the last is done."""
+        """Run ``each`` for all seats in parallel under a watchdog, until the last is done."""
         futures = [self._threads.submit(seat, each, seat) for seat in range(len(self._games))]
         moved, done, late = -1, set[Future[object]](), set(futures)
         while late and sum(self._done) > moved and not any(f.exception() for f in done):
@@ -210,7 +227,7 @@ class VizdoomMatch:
         )
 
     def _stop(self) -> None:
-        """Ends all engines: first by a request, then by SIGKILL."""
+        """End all engines: first by a request, then by SIGKILL."""
         games, self._games = self._games, []
         futures = [self._threads.submit(seat, game.close) for seat, game in enumerate(games)]
         _, late = wait(futures, STOP_S)
@@ -225,7 +242,7 @@ class VizdoomMatch:
 
 
 def check_process() -> None:
-    """Raises :class:`ProcessUnusable` while a thread of this process waits for an engine that was killed."""
+    """Raise :class:`ProcessUnusable` while a thread of this process waits for an engine that was killed."""
     _stuck.difference_update([call for call in _stuck if call.done()])
     if _stuck:
         raise ProcessUnusable(
@@ -248,7 +265,7 @@ def _wrong(what: str, frozen: list[int], broken: dict[int, BaseException | None]
 
 @contextlib.contextmanager
 def yielding() -> Iterator[None]:
-    """Programs that this process starts meanwhile let others run where they find nothing to receive."""
+    """Make programs that start meanwhile yield the processor where they find nothing to receive."""
     library, before = str(YIELD_LIBRARY), os.environ.get("LD_PRELOAD")
     # The loader takes blanks and colons for the ends of names.
     if not YIELD_LIBRARY.is_file() or " " in library or ":" in library:
@@ -265,7 +282,7 @@ def yielding() -> Iterator[None]:
 
 
 def engine_processes() -> set[int]:
-    """Engines that this process has started and that have not ended."""
+    """Return the engines that this process has started and that have not ended."""
     own, found = os.getpid(), set()
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError):
@@ -277,7 +294,7 @@ def engine_processes() -> set[int]:
 
 
 def free_port() -> int:
-    """A free UDP port."""
+    """Return a free UDP port."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -27,7 +27,7 @@ Observation = dict[str, Array]
 
 
 class _Face:
-    """The common part of both environments."""
+    """Common part of both environments: the match, the agents' names and their last observations."""
 
     def __init__(self, game: str, illegal: Illegal, decoded: bool, params: dict[str, object]) -> None:
         self.match = make_match(game, params)
@@ -70,11 +70,15 @@ class _Face:
 
 
 class LudusParallelEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]
-    """All agents at once; see the module. ``decoded``: as of :class:`ludus.gymnasium.LudusEnv`."""
+    """PettingZoo parallel environment: all agents at once; see the module.
+
+    ``decoded``: as of :class:`ludus.gymnasium.LudusEnv`.
+    """
 
     def __init__(
         self, game: str, *, illegal: Illegal = "replace", decoded: bool = False, **params: object
     ) -> None:
+        """Create the environment. Raises ``ValueError`` for an unknown game or parameter."""
         self._face = _Face(game, illegal, decoded, params)
         self.metadata = {
             "name": f"ludus_{self._face.spec.name}_v{self._face.spec.version}",
@@ -85,15 +89,17 @@ class LudusParallelEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
         self.render_mode = None
 
     def observation_space(self, agent: str) -> Any:
+        """Return the agent's space, the same object at every call."""
         return self._face.observations[agent]
 
     def action_space(self, agent: str) -> Any:
+        """Return the agent's space, the same object at every call."""
         return self._face.actions[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Begins a match; equal seeds and actions give equal matches."""
+        """Start a match; equal seeds and actions give equal matches."""
         face = self._face
         face.match.reset(seed)
         self.agents = list(self.possible_agents)
@@ -101,7 +107,7 @@ class LudusParallelEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
         return dict(face.seen), {a: face.info(a) for a in self.agents}
 
     def step(self, actions: dict[str, Any]) -> tuple[Any, ...]:
-        """Plays until a seat must decide again, or the match is over for all."""
+        """Play until a seat must decide again, or the match is over for all."""
         face = self._face
         if not self.agents:
             return {}, {}, {}, {}, {}
@@ -116,18 +122,23 @@ class LudusParallelEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
         return dict(face.seen), rewards, terminated, truncated, infos
 
     def render(self) -> None:
-        """Matches are watched with ``ludus replay to-html``."""
+        """Return None: ``ludus replay to-html`` shows matches."""
 
     def close(self) -> None:
+        """End the match and release its resources."""
         self._face.match.close()
 
 
 class LudusTurnEnv(AECEnv[str, Observation, Any]):  # type: ignore[misc]
-    """One agent at a time. Seats that decide at once are asked in order and act together."""
+    """PettingZoo AEC environment: one agent at a time.
+
+    Seats that decide at once choose in order and act together.
+    """
 
     def __init__(
         self, game: str, *, illegal: Illegal = "replace", decoded: bool = False, **params: object
     ) -> None:
+        """Create the environment. Raises ``ValueError`` for an unknown game or parameter."""
         super().__init__()
         self._face = _Face(game, illegal, decoded, params)
         self.metadata = {
@@ -141,16 +152,19 @@ class LudusTurnEnv(AECEnv[str, Observation, Any]):  # type: ignore[misc]
         self._chosen: dict[str, Any] = {}
 
     def observation_space(self, agent: str) -> Any:
+        """Return the agent's space, the same object at every call."""
         return self._face.observations[agent]
 
     def action_space(self, agent: str) -> Any:
+        """Return the agent's space, the same object at every call."""
         return self._face.actions[agent]
 
     def observe(self, agent: str) -> Observation:
+        """Return the agent's last observation, zeros before its first turn."""
         return self._face.seen[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begins a match; equal seeds and actions give equal matches."""
+        """Start a match; equal seeds and actions give equal matches."""
         face = self._face
         face.match.reset(seed)
         face.look(begin=True)
@@ -168,7 +182,7 @@ class LudusTurnEnv(AECEnv[str, Observation, Any]):  # type: ignore[misc]
         self.agent_selection = self._face.names[waiting[0]] if waiting else self.agents[0]
 
     def step(self, action: Any) -> None:
-        """Takes the selected agent's action; the match advances once all deciding seats have chosen."""
+        """Take the selected agent's action; the match advances once all deciding seats have chosen."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -192,17 +206,18 @@ class LudusTurnEnv(AECEnv[str, Observation, Any]):  # type: ignore[misc]
         self._accumulate_rewards()
 
     def render(self) -> None:
-        """Matches are watched with ``ludus replay to-html``."""
+        """Return None: ``ludus replay to-html`` shows matches."""
 
     def close(self) -> None:
+        """End the match and release its resources."""
         self._face.match.close()
 
 
 def parallel_env(game: str, **kwargs: Any) -> LudusParallelEnv:
-    """See :class:`LudusParallelEnv`."""
+    """Create a parallel environment: see :class:`LudusParallelEnv`."""
     return LudusParallelEnv(game, **kwargs)
 
 
 def env(game: str, **kwargs: Any) -> LudusTurnEnv:
-    """See :class:`LudusTurnEnv`."""
+    """Create an AEC environment: see :class:`LudusTurnEnv`."""
     return LudusTurnEnv(game, **kwargs)

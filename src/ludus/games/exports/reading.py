@@ -1,4 +1,4 @@
-"""How an environment shows its observations: as the spec has them, or decoded as networks read them.
+"""Observations of an environment: as the spec declares them, or decoded as networks read them.
 
 Games know no codec (and no torch), so what decodes is found by its name when an environment asks for it.
 """
@@ -22,26 +22,35 @@ _DECODER = "ludus.codecs.arrays"
 
 
 class Decoder(Protocol):
-    """:class:`ludus.codecs.arrays.ArrayDecoder`, as environments use it."""
+    """Interface of :class:`ludus.codecs.arrays.ArrayDecoder` that environments use."""
 
-    def shape(self, name: str) -> tuple[int, ...]: ...
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of a decoded tensor."""
+        ...
 
-    def bounds(self, tensor: TensorSpec) -> tuple[float, float]: ...
+    def bounds(self, tensor: TensorSpec) -> tuple[float, float]:
+        """Return the range of a tensor's decoded numbers, infinite if unknown."""
+        ...
 
-    def decode(self, packed: Mapping[str, Array]) -> dict[str, npt.NDArray[np.float32]]: ...
+    def decode(self, packed: Mapping[str, Array]) -> dict[str, npt.NDArray[np.float32]]:
+        """Decode ``packed[N, *packed_shape]`` to ``float32[N, *shape]`` for each tensor."""
+        ...
 
 
 class Reading:
     """Spaces of observations, and observations that lie in them."""
 
     def __init__(self, spec: GameSpec, *, decoded: bool) -> None:
-        """Raises ``ImportError`` where torch is missing, ``ValueError`` for a codec that cannot be used."""
+        """Prepare the space.
+
+        Raises ``ImportError`` if torch is missing, ``ValueError`` for a codec that cannot be used.
+        """
         self._spec = spec
         self._decoder = _decoder(spec.observation) if decoded else None
         self._space = self.space()
 
     def space(self) -> spaces.Dict[Any]:
-        """A new space: spaces are seeded, and each agent has its own."""
+        """Create a space: spaces are seeded, and each agent has its own."""
         if self._decoder is None:
             return observation_space(self._spec)
         parts: dict[str, spaces.Space[Any]] = {}
@@ -51,13 +60,13 @@ class Reading:
         return spaces.Dict(parts)
 
     def one(self, seen: dict[str, Array]) -> dict[str, Array]:
-        """Of one seat's unpacked tensors."""
+        """Return the observation of one seat's unpacked tensors."""
         if self._decoder is None:
             return within(self._space, seen)
         return {name: rows[0] for name, rows in self.many({n: a[None] for n, a in seen.items()}).items()}
 
     def many(self, seen: dict[str, Array]) -> dict[str, Array]:
-        """Of unpacked tensors ``[N, *shape]``."""
+        """Return the observations of unpacked tensors ``[N, *shape]``."""
         if self._decoder is None:
             return seen
         packed = {t.name: _packed(t, seen[t.name]) for t in self._spec.observation}

@@ -19,29 +19,33 @@ from ludus.games.exports.match import Decisions
 
 
 class Face(Protocol):
-    """Both directions between an environment's values and rows. ``count``: None for a single environment."""
+    """Conversion of an environment's values to and from rows. ``count``: None for a single environment."""
 
     def rows(self, observation: Any, needed: Sequence[TensorSpec]) -> tuple[dict[str, Array], int | None]:
-        """``packed[N, ...]`` of each needed tensor, and ``count``. Raises ``ValueError``."""
+        """Return ``packed[N, ...]`` of each needed tensor, and ``count``. Raises ``ValueError``."""
         ...
 
     def legal(self, observation: Any, mask: Any, count: int | None) -> npt.NDArray[np.uint8]:
-        """``uint8[N, A]``, 1 = legal, from an environment's mask, as :func:`mask_rows` takes it."""
+        """Return ``uint8[N, A]``, 1 = legal, from an environment's mask, as :func:`mask_rows` takes it."""
         ...
 
     def actions(self, decisions: Decisions, count: int | None) -> Any:
-        """``int32[N, K]`` as a member of the action space, or a batch of members."""
+        """Convert ``int32[N, K]`` to a member of the action space, or a batch of members."""
         ...
 
 
 class SpecFace:
-    """Dict observations with a tensor's name as key; actions as ``ludus.gymnasium`` has them."""
+    """Values in the spaces of ``ludus.gymnasium``: observations are dicts by the tensors' names."""
 
     def __init__(self, spec: GameSpec) -> None:
+        """Convert to and from rows of the game that ``spec`` declares."""
         self.spec = spec
 
     def rows(self, observation: Any, needed: Sequence[TensorSpec]) -> tuple[dict[str, Array], int | None]:
-        """See :class:`Face`. A single observation may also be packed, as ``ludus.Match.observe`` gives it."""
+        """Return ``packed[N, ...]`` of each needed tensor: see :class:`Face`.
+
+        A single observation may also be packed, as ``ludus.Match.observe`` returns it.
+        """
         names = ", ".join(t.name for t in needed)
         if not isinstance(observation, Mapping):
             found = type(observation).__name__
@@ -61,11 +65,11 @@ class SpecFace:
         return out, next(iter(counts.values()))
 
     def legal(self, observation: Any, mask: Any, count: int | None) -> npt.NDArray[np.uint8]:
-        """See :class:`Face`."""
+        """Return ``uint8[N, A]``: see :class:`Face`."""
         return mask_rows(self.spec, mask, count)
 
     def actions(self, decisions: Decisions, count: int | None) -> Any:
-        """See :class:`Face`."""
+        """Return members of the action space: see :class:`Face`."""
         heads = self.spec.heads
         numbers = continuous(decisions, heads)
         choices = decisions.astype(np.int64)
@@ -103,14 +107,15 @@ def _packed(t: TensorSpec, values: Array) -> tuple[Array, int | None]:
 
 
 def _decoded(values: Array) -> str:
-    """A hint where numbers may be those of ``decoded=True``."""
+    """Return a hint if numbers may be those of ``decoded=True``, else ""."""
     return "; a policy of Ludus reads packed tensors, not decoded ones" if values.dtype == np.float32 else ""
 
 
 def mask_rows(spec: GameSpec, mask: Any, count: int | None) -> npt.NDArray[np.uint8]:
-    """``uint8[N, A]``, 1 = legal, from an environment's mask.
+    """Return ``uint8[N, A]``, 1 = legal, from an environment's mask.
 
     Args:
+        spec: The game's spec.
         mask: ``info["legal"]`` (``uint8[A]``, of a batch ``uint8[N, A]``), ``info["action_mask"]`` (the same
             for one head, else a tuple of one array a head), or None: everything is legal.
         count: Rows of the batch, None for a single environment.

@@ -21,8 +21,6 @@ from ludus.training.actor_learner.async_loop import AsyncRounds, slabs_needed
 from ludus.training.actor_learner.build import Components, build
 from ludus.training.actor_learner.checkpoint import (
     TrainerState,
-    before_lanes,
-    begins_anew,
     decode_state,
     times_anew,
 )
@@ -117,7 +115,7 @@ class Trainer:
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         state = decode_state(checkpoint.state)
-        if begins_anew(checkpoint):
+        if not checkpoint.signed:
             self._begin_matches_anew(checkpoint, state)
         self.rounds.restore(checkpoint, state)
         self.state = state
@@ -131,10 +129,9 @@ class Trainer:
 
     def _begin_matches_anew(self, checkpoint: Checkpoint, state: TrainerState) -> None:
         """Says so, and takes what was in flight out of the counters."""
-        why = "its past opponents have no lanes" if before_lanes(checkpoint) else why_unsigned()
         state.anew = times_anew(checkpoint)
         state.drop_waiting()
-        self.signatures.begin_anew(checkpoint.version, why)
+        self.signatures.begin_anew(checkpoint.version, why_unsigned())
 
     def referred_to(self) -> set[Path]:
         return self.matchmaking.files()

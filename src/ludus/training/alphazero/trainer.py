@@ -103,8 +103,6 @@ class AlphaZeroTrainer:
 
     def _begin(self) -> None:
         self.report.event("started", seed=self.preset.run.seed)
-        self.components.learner.publish(None)
-        self.components.learner.version = 0
         self.store.take_unsaved()
 
     def _restored_state(self, checkpoint: Checkpoint) -> AlphaZeroState:

@@ -47,7 +47,7 @@ class MemberState(msgspec.Struct):
 
     ``hyper``: its settings by path. ``lanes``: lane -> player. ``orders``: those that stand or that matches
     in play began with; from number ``first`` on they are the newest hand, dealt in round ``dealt``, each in
-    as many slots as ``spread`` says (empty in old runs: evenly). ``next_hand``: the number that follows.
+    as many slots as ``spread`` says. ``next_hand``: the number that follows.
     ``pools``: how often its pool was made anew; ``played``: whether the present one has played a slab.
     ``value_only``: updates from now on in which only what the value alone depends on learns.
     """
@@ -247,10 +247,7 @@ class Member:
 
     def play(self, progress: float, evaluate: Callable[[], None] | None) -> Round:
         """One round. Raises ``MatchError`` and ``PoolError``."""
-        learner = self.components.learner
-        if isinstance(learner, AdvantageLearner):
-            learner.value_only = self.state.value_only > 0
-        done = self.driver.run(progress, evaluate)
+        done = self.driver.run(progress, evaluate, value_only=self.state.value_only > 0)
         if done.update is not None:
             self.state.value_only = max(0, self.state.value_only - 1)
         self.state.played, self.restored = True, b""
@@ -345,8 +342,7 @@ class Member:
         self.state.hyper = dict(hyper)
         after = self.preset
         learner = self.components.learner
-        if isinstance(learner, SlabLearner):
-            learner.config = after.algorithm
+        learner.set_config(after.algorithm)
         if before.game == after.game:
             return False
         time_step = self.components.sampler.collector.time_step

@@ -9,7 +9,7 @@ import pytest
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.presets.game_checks import check_game
-from ludus.training.api import resume_run, start_run
+from ludus.training.runs import resume_run, start_run
 from tests.unit.training.league.test_league_runs import LEAGUE, league_preset
 
 TEXT = LEAGUE.format(game="matrix", lag="sync", steps=400)

@@ -20,7 +20,7 @@ from ludus.presets.file import parse_preset, to_toml
 from ludus.storage import CorruptFile, RunDirectory
 from ludus.storage.errors import StorageError
 from ludus.storage.journal import Journal
-from ludus.training.api import resume_run, start_run
+from ludus.training.runs import resume_run, start_run
 from tests.unit.training.runs import Recorder
 
 LEAGUE = """

@@ -12,8 +12,8 @@ from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory
 from ludus.storage.journal import Journal
 from ludus.training.actor_learner.learner_threads import LearnerThreads
-from ludus.training.api import resume_run, start_run
 from ludus.training.league.components import build_league
+from ludus.training.runs import resume_run, start_run
 from tests.unit.training.league.test_league_runs import LEAGUE, assert_equal_runs
 from tests.unit.training.runs import Recorder
 
