@@ -74,7 +74,7 @@ def resumed_method(run: RunDirectory, given: str = "") -> MethodFile | None:
         return None
     where = ""
     if not given:
-        started = run.info().method
+        started = run.info().method if run.info_path.is_file() else ""
         if not started:
             _check_known(run, name)
             return None
