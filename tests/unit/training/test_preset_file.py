@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.config import AppoConfig
 from ludus.league.config import Beats, LeagueConfig, Period
 from ludus.policies.config import EncoderConfig
 from ludus.presets.config import GameConfig, OpponentConfig, Preset, preset_of
+from ludus.presets.document import to_toml
 from ludus.presets.file import (
     MAX_BYTES,
     PresetError,
@@ -22,7 +23,6 @@ from ludus.presets.file import (
     load_preset,
     parse_preset,
     shipped_presets,
-    to_toml,
 )
 from ludus.presets.game_checks import check_game
 
