@@ -44,7 +44,7 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("ludus.pool", "Pool"),
     ),
     "Results and metrics": (
-        ("ludus.training.api", "RunResult"),
+        ("ludus.training.runs", "RunResult"),
         ("ludus.evaluation.results", "EvalResult"),
         ("ludus.mcts.player", "SearchResult"),
         ("ludus.training.reporting.metrics", "UpdateMetrics"),

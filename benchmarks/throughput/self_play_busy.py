@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 import torch
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.algorithms.config import AlphaZeroConfig
 from ludus.mcts.network import NetworkEvaluator
 from ludus.mcts.self_play import MatchNumbers, SelfPlay
 from ludus.policies.factory import build_network

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ludus.games import list_games
     from ludus.games.match import Match
     from ludus.policies.encoders import register_encoder
-    from ludus.training.python_api import evaluate, make_pool, resume, search, train
+    from ludus.training.api import evaluate, make_pool, resume, search, train
     from ludus.training.reporting.sinks import Sink
 else:
     _HOME = {
@@ -31,7 +31,7 @@ else:
         "list_games": "ludus.games",
         "Match": "ludus.games.match",
         **dict.fromkeys(("LoadedPolicy", "load_policy"), "ludus.evaluation.loaded_policy"),
-        **dict.fromkeys(("evaluate", "make_pool", "resume", "search", "train"), "ludus.training.python_api"),
+        **dict.fromkeys(("evaluate", "make_pool", "resume", "search", "train"), "ludus.training.api"),
         "register_encoder": "ludus.policies.encoders",
         "Sink": "ludus.training.reporting.sinks",
     }

@@ -264,7 +264,7 @@ def _learn(
     """
     arrays, counters = components.learner.state()
     started = time.perf_counter()
-    plan = components.learner.begin(slab, 0.0)
+    plan = components.learner.start(slab, 0.0)
     learner_threads.start((plan,))
     plan.help(own - 1)
     update = components.learner.finish()

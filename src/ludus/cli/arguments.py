@@ -81,7 +81,8 @@ def fields_of(command: type[Command]) -> list[Field]:
     out: list[Field] = []
     if not isinstance(info, mi.StructType):
         raise TypeError(f"{command.__name__} is no msgspec struct")
-    for field in info.fields:
+    shared = {name for base in command.__bases__ for name in getattr(base, "__struct_fields__", ())}
+    for field in sorted(info.fields, key=lambda f: f.name in shared):
         kind = field.type
         extra: dict[str, Any] = {}
         while isinstance(kind, mi.Metadata):
@@ -173,7 +174,7 @@ class _Reader:
             return False
         if "." in flag:
             return True
-        from ludus.presets.file import setting_paths  # heavier than this module
+        from ludus.presets.overrides import setting_paths  # heavier than this module
 
         name = flag[2:].replace("-", "_")
         if any(path.rpartition(".")[2] == name for path in setting_paths()):

@@ -166,30 +166,10 @@ def encode_config(config: PolicyConfig) -> str:
 
 
 def decode_config(text: str) -> PolicyConfig:
-    """The configuration of a weights file, also of one from before networks had names.
+    """Return the configuration in the JSON text of a weights file.
 
-    Raises ``msgspec.MsgspecError``.
+    Raises:
+        msgspec.MsgspecError: The text is not JSON, or no network's configuration.
     """
-    document = from_json(text)
-    if isinstance(document, dict):
-        name_network(document)
-    config: PolicyConfig = msgspec.convert(document, PolicyConfig)
+    config: PolicyConfig = msgspec.convert(from_json(text), PolicyConfig)
     return config
-
-
-def name_network(document: dict[str, object]) -> None:
-    """Adds ``network`` to a configuration of the former format, and keeps only that network's keys.
-
-    Then one table held the keys of both, and ``blocks`` above 0 meant a residual network.
-    """
-    if "network" in document:
-        return
-    blocks = document.get("blocks", 0)
-    chosen, other = (
-        (ResnetConfig, EncoderConfig)
-        if isinstance(blocks, int) and blocks > 0
-        else (EncoderConfig, ResnetConfig)
-    )
-    for key in set(other.__struct_fields__) - set(chosen.__struct_fields__):
-        document.pop(key, None)
-    document["network"] = chosen.__struct_config__.tag

@@ -161,7 +161,7 @@ def _empty_network(meta: WeightsMeta, where: str) -> Network:
         config = decode_config(meta.architecture)
         spec = decode_spec(meta.spec)
         _check_bounds(config, spec)
-        if meta.spec_hash not in (spec.spec_hash, spec.former_hash):
+        if meta.spec_hash != spec.spec_hash:
             raise ValueError(
                 f"spec hash {meta.spec_hash} does not match the spec, which hashes to {spec.spec_hash}"
             )

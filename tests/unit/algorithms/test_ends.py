@@ -11,11 +11,12 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.alphazero.loss import SCORE_DELTA, ends_loss
 from ludus.algorithms.alphazero.replay_buffer import ReplayBuffer
 from ludus.algorithms.alphazero.samples import Ends, Positions
+from ludus.algorithms.config import AlphaZeroConfig
+from ludus.algorithms.learner import LearnerContext
 from ludus.flow import GameSpec, Weights
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
@@ -314,7 +315,7 @@ def positions(count: int, seed: int = 1, *, counted: bool = True) -> Positions:
 def learner(policy: ResnetConfig, threads: int = 1, **changes: object) -> AlphaZeroLearner:
     plain: dict[str, object] = {"batch": 64, "schedule": "constant", "learning_rate": 0.05}
     config = msgspec.convert(plain | changes | {"name": "alphazero"}, AlphaZeroConfig)
-    return AlphaZeroLearner(config, tower(policy, SPEC), seed=1, threads=threads)
+    return AlphaZeroLearner(config, tower(policy, SPEC), LearnerContext(1, workers=threads))
 
 
 def test_heads_learn_and_targets_turn_with_the_board() -> None:

@@ -10,17 +10,14 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, INTERRUPTED, CommandError
-from ludus.cli.params import game_spec, read_game
+from ludus.cli.match_options import Count, MatchOptions, Natural, hooks_of
 
 if TYPE_CHECKING:
     from ludus.evaluation.results import EvalResult
     from ludus.flow.match import MatchResult
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
-Natural = Annotated[int, msgspec.Meta(ge=0)]
 
-
-class Eval(msgspec.Struct, frozen=True):
+class Eval(MatchOptions, frozen=True, kw_only=True):
     """Play matches between two players and report the win rate with its 95% Wilson interval.
 
     Players take the seats in turn. In a game of one seat, the result is the mean return. A win rate
@@ -54,34 +51,16 @@ class Eval(msgspec.Struct, frozen=True):
     against: Annotated[
         str, option("the opponent at the other seats (none in a game of one seat)", "PLAYER")
     ] = ""
-    game: Annotated[str, option("the game (default: the one that the weights were trained on)", "GAME")] = ""
     matches: Annotated[Count, option("number of matches", "N")] = 400
-    frame_skip: Annotated[Natural, option("ticks between decisions (default: each player's own)", "N")] = 0
     against_frame_skip: Annotated[
         Natural, option("ticks between decisions of the opponent (default: as --frame-skip)", "N")
     ] = 0
-    param: Annotated[tuple[str, ...], option("set a parameter of the game; repeatable", "NAME=VALUE")] = ()
-    seed: Annotated[Natural, option("seed of the matches", "N")] = 1
-    greedy: Annotated[bool, option("play the most probable action instead of sampling")] = False
-    threads: Annotated[
-        Natural,
-        option("simulation threads; 0 = the main thread, or one process (default: 0)", "N"),
-    ] = 0
-    random_start: Annotated[
-        Natural, option("start each match with random play for up to N ticks, drawn per seat and match", "N")
-    ] = 0
-    max_ticks: Annotated[
-        Natural, option("tick limit of a match (default: the game's own limit, else 20,000)", "N")
-    ] = 0
     record: Annotated[str, option("write replays of the first matches into this folder", "DIR")] = ""
     record_matches: Annotated[Count, option("number of replays that --record writes", "N")] = 10
-    json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
         """Play the matches, print and record the result, and return the exit code."""
-        game, params = read_game(self.game, self.param)
-        if game:
-            game_spec(game, params)
+        game, params = self.game_and_params()
         from ludus.cli import results
         from ludus.cli.progress import Progress
         from ludus.evaluation.evaluate import evaluate
@@ -102,23 +81,13 @@ class Eval(msgspec.Struct, frozen=True):
                 unlike.extend([result.match] * (info(result.replay).reproduced == "no"))
 
         with Progress(self.matches) as progress:
-            result = evaluate(
-                player,
-                against,
-                game=game,
-                params=params or None,
-                matches=self.matches,
-                seed=self.seed,
-                frame_skip=self.frame_skip,
+            settings = msgspec.structs.replace(
+                self.match_settings(self.matches),
                 against_frame_skip=self.against_frame_skip,
-                greedy=self.greedy,
-                threads=self.threads,
-                random_start=self.random_start,
-                max_ticks=self.max_ticks,
                 record=self.record_matches if self.record else 0,
-                keep=keep,
-                should_stop=progress.should_stop,
-                finished=progress.add,
+            )
+            result = evaluate(
+                player, against, settings, game=game, params=params, keep=keep, hooks=hooks_of(progress)
             )
         if result.interrupted and not result.matches:
             console.note("interrupted before a match was over")

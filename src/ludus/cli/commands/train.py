@@ -17,7 +17,8 @@ from ludus.flow.interrupts import like_ctrl_c
 from ludus.flow.shown import shell
 from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
-from ludus.presets.file import Explained, LoadedPreset, explain, load_preset, to_toml
+from ludus.presets.document import to_toml
+from ludus.presets.file import EffectiveValue, LoadedPreset, explain, load_preset
 from ludus.presets.game_checks import check_game, effective_params
 from ludus.presets.options import ends_with, option_of
 from ludus.training.changes import RESUMABLE, options, run_settings
@@ -26,7 +27,7 @@ from ludus.training.run_game import resumed_code
 if TYPE_CHECKING:
     from ludus.flow import GameSpec
     from ludus.policies.summary import NetworkSummary
-    from ludus.training.api import RunResult
+    from ludus.training.runs import RunResult
 
 JSON = option("print one JSON document when the run has ended")
 QUIET = option("show no progress")
@@ -85,7 +86,7 @@ class Train(msgspec.Struct, frozen=True):
             raise UserError(f"--run-dir {run_dir}: exists already; {RunDirectory(run_dir).hint()}")
 
         from ludus.cli.live import make_view
-        from ludus.training.api import start_run
+        from ludus.training.runs import start_run
 
         with like_ctrl_c(), make_view(self.quiet) as view:
             result = start_run(loaded.preset, run_dir, sinks=[view])
@@ -133,7 +134,7 @@ class Resume(msgspec.Struct, frozen=True):
         check_game(loaded)
 
         from ludus.cli.live import make_view
-        from ludus.training.api import resume_run
+        from ludus.training.runs import resume_run
 
         def changed(_: Preset) -> Preset:
             return loaded.preset
@@ -185,7 +186,7 @@ def print_explained(
     """
     game = msgspec.structs.replace(loaded.preset.game, params=params)
     whole = msgspec.structs.replace(loaded, preset=msgspec.structs.replace(loaded.preset, game=game))
-    settings: list[Explained] = explain(whole)
+    settings: list[EffectiveValue] = explain(whole)
     network = explained_network(loaded, spec)
     if as_json:
         console.document({"preset": loaded.source, "settings": settings, "network": network})

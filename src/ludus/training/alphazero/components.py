@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.alphazero.replay_buffer import Ints, ReplayBuffer
 from ludus.algorithms.alphazero.samples import Ends
+from ludus.algorithms.config import AlphaZeroConfig
+from ludus.algorithms.learner import LearnerContext
 from ludus.flow import GameSpec
 from ludus.flow.seeds import SEED_NETWORK, SEED_POOL, derive_seed
 from ludus.flow.slab import Array
@@ -24,11 +26,10 @@ from ludus.policies.config import ResnetConfig
 from ludus.policies.residual import ResidualNetwork
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, RunFailed
-from ludus.presets.game_checks import resolve_spec
+from ludus.presets.game_checks import method_problems, resolve_spec
 from ludus.presets.hardware import device_name, precision_name, thread_count
 from ludus.storage import CorruptFile
 from ludus.storage.games import GamesMeta, MatchFiles
-from ludus.training.alphazero.checks import problems
 from ludus.training.start import begin_with
 
 SESSION_SHIFT = 40  # matches of one process are numbered from session << 40
@@ -158,12 +159,12 @@ def moved_threshold(now: float, lowest: npt.NDArray[np.float32], errors: float) 
 
 def build_alphazero(preset: Preset) -> AlphaZeroComponents:
     """The components at their beginning. Raises ``ConfigError`` on what cannot be put together."""
-    config = preset.algorithm
-    if not isinstance(config, AlphaZeroConfig) or not isinstance(preset.policy, ResnetConfig):
+    config = cast(AlphaZeroConfig, preset.algorithm)  # the registry's line of this trainer
+    if not isinstance(preset.policy, ResnetConfig):
         raise ConfigError('policy.network: algorithm.name = "alphazero" trains "resnet"')
     torch.set_num_threads(1)
     spec, params = resolve_spec(preset)
-    for problem in problems(preset, spec):
+    for problem in method_problems(preset, spec):
         raise ConfigError(problem.text)
     run = preset.run
     device, threads = device_name(run), thread_count(run)
@@ -173,7 +174,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroComponents:
         seed = derive_seed(run.seed, SEED_NETWORK)
         network = ResidualNetwork(preset.policy, spec, seed, precision).to(device)
         begin_with(network, preset)
-        learner = AlphaZeroLearner(config, network, seed=seed, threads=threads)
+        learner = AlphaZeroLearner(config, network, LearnerContext(seed, workers=threads))
         components = AlphaZeroComponents(
             spec=spec,
             params=params,
