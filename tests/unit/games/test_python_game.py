@@ -17,7 +17,7 @@ def test_a_spec_has_the_defaults_of_python_games() -> None:
     spec = declare("own", observation=[tensor("x", (1,))], heads=HEADS)
     assert (spec.title, spec.version, spec.seats, spec.max_ticks) == ("own", 1, 1, MAX_TICKS)
     assert not spec.turn_based
-    assert spec.params == spec.bots == ()
+    assert (spec.params, spec.bots) == ((), ())
     (x,) = spec.observation
     assert (x.codec, x.scale, x.labels) == ("identity", 1.0, ())
     assert x.low == -x.high < -3.4e38
