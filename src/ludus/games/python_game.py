@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol, TypedDict, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from ludus.flow.names import did_you_mean
+from ludus.flow.public import takes_options
 from ludus.flow.slab import Array
 from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec
 
@@ -138,24 +140,10 @@ class GameMaker(Protocol):
 
 
 class SpecOptions(TypedDict, total=False):
-    """Optional arguments of :func:`declare`.
-
-    Attributes:
-        title: Name for people; the game's name by default.
-        version: Version of the rules, from 1.
-        seats: Number of seats, from 1.
-        turn_based: Whether one seat decides at a time.
-        perfect_information: Whether every seat sees the whole state.
-        deterministic: Whether equal moves lead to equal positions under every seed.
-        max_ticks: Tick limit of a match.
-        params: Parameters of the game.
-        bots: Scripted players of the game.
-        meaning: One line that describes the game.
-    """
+    """Keyword options of :func:`declare`."""
 
     title: str
     version: int
-    seats: int
     turn_based: bool
     perfect_information: bool
     deterministic: bool
@@ -165,53 +153,66 @@ class SpecOptions(TypedDict, total=False):
     meaning: str
 
 
+_SPEC_DEFAULTS: SpecOptions = {
+    "title": "",
+    "version": 1,
+    "turn_based": False,
+    "perfect_information": False,
+    "deterministic": False,
+    "max_ticks": MAX_TICKS,
+    "params": (),
+    "bots": (),
+    "meaning": "",
+}
+
+
+@takes_options(SpecOptions, SimpleNamespace(**_SPEC_DEFAULTS))
 def declare(
     name: str,
     *,
     observation: Sequence[TensorSpec],
     heads: Sequence[HeadSpec],
+    seats: int = 1,
     **options: Unpack[SpecOptions],
 ) -> GameSpec:
     """Build a spec with the usual defaults of Python games.
 
     Args:
-        name: Name of the game in references and presets.
-        observation: Tensors that a seat observes (:func:`tensor`).
-        heads: Choices of one decision.
-        options: See :class:`SpecOptions`.
-
-    Raises:
-        TypeError: An option does not exist.
+        name: Name of the game.
+        observation: Tensors that a seat observes: see :func:`tensor`.
+        heads: Factors of a decision.
+        seats: Number of seats.
+        title: Name for people (default: ``name``).
+        version: Version of the rules; replays and weights depend on it.
+        turn_based: One seat decides at a time.
+        perfect_information: Every seat observes the whole state.
+        deterministic: Equal moves lead to equal positions under every seed.
+        max_ticks: Highest number of ticks of a match.
+        params: Parameters of the rules (default: the arguments of the game's class).
+        bots: Scripted players.
+        meaning: Description for documents.
     """
-    _check_options("declare", options, SpecOptions)
+    spec: SpecOptions = {**_SPEC_DEFAULTS, **options}
     return GameSpec(
         name=name,
-        title=options.get("title") or name,
-        version=options.get("version", 1),
-        seats=options.get("seats", 1),
-        turn_based=options.get("turn_based", False),
-        perfect_information=options.get("perfect_information", False),
-        deterministic=options.get("deterministic", False),
+        title=spec["title"] or name,
+        version=spec["version"],
+        seats=seats,
+        turn_based=spec["turn_based"],
+        perfect_information=spec["perfect_information"],
+        deterministic=spec["deterministic"],
         default_frame_skip=1,
-        max_ticks=options.get("max_ticks", MAX_TICKS),
+        max_ticks=spec["max_ticks"],
         observation=tuple(observation),
         heads=tuple(heads),
-        params=tuple(options.get("params", ())),
-        bots=tuple(options.get("bots", ())),
-        meaning=options.get("meaning", ""),
+        params=tuple(spec["params"]),
+        bots=tuple(spec["bots"]),
+        meaning=spec["meaning"],
     )
 
 
 class TensorOptions(TypedDict, total=False):
-    """Optional arguments of :func:`tensor`.
-
-    Attributes:
-        scale: Factor that networks multiply numbers by.
-        codec: Decoder of networks, by a name that :func:`ludus.codecs.register_codec` was given. By default
-            numbers are multiplied by ``scale`` and bits unpacked.
-        labels: Names of the entries along the first axis.
-        meaning: One line that describes the tensor.
-    """
+    """Keyword options of :func:`tensor`."""
 
     scale: float
     codec: str
@@ -219,6 +220,10 @@ class TensorOptions(TypedDict, total=False):
     meaning: str
 
 
+_TENSOR_DEFAULTS: TensorOptions = {"scale": 1.0, "codec": "", "labels": (), "meaning": ""}
+
+
+@takes_options(TensorOptions, SimpleNamespace(**_TENSOR_DEFAULTS))
 def tensor(
     name: str,
     shape: Sequence[int],
@@ -232,35 +237,29 @@ def tensor(
 
     Args:
         name: Name of the tensor.
-        shape: Shape of one observation.
-        dtype: ``f32``, ``u8``, ``i16`` or another dtype of the slab; ``bits`` for packed bits.
-        low: Lower bound of the entries; infinite bounds become the largest float32.
-        high: Upper bound.
-        options: See :class:`TensorOptions`.
-
-    Raises:
-        TypeError: An option does not exist.
+        shape: ``(C, H, W)`` of planes, ``(U, F)`` of entity rows, ``(D,)`` of a vector.
+        dtype: Stored type: bits, u8, i8, u16, i16, i32 or f32.
+        low: Least value; an infinite bound becomes the largest float32.
+        high: Greatest value.
+        scale: Factor that networks multiply the numbers by.
+        codec: Name that :func:`ludus.codecs.register_codec` was given ("": numbers times ``scale``, bits as
+            such).
+        labels: Names of planes or columns.
+        meaning: Description for documents.
     """
-    _check_options("tensor", options, TensorOptions)
     top = float(np.finfo(np.float32).max)
+    spec: TensorOptions = {**_TENSOR_DEFAULTS, **options}
     return TensorSpec(
         name=name,
         dtype=dtype,  # type: ignore[arg-type]
         shape=tuple(int(n) for n in shape),
         low=max(low, -top),
         high=min(high, top),
-        codec=options.get("codec") or ("bits" if dtype == "bits" else "identity"),
-        scale=options.get("scale", 1.0),
-        meaning=options.get("meaning", ""),
-        labels=tuple(options.get("labels", ())),
+        codec=spec["codec"] or ("bits" if dtype == "bits" else "identity"),
+        scale=spec["scale"],
+        meaning=spec["meaning"],
+        labels=tuple(spec["labels"]),
     )
-
-
-def _check_options(function: str, options: Mapping[str, object], declared: type) -> None:
-    for key in options:
-        if key not in declared.__annotations__:
-            near = did_you_mean(key, declared.__annotations__)
-            raise TypeError(f"{function}() got an unexpected keyword argument {key!r}{near}")
 
 
 # ---- parameters ----------------------------------------------------------------------------------
