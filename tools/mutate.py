@@ -86,9 +86,8 @@ TESTS: dict[str, tuple[str, ...]] = {
         "algorithms/test_terms.py",
         "algorithms/test_methods.py",
     ),
-    "algorithms/alphazero/config": ("training/test_defaults.py", "algorithms/test_alphazero.py"),
     "algorithms/alphazero": ("algorithms/test_alphazero.py", "algorithms/test_ends.py"),
-    "algorithms/appo/config": (
+    "algorithms/config": (
         "training/test_defaults.py",
         "algorithms/test_update.py",
         "algorithms/test_appo.py",
@@ -122,7 +121,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "storage": ("storage", "training/test_lost_files.py"),
     "storage/journal": ("league/test_journal.py", "league/test_killed.py"),
-    "storage/games": ("training/test_lost_files.py", "training/test_alphazero.py"),
+    "storage/matches": ("training/test_lost_files.py", "training/test_alphazero.py"),
     "training": (
         "training/test_parts.py",
         "training/test_one_seat.py",

@@ -84,7 +84,7 @@ class MatchResult(msgspec.Struct, frozen=True):
 
     ``players`` names the player at each seat at the end (``"simple"``, ``"policy:0"``), ``plan_of_seat`` the
     plan of each seat. ``error`` is empty unless the game threw; then ``outcome`` is all zero. ``tag`` is
-    that of the standing order under which the match began, 0 without one.
+    that of the standing order under which the match started, 0 without one.
     """
 
     match: int

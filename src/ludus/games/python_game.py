@@ -5,9 +5,9 @@ else. One object plays one match after another at one place of a pool; one threa
 
     game.reset(seed)
     while True:
-        seats = game.to_act()              # who decides now
+        seats = game.to_act()              # seats that decide now
         over = game.step(actions)          # actions: int32[S, K]; rows of other seats mean nothing
-        game.rewards(out)                  # what that step earned each seat
+        game.rewards(out)                  # of that step, for each seat
         if over: game.truncated, game.outcome(out)
 
 ``S`` seats, ``K`` heads, ``A`` choices of all heads together.
@@ -17,14 +17,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Protocol, TypedDict, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from ludus.flow.names import did_you_mean
+from ludus.flow.public import takes_options
 from ludus.flow.slab import Array
 from ludus.flow.spec import BotSpec, GameSpec, HeadSpec, ParamSpec, TensorSpec
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
@@ -37,8 +42,9 @@ ENOUGH_TICKS = 20_000
 
 
 class ProcessUnusable(RuntimeError):
-    """No further match of the game can be played in this process. A pool replaces a worker in which a game
-    raises it; a pool without workers stops.
+    """No further match of the game can be played in this process.
+
+    A pool replaces a worker in which a game raises it; a pool without workers stops.
     """
 
 
@@ -50,13 +56,15 @@ class PythonGame(Protocol):
     given back, ``hash() -> int`` and ``clone() -> PythonGame`` where the state can be had.
     ``ends(out)`` where seats end apart from each other: it writes ``uint8[S]``, ``PLAYING``,
     ``TERMINATED`` (the seat is not bootstrapped) or ``TRUNCATED`` for each, at any time. Seats that still
-    play when the match is over end as ``truncated`` says, or are truncated if the match was cut off or
-    failed. A game of two seats in turn with ``clone()``, whose spec says ``perfect_information`` and
+    play when the match is over end by ``truncated``, or are truncated if the match was cut off or
+    failed. A game of two seats in turn with ``clone()``, whose spec has ``perfect_information`` and
     ``deterministic``, can be searched (:mod:`ludus.games.searchable`).
     """
 
     @property
-    def spec(self) -> GameSpec: ...
+    def spec(self) -> GameSpec:
+        """Declaration of the game, the same for every object."""
+        ...
 
     @property
     def truncated(self) -> bool:
@@ -64,105 +72,158 @@ class PythonGame(Protocol):
         ...
 
     def reset(self, seed: int) -> None:
-        """Begins a match that depends on ``seed`` (0 <= seed < 2**31) and on the decisions alone."""
+        """Start a match that depends on ``seed`` (0 <= seed < 2**31) and on the decisions alone."""
         ...
 
     def to_act(self) -> Sequence[int]:
-        """Seats that decide now, ascending; at least one."""
+        """Return the seats that decide now, ascending; at least one."""
         ...
 
     def step(self, actions: Ints) -> bool:
-        """Plays the decisions ``int32[S, K]`` of those seats. True when the match is over."""
+        """Play the decisions ``int32[S, K]`` of those seats. Returns whether the match is over."""
         ...
 
     def rewards(self, out: Floats) -> None:
-        """Writes the rewards of the last step: ``float32[S]``."""
+        """Write the rewards of the last step: ``float32[S]``."""
         ...
 
     def outcome(self, out: Floats) -> None:
-        """Writes ``float32[S]`` of a finished match: +1 won, 0 drawn or no winner possible, -1 lost."""
+        """Write ``float32[S]`` of a finished match: +1 won, 0 drawn or no winner possible, -1 lost."""
         ...
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
-        """Writes the seat's observation: every tensor of the spec, packed."""
+        """Write the seat's observation: every tensor of the spec, packed."""
         ...
 
 
 class VectorGame(Protocol):
-    """``k`` matches of one seat, stepped by one call, which is many times faster in some libraries.
+    """A game of ``k`` matches of one seat, stepped by one call.
 
-    After the end of a match the next step begins a new one; it ignores the action and earns nothing. A
+    Some libraries are many times faster that way.
+
+    After the end of a match the next step starts a new one; it ignores the action and earns nothing. A
     match may depend on the number of matches that are played with it.
     """
 
     def reset(self, seed: int) -> None:
-        """Starts all matches."""
+        """Start all matches."""
         ...
 
     def step(self, actions: Ints) -> tuple[Floats, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """``int32[k, K]`` -> reward, terminated, truncated, ``[k]`` each."""
+        """Play ``int32[k, K]``. Returns reward, terminated and truncated, ``[k]`` each."""
         ...
 
     def observe(self, out: Mapping[str, Array]) -> None:
-        """``packed[k, ...]`` of every tensor."""
+        """Write ``packed[k, ...]`` of every tensor."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release the matches."""
+        ...
 
 
 class GameMaker(Protocol):
     """A factory of a game under fixed parameters. Each process that plays the game makes its own."""
 
     @property
-    def spec(self) -> GameSpec: ...
+    def spec(self) -> GameSpec:
+        """Declaration of the game under the maker's parameters."""
+        ...
 
     def make(self) -> PythonGame:
-        """A game object that plays one match at a time."""
+        """Create a game object that plays one match at a time."""
         ...
 
     def make_vector(self, matches: int) -> VectorGame | None:
-        """A vectorised game of many matches, or None if the library has none."""
+        """Create a vectorised game of many matches, or return None if the library has none."""
         ...
 
 
+class SpecOptions(TypedDict, total=False):
+    """Keyword options of :func:`declare`."""
+
+    title: str
+    version: int
+    turn_based: bool
+    perfect_information: bool
+    deterministic: bool
+    max_ticks: int
+    params: Sequence[ParamSpec]
+    bots: Sequence[BotSpec]
+    meaning: str
+
+
+_SPEC_DEFAULTS: SpecOptions = {
+    "title": "",
+    "version": 1,
+    "turn_based": False,
+    "perfect_information": False,
+    "deterministic": False,
+    "max_ticks": MAX_TICKS,
+    "params": (),
+    "bots": (),
+    "meaning": "",
+}
+
+
+@takes_options(SpecOptions, SimpleNamespace(**_SPEC_DEFAULTS))
 def declare(
     name: str,
     *,
     observation: Sequence[TensorSpec],
     heads: Sequence[HeadSpec],
-    title: str = "",
-    version: int = 1,
     seats: int = 1,
-    turn_based: bool = False,
-    perfect_information: bool = False,
-    deterministic: bool = False,
-    max_ticks: int = MAX_TICKS,
-    params: Sequence[ParamSpec] = (),
-    bots: Sequence[BotSpec] = (),
-    meaning: str = "",
+    **options: Unpack[SpecOptions],
 ) -> GameSpec:
-    """A spec with the usual defaults of Python games.
+    """Build a spec with the usual defaults of Python games.
 
-    ``deterministic``: equal moves lead to equal positions under every seed.
+    Args:
+        name: Name of the game.
+        observation: Tensors that a seat observes: see :func:`tensor`.
+        heads: Factors of a decision.
+        seats: Number of seats.
+        title: Name for people (default: ``name``).
+        version: Version of the rules; replays and weights depend on it.
+        turn_based: One seat decides at a time.
+        perfect_information: Every seat observes the whole state.
+        deterministic: Equal moves lead to equal positions under every seed.
+        max_ticks: Highest number of ticks of a match.
+        params: Parameters of the rules (default: the arguments of the game's class).
+        bots: Scripted players.
+        meaning: Description for documents.
     """
+    spec: SpecOptions = {**_SPEC_DEFAULTS, **options}
     return GameSpec(
         name=name,
-        title=title or name,
-        version=version,
+        title=spec["title"] or name,
+        version=spec["version"],
         seats=seats,
-        turn_based=turn_based,
-        perfect_information=perfect_information,
-        deterministic=deterministic,
+        turn_based=spec["turn_based"],
+        perfect_information=spec["perfect_information"],
+        deterministic=spec["deterministic"],
         default_frame_skip=1,
-        max_ticks=max_ticks,
+        max_ticks=spec["max_ticks"],
         observation=tuple(observation),
         heads=tuple(heads),
-        params=tuple(params),
-        bots=tuple(bots),
-        meaning=meaning,
+        params=tuple(spec["params"]),
+        bots=tuple(spec["bots"]),
+        meaning=spec["meaning"],
     )
 
 
+class TensorOptions(TypedDict, total=False):
+    """Keyword options of :func:`tensor`."""
+
+    scale: float
+    codec: str
+    labels: Sequence[str]
+    meaning: str
+
+
+_TENSOR_DEFAULTS: TensorOptions = {"scale": 1.0, "codec": "", "labels": (), "meaning": ""}
+
+
+@takes_options(TensorOptions, SimpleNamespace(**_TENSOR_DEFAULTS))
 def tensor(
     name: str,
     shape: Sequence[int],
@@ -170,27 +231,34 @@ def tensor(
     *,
     low: float = float("-inf"),
     high: float = float("inf"),
-    scale: float = 1.0,
-    codec: str = "",
-    labels: Sequence[str] = (),
-    meaning: str = "",
+    **options: Unpack[TensorOptions],
 ) -> TensorSpec:
-    """An observation tensor; bounds that are infinite are given as the largest float32.
+    """Build the spec of an observation tensor.
 
-    ``codec``: how networks decode it, by a name that :func:`ludus.codecs.register_codec` was given ("":
-    numbers times ``scale``, bits as such).
+    Args:
+        name: Name of the tensor.
+        shape: ``(C, H, W)`` of planes, ``(U, F)`` of entity rows, ``(D,)`` of a vector.
+        dtype: Stored type: bits, u8, i8, u16, i16, i32 or f32.
+        low: Least value; an infinite bound becomes the largest float32.
+        high: Greatest value.
+        scale: Factor that networks multiply the numbers by.
+        codec: Name that :func:`ludus.codecs.register_codec` was given ("": numbers times ``scale``, bits as
+            such).
+        labels: Names of planes or columns.
+        meaning: Description for documents.
     """
     top = float(np.finfo(np.float32).max)
+    spec: TensorOptions = {**_TENSOR_DEFAULTS, **options}
     return TensorSpec(
         name=name,
         dtype=dtype,  # type: ignore[arg-type]
         shape=tuple(int(n) for n in shape),
         low=max(low, -top),
         high=min(high, top),
-        codec=codec or ("bits" if dtype == "bits" else "identity"),
-        scale=scale,
-        meaning=meaning,
-        labels=tuple(labels),
+        codec=spec["codec"] or ("bits" if dtype == "bits" else "identity"),
+        scale=spec["scale"],
+        meaning=spec["meaning"],
+        labels=tuple(spec["labels"]),
     )
 
 
@@ -202,7 +270,7 @@ Value = bool | int | float | str
 def declared_params(
     function: Callable[..., object], skip: Sequence[str] = (), meaning: str = ""
 ) -> list[ParamSpec]:
-    """Parameters of a function with a plain default: presets and command lines can set them."""
+    """Return the parameters of a function with a plain default: presets and command lines set them."""
     out: list[ParamSpec] = []
     try:
         signature = inspect.signature(function)
@@ -227,7 +295,7 @@ def declared_params(
 
 
 def typed_params(declared: Sequence[ParamSpec], text: Mapping[str, str]) -> dict[str, Value]:
-    """The values of ``text`` converted to the types in ``declared``. Raises ``ValueError``."""
+    """Convert the values of ``text`` to the types in ``declared``. Raises ``ValueError``."""
     known = {p.name: p for p in declared}
     out: dict[str, Value] = {}
     for name, value in text.items():

@@ -63,7 +63,7 @@ def test_the_newest_update_is_read_from_the_end(tmp_path: Path) -> None:
     assert newest_update(tmp_path / "bad") is None
 
 
-def test_lines_show_every_run_under_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_show_every_active_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     view, shown = SweepLines(every_s=0.0), some(tmp_path)
     view.show(shown)
     line = capsys.readouterr().err
@@ -81,7 +81,7 @@ def test_lines_show_every_run_under_way(tmp_path: Path, capsys: pytest.CaptureFi
 def test_the_time_left_is_that_of_this_process_alone(tmp_path: Path) -> None:
     view, shown = SweepLines(), some(tmp_path)
     assert "left" not in view.summary(shown, view.progress(shown))
-    view.begun -= 60.0
+    view.started -= 60.0
     shown.outcomes["more"] = Outcome(PlannedRun("more", "c", 1, "p", {}), "finished")
     text = view.summary(shown, view.progress(shown))
     # An eighth of the work in a minute; 5.5 of 8 runs are left.

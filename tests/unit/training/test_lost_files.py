@@ -19,7 +19,7 @@ from ludus.presets.config import Preset
 from ludus.presets.errors import Interrupted
 from ludus.presets.file import parse_preset
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
-from ludus.storage.games import MatchFiles
+from ludus.storage.matches import MatchFiles
 from ludus.storage.tensors import decode_file, encode_tensors
 from ludus.training.alphazero.checkpoint import AlphaZeroState
 from ludus.training.alphazero.components import (
@@ -29,8 +29,8 @@ from ludus.training.alphazero.components import (
     last_session,
     read_matches,
 )
-from ludus.training.api import resume_run, start_run
 from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, small_preset
 from .test_alphazero import TOML

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
-from ludus.training.api import start_run
 from ludus.training.reporting.metrics import UpdateMetrics, metrics_of, metrics_row, read_metrics
 from ludus.training.reporting.sinks import Sink
+from ludus.training.runs import start_run
 
 from .runs import Recorder, small_preset
 

@@ -39,7 +39,9 @@ def first_learner(preset: Preset, config: PlayerConfig, index: int) -> Learner:
         try:
             load_tensors(learner.network, seed.tensors, "", config.seed)
         except ValueError as error:
-            raise ConfigError(f"league.players.{index}.seed: {error}") from error
+            assert preset.league is not None
+            entry = preset.league.entry_of(index)
+            raise ConfigError(f"league.players.{entry}.seed: {error}") from error
     return learner
 
 

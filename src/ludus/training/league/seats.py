@@ -23,5 +23,5 @@ def member_seats(spec: GameSpec, league: LeagueConfig, frame_skip: int, name: st
         *(Controller(bot=bot.name, weight=0.0) for bot in spec.bots),
     )
     plan = SeatPlan(controllers=controllers, frame_skip=frame_skip)
-    others = frozenset(player.name for player in league.players) - {name}
+    others = frozenset(player.name for player in league.members) - {name}
     return Seats(ids, lineup_of(spec, plan, plan), {LEARNER: name}, league.cache, others)

@@ -19,10 +19,10 @@ from ludus.storage.journal import Journal
 from ludus.storage.tensors import encode_tensors
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.sync_loop import Round
-from ludus.training.api import resume_run, start_run
 from ludus.training.league.components import LeagueComponents, build_league
 from ludus.training.league.learner_states import fits, state_beside_network
 from ludus.training.league.member import Member
+from ludus.training.runs import resume_run, start_run
 from tests.unit.training.league.test_league_runs import LEAGUE, assert_equal_runs, start_members
 from tests.unit.training.runs import Recorder
 
