@@ -203,7 +203,7 @@ WRITTEN = (
     "matches.jsonl", "metrics.jsonl",
     "events.jsonl", "log.txt", "results.jsonl", "changes.jsonl", "lock", "checkpoints/last.json.tmp",
 )  # fmt: skip
-LINKED = ("checkpoints", "snapshots", "replays", "tensorboard", "games")
+LINKED = ("checkpoints", "snapshots", "replays", "tensorboard", "self_play")
 COMMANDS = {
     "resume": ("resume", "run", "--quiet"),
     "resume further": ("resume", "run", *MORE),

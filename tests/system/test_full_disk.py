@@ -196,7 +196,7 @@ start_run(preset, run, sinks=[Moment()])
     [
         (BOT, ""),
         (BOT.replace('name = "random"', 'name = "past"\npast_every = 2\npast_window = 8'), "snapshots/"),
-        (SELF_PLAY, "games/"),
+        (SELF_PLAY, "self_play/"),
         (SELF_PLAY.replace("reuse", "gate = true\ngate_matches = 2\ngate_score = 0.0\nreuse"), "snapshots/"),
     ],
     ids=["a bot", "past opponents", "self-play", "a gate"],
