@@ -22,7 +22,7 @@ from torch import Tensor
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.codecs import TensorLayout
 from ludus.games import spec as game_spec
-from ludus.mcts import Trees
+from ludus.mcts import LeafBatch, Trees
 from ludus.mcts.evaluator import Floats
 from ludus.policies import residual
 from ludus.policies.action_distribution import Independent
