@@ -19,7 +19,8 @@ from ludus.training.actor_learner.checkpoint import (
     restore_components,
 )
 from ludus.training.actor_learner.sampler import TIME_STEP
-from ludus.training.league.member import Member, MemberState
+from ludus.training.league.member import Member
+from ludus.training.league.member_parts import MemberState
 
 
 class LeagueState(TrainerState):

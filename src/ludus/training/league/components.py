@@ -25,7 +25,8 @@ from ludus.training.actor_learner.build import LocalWeights
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.seating import FrozenStore, PlayerLost, Seating
 from ludus.training.league.checkpoint import LeagueState, decode_league_state
-from ludus.training.league.member import Member, MemberState
+from ludus.training.league.member import Member
+from ludus.training.league.member_parts import MemberState
 from ludus.training.league.seats import LEARNER
 
 

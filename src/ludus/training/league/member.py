@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
-
-from ludus.algorithms.learner import Learner
 from ludus.flow import Weights
 from ludus.flow.slab import Array
 from ludus.league.config import PlayerConfig
@@ -15,28 +12,17 @@ from ludus.presets.config import Preset
 from ludus.presets.hyper import with_hyper
 from ludus.storage.frozen import LearnerState
 from ludus.training.actor_learner.build import build_learner
-from ludus.training.actor_learner.checkpoint import TrainerState
 from ludus.training.actor_learner.learner_threads import LearnerThreads
 from ludus.training.actor_learner.seating import Seating
 from ludus.training.actor_learner.sync_loop import Round, Rounds
 from ludus.training.league.learner_states import state_from
-from ludus.training.league.member_parts import first_learner, member_components, member_preset
+from ludus.training.league.member_parts import (
+    MemberState,
+    first_learner,
+    member_components,
+    member_preset,
+)
 from ludus.training.league.seats import LEARNER
-
-
-class MemberState(msgspec.Struct):
-    """State of a member in a checkpoint, apart from tensors and matches.
-
-    ``hyper``: its settings by path. ``pools``: how often its pool was built again; ``played``: whether the
-    present one has played a slab. ``value_only``: number of updates to come in which only the parameters move
-    that the value alone depends on.
-    """
-
-    counts: TrainerState = msgspec.field(default_factory=TrainerState)
-    hyper: dict[str, float] = {}
-    pools: int = 0
-    played: bool = False
-    value_only: int = 0
 
 
 class Member:
@@ -69,8 +55,8 @@ class Member:
         self._preset, self._index, self._restarts = member_preset(preset, index), index, restarts
         if config.seed and not resumed:
             state.value_only = config.value_only_updates
-        learner = build_learner(self.preset, LEARNER) if resumed else self.first_learner()
-        self.components = member_components(self.preset, self.name, restarts + state.pools, learner)
+        first = build_learner(self.preset, LEARNER) if resumed else first_learner(self.preset, config, index)
+        self.components = member_components(self.preset, self.name, restarts + state.pools, first)
 
     def start(self, threads: LearnerThreads, matchmaker: LeagueMatchmaker, seating: Seating) -> None:
         """Get ready to play. ``threads`` are those of the run: one member learns at a time."""
@@ -93,11 +79,7 @@ class Member:
 
     def first_weights(self) -> Weights:
         """Return the weights that the member started with, built again."""
-        return self.first_learner().weights()
-
-    def first_learner(self) -> Learner:
-        """Build the learner as it is at the start of a run. Raises ``ConfigError``."""
-        return first_learner(self.preset, self.config, self._index)
+        return first_learner(self.preset, self.config, self._index).weights()
 
     def close(self) -> None:
         """Stop the pool."""

@@ -1,4 +1,4 @@
-"""Parts of a league's member, from the preset of the run: its settings, its learner, its pool."""
+"""Parts of a league's member: its state, its settings, its learner, its pool."""
 
 from __future__ import annotations
 
@@ -15,10 +15,26 @@ from ludus.presets.game_checks import resolve_spec
 from ludus.presets.hardware import thread_count
 from ludus.storage import load_weights
 from ludus.training.actor_learner.build import Components, LocalWeights, build_learner
+from ludus.training.actor_learner.checkpoint import TrainerState
 from ludus.training.actor_learner.sampler import build_sampler
 from ludus.training.league.seats import LEARNER, member_seats
 
 STREAM_MEMBER = 4  # below SEED_LEAGUE: seeds of members
+
+
+class MemberState(msgspec.Struct):
+    """State of a member in a checkpoint, apart from tensors and matches.
+
+    ``hyper``: its settings by path. ``pools``: how often its pool was built again; ``played``: whether the
+    present one has played a slab. ``value_only``: number of updates to come in which only the parameters move
+    that the value alone depends on.
+    """
+
+    counts: TrainerState = msgspec.field(default_factory=TrainerState)
+    hyper: dict[str, float] = {}
+    pools: int = 0
+    played: bool = False
+    value_only: int = 0
 
 
 def member_preset(preset: Preset, index: int) -> Preset:
