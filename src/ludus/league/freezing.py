@@ -1,7 +1,7 @@
 """When a member is frozen: one function from its rule and its standing to a reason, or none.
 
 Steps and updates count from the member's own last freeze or reset. They are never inherited: a member that
-goes on from another's copy begins its period anew.
+continues from another's copy starts its period again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def due(rule: cfg.AnyFreeze, me: MemberStanding, standings: Standings) -> Reason
 
 
 def beats(rule: cfg.Beats, me: MemberStanding, standings: Standings) -> bool:
-    """Whether ``me`` beats everyone that the rule names. True where there is nobody yet.
+    """Return whether ``me`` beats all players that the rule names. True where there are none yet.
 
     A pair that never met has a rate of 1/2, so it does not count as beaten.
     """

@@ -68,6 +68,7 @@ class League:
     def __init__(
         self, config: cfg.LeagueConfig, seed: int, defaults: Mapping[str, float] | None = None
     ) -> None:
+        """Start a league without players; ``seed`` decides all draws."""
         self.config = config
         self.number = 0  #: events that were applied
         self.ignored: dict[str, int] = {}  #: events and rows that were not counted, by reason
@@ -82,7 +83,7 @@ class League:
         self._metas = _meta_strategies(config)
 
     def initial_events(self, bots: Iterable[str] = ()) -> list[AnyEvent]:
-        """The events that a new league begins with: its members, then the game's bots."""
+        """Return the events of a new league: its members join, then the game's bots."""
         members: list[AnyEvent] = []
         placed: dict[str, int] = {}
         for player in self.config.members:
@@ -93,11 +94,11 @@ class League:
         return [*members, *(Joined(bot, "bot") for bot in bots)]
 
     def admit(self, player: cfg.PlayerConfig) -> None:
-        """Settings of a member that may join from now on, besides those of the configuration."""
+        """Allow a member to join that the configuration does not have."""
         self._players[player.name] = player
 
     def apply(self, event: AnyEvent) -> list[AnyEffect]:
-        """Takes ``event`` in. Gives what is to be done, in order."""
+        """Take ``event`` in and return what is to be done, in order."""
         self.number += 1
         self._drawer.forget()
         if isinstance(event, Joined):
@@ -122,7 +123,7 @@ class League:
         return []
 
     def replay(self, rows: Iterable[JournalRow]) -> None:
-        """Applies a journal's rows; their effects were carried out or are :meth:`pending`.
+        """Apply a journal's rows; their effects were carried out or are :meth:`pending`.
 
         Raises ``ValueError`` for rows that are no events of a league.
         """
@@ -137,14 +138,14 @@ class League:
         return [m.pending for m in self.standings.members.values() if m.pending is not None]
 
     def next_member(self) -> str:
-        """The member furthest behind its share of all decisions; of several the first. It plays next."""
+        """Return the member that plays next: the furthest behind its share of all decisions."""
         members = self.standings.members.values()
         return min(members, key=lambda m: (m.steps / m.share, m.order)).name
 
     def draw(self, member: str, count: int, teams: int = 2) -> list[Order]:
-        """The member's next ``count`` orders, for matches of ``teams`` teams. Changes nothing.
+        """Return the member's next ``count`` orders, for matches of ``teams`` teams. Changes nothing.
 
-        Apply ``Ordered(member, count)`` when they are given out. ``KeyError`` for an unknown member.
+        Apply ``Ordered(member, count)`` when they are used. ``KeyError`` for an unknown member.
         """
         return list(self.draws(member, count, teams))
 
@@ -224,7 +225,7 @@ class League:
         if isinstance(member.pending, Freeze):
             member.pending = None
         if event.version == 0 or member.pending is not None:
-            return []  # the first weights go on; so does a member that is about to be another one's copy
+            return []  # a member that is about to be another one's copy keeps its weights until then
         stream = Stream(self._seed, STREAM_ORIGIN, member.order, member.freezes)
         source = origin.source(member.choices.origin, event.reason, member, self.standings, stream)
         if source == ITSELF:
@@ -259,7 +260,7 @@ class League:
         return effects + self._due(member)
 
     def _record(self, tally: Tally, member: MemberStanding) -> str:
-        """Counts ``tally``. Gives why it cannot be, else nothing."""
+        """Count ``tally``. Returns why it cannot be counted, empty if it was."""
         i, j = self.standings.find(tally.player), self.standings.find(tally.opponent)
         if i is None or j is None:
             return "unknown player"
@@ -297,7 +298,7 @@ class League:
             matches -= taken
 
     def _due(self, member: MemberStanding) -> list[AnyEffect]:
-        """What the member's rules ask for after a round; nothing while something is asked for already."""
+        """Return what the member's rules request after a round; nothing while a request is pending."""
         if member.pending is None:
             reason = freezing.due(member.choices.freeze, member, self.standings)
             if reason is not None and self.standings.find(player_of(member.name, member.version)) is None:
@@ -320,7 +321,7 @@ class League:
         return populations.exploit(rule, member, tunes, defaults, self.standings, stream)
 
     def _defaults_of(self, player: cfg.PlayerConfig) -> dict[str, float]:
-        """The preset's values of what the player may tune, those of its own rules among them."""
+        """Return the preset's values of what the player may tune, those of its own rules among them."""
         return {**self._defaults, **own_settings(choices_of(player))}
 
     # --- jumps -----------------------------------------------------------------------------------
@@ -346,7 +347,7 @@ class League:
         return []
 
     def _forget_results(self, member: MemberStanding, source: int | None) -> None:
-        """The member's weights are others from now on: no match of the old ones counts for them."""
+        """Forget the results of the member's old weights, which ``source`` replaced."""
         self.standings.payoff.clear(member.player, source)
         elo = self.standings.players[source].elo if source is not None else 0.0
         self.standings.players[member.player].elo = elo
@@ -359,7 +360,7 @@ class League:
 
 
 def _meta_strategies(config: cfg.LeagueConfig) -> list[tuple[str, int]]:
-    """Solvers that some player uses: made anew at each freeze."""
+    """Return the meta-strategies that some player uses, by solver and number of newest players."""
     found: dict[tuple[str, int], None] = {}
     for player in config.players:
         choices = choices_of(player)

@@ -28,7 +28,7 @@ class BatchState(msgspec.Struct):
     """State of a :class:`LeagueMatchmaker` in a checkpoint.
 
     ``orders``: those that stand or that matches in play started with; from number ``first`` on they are the
-    newest batch, assigned in round ``assigned``, each in as many slots as ``slots`` says (empty: evenly).
+    newest batch, assigned in round ``assigned``, each in its number of ``slots`` (empty: evenly).
     ``following``: the number of the order that follows.
     """
 
@@ -59,6 +59,7 @@ class LeagueMatchmaker:
     def __init__(
         self, name: str, league: League, spec: GameSpec, lanes: int, policy: int, drawn: Callable[[int], None]
     ) -> None:
+        """Start without orders; draws come from ``league``."""
         self.name = name
         self.book, self.quotas = OrderBook(), Quotas(QuotaState())
         self._league, self._spec, self._lanes, self._drawn = league, spec, lanes, drawn
@@ -209,7 +210,7 @@ class LeagueMatchmaker:
         self._stand()
 
     def _stand(self) -> None:
-        """The orders of the newest batch that are still in the book stand."""
+        """Let the orders of the newest batch stand that are still in the book."""
         first = self._state.first
         batch = tuple(o for o in self.book.orders() if o.number >= first) if first >= 0 else ()
         slots = self._orders.slots

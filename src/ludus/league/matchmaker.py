@@ -86,6 +86,7 @@ class FixedOpponent:
     """
 
     def __init__(self, controllers: tuple[Controller, ...], labels: Mapping[int, str]) -> None:
+        """Fix controllers and labels."""
         self.controllers, self.labels = controllers, labels
 
     def next_orders(self, slots: int) -> Orders:
@@ -128,6 +129,7 @@ class BotOpponent(FixedOpponent):
     """A bot of the game."""
 
     def __init__(self, name: str, weight: float = 1.0) -> None:
+        """Take the bot ``name``, which is drawn by ``weight``."""
         super().__init__((Controller(bot=name, weight=weight),), {})
 
 
@@ -135,6 +137,7 @@ class LatestOpponent(FixedOpponent):
     """Self-play: the policy ``policy`` that the learner trains, whose rows are trained on as well."""
 
     def __init__(self, policy: int, weight: float = 1.0) -> None:
+        """Take the policy id ``policy``, which is drawn by ``weight``."""
         super().__init__((Controller(policy=policy, weight=weight),), {policy: LATEST})
 
 
@@ -174,6 +177,7 @@ class PastOpponents(FixedOpponent):
         playing: int = 2,
         weight: float = 1.0,
     ) -> None:
+        """Start with version 0; ``weight`` is shared by those that play."""
         self.window, self.every, self.seed, self.weight = window, every, seed, weight
         # Until the first orders; a pool wants a mixture that is not empty.
         first = min(lanes)
@@ -223,6 +227,7 @@ class FixedMixture(FixedOpponent):
     """Several opponents, one draw for each match: the pool draws among all their controllers by weight."""
 
     def __init__(self, parts: Mapping[str, FixedOpponent]) -> None:
+        """Join ``parts``, opponents by name."""
         self.parts = dict(parts)
         super().__init__(
             tuple(c for part in self.parts.values() for c in part.controllers),

@@ -61,7 +61,7 @@ def expected_score(difference: Floats | float) -> Floats | float:
 
 
 def meta_strategy(standings: Standings, solver: str, last: int) -> Distribution:
-    """The mixture over the ``last`` newest frozen players that nobody of them beats, or the even one."""
+    """Return the mixture over the ``last`` newest frozen players that none of them beats, or the even one."""
     players = standings.frozen()[-last:]
     if solver == "uniform" or len(players) < 2:
         return _even(players)
@@ -171,6 +171,7 @@ _RULES: dict[type[cfg.MeetRule], Callable[[Any, MemberStanding, Standings], Dist
 
 
 def tag_of(rule: cfg.MeetRule) -> str:
+    """Return the name of a rule in presets, which tags the matches that it draws."""
     return str(type(rule).__struct_config__.tag)
 
 
@@ -188,12 +189,13 @@ def distribution(rule: cfg.MeetRule, me: MemberStanding, standings: Standings) -
 
 
 def last_resort(me: MemberStanding, standings: Standings) -> int:
-    """Whom to meet where no rule finds anybody: a live main for an exploiter, else the member itself."""
+    """Return the opponent where no rule finds one: a live main for an exploiter, else the member itself."""
     mains = standings.live("main")
     return int(mains[0]) if me.choices.kind == "exploiter" and len(mains) else me.player
 
 
 def softmax(logits: Floats) -> Floats:
+    """Return the shares ``[N]`` of ``logits: [N]``; empty for none."""
     if not len(logits):
         return logits
     powers = np.exp(logits - logits.max())
@@ -205,7 +207,10 @@ MAX_WINS = 10_000  # of one tally that lower a quality, which is next to nothing
 
 
 def won_by_quality(quality: dict[int, float], player: int, wins: int, rate: float) -> None:
-    """OpenAI Five's update after ``wins`` matches won against ``player``: each q -= rate / (N p), p anew."""
+    """Lower the quality of ``player`` after ``wins`` matches won against it (OpenAI Five, appendix N).
+
+    Each match takes rate / (N p) off q, with p of the qualities before it.
+    """
     if player not in quality or wins <= 0:
         return
     top = max(quality.values())

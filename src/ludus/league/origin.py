@@ -1,4 +1,4 @@
-"""From what a member goes on after a freeze: itself, its seed, or a frozen player of the league."""
+"""Weights that a member continues from after a freeze: its own, its seed's, or a frozen player's."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def source(
 
 
 def members_reset_to(config: cfg.LeagueConfig) -> frozenset[str]:
-    """Members whose frozen players some member may go on from, besides its own first weights."""
+    """Return the members to whose frozen players some member may be reset, besides first weights."""
     found: set[str] = set()
     for player in config.members:
         rule = choices_of(player).origin
@@ -79,7 +79,7 @@ def _mains_rates(players: Indices, standings: Standings) -> Floats:
 
 
 def _leaves(me: MemberStanding, standings: Standings) -> list[int]:
-    """The member's frozen players that no other of them came from, oldest first."""
+    """Return the member's frozen players that no other of them came from, oldest first."""
     own = [int(i) for i in standings.frozen((me.name,))]
     parents = {standings.players[i].parent for i in own}
     return [i for i in own if standings.players[i].name not in parents]

@@ -31,7 +31,10 @@ def exploit(
     standings: Standings,
     stream: Stream,
 ) -> Decision:
-    """What becomes of ``me``. ``defaults``: the preset's values of the paths in ``tunes``."""
+    """Return whether ``me`` copies another member or changes its settings: the exploit step.
+
+    ``defaults``: the preset's values of the paths in ``tunes``.
+    """
     if isinstance(rule, cfg.NoPopulation):
         return None
     others = [m for m in standings.members.values() if m.choices.kind == "population" and m is not me]
@@ -57,8 +60,9 @@ def exploit(
 
 
 def fitness(rule: cfg.PopulationRule, me: MemberStanding, standings: Standings) -> float | None:
-    """Mean rate against the other members of the population, or the mean return. None where nothing is
-    known.
+    """Return the mean rate against the other members of the population, or the mean return.
+
+    None without results.
     """
     if rule.fitness == "return":
         return me.mean_return()
@@ -137,7 +141,7 @@ def mutated(
 
 
 def _factor(rule: cfg.AnyPopulation) -> Factor:
-    """What the rule multiplies a setting by."""
+    """Return the function that draws the rule's factor of a setting."""
 
     def sample_factory(stream: Stream, tune: cfg.Tune) -> float:
         assert isinstance(rule, cfg.SampleFactory)
@@ -186,7 +190,7 @@ def bounded(value: float, tune: cfg.Tune) -> float:
 
 
 def starting(tunes: dict[str, cfg.Tune], defaults: dict[str, float], order: int) -> dict[str, float]:
-    """Settings that member number ``order`` of a population begins with."""
+    """Return the first settings of member number ``order`` of a population."""
     return {
         path: tune.start[order % len(tune.start)] if tune.start else bounded(defaults[path], tune)
         for path, tune in sorted(tunes.items())

@@ -33,20 +33,23 @@ NO_PLAYERS: Indices = np.zeros(0, np.int64)
 
 
 class Stream:
-    """Random numbers of one decision: they depend on the seed and on what is decided, not on what was
-    before.
+    """Random numbers of one decision.
+
+    They depend on the seed and on what is decided, not on earlier draws.
     """
 
     def __init__(self, seed: int, *parts: int) -> None:
+        """Start the stream of the decision that ``parts`` number."""
         self._seed = derive_seed(seed, SEED_LEAGUE, *parts)
         self._drawn = 0
 
     def uniform(self) -> float:
-        """A number in [0, 1)."""
+        """Draw a number in [0, 1)."""
         self._drawn += 1
         return (derive_seed(self._seed, self._drawn) >> 10) / (1 << 53)
 
     def pick(self, items: list[T]) -> T:
+        """Draw one of ``items``, each as likely."""
         return items[int(self.uniform() * len(items))]
 
 
@@ -69,7 +72,7 @@ class MemberStanding:
     """A learner. ``player``: index of its live weights; ``order``: its place among the members.
 
     ``frozen_steps``, ``frozen_updates``: its totals at the last freeze or reset; ``exploit_steps``: at the
-    last look of the population's rule. ``pending``: an effect that was asked for and not reported yet.
+    last exploit step of the population's rule. ``pending``: a request that was not reported yet.
     """
 
     name: str
@@ -97,6 +100,7 @@ class MemberStanding:
     episodes: float = 0.0  # decayed count
 
     def mean_return(self) -> float | None:
+        """Return the decayed mean of the member's returns a match; None before the first."""
         return self.returns / self.episodes if self.episodes > 0 else None
 
 
@@ -104,6 +108,7 @@ class Standings:
     """Who is there, and how each fares."""
 
     def __init__(self, decay: float) -> None:
+        """Start without players. ``decay``: see :class:`ludus.league.payoff.Payoff`."""
         self.payoff = Payoff(decay)
         self.players: list[PlayerState] = []
         self.members: dict[str, MemberStanding] = {}
@@ -113,6 +118,7 @@ class Standings:
         self._kind: dict[str, RoleKind] = {}
 
     def add(self, state: PlayerState, parent: int | None = None) -> int:
+        """Add a player, which expects the rates of ``parent``, and return its index."""
         index = self.payoff.add(state.kind == "learner", parent)
         self.players.append(state)
         self._index[state.name] = index
@@ -120,11 +126,13 @@ class Standings:
         return index
 
     def add_member(self, state: MemberStanding) -> None:
+        """Add a member, whose player is there already."""
         self.members[state.name] = state
         self._kind[state.name] = state.choices.kind
         self._frozen.clear()
 
     def retire(self, index: int) -> None:
+        """Meet the player at ``index`` no more."""
         self.players[index].retired = True
         self._frozen.clear()
 

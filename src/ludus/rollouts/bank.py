@@ -25,15 +25,18 @@ class Bank:
         build: Callable[[Weights], Network],
         cache: int = CACHE,
     ) -> None:
+        """Start without networks."""
         self._seeds, self._build, self._cache = dict(seeds), build, cache
         self._networks: dict[str, tuple[Network, int]] = {}  # network and version, least recently used first
         self._actors: dict[int, LaneActor] = {}
         self._bound: dict[int, str] = {}
 
     def __contains__(self, player: str) -> bool:
+        """Return whether the network of ``player`` is kept."""
         return player in self._networks
 
     def __len__(self) -> int:
+        """Return the number of networks."""
         return len(self._networks)
 
     @property

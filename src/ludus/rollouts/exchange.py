@@ -124,8 +124,8 @@ class Sampler(Protocol):
     def seat(self, orders: Orders) -> bool:
         """Bind the players of ``orders`` to lanes and follow the orders from now on.
 
-        A match in play continues with the player that started it. A player of a mixture for whom no lane is
-        free is left out until this is called again; the others are drawn in its place. Returns whether
+        A match in play continues with the player that started it. A player of a mixture without a free
+        lane is left out until this is called again; the others are drawn in its place. Returns whether
         nothing is left to be done by another call: all players have lanes, and of a mixture no others.
         """
         ...
@@ -185,6 +185,7 @@ class StoredWeights:
     """Source of weights that were stored or sent; :meth:`put` replaces them."""
 
     def __init__(self, weights: Weights) -> None:
+        """Start with ``weights``."""
         self._weights = weights
 
     @property

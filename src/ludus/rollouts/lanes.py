@@ -25,6 +25,7 @@ class Lanes:
     """
 
     def __init__(self, ids: Iterable[int]) -> None:
+        """Start with free lanes; ``ids`` are their policy ids."""
         self.ids = tuple(sorted(ids))
         self.bound: dict[int, str] = {}  # lane -> player
 
@@ -39,7 +40,7 @@ class Lanes:
         return next((lane for lane, bound in self.bound.items() if bound == player), None)
 
     def bind(self, players: Sequence[str], used: Collection[int]) -> list[str]:
-        """Bind ``players``, the first ones first, and return those for whom no lane is free.
+        """Bind ``players``, the first ones first, and return those without a free lane.
 
         ``used``: lanes of matches in play. Lanes that are neither used nor of one of ``players`` are free.
         """

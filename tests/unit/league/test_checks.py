@@ -67,7 +67,7 @@ def test_one_entry_stands_for_several_members() -> None:
     assert differences(league(*written_out), league(replace(one, count=3))) == []
     changed = league(replace(one, count=3, share=1.0))
     assert differences(league(*written_out), changed) == [
-        "league.players.0.share differs: expected what the run began with"
+        "league.players.0.share differs: expected that of the run's start"
     ]
     fewer = differences(repeated, league(replace(one, count=2), MAIN, rest, population=cfg.SampleFactory()))
     assert fewer == [
@@ -166,11 +166,11 @@ def test_one_entry_stands_for_several_members() -> None:
         (population(meet__pfsp__floor=RANGE), "meet.pfsp.floor: unknown setting"),
         (
             population(meet__elo__sigma=RANGE),
-            "members begin with meet.elo.sigma = 0.166667; expected a number from 1e-05 to 0.1, or start",
+            "members start with meet.elo.sigma = 0.166667; expected a number from 1e-05 to 0.1, or start",
         ),
         (
             population(algorithm__learning_rate=cfg.Tune(choices=(1e-2, 1e-4))),
-            "members begin with algorithm.learning_rate = 0.001; expected one of 0.01, 0.0001, or start",
+            "members start with algorithm.learning_rate = 0.001; expected one of 0.01, 0.0001, or start",
         ),
         (population(algorithm__learning_rate=cfg.Tune()), "learning_rate.high = 0: expected more than low"),
         (
@@ -237,7 +237,7 @@ def test_a_resume_needs_the_same_league() -> None:
     assert differences(old, msgspec.structs.replace(old, cache=7, lanes=2)) == []
     assert "expected the players of the run, main, b" in differences(old, league(MAIN))[0]
     changed = league(MAIN, cfg.PlayerConfig("b", origin=cfg.Itself()))
-    assert differences(old, changed) == ["league.players.1.from differs: expected what the run began with"]
+    assert differences(old, changed) == ["league.players.1.from differs: expected that of the run's start"]
     assert differences(old, msgspec.structs.replace(old, rating_share=0.5)) != []
 
 

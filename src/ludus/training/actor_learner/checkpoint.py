@@ -1,4 +1,4 @@
-"""What a checkpoint holds beside the tensors, and how a run goes back to it."""
+"""Counters of a checkpoint beside the tensors, and how a run returns to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_TIME_STEP = 1 << 62
 
 
 class Turns(msgspec.Struct, frozen=True):
-    """Of pools that take turns: how many they have had, and of each pool its full slab and its version."""
+    """State of pools that take turns: the number of turns, each pool's full slab and version."""
 
     turn: int
     full: list[RolloutSummary | None]
@@ -30,7 +30,7 @@ class Turns(msgspec.Struct, frozen=True):
 
 
 class TrainerState(msgspec.Struct):
-    """Counters of a run. Everything that decides what happens next, apart from tensors and matches."""
+    """Counters of a run: everything that decides what happens next, apart from tensors and matches."""
 
     schema: int = SCHEMA
     budget: Budget = msgspec.field(default_factory=Budget)
@@ -64,16 +64,16 @@ class TrainerState(msgspec.Struct):
 
     @property
     def waiting(self) -> list[RolloutSummary]:
-        """Of the slabs that wait for the learner, oldest first."""
+        """Summaries of the slabs that wait for the learner, oldest first."""
         return [] if self.filled is None else [self.filled, *self.queued]
 
     def count_help(self, helped: bool) -> None:
-        """Whether a curriculum's bot plays for the policy. Win rates with and without it never mix."""
+        """Note whether a curriculum's bot plays for the policy: win rates with and without it never mix."""
         if helped != self.helped:
             self.helped, self.win_rate = helped, {}
 
     def drop_waiting(self) -> None:
-        """Nothing is in flight any more: what was counts as dropped."""
+        """Count the decisions in flight as dropped."""
         turns = self.turns.full if self.turns is not None else []
         self.dropped += sum(s.steps for s in (*self.waiting, *turns) if s is not None)
         self.set_waiting(())
@@ -81,7 +81,7 @@ class TrainerState(msgspec.Struct):
             self.turns = msgspec.structs.replace(self.turns, full=[None] * len(turns))
 
     def set_waiting(self, summaries: Sequence[RolloutSummary]) -> None:
-        """Of the slabs that a checkpoint holds, oldest first."""
+        """Set the summaries of the slabs that a checkpoint holds, oldest first."""
         self.filled, self.queued = (summaries[0] if summaries else None), list(summaries[1:])
 
 
@@ -99,7 +99,7 @@ def make_checkpoint(components: Components, state: TrainerState, waiting: Sequen
 
 
 def decode_state(data: bytes) -> TrainerState:
-    """The counters in a checkpoint's JSON text. Raises ``CorruptFile`` on anything else."""
+    """Decode the counters in a checkpoint's JSON text. Raises ``CorruptFile`` on anything else."""
     try:
         state = from_json(data, TrainerState)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -110,20 +110,20 @@ def decode_state(data: bytes) -> TrainerState:
 
 
 def count_restarts(checkpoint: Checkpoint) -> int:
-    """How often the run's matches have begun anew, this resume counted. Raises ``CorruptFile``.
+    """Count how often the run's matches have started again, this resume included. Raises ``CorruptFile``.
 
-    Matches that begin anew have a pool with a seed of its own, so that they are not the run's first ones.
+    Matches that start again have a pool with a seed of its own, so that they are not the run's first ones.
     """
     return max(0, decode_state(checkpoint.state).restarts) + (not checkpoint.signed)
 
 
 def restore_components(components: Components, checkpoint: Checkpoint, state: TrainerState) -> None:
-    """Puts back what :func:`make_checkpoint` took. Raises ``CorruptFile`` where it does not fit.
+    """Set what :func:`make_checkpoint` returned. Raises ``CorruptFile`` where it does not fit.
 
     Slabs that waited are then the sampler's first ones.
 
-    Of a checkpoint that is not signed the learner alone is put back: bytes of unknown origin must not become
-    memory of the core. Matches, rows' memory and the slab in flight begin anew.
+    Of a checkpoint that is not signed the learner alone is set: bytes of unknown origin must not become
+    memory of the core. Matches, rows' memory and the slab in flight start again.
     """
     where = f"checkpoint of version {checkpoint.version}"
     try:
@@ -157,18 +157,18 @@ def _restore_slab(components: Components, checkpoint: Checkpoint, number: int, w
 
 
 def _slab_name(number: int, field: str) -> str:
-    """Of an array of a waiting slab; the oldest has number 0."""
+    """Name an array of a waiting slab; the oldest has number 0."""
     return f"slab{number or ''}.{field}"
 
 
 def _learned_fields(components: Components, slab: Slab) -> dict[str, Array]:
-    """What a learner reads of a slab: everything but observations that the network has no input for."""
+    """Return the fields that a learner reads: all but observations that the network has no input for."""
     inputs = {f"obs.{t.name}" for t in components.learner.network.inputs}
     return {n: a for n, a in slab.fields().items() if n in inputs or not n.startswith("obs.")}
 
 
 def _time_step(checkpoint: Checkpoint) -> int:
-    """The time step of an unsigned checkpoint, so that random draws do not repeat; 0 where it is invalid."""
+    """Return the time step of an unsigned checkpoint, so that draws do not repeat; 0 where it is invalid."""
     stored = checkpoint.rollout.get("collector.time_step")
     if stored is None or stored.shape != (1,) or stored.dtype != np.int64:
         return 0

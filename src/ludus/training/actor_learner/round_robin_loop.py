@@ -1,4 +1,4 @@
-"""One pool, one copy of the weights: the topology of vanilla A3C (Mnih et al. 2016; ELF, section 2).
+"""Round robin of pools, each with its copy of the weights: vanilla A3C (Mnih et al. 2016; ELF, section 2).
 
 K pools take turns. In its turn a pool's last slab gives a gradient at the pool's own copy of the weights. The
 gradient moves the shared weights, and the pool takes these for its next slab, which it plays while the next
@@ -70,6 +70,7 @@ class TurnRounds(Rounds):
     """A round is one pool's turn. The pools are those of ``components`` and of its siblings."""
 
     def __init__(self, components: Components, learner_threads: LearnerThreads, pipelined: bool) -> None:
+        """Give each sampler of ``components`` a copy of the learner's weights."""
         super().__init__(components, learner_threads, pipelined)
         learner = cast("ActorCriticLearner[Any]", components.learner)  # see components.build
         network = learner.network
@@ -86,12 +87,12 @@ class TurnRounds(Rounds):
 
     @property
     def actor(self) -> NetworkActor:
-        """Of the pool that took the newest weights."""
+        """Actor of the pool that took the newest weights."""
         return self._pool(-1).components.actor
 
     @property
     def moment(self) -> int:
-        """The number of turns."""
+        """Number of turns."""
         return self._turn
 
     def doing(self) -> str:
@@ -103,7 +104,7 @@ class TurnRounds(Rounds):
         self._pool(-1).full = Waiting(slab, self._summary(stats))
 
     def _pool(self, after: int) -> OnePool:
-        """The pool whose turn it is, 0, or those before it, below 0."""
+        """Return the pool whose turn it is, 0, or those before it, below 0."""
         return self.pools[(self._turn + after) % len(self.pools)]
 
     def _next(self) -> Waiting | None:
@@ -122,7 +123,7 @@ class TurnRounds(Rounds):
         return super()._start(slab, progress, value_only)
 
     def _publish(self) -> None:
-        """The pool whose turn ends takes the newest weights."""
+        """Give the pool whose turn ends the newest weights."""
         self._own_copy.back()
         self._take(self._pool(0))
         self._turn += 1

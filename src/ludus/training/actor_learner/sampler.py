@@ -136,7 +136,7 @@ class LocalSampler:
         return list(dict.fromkeys(p for order in orders.batch for p in order.players if p not in known))
 
     def _order(self, orders: Orders) -> bool:
-        """The pool follows ``orders``, with the lanes that are bound."""
+        """Give the pool ``orders``, with the lanes that are bound."""
         bound = self.lanes.bound
         if orders.batch:
             of_policy = {c.policy: i for i, c in enumerate(self.lineup.plans[0].controllers) if c.policy >= 0}
@@ -153,14 +153,14 @@ class LocalSampler:
         return len(there) == len(players) == len(bound)
 
     def _controllers(self) -> dict[str, int]:
-        """Indices of the controllers that are a player by themselves: learned policies and bots, by name."""
+        """Return the indices of the controllers of learned policies and bots, by name."""
         names = {policy: self.labels[f"policy:{policy}"] for policy in self.actors}
         controllers = list(enumerate(self.lineup.plans[0].controllers))
         learned = {names[c.policy]: i for i, c in controllers if c.policy in names}
         return learned | {c.bot: i for i, c in controllers if c.policy < 0}
 
     def _play_lanes(self, fresh: Collection[int] = ()) -> None:
-        """The networks of bound players decide for their lanes; ``fresh`` lanes remember nothing."""
+        """Let the networks of bound players decide for their lanes; ``fresh`` lanes have an empty memory."""
         bound = self.lanes.bound
         frozen = self.bank.follow({lane: p for lane, p in bound.items() if p not in self.live})
         live = sorted(lane for lane, p in bound.items() if p in self.live)
@@ -184,7 +184,7 @@ class LocalSampler:
         return used.intersection(self.lanes.ids)
 
     def _draw(self, weights: Mapping[int, float]) -> None:
-        """The pool draws lanes by ``weights``, other controllers by the weights of the lineup."""
+        """Draw lanes by ``weights`` from now on, other controllers by the weights of the lineup."""
         for index, plan in enumerate(self.lineup.plans):
             if not any(c.policy in self.lanes.ids for c in plan.controllers):
                 continue

@@ -25,6 +25,7 @@ class PlayerLost(Exception):
     """The weights of the frozen ``player`` cannot be read."""
 
     def __init__(self, player: str, why: str) -> None:
+        """Take ``why`` as the message."""
         super().__init__(why)
         self.player = player
 
@@ -63,6 +64,7 @@ class Seating:
         lost: Callable[[PlayerLost], None],
         live: Mapping[str, WeightSource] | None = None,
     ) -> None:
+        """Start without orders."""
         self.sampler, self.matchmaker = sampler, matchmaker
         self.orders = Orders()
         self._learner, self._frozen, self._lost = learner, frozen, lost

@@ -19,6 +19,7 @@ class Snapshots:
     """
 
     def __init__(self, directory: RunDirectory, write: Callable[[Path, Callable[[], object]], None]) -> None:
+        """Read and write in ``directory``."""
         self._directory, self._write = directory, write
 
     def load(self, player: str) -> Weights:

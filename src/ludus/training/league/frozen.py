@@ -26,6 +26,7 @@ class FrozenWeights:
     def __init__(
         self, directory: RunDirectory, spec: GameSpec, write: Callable[[Path, Callable[[], object]], None]
     ) -> None:
+        """Read and write in ``directory``; players must fit ``spec``."""
         self._directory, self._spec, self._write = directory, spec, write
         self._unwritten: dict[str, Weights] = {}  # the disk may have refused them
         self._unwritten_learners: dict[str, LearnerState] = {}

@@ -1,7 +1,7 @@
 """One run of a league: the member furthest behind its share plays the next round.
 
 The journal is written once a round. Between two rounds the league decides: results become events, and what
-the league wants done (freezes, jumps, copies) is carried out before the next round.
+the league requests (freezes, resets, copies) is carried out before the next round.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class LeagueTrainer:
     def __init__(
         self, context: RunContext, components: LeagueComponents, checkpoint: Checkpoint | None = None
     ) -> None:
+        """Start the run, or resume it from ``checkpoint``."""
         self.preset, self.context, self.report = context.preset, context, context.report
         self.components, self.league, self.members = components, components.league, components.members
         self.state: LeagueState = components.state
@@ -161,14 +162,16 @@ class LeagueTrainer:
 
     @property
     def version(self) -> int:
+        """See :class:`ludus.training.run_loop.Steps`."""
         return self.components.first.version
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Between two rounds nothing is under way."""
+        """Do nothing: between two rounds nothing is under way."""
         yield
 
     def doing(self) -> str:
+        """See :class:`ludus.training.run_loop.Steps`."""
         member = self._playing
         return f"{member.name}: {member.rounds.doing()}"
 
@@ -192,6 +195,7 @@ class LeagueTrainer:
         return why_untrained(self.preset.algorithm, self.state.gradient_steps, self.state.budget.steps)
 
     def round(self, evaluate: Callable[[], None] | None) -> None:
+        """See :class:`ludus.training.run_loop.Steps`."""
         member = self._playing
         try:
             done = member.play(progress(self.preset.run, self.state.budget), evaluate)
@@ -245,7 +249,7 @@ class LeagueTrainer:
     # ---- events and effects ----------------------------------------------------------------------
 
     def _apply(self, event: AnyEvent) -> None:
-        """The league takes ``event`` in; what it wants done is done."""
+        """Apply ``event`` to the league and carry out what it requests."""
         effects = self.league.apply(event)
         self._rows.append(to_row(event, self.league.number, time.time()))
         for effect in effects:
@@ -287,7 +291,7 @@ class LeagueTrainer:
         self._apply(Reset(member.name, source))
 
     def _learner_of(self, player: str, member: Member) -> LearnerState | None:
-        """The state of the learner that froze ``player``; None for first weights, and where it is lost."""
+        """Return the state of the learner that froze ``player``; None for first weights or a lost state."""
         if member_and_version(player)[1] == 0:
             return None
         try:
@@ -310,7 +314,7 @@ class LeagueTrainer:
     # ---- evaluation and files --------------------------------------------------------------------
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
-        """A checkpoint's, also of those that act: other members' learners are ahead of their actors."""
+        """See :class:`ludus.training.run_loop.Steps`. Acting weights come from a checkpoint if one has them."""
         member = self.members.get(self.context.evaluated, self.components.first)
         actor = member.components.actor
         wanted = version
@@ -327,12 +331,15 @@ class LeagueTrainer:
         return player_of_actor(self.context, actor, member.name)
 
     def saved_already(self) -> bool:
+        """See :class:`ludus.training.run_loop.Steps`."""
         return self._rounds == self._saved_rounds
 
     def referred_to(self) -> set[Path]:
+        """See :class:`ludus.training.run_loop.Steps`."""
         return self.frozen.written
 
     def write_checkpoint(self) -> Path:
+        """See :class:`ludus.training.run_loop.Steps`."""
         self._write_rows()
         if not self.journal.sync():
             raise OSError(None, f"it needs the journal: {self.journal.problem}")
@@ -345,10 +352,11 @@ class LeagueTrainer:
         return path
 
     def after_checkpoint(self) -> None:
+        """See :class:`ludus.training.run_loop.Steps`."""
         self.signatures.after_checkpoint()
 
     def close(self) -> None:
-        """Stops threads and closes the journal. Idempotent."""
+        """Stop threads and close the journal. Idempotent."""
         self.learner_threads.close()
         self.components.close()
         self.journal.close()

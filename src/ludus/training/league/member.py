@@ -51,6 +51,7 @@ class Member:
         restarts: int = 0,
         resumed: bool = False,
     ) -> None:
+        """Build the learner and the pool. Raises ``ConfigError``."""
         self.name, self.config, self.state = config.name, config, state
         self._preset, self._index, self._restarts = member_preset(preset, index), index, restarts
         if config.seed and not resumed:
