@@ -16,15 +16,17 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, cast
 
-from ludus.algorithms.a2c.config import A2cConfig
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.config import MethodConfig
-from ludus.algorithms.dqn.config import DqnConfig
-from ludus.algorithms.imitation.config import ImitationConfig
-from ludus.algorithms.impala.config import ImpalaConfig
-from ludus.algorithms.policy_gradient.config import PolicyGradientConfig
-from ludus.algorithms.trpo.config import TrpoConfig
+from ludus.algorithms.config import (
+    A2cConfig,
+    AlphaZeroConfig,
+    AppoConfig,
+    DqnConfig,
+    ImitationConfig,
+    ImpalaConfig,
+    MethodConfig,
+    PolicyGradientConfig,
+    TrpoConfig,
+)
 from ludus.flow.extensions import ExtensionError, Extensions
 from ludus.flow.spec import GameSpec
 from ludus.policies.config import PolicyConfig
@@ -121,14 +123,14 @@ _METHODS: Extensions[Method] = Extensions(
     {
         "appo": Method(
             AppoConfig,
-            "ludus.algorithms.appo.learner:make_learner",
+            "ludus.algorithms.appo:make_learner",
             value_heads=True,
             topologies=BOTH,
             value_only=True,
         ),
         "a2c": Method(
             A2cConfig,
-            "ludus.algorithms.a2c.learner:make_learner",
+            "ludus.algorithms.a2c:make_learner",
             value_heads=True,
             topologies=BOTH,
             value_only=True,
@@ -142,25 +144,25 @@ _METHODS: Extensions[Method] = Extensions(
         ),
         "dqn": Method(
             DqnConfig,
-            "ludus.algorithms.dqn.learner:make_learner",
+            "ludus.algorithms.dqn.learner:DqnLearner",
             outputs=("q",),
             checks="ludus.algorithms.dqn.checks:problems",
         ),
         "imitation": Method(
             ImitationConfig,
-            "ludus.algorithms.imitation.learner:ImitationLearner",
+            "ludus.algorithms.imitation:ImitationLearner",
             teaches="player",
         ),
         "impala": Method(
             ImpalaConfig,
-            "ludus.algorithms.impala.learner:make_learner",
+            "ludus.algorithms.impala:make_learner",
             value_heads=True,
             topologies=BOTH,
             value_only=True,
         ),
         "policy_gradient": Method(
             PolicyGradientConfig,
-            "ludus.algorithms.policy_gradient.learner:make_learner",
+            "ludus.algorithms.policy_gradient:make_learner",
             value_heads=True,
             topologies=BOTH,
             value_only=True,

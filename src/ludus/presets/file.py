@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 import msgspec.inspect as mi
 
-from ludus.algorithms.actor_critic.config import AdvantageConfig
+from ludus.algorithms.config import AdvantageConfig
 from ludus.algorithms.registry import method_of
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.extensions import ExtensionError
