@@ -129,7 +129,7 @@ def test_a_run_whose_evaluation_never_ends_can_be_resumed_with_a_higher_limit(st
 
 
 def interrupted(words: list[str], folder: Path) -> tuple[int, str, str]:
-    """Ctrl-C once matches are over. Of stderr, the line that says so and what follows."""
+    """Press Ctrl-C once matches are over; return exit code, stdout and the end of stderr."""
     process = subprocess.Popen(
         [*COMMAND, *words],
         cwd=folder,
