@@ -51,6 +51,7 @@ def train(
     run_dir: str | Path | None = None,
     *,
     settings: Mapping[str, Setting] | None = None,
+    method: str | Path = "",
     callback: Callback | None = None,
     sinks: Sequence[Sink] = (),
 ) -> RunResult:
@@ -60,6 +61,7 @@ def train(
         preset: The name of a shipped preset, a TOML file, or a ``Preset``.
         run_dir: A directory that does not exist yet (default: ``runs/PRESET-DATE-TIME-XXXX``).
         settings: Settings by dotted path that replace the preset's: ``{"run.max_steps": 100_000}``.
+        method: A Python file with the learning method to train by (``reinforce.py``, whose code is run).
         callback: Called with the ``UpdateMetrics`` of every update and the ``EvaluationMetrics`` of every
             evaluation. The run ends in order when it returns False.
         sinks: Receive the reports of the run, besides its files and TensorBoard (:class:`Sink`).
@@ -77,17 +79,20 @@ def train(
     from ludus.presets.code import given_code
     from ludus.presets.file import load_preset
     from ludus.presets.game_checks import check_game
+    from ludus.presets.method_file import with_method
     from ludus.training.runs import start_run
 
     if isinstance(preset, Preset):
-        if settings:
+        if settings or method:
+            given = "settings" if settings else "method"
             raise ConfigError(
-                "settings: only with a preset's name or file; replace fields of a Preset instead"
+                f"{given}: only with a preset's name or file; replace fields of a Preset instead"
             )
         chosen = given_code(preset)
         name = Path(chosen.game.name).stem
     else:
-        loaded = load_preset(str(preset), {k.lstrip("-"): _option(k, v) for k, v in (settings or {}).items()})
+        options = {k.lstrip("-"): _option(k, v) for k, v in (settings or {}).items()}
+        loaded = load_preset(str(preset), with_method(str(method), options))
         check_game(loaded)
         chosen, name = loaded.preset, loaded.name
     where = Path(run_dir) if run_dir is not None else Path("runs") / run_name(name)
@@ -140,6 +145,7 @@ def resume(
     sinks: Sequence[Sink] = (),
     game: str = "",
     teacher: str = "",
+    method: str | Path = "",
 ) -> RunResult:
     """Continue a run from its newest whole checkpoint.
 
@@ -150,6 +156,7 @@ def resume(
         game: The code of a game that is neither built in nor installed, for a run that this user did not
             start here.
         teacher: The file of a bot in Python that the run learns from, for such a run.
+        method: The file of the run's learning method, for such a run.
 
     Returns:
         The result of the run, with the final evaluation of its best weights.
@@ -161,9 +168,12 @@ def resume(
     from ludus.training.runs import resume_run
 
     where = Path(run_dir)
-    return _with_callback(
-        callback, lambda more: resume_run(where, sinks=(*more, *sinks), game=game, teacher=teacher)
-    )
+
+    def run(more: Sequence[Sink]) -> RunResult:
+        every = (*more, *sinks)
+        return resume_run(where, sinks=every, game=game, teacher=teacher, method=str(method))
+
+    return _with_callback(callback, run)
 
 
 @speaks_python

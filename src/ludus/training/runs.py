@@ -22,6 +22,7 @@ from ludus.presets.config import Preset
 from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.game_checks import resolve_spec
+from ludus.presets.method_file import method_file
 from ludus.presets.training_checks import training_problems
 from ludus.storage import (
     Checkpoint,
@@ -38,11 +39,11 @@ from ludus.training.reporting.sinks import RunStart, Sink, Sinks
 from ludus.training.reporting.tensorboard import default_sinks
 from ludus.training.run_builder import RunBuilder, RunBuilderFactory
 from ludus.training.run_context import RunContext
-from ludus.training.run_game import remember, resumed_code
 from ludus.training.run_loop import RunLoop, Steps
 from ludus.training.start import resumed_start, start_file
 from ludus.training.stopping import more_budget
 from ludus.training.teacher import resumed_teacher, teacher_file
+from ludus.training.trusted_code import changed_method, record_code, resumed_code, resumed_method
 from ludus.version import __version__
 
 RUN_SCHEMA = 1
@@ -86,6 +87,7 @@ def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> R
         RunFailed: Training cannot continue.
     """
     spec, _ = resolve_spec(preset)
+    file = method_file(preset.algorithm)
     info = RunInfo(
         schema=RUN_SCHEMA,
         package_version=__version__,
@@ -98,6 +100,8 @@ def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> R
         versions=hardware.versions(),
         run_id=secrets.token_hex(16),
         signature=hardware.signature_of(preset.game.name),
+        method=file.path if file is not None else "",
+        method_sha256=file.sha256 if file is not None else "",
     )
     start, teacher = start_file(preset), teacher_file(preset)
     builder = _builder(preset)  # before the directory: a wrong preset creates none
@@ -113,7 +117,7 @@ def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> R
         raise
     report = Sinks((*default_sinks(), *sinks))
     with lock:
-        _remember(run_dir, preset, preset, report)
+        _record_code(run, preset, preset, report)
         return _train(preset, builder, run, report)
 
 
@@ -124,6 +128,7 @@ def resume_run(
     more: Callable[[Preset], Preset] | None = None,
     game: str = "",
     teacher: str = "",
+    method: str = "",
 ) -> RunResult:
     """Resume from the newest whole checkpoint of ``run_dir``, or start again if there is none.
 
@@ -133,8 +138,9 @@ def resume_run(
         more: Changes settings of :data:`ludus.training.changes.RESUMABLE`, such as the budget; later resumes
             keep the change.
         game: Code of a game that is neither built in nor installed, for a run that this user did not start
-            here (:mod:`ludus.training.run_game`).
+            here (:mod:`ludus.training.trusted_code`).
         teacher: File of a bot in Python that the run learns from, for such a run.
+        method: File of the learning method, for such a run.
 
     Raises:
         RunNotFound: No such run.
@@ -146,6 +152,7 @@ def resume_run(
     """
     report = Sinks((*default_sinks(), *sinks))
     run = RunDirectory.open(run_dir)
+    file = resumed_method(run, method)
     preset = run_settings(run).preset
     configured, preset = preset, resumed_code(run_dir, preset, game, teacher)
     _same_game(run, preset, game)
@@ -171,7 +178,9 @@ def resume_run(
             raise
         if change is not None:
             report.message(f"changed from now on: {in_words(change)}")
-        _remember(run_dir, configured, preset, report)
+        if text := changed_method(run, file):
+            report.message(text)
+        _record_code(run, configured, preset, report)
         return _train(preset, builder, run, report)
 
 
@@ -206,13 +215,14 @@ def _same_game(run: RunDirectory, preset: Preset, game: str) -> None:
         )
 
 
-def _remember(run_dir: Path, configured: Preset, preset: Preset, report: Sinks) -> None:
+def _record_code(run: RunDirectory, configured: Preset, preset: Preset, report: Sinks) -> None:
     try:
-        remember(run_dir, configured, preset)
+        record_code(run, configured, preset)
     except (OSError, StorageError) as error:
-        code = code_of(preset)
+        code, file = code_of(preset), method_file(preset.algorithm)
         words = [] if is_installed_name(code[GAME]) else [f"--game {shell(code[GAME])}"]
         words += [f"--teacher {shell(code[TEACHER])}"] if TEACHER in code else []
+        words += [f"--method {shell(file.path)}"] if file is not None else []
         report.problem(
             f"{error}; this run could not be recorded as yours, so resuming it will need {' '.join(words)}"
         )

@@ -1,4 +1,4 @@
-"""Evaluations in which no match was played to its end, and numbers besides the win rate."""
+"""Evaluations in which no match was played to its end, and results besides the winner."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def test_the_document_has_null_for_missing_numbers(
     assert err == f"{TOLD}\n"
 
 
-def test_the_text_is_the_error_alone(failing: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_is_only_the_error(failing: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", *failing]) == 1
     assert capsys.readouterr() == ("", f"{TOLD}\n")
 
 
-def test_python_raises_the_error_of_the_matches(failing: list[str]) -> None:
+def test_python_raises_the_error(failing: list[str]) -> None:
     against = "random" if "--against" in failing else ""
     with pytest.raises(RunFailed, match=TOLD):
         ludus.evaluate("random", against, game=failing[-3], matches=3)

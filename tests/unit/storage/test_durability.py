@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ludus.storage import CheckpointStore, CorruptFile, RunDirectory, RunLog, read_jsonl, write_atomic
-from ludus.storage.games import GamesMeta, MatchFiles
+from ludus.storage.matches import MatchesMeta, MatchFiles
 from ludus.storage.user_state import ENVIRONMENT, write_private
 
 from .test_storage import checkpoint, info
@@ -154,7 +154,7 @@ def test_writing_keeps_no_file_open(tmp_path: Path) -> None:
 
 
 def test_dropped_matches_leave_no_file(tmp_path: Path) -> None:
-    files = MatchFiles(tmp_path / "games", GamesMeta("tic_tac_toe", "", {}, 1))
+    files = MatchFiles(tmp_path / "self_play", MatchesMeta("tic_tac_toe", "", {}, 1))
     for number in (1, 2, 3):
         files.write(number, {"plies": np.array([number], np.int32)})
     files.drop([1, 3])

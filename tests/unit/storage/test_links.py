@@ -13,11 +13,11 @@ from ludus.storage import CorruptFile, JsonlWriter, write_atomic
 from ludus.storage.checkpoints import CheckpointStore
 from ludus.storage.files import open_own, open_regular, own_folder, write_directory_atomic, write_synced
 from ludus.storage.frozen import FrozenPlayers, LearnerState
-from ludus.storage.games import GamesMeta, MatchFiles
 from ludus.storage.journal import Journal
+from ludus.storage.matches import MatchesMeta, MatchFiles
 
 STATE = LearnerState({"a": np.zeros(2, np.float32)}, {})
-META = GamesMeta("g", "h", {}, 1)
+META = MatchesMeta("g", "h", {}, 1)
 
 
 @pytest.mark.parametrize("how", ["symbolic", "hard", "dangling", "pipe", "folder", "device"])
