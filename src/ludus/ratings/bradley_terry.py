@@ -20,15 +20,16 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RatingTable:
-    """``rating: [N]`` and ``covariance: [N, N]`` in Elo; rows of anchors are 0. Without anchors the mean is
-    0.
+    """Ratings in Elo.
+
+    ``rating: [N]``, ``covariance: [N, N]``; rows of anchors are 0. Without anchors the mean is 0.
     """
 
     rating: Floats
     covariance: Floats
 
     def error(self) -> Floats:
-        """Standard errors ``[N]``."""
+        """Return the standard errors in Elo, ``[N]``."""
         errors: Floats = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
         return errors
 

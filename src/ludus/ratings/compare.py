@@ -62,7 +62,7 @@ def bootstrap_interval(
 ) -> tuple[float, float]:
     """Percentile interval of ``statistic`` of ``scores: [S, K]`` by a stratified bootstrap.
 
-    Every task draws its S runs anew with replacement, independently of the other tasks (section 4 of the
+    Every task draws its S runs with replacement, independently of the other tasks (section 4 of the
     paper). Equal seeds give equal intervals. Raises ``ValueError`` for no runs or a wrong confidence.
     """
     array = _matrix(scores)
@@ -91,7 +91,7 @@ def improvement_interval(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Percentile interval of :func:`improvement`; the runs of both are drawn anew."""
+    """Percentile interval of :func:`improvement`; the runs of both are drawn with replacement."""
     x, y = _matrix(scores), _matrix(other)
     rng = np.random.Generator(np.random.Philox(seed))
     found = [_improvement(_drawn(x, n, rng), _drawn(y, n, rng)) for n in _chunks(draws)]
@@ -99,8 +99,13 @@ def improvement_interval(
 
 
 def summarise_runs(values: npt.ArrayLike, *, confidence: float = 0.95, seed: int = 0) -> Summary:
-    """Scores of S runs of one task: Student's interval of the mean, from five runs on the bootstrap's of the
-    interquartile mean. Raises ``ValueError`` for no values, and for values that are not finite.
+    """Return the centre and interval of the scores of S runs of one task.
+
+    That is the interquartile mean with the bootstrap's interval for five runs and more, else the mean with
+    Student's.
+
+    Raises:
+        ValueError: There are no values, or some that are not finite.
     """
     array = np.asarray(values, np.float64).ravel()
     if not array.size:

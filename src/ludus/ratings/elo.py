@@ -44,7 +44,7 @@ def check_pairs(points: npt.ArrayLike, matches: npt.ArrayLike) -> tuple[Floats, 
 
 
 def connected(matches: npt.ArrayLike) -> list[list[int]]:
-    """Groups of players that met each other, directly or through others; each ascending, in rising order.
+    """Return groups of players that met, directly or through others; each ascending, in rising order.
 
     Ratings of two groups that never met cannot be compared: only the prior places them.
     """
@@ -70,8 +70,8 @@ def elo(points: npt.ArrayLike, matches: npt.ArrayLike) -> EloTable:
 
     A player that won or lost every match would have an infinite rating. One drawn match of each player
     against rating 0 keeps ratings finite, as in Bayesian Elo (Coulom 2008). Errors come from the curvature.
-    Where :func:`connected` finds several groups, ratings of different groups cannot be compared; ``groups``
-    says so. Arguments as in :func:`check_pairs`.
+    Where :func:`connected` finds several ``groups``, ratings of different groups cannot be compared.
+    Arguments as in :func:`check_pairs`.
     """
     p, m = check_pairs(points, matches)
     theta = np.zeros(len(p))

@@ -97,7 +97,7 @@ def _student(z: float, freedom: int) -> float:
 
 
 def check_finite(values: npt.NDArray[np.float64]) -> None:
-    """Raises ``ValueError`` that names the first of ``values`` that is not finite, and its place."""
+    """Raise ``ValueError`` with the first of ``values`` that is not finite, and its index."""
     wrong = np.argwhere(~np.isfinite(values))
     if len(wrong):
         place = [int(i) for i in wrong[0]]

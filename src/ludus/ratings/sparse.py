@@ -1,4 +1,4 @@
-"""Bradley-Terry ratings of thousands of players of whom most pairs never met.
+"""Bradley-Terry ratings of thousands of players; most pairs of them never met.
 
 The same likelihood and prior as :mod:`ludus.ratings.bradley_terry`, by pairs instead of tables. Newton's
 steps come from conjugate gradients, whose cost grows with the pairs that met. Errors need an inverse: players
@@ -159,7 +159,7 @@ _HALF = 1000  # rows of a dense matrix, beyond which single precision is enough
 
 
 def _inverse_of_triangle(lower: Matrix) -> Matrix:
-    """The inverse of a lower triangular matrix, by halves: products of blocks, which are fast."""
+    """Return the inverse of a lower triangular matrix, by halves: products of blocks, which are fast."""
     size = len(lower)
     if size <= _SMALL:
         small: Matrix = np.linalg.inv(lower)

@@ -16,7 +16,7 @@ from statistics import NormalDist
 
 POINTS = 9.862  # P(win) = Phi(lead / POINTS) between players whose skill is known
 BETA = POINTS / math.sqrt(2.0)
-SIGMA = 25.0 / 3.0  # of a player that nobody has met
+SIGMA = 25.0 / 3.0  # of a player without matches
 DRAW = 0.02  # probability between equals
 
 _NORMAL = NormalDist()
@@ -24,8 +24,9 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A belief about a skill: normal with mean ``mu`` and deviation ``sigma``. ``sigma`` 0: an anchor,
-    stays.
+    """A belief about a skill: normal with mean ``mu`` and deviation ``sigma``.
+
+    ``sigma`` 0: an anchor, which does not change.
     """
 
     mu: float = 0.0
@@ -36,7 +37,7 @@ RANDOM = Skill(0.0, 0.0)  #: the anchor of the scale
 
 
 def win_probability(lead: float) -> float:
-    """That the higher one wins, of two whose skills are known and differ by ``lead``."""
+    """Return the probability that the stronger player wins, of two with known skills ``lead`` apart."""
     return _NORMAL.cdf(lead / POINTS)
 
 

@@ -10,7 +10,7 @@ from ludus.web.recording import Decision, Recording
 from ludus.web.renderers import renderer_of
 
 FRAMES = 2500  # about as many view documents a match; the page moves things smoothly between two of them
-TICKS_PER_S = {"turns": 1.0, "ticks": 50.0}  # speed 1 where a game says nothing (ELF draws a tick in 20 ms)
+TICKS_PER_S = {"turns": 1.0, "ticks": 50.0}  # speed 1 where a game declares none (ELF draws a tick in 20 ms)
 
 
 def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recording:

@@ -43,16 +43,22 @@ _EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|const|class)\b)", r
 
 
 def to_html(replay: bytes, every_ticks: int = 0, game: str = "") -> str:
-    """The page of a ``.ludus`` file. ``every_ticks`` between two looks at the match; 0 suits its length.
-    ``game``: the reference of a compiled game that is neither built in nor installed, from a person.
+    """Return the page of a ``.ludus`` file.
 
-    Raises ``ReplayError`` or ``ParamError`` (both a ``ValueError``): no replay, other rules, no such game.
+    Args:
+        replay: The file's bytes.
+        every_ticks: Ticks between two view documents; 0 suits the match's length.
+        game: Reference of a compiled game that is neither built in nor installed, as a person names it.
+
+    Raises:
+        ReplayError: The bytes are no replay, or one of other rules.
+        ParamError: There is no such game.
     """
     return render(recording_of(replay, every_ticks, game))
 
 
 def render(recording: Recording) -> str:
-    """The whole HTML document of ``recording``, UTF-8 text.
+    """Return the whole HTML document of ``recording``, UTF-8 text.
 
     Raises :class:`ludus.web.recording.ViewError` when the view documents cannot be drawn.
     """
@@ -73,7 +79,7 @@ def render(recording: Recording) -> str:
 
 
 def pack(recording: Recording) -> bytes:
-    """The data of the page: length of the header (``uint``), the header (JSON), the columns."""
+    """Return the data of the page: length of the header (``uint``), the header (JSON), the columns."""
     header: dict[str, object] = {
         "format": FORMAT,
         "game": visible(recording.game),

@@ -119,7 +119,7 @@ def ratings_plot(rated: Strengths, members: Sequence[str]) -> str:
 
 
 def settings_plot(record: Record) -> str:
-    """A panel for each setting that a population changes: its value for each member over steps."""
+    """Return a panel for each setting that a population changes: its value for each member over steps."""
     lives = {m.name: [e for e in record.milestones if e.member == m.name and e.hyper] for m in record.members}
     lives = {name: milestones for name, milestones in lives.items() if milestones}
     ends = {m.name: m.steps for m in record.members}

@@ -56,7 +56,7 @@ figcaption { color: var(--muted); font-size: 13px; }
 
 
 def page(report: str, plots: Mapping[str, str]) -> str:
-    """The whole document, UTF-8 text.
+    """Return the whole document, UTF-8 text.
 
     Args:
         report: The Markdown report.

@@ -23,9 +23,9 @@ class ByValue(msgspec.Struct, frozen=True):
 
 
 def by_value(settings: Mapping[str, Mapping[str, object]]) -> ByValue | None:
-    """The setting with the most values, at least three numbers, over which cells are compared; None without.
+    """Return the setting over which cells are compared: the one with the most values, at least three numbers.
 
-    ``settings``: cell -> the settings in which cells differ.
+    None without such a setting. ``settings``: cell -> the settings in which cells differ.
     """
     paths = next(iter(settings.values()), {})
     numbers = {p: sorted({v for v in (c[p] for c in settings.values()) if _is_number(v)}) for p in paths}

@@ -57,7 +57,7 @@ class CellResult(msgspec.Struct, frozen=True):
 
 
 class CellBudget(msgspec.Struct, frozen=True):
-    """What the runs of a cell used, on average."""
+    """Resources that the runs of a cell used, on average."""
 
     cell: str
     runs: int
@@ -128,7 +128,7 @@ def _improvement(scores: dict[int, float], baseline: dict[int, float], name: str
 
 
 def budgets(runs: Sequence[RunRecord]) -> list[CellBudget]:
-    """What each cell's runs used; unfinished ones are left out."""
+    """Return the resources that each cell's finished runs used."""
     found = []
     for cell in dict.fromkeys(r.cell for r in runs):
         of = [r for r in runs if r.cell == cell and r.finished]
@@ -168,7 +168,7 @@ def short_names(paths: Sequence[str]) -> dict[str, str]:
 
 
 def value_text(value: object) -> str:
-    """The value of a setting in a table; "-" where a run has no such setting."""
+    """Return the value of a setting for a table; "-" where a run has no such setting."""
     return str(value).lower() if isinstance(value, bool) else "-" if value is None else str(value)
 
 
@@ -178,10 +178,10 @@ def setting_text(path: str, value: object) -> str:
 
 
 def cell_names(runs: Sequence[RunRecord]) -> list[str]:
-    """A short name for each run; runs that differ in the seed alone have the same.
+    """Return a short name for each run; runs that differ in the seed alone have the same.
 
-    The settings that differ where they are few, else the methods or games if these differ, else the runs'
-    folders. No name is longer than :data:`MAX_NAME`.
+    The name has the settings that differ where they are few, else the methods or games if these differ, else
+    the runs' folders. No name is longer than :data:`MAX_NAME`.
     """
     paths = differing_settings(runs)
     keys = [tuple(repr(run.settings.get(p)) for p in paths) for run in runs]
@@ -216,7 +216,7 @@ def _tell(runs: Sequence[RunRecord], keys: Sequence[tuple[str, ...]], paths: Seq
 
 
 def _folder(runs: Sequence[RunRecord], other: str = "") -> str:
-    """The name of a run's folder; of several their common beginning, without a seed's number.
+    """Return the name of a run's folder; of several their common prefix, without a seed's number.
 
     ``other``: the name of runs whose folders have nothing in common (default: that of the first).
     """
@@ -230,7 +230,7 @@ def _folder(runs: Sequence[RunRecord], other: str = "") -> str:
 
 
 def differing_settings(runs: Sequence[RunRecord]) -> list[str]:
-    """Settings in which runs differ, the seed and those of floors left out."""
+    """Return settings in which runs differ, the seed and those of floors left out."""
     left_out = ("run.seed", *FLOORS)
     paths = list(dict.fromkeys(path for run in runs for path in run.settings if path not in left_out))
     return [p for p in paths if any(r.settings.get(p) != runs[0].settings.get(p) for r in runs)]

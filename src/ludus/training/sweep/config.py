@@ -91,15 +91,20 @@ class SweepConfig(msgspec.Struct, frozen=True):
 
 
 def run_count(config: SweepConfig) -> int:
-    """Runs of a sweep, counted without listing them."""
+    """Return the number of runs of a sweep, counted without listing them."""
     count = len(config.cells) * len(config.seeds) * max(1, config.count)
     return count * math.prod(len(values) for values in config.grid.values())
 
 
 def read_sweep(source: str, overrides: Mapping[str, str] | None = None) -> SweepConfig:
-    """Reads a sweep file. ``overrides``: dotted path -> text, settings of all runs from the command line.
+    """Read a sweep file.
 
-    Raises :class:`PresetError` with every mistake in the file's own keys.
+    Args:
+        source: Its path.
+        overrides: Dotted path -> text: settings of all runs from the command line.
+
+    Raises:
+        PresetError: The file's own keys have mistakes; every one is listed.
     """
     path = Path(source)
     if path.is_dir() or not path.exists():
@@ -117,7 +122,7 @@ def read_sweep(source: str, overrides: Mapping[str, str] | None = None) -> Sweep
 
 
 def _given(overrides: Mapping[str, str]) -> dict[str, str]:
-    """Settings of the command line by their whole paths, where the last part alone says which one it is."""
+    """Return settings of the command line by whole paths, where the last part alone is unambiguous."""
     every = setting_paths()
     top = {path.partition(".")[0] for path in every}
     whole: dict[str, str] = {}
@@ -132,7 +137,7 @@ def _given(overrides: Mapping[str, str]) -> dict[str, str]:
 
 
 def parse_sweep(document: Table, source: str, overrides: Mapping[str, str] | None = None) -> SweepConfig:
-    """A sweep from the content of its file; see :func:`read_sweep`."""
+    """Return a sweep from the content of its file; see :func:`read_sweep`."""
     lines = [p.text for p in schema.check(document, mi.type_info(_File))]
     if not lines:
         lines = list(_seed_problems(document["seeds"]))
@@ -179,13 +184,13 @@ def _seed_problems(given: object) -> Iterator[str]:
 
 
 def _placed(preset: str, folder: Path) -> str:
-    """A preset's file from the sweep file's folder or from here, or a shipped preset's name."""
+    """Return a preset's file from the sweep file's folder or from here, or a shipped preset's name."""
     near = folder / preset
     return str(near) if preset.endswith(".toml") and near.is_file() else preset
 
 
 def _cells(file: _File, folder: Path, given: Mapping[str, str]) -> dict[str, CellConfig]:
-    """The cells without the settings that the command line gives to all runs."""
+    """Return the cells without the settings that the command line gives to all runs."""
     if not file.cells:
         return {"": CellConfig(_placed(file.preset, folder))}
     cells = {}
@@ -308,7 +313,7 @@ def preset_hashes(config: SweepConfig) -> dict[str, str]:
 
 
 def cell_problem(config: SweepConfig, names: list[str]) -> str:
-    """What is wrong with ``baseline``, which names one of the cells ``names``; "" where nothing is."""
+    """Return the mistake in ``baseline``, which names one of the cells ``names``; "" for none."""
     if not config.baseline or config.baseline in names:
         return ""
     near = did_you_mean(config.baseline, names, "cells")
