@@ -42,13 +42,21 @@ class PresetError(ValueError):
     """A preset that cannot be used. ``lines`` has one mistake each, with where it is."""
 
     def __init__(self, lines: Sequence[str]) -> None:
+        """Join the mistakes, one a line."""
         super().__init__("\n".join(lines))
         self.lines = tuple(lines)
 
 
 class LoadedPreset(msgspec.Struct, frozen=True):
-    """``name``: how the run is called; ``source``: the file; ``origins``: path -> where its value is from
-    (paths that are not in it have their default); ``note``: where settings are from that no one named."""
+    """A checked preset with the origin of its values.
+
+    Attributes:
+        preset: The settings.
+        name: Name of a run of this preset.
+        source: The file.
+        origins: Path -> origin of its value; paths that it lacks have their default.
+        note: Origin of settings that the user did not name; empty where there are none.
+    """
 
     preset: Preset
     name: str
@@ -57,12 +65,12 @@ class LoadedPreset(msgspec.Struct, frozen=True):
     note: str = ""
 
     def where(self, path: str) -> str:
-        """What an error about ``path`` starts with: the file, or the option that set it."""
+        """Return the start of an error about ``path``: the file, or the option that set it."""
         return option_of(path) if _from_command_line(path, self.origins) else self.source
 
 
 def shipped_presets() -> dict[str, Path]:
-    """Name -> file of the presets that come with the package (or lie in the checkout it runs from)."""
+    """Return name -> file of the presets of the package, or of the checkout that it runs from."""
     for folder in (_PACKAGE / "data" / "presets", _PACKAGE.parent.parent / "presets"):
         found = {p.stem: p for p in sorted(folder.glob("*.toml"))}
         if found:
@@ -71,9 +79,10 @@ def shipped_presets() -> dict[str, Path]:
 
 
 def find_preset(name: str) -> Path:
-    """The file that ``name`` means: a path, or a shipped preset (``minirts``, ``presets/minirts.toml``).
+    """Return the file that ``name`` means: a path, or a shipped preset (``minirts``).
 
-    Raises :class:`PresetError`, naming the nearest shipped preset.
+    Raises:
+        PresetError: No such file; the message has the nearest name.
     """
     path = Path(name)
     shipped = shipped_presets()
@@ -101,11 +110,17 @@ def find_preset(name: str) -> Path:
 
 
 def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> LoadedPreset:
-    """Reads and checks a preset that a user named.
+    """Read and check a preset that a user named.
 
-    In its place a game may stand, whose settings are those of a shipped preset, or follow from the game.
-    ``overrides``: dotted path -> text, as options give them. Game and teacher that the preset names may load
-    their code (:mod:`ludus.presets.code`). Raises :class:`PresetError` with every mistake that was found.
+    The code of the game and the teacher that it names may be loaded (:mod:`ludus.presets.code`).
+
+    Args:
+        name: A preset file, a shipped preset, or a game, with the settings of a shipped preset of that game
+            or with settings that follow from its spec.
+        overrides: Option without leading dashes -> text.
+
+    Raises:
+        PresetError: Every mistake that was found.
     """
     if is_game(name):
         return _game_preset(name, overrides or {})
@@ -126,7 +141,7 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
 
 
 def is_game(name: str) -> bool:
-    """Whether what stands in a preset's place names a game."""
+    """Return whether ``name``, given in place of a preset, is a game."""
     if name in shipped_presets() or name.endswith(".toml"):
         return False
     if is_hosted(name) or name in list_games():
@@ -136,7 +151,7 @@ def is_game(name: str) -> bool:
 
 
 def _game_preset(reference: str, overrides: Mapping[str, str]) -> LoadedPreset:
-    """Settings for a game that stands in a preset's place; see :mod:`ludus.presets.game_presets`."""
+    """Return settings for a game given in place of a preset; see :mod:`ludus.presets.game_presets`."""
     try:
         declared = spec(typed_code(reference))
     except ValueError as error:
@@ -151,7 +166,7 @@ def _game_preset(reference: str, overrides: Mapping[str, str]) -> LoadedPreset:
 def _loaded(
     raw: bytes, source: str, name: str, folder: Path, overrides: Mapping[str, str] | None
 ) -> LoadedPreset:
-    """The preset of a user's file. ``folder``: where relative paths in it begin."""
+    """Return the preset of a user's file; relative paths in it start at ``folder``."""
     loaded = parse_preset(raw, source, name, overrides, params=lambda game: _params(game, folder))
     loaded = _with_rulebook(loaded, folder)
     from_preset = {p for p, origin in loaded.origins.items() if origin == "preset"}
@@ -160,7 +175,7 @@ def _loaded(
 
 
 def _named_after_game(loaded: LoadedPreset) -> LoadedPreset:
-    """A preset of one game that trains on another: name and title are not those of the preset."""
+    """Name a preset after the game that replaces its own: its name and title no longer fit."""
     preset = loaded.preset
     try:
         name = run_title(spec(preset.game.name).name)
@@ -174,7 +189,7 @@ def _named_after_game(loaded: LoadedPreset) -> LoadedPreset:
 
 
 def _other_file(raw: bytes, source: str) -> str:
-    """What to do with a file of another kind than a preset; "" for a preset, and for what is no TOML."""
+    """Return advice about a file of another kind; "" for a preset, and for a file that is no TOML."""
     try:
         document = from_toml(text_of(raw))
     except ValueError:
@@ -192,7 +207,7 @@ def _other_file(raw: bytes, source: str) -> str:
 
 
 def _params(game: str, folder: Path) -> list[str]:
-    """Names of the game's parameters; none where it cannot be found, which is another mistake's message."""
+    """Return the names of the game's parameters; none for an unknown game, which is reported elsewhere."""
     try:
         return [p.name for p in spec(typed_code(game, folder)).params] if game else []
     except ValueError:
@@ -200,7 +215,7 @@ def _params(game: str, folder: Path) -> list[str]:
 
 
 def _with_rulebook(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
-    """Replaces ``rulebook`` and ``randomise`` by the contents that they refer to."""
+    """Replace ``rulebook`` and ``randomise`` by the contents that they refer to."""
     game = loaded.preset.game
     params = dict(game.params)
     given = params.get("rulebook")
@@ -232,9 +247,17 @@ def parse_preset(
     *,
     params: Callable[[str], Iterable[str]] = lambda game: (),
 ) -> LoadedPreset:
-    """Checks the bytes of a preset file; see :func:`load_preset`.
+    """Check the bytes of a preset file.
 
-    ``params``: from a game's reference to the names of its parameters.
+    Args:
+        raw: The bytes.
+        source: The file, as errors call it.
+        name: Name of a run of this preset.
+        overrides: Option without leading dashes -> text.
+        params: From a game's reference to the names of its parameters.
+
+    Raises:
+        PresetError: Every mistake that was found.
     """
     if len(raw) > MAX_BYTES:
         raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; expected a preset file"])
@@ -269,7 +292,10 @@ def parse_preset(
 
 
 def _named(document: Document, kind: mi.StructType) -> Document:
-    """The document with the name of each table that may be one of several, the first where none is given."""
+    """Return the document with the name of each table that may be one of several.
+
+    A table without a name is the first of them.
+    """
     named = _with_names(document, kind)
     assert isinstance(named, dict)
     return named
@@ -298,7 +324,7 @@ def _from_command_line(path: str, origins: Mapping[str, Origin]) -> bool:
 
 
 def _method_name(document: Document, overrides: Mapping[str, str]) -> str:
-    """What the preset says that its method is called; "" where it leaves that out."""
+    """Return the method's name in the preset; "" for the default method."""
     table = document.get("algorithm")
     given = table.get("name", "") if isinstance(table, dict) else ""
     name = overrides.get("algorithm.name", given)
@@ -306,7 +332,7 @@ def _method_name(document: Document, overrides: Mapping[str, str]) -> str:
 
 
 def _together(preset: Preset) -> Iterator[Problem]:
-    """Settings that do not fit together."""
+    """Yield settings that do not fit together."""
     pool, policy = preset.pool, preset.policy
     if pool.slots % pool.groups:
         yield Problem(
@@ -359,7 +385,7 @@ class EffectiveValue(msgspec.Struct, frozen=True):
 
 
 def explain(loaded: LoadedPreset) -> list[EffectiveValue]:
-    """The effective configuration, value by value, in the order of the structs."""
+    """Return the effective configuration, value by value, in the order of the structs."""
     plain = msgspec.to_builtins(loaded.preset)
     out = []
     for path, value in leaves(plain):

@@ -38,7 +38,10 @@ _VERSION = re.compile(rf"[0-9]{{{DIGITS},18}}")
 
 
 class RunInfo(msgspec.Struct, frozen=True):
-    """Content of ``run.json``: the provenance of a run. Written once."""
+    """Content of ``run.json``: the provenance of a run. Written once.
+
+    ``method``: path of the file that a learning method was loaded from, and ``method_sha256`` its hash.
+    """
 
     schema: int
     package_version: str
@@ -51,6 +54,8 @@ class RunInfo(msgspec.Struct, frozen=True):
     versions: dict[str, str] = {}
     signature: str = ""
     run_id: str = ""  # random; no other run has it
+    method: str = ""
+    method_sha256: str = ""
 
 
 RunState = Literal["running", "finished", "interrupted", "failed", "lost"]

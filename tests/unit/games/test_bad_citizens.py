@@ -230,7 +230,7 @@ def test_matches_are_played_outside_the_process(capfd: pytest.CaptureFixture[str
 
 
 def test_matches_do_not_depend_on_the_order_of_hashes() -> None:
-    """Two processes of one game: the same course, whatever this process hashes like."""
+    """Two processes of one game play the same match, whatever the hash seed of this process."""
     seen = []
     for _ in range(2):
         records: list[bytes] = []

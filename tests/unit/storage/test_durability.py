@@ -47,7 +47,7 @@ def test_rows_that_a_power_cut_took_are_reported(tmp_path: Path) -> None:
 
 
 class Disk:
-    """State of the disk after a power cut: follows fsync of files and folders, and renames, by their paths."""
+    """Disk after a power cut: follows fsync of files and folders, and renames, by path."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: list[tuple[str, Path]] = []

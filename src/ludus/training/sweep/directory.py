@@ -205,7 +205,8 @@ def _difference(before: SweepInfo, after: SweepInfo, presets: Mapping[str, str])
             return f"{key} = {quoted(there[key])} there and {quoted(here[key])}"
     for preset, digest in presets.items():
         if before.presets.get(preset, digest) != digest:
-            return f"the preset {preset} had another content when the sweep started, which is used"
+            kind = "method" if preset.endswith(".py") else "preset"
+            return f"the {kind} {preset} had another content when the sweep started, which is used"
     return ""
 
 

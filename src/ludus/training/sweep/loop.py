@@ -17,6 +17,7 @@ from ludus.flow.interrupts import on_stop
 from ludus.flow.shown import shown
 from ludus.games.names import is_bot_file, is_installed_name
 from ludus.presets.config import Preset
+from ludus.presets.method_file import method_file
 from ludus.presets.options import option_of
 from ludus.storage.errors import CorruptFile, StorageError
 from ludus.training.opponents import opponent_skip
@@ -236,11 +237,11 @@ def next_command(run: PlannedRun, directory: SweepDirectory, preset: Preset, gre
     state = directory.state(run.name)
     quiet = ("--quiet", "--json")
     if state == "started":
-        return Command("resume", ("resume", str(path), *game_words(preset), *quiet))
+        return Command("resume", ("resume", str(path), *game_words(preset), *method_words(preset), *quiet))
     if state == "absent":
         settings = [f"{option_of(key)}={text}" for key, text in run.settings.items()]
-        words = ("train", run.preset, "--run-dir", str(path), *quiet, *settings, f"--run.seed={run.seed}")
-        return Command("train", words)
+        words = ("train", run.preset, "--run-dir", str(path), *method_words(preset), *quiet)
+        return Command("train", (*words, *settings, f"--run.seed={run.seed}"))
     if not greedy:
         return None
     for result in final_results(directory.run(run.name)):
@@ -282,3 +283,9 @@ def greedy_words(path: str, preset: Preset, against: str, alone: bool) -> tuple[
 def game_words(preset: Preset) -> Sequence[str]:
     """``--game``, where the game is neither built in nor installed."""
     return () if is_installed_name(preset.game.name) else ("--game", preset.game.name)
+
+
+def method_words(preset: Preset) -> Sequence[str]:
+    """Return ``--method FILE.py`` for a method from a file, else nothing."""
+    file = method_file(preset.algorithm)
+    return () if file is None else ("--method", file.path)
