@@ -28,7 +28,7 @@ class EloTable:
 
 
 def check_pairs(points: npt.ArrayLike, matches: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """``points[i, j]`` that i made in ``matches[i, j]`` matches against j: a win is 1, a draw 1/2.
+    """Return ``points[i, j]`` of i in ``matches[i, j]`` matches against j: a win is 1, a draw 1/2.
 
     ``ValueError`` unless both are square, of one size, ``matches`` symmetric, and the points of both sides
     add up to the matches.
@@ -66,7 +66,7 @@ def connected(matches: npt.ArrayLike) -> list[list[int]]:
 
 
 def elo(points: npt.ArrayLike, matches: npt.ArrayLike) -> EloTable:
-    """Maximum-likelihood ratings (Bradley and Terry 1952; Elo's scale: 400 points are odds of ten to one).
+    """Return maximum-likelihood ratings (Bradley and Terry 1952) in Elo: 400 points are odds of ten to one.
 
     A player that won or lost every match would have an infinite rating. One drawn match of each player
     against rating 0 keeps ratings finite, as in Bayesian Elo (Coulom 2008). Errors come from the curvature.

@@ -87,7 +87,7 @@ def _softmax(logits: Floats) -> Floats:
 
 
 def nash_average(points: npt.ArrayLike, matches: npt.ArrayLike) -> NashTable:
-    """Ratings against the maximal-entropy mixture; arguments as in :func:`ludus.ratings.elo.check_pairs`.
+    """Return ratings against the maximum-entropy mixture; arguments as :func:`ludus.ratings.elo.check_pairs`.
 
     Advantages are logits of scores, with half a drawn match added to every pair that met; pairs that did not
     meet count as equal.

@@ -44,7 +44,7 @@ def win_probability(lead: float) -> float:
 def rate_match(
     first: Sequence[Skill], second: Sequence[Skill], outcome: float, draw: float = DRAW
 ) -> tuple[list[Skill], list[Skill]]:
-    """Beliefs of both sides after one match; ``outcome`` of the first: above 0 won, 0 drawn, below 0 lost.
+    """Return both sides' skills after one match. ``outcome`` of the first: > 0 won, 0 drawn, < 0 lost.
 
     A side is a team whose skills add up. ``draw``: probability of a draw between equals. ``ValueError`` for
     an empty side, a ``draw`` outside [0, 1), and an outcome or a skill that is not finite.
@@ -105,7 +105,10 @@ def _drawn(lead: float, margin: float) -> tuple[float, float]:
 def rate_all(
     matches: Iterable[tuple[str, str, float]], anchors: Mapping[str, float] | None = None, draw: float = DRAW
 ) -> dict[str, Skill]:
-    """Skills of all players of ``matches``, (player, opponent, outcome) in their order; ``anchors`` stay."""
+    """Return the skills of all players of ``matches``, rated in their order; ``anchors`` stay.
+
+    A match is (player, opponent, outcome).
+    """
     skills = {name: Skill(mu, 0.0) for name, mu in (anchors or {}).items()}
     for player, opponent, outcome in matches:
         if player == opponent:

@@ -35,11 +35,11 @@ class Packing(Protocol):
         ...
 
     def header(self) -> dict[str, object]:
-        """Fields of the page's header: ``events``, and ``views`` or what stands for them."""
+        """Return fields of the page's header: ``events``, and ``views`` or their replacement."""
         ...
 
     def data(self) -> bytes:
-        """Columns behind the header."""
+        """Return the columns behind the header."""
         ...
 
     def effect(self, seat: int, tick: int) -> str:

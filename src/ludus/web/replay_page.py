@@ -103,7 +103,7 @@ def pack(recording: Recording) -> bytes:
 
 
 def _pack_decisions(recording: Recording, packing: Packing) -> dict[str, object]:
-    """Columns: ticks as differences, seats, what was decided and what came of it (indices of ``texts``)."""
+    """Return columns: ticks as differences, seats, decisions and their effects (indices of ``texts``)."""
     texts: dict[str, int] = {}
     ordered = sorted(recording.decisions, key=lambda d: (d.tick, d.seat))
     ticks = [d.tick for d in ordered]
@@ -120,13 +120,13 @@ def _pack_decisions(recording: Recording, packing: Packing) -> dict[str, object]
 
 
 def _script() -> str:
-    """All modules as one: imports and export marks go, since everything is in one scope."""
+    """Return all modules as one: imports and export marks go, since everything is in one scope."""
     modules = (_EXPORT.sub("", _IMPORT.sub("", asset(name))) for name in MODULES)
     return "\n".join(modules)
 
 
 def asset(name: str) -> str:
-    """Text of one source of the page."""
+    """Return the text of one source of the page."""
     return resources.files("ludus.web").joinpath("static", "replay", name).read_text(encoding="utf-8")
 
 

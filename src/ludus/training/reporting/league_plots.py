@@ -33,7 +33,7 @@ SMALL_CELL, NUMBERED = 16, 24  # cells of a table of more players, which has no 
 
 
 def heat_map(table: PayoffTable) -> str:
-    """``rate[i][j]`` of the row's player against the column's, in percent; grey: they have not met."""
+    """Return ``rate[i][j]`` of the row's player against the column's, in percent; grey: they have not met."""
     names = [short(name) for name in table.players]
     count = len(names)
     cell = CELL if count <= NUMBERED else SMALL_CELL
@@ -84,7 +84,7 @@ def _key(x: float, y: float) -> list[str]:
 
 
 def ratings_plot(rated: Strengths, members: Sequence[str]) -> str:
-    """Bradley-Terry ratings of frozen players over steps, and of ``members`` now as rings.
+    """Return Bradley-Terry ratings of frozen players over steps; current ratings of ``members`` are rings.
 
     Bars are 95% intervals, cut where they are far longer than the ratings differ.
     """

@@ -130,7 +130,7 @@ def metrics_of(row: Mapping[str, object]) -> Metrics:
 
 
 def read_metrics(run: RunDirectory) -> tuple[list[UpdateMetrics], list[EvaluationMetrics]]:
-    """All updates and evaluations of a run, in their order. Raises ``CorruptFile``."""
+    """Return all updates and evaluations of a run, in their order. Raises ``CorruptFile``."""
     updates: list[UpdateMetrics] = []
     evaluations: list[EvaluationMetrics] = []
     for number, row in enumerate(read_jsonl(run.metrics), 1):
@@ -146,7 +146,7 @@ def read_metrics(run: RunDirectory) -> tuple[list[UpdateMetrics], list[Evaluatio
 
 
 def lag_numbers(lag: Mapping[int, int]) -> dict[str, float]:
-    """Mean and maximum of a histogram: versions behind -> decisions."""
+    """Return mean and maximum of a histogram: versions behind -> decisions."""
     decisions = max(1, sum(lag.values()))
     return {
         "lag/mean": sum(behind * count for behind, count in lag.items()) / decisions,

@@ -152,7 +152,7 @@ def _floor_lines(results: Sequence[EvalResult], floors: Floors) -> list[str]:
 
 
 def _play_off_table(candidates: Sequence[EvaluationMetrics]) -> list[str]:
-    """How the version of the final matches was chosen; nothing where there was no choice."""
+    """Return how the version of the final matches was chosen; nothing where there was no choice."""
     if not candidates:
         return []
     names = _names(candidates)
@@ -219,7 +219,7 @@ def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
 
 
 def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]:
-    """Numbers over steps: those of learning, or all others but times.
+    """Return numbers over steps: those of learning, or all others but times.
 
     Columns are the numbers that are there: which these are is the learning method's choice.
     """
@@ -238,14 +238,14 @@ def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]
 
 
 def _number(value: float | None) -> str:
-    """Three digits or so, and none too many before the point."""
+    """Return about three digits, and none too many before the point."""
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def thinned(items: Sequence[Item], count: int) -> list[Item]:
-    """At most ``count`` of ``items``, evenly spaced, the first and the last among them."""
+    """Return at most ``count`` of ``items``, evenly spaced, the first and the last among them."""
     if len(items) <= count:
         return list(items)
     return [items[round(i * (len(items) - 1) / (count - 1))] for i in range(count)]

@@ -140,7 +140,7 @@ class LogSink(Sink):
     """The files of a run: ``metrics.jsonl`` and ``log.txt``. A full disk costs lines, never the run."""
 
     def __init__(self, log: RunLog, report: Callable[[str], None]) -> None:
-        """``report``: receives what is wrong with the disk, once."""
+        """Write into ``log``; ``report`` receives the first failure of the disk."""
         self._log, self._report = log, report
         self._reported = ""
 

@@ -81,7 +81,7 @@ class TensorBoardSink(Sink):
             self._scalars(evaluation.numbers, evaluation.steps, evaluation.player)
 
     def _scalars(self, scalars: dict[str, float], step: int, player: str) -> None:
-        """Members of a league have curves of their own: each counts its own steps."""
+        """Write scalars. Members of a league have curves of their own: each counts its own steps."""
         prefix = f"{player}/" if player else ""
         values = [self._summary.Value(tag=prefix + tag, simple_value=value) for tag, value in scalars.items()]
         self._write(self._event(wall_time=time.time(), step=step, summary=self._summary(value=values)))
@@ -109,7 +109,7 @@ def _after(earlier: Sequence[Path], now: int) -> int:
 
 
 def default_sinks() -> tuple[Sink, ...]:
-    """TensorBoard, where its package is installed."""
+    """Return TensorBoard's sink, where its package is installed."""
     try:
         return (TensorBoardSink(),)
     except ImportError:

@@ -52,7 +52,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def value_plot(over: ByValue, results: Sequence[CellResult]) -> str:
-    """Centre and interval of ``results``, of one opponent, over the values: evenly spaced, in their order."""
+    """Return centre and interval of ``results`` of one opponent over the values, evenly spaced, in order."""
     found = {r.cell: r for r in results}
     first = results[0]
     summaries = [r.summary for r in results]

@@ -69,7 +69,7 @@ class CellBudget(msgspec.Struct, frozen=True):
 
 
 def compare(runs: Sequence[RunRecord], baseline: str = "") -> list[CellResult]:
-    """Every cell against every opponent, in the order of the runs; runs without a result are left out."""
+    """Return every cell against every opponent, in the order of the runs that have a result."""
     found = []
     for play in ("drawn", "greedy"):
         played = dict.fromkeys((r.against, r.alone) for run in runs for r in _results(run, play))
@@ -108,7 +108,7 @@ def _is_against(result: EvalResult, against: str) -> bool:
 
 
 def _scores(runs: Sequence[RunRecord], play: Play, against: str) -> dict[int, float]:
-    """Seed -> result against one opponent, or the mean over all of them."""
+    """Return seed -> result against one opponent, or the mean over all of them."""
     scores = {}
     for run in runs:
         of = [r.measure for r in _results(run, play) if _is_against(r, against) and r.matches]
@@ -153,7 +153,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def short_names(paths: Sequence[str]) -> dict[str, str]:
-    """Path of a setting -> its last part, or as many parts more as tell it from the others.
+    """Return path of a setting -> its last part, or the fewest last parts that are unambiguous.
 
     ``name`` and ``network`` alone say nothing: ``algorithm.name`` is ``algorithm``.
     """
@@ -173,7 +173,7 @@ def value_text(value: object) -> str:
 
 
 def setting_text(path: str, value: object) -> str:
-    """``queue=4``, ``vtrace=true``: the end of a setting's path with its value."""
+    """Return ``queue=4``, ``vtrace=true``: the end of a setting's path with its value."""
     return f"{short_names([path])[path]}={value_text(value)}"
 
 

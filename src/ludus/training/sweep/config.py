@@ -212,7 +212,7 @@ def _ranges(table: Table) -> dict[str, Range]:
 
 
 def _flat(table: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """Dotted paths of a table's values, as settings are named."""
+    """Return dotted paths of a table's values, as settings are named."""
     found: dict[str, Any] = {}
     for key, value in table.items():
         below = f"{path}.{key}" if path else key
@@ -222,7 +222,7 @@ def _flat(table: Mapping[str, Any], path: str = "") -> dict[str, Any]:
 
 
 def _table_problems(file: _File) -> Iterator[str]:
-    """Mistakes inside of the tables that do not depend on the preset."""
+    """Yield mistakes inside of the tables that do not depend on the preset."""
     for path, values in _flat(file.grid).items():
         if not isinstance(values, list) or not values:
             yield f"grid.{path} = {quoted(values)}: expected a list of at least one value"
@@ -258,7 +258,7 @@ def _value_problems(value: object) -> Iterator[str]:
 
 
 def _together(config: SweepConfig, file: _File) -> Iterator[str]:
-    """Tables that do not fit together."""
+    """Yield tables that do not fit together."""
     tables = {
         "settings": set(config.settings) - set(DEFAULTS),
         **{f"cells.{name}": set(cell.settings) for name, cell in config.cells.items() if name},
@@ -283,7 +283,7 @@ def _together(config: SweepConfig, file: _File) -> Iterator[str]:
 
 
 def origin_of(config: SweepConfig, option: str, cell: str) -> str:
-    """Where a mistake in ``option`` (``--run.max-steps``) of a cell's runs comes from: ``FILE: grid``."""
+    """Return the place of a mistake in ``option`` (``--run.max-steps``) of a cell's runs: ``FILE: grid``."""
     cell_settings = config.cells[cell].settings if cell in config.cells else {}
     for table, paths in (
         ("grid", config.grid),
@@ -297,7 +297,7 @@ def origin_of(config: SweepConfig, option: str, cell: str) -> str:
 
 
 def preset_hashes(config: SweepConfig) -> dict[str, str]:
-    """Preset -> SHA-256 of its file. Raises :class:`PresetError` for a preset that is not there."""
+    """Return preset -> SHA-256 of its file. Raises :class:`PresetError` for a missing preset."""
     import hashlib
 
     found = {}

@@ -147,7 +147,7 @@ class SweepDirectory:
         self._append(self.points, {"index": index, "point": dict(point)})
 
     def asked_points(self, space: Mapping[str, Range]) -> list[dict[str, Value]]:
-        """Points that a search asked for, in their order. Raises ``CorruptFile``."""
+        """Return points that a search asked for, in their order. Raises ``CorruptFile``."""
         points: list[dict[str, Value]] = []
         for row in read_jsonl(self.points):
             point = row.get("point")

@@ -191,7 +191,7 @@ class SweepLoop:
         )
 
     def _ask(self) -> bool:
-        """Asks a search for a point and appends its runs; False where no more are wanted."""
+        """Ask a search for a point and append its runs; return False where no more are needed."""
         if self.config.search != "tpe" or len(self.points) >= self.config.count:
             return False
         point = ask(self.config.random, self._tried(), self.config.search_seed)
@@ -201,7 +201,7 @@ class SweepLoop:
         return True
 
     def _tried(self) -> list[Trial]:
-        """Every point with the mean result of its seeds, NaN where one of them failed."""
+        """Return every point with the mean result of its seeds, NaN where one of them failed."""
         runs = self._runs(len(self.points))
         tried: list[Trial] = []
         for index, point in enumerate(self.points):
@@ -217,7 +217,7 @@ class SweepLoop:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Ctrl-C, SIGTERM and SIGHUP: every run saves and ends; a second Ctrl-C kills them."""
+        """Handle Ctrl-C, SIGTERM and SIGHUP: every run saves and ends; a second Ctrl-C kills them."""
 
         def stop(number: int, frame: FrameType | None) -> None:
             if self.stopping and number == signal.SIGINT:
@@ -281,7 +281,7 @@ def greedy_words(path: str, preset: Preset, against: str, alone: bool) -> tuple[
 
 
 def game_words(preset: Preset) -> Sequence[str]:
-    """``--game``, where the game is neither built in nor installed."""
+    """Return ``--game``, where the game is neither built in nor installed."""
     return () if is_installed_name(preset.game.name) else ("--game", preset.game.name)
 
 

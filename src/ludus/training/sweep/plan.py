@@ -56,7 +56,7 @@ def known_points(config: SweepConfig) -> list[dict[str, Value]]:
 
 
 def planned_cells(config: SweepConfig, points: Sequence[Mapping[str, Value]]) -> list[PlannedCell]:
-    """All cells, of ``points`` that were drawn or asked for. Without ranges there are no points."""
+    """Return all cells, of ``points`` that were drawn or asked for. Without ranges there are no points."""
     shared = {path: text_of(value) for path, value in config.settings.items()}
     numbered = list(enumerate(points)) if config.random else [(-1, {})]
     cells = []
@@ -74,13 +74,13 @@ def planned_cells(config: SweepConfig, points: Sequence[Mapping[str, Value]]) ->
 
 
 def _label(path: str, value: Value) -> str:
-    """``learning_rate=0.001``; of a name the value alone."""
+    """Return ``learning_rate=0.001``; of a name the value alone."""
     key = path.rpartition(".")[2]
     return text_of(value) if key == "name" else f"{key}={text_of(value)}"
 
 
 def runs_of(cells: Sequence[PlannedCell], seeds: Sequence[int]) -> list[PlannedRun]:
-    """All runs, the first seed of every cell before the second of any."""
+    """Return all runs, the first seed of every cell before the second of any."""
     return [
         PlannedRun(
             name=f"{folder_name(cell.name)},seed={seed}",
@@ -124,7 +124,7 @@ def check_sweep(config: SweepConfig) -> list[PlannedCell]:
 
 
 def corner_points(space: Mapping[str, Range]) -> list[dict[str, Value]]:
-    """Points at which every range is at each of its corners once, the others at their first."""
+    """Return points at which every range is at each of its corners once, the others at their first."""
     first = {path: r.corners()[0] for path, r in space.items()}
     points = [{**first, path: corner} for path, r in space.items() for corner in r.corners()]
     return [p for i, p in enumerate(points) if p not in points[:i]]

@@ -32,7 +32,7 @@ class Range(msgspec.Struct, frozen=True):
         return low, high
 
     def corners(self) -> tuple[Value, ...]:
-        """Values that show whether all of the range is valid: its ends, or every option."""
+        """Return values that show whether all of the range is valid: its ends, or every option."""
         return self.values
 
 
@@ -73,5 +73,5 @@ def value_at(r: Range, share: float) -> Value:
 
 
 def rounded(value: float, low: float, high: float) -> float:
-    """``value`` with six digits, within its bounds."""
+    """Return ``value`` with six digits, within its bounds."""
     return min(max(float(f"{value:.{DIGITS}g}"), low), high)

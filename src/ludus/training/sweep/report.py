@@ -196,7 +196,9 @@ def report_text(report: SweepReport) -> str:
 
 
 def value_figure(report: SweepReport) -> str:
-    """Results over the values of one setting as SVG, actions drawn; "" where no setting has three numbers.
+    """Return results over the values of one setting as SVG, actions drawn.
+
+    Empty where no setting has three numbers.
 
     With several opponents it shows the mean over them.
     """
@@ -208,7 +210,7 @@ def value_figure(report: SweepReport) -> str:
 
 
 def curve_figures(report: SweepReport) -> dict[str, str]:
-    """Learning curves as SVG by the names of their files: win rates and returns have a plot each."""
+    """Return learning curves as SVG by file name: win rates and returns have a plot each."""
     alone = {r.cell for r in report.results if r.alone}
     kinds = {
         rates: {cell: curve for cell, curve in report.curves.items() if (cell not in alone) is rates}

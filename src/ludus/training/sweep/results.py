@@ -79,7 +79,7 @@ def read_run(run: RunDirectory, cell: str, greedy: tuple[EvalResult, ...] = ()) 
 
 
 def greedy_results(sweep: SweepDirectory, name: str) -> tuple[EvalResult, ...]:
-    """Results of greedy matches. Raises ``CorruptFile``."""
+    """Return results of greedy matches. Raises ``CorruptFile``."""
     found = []
     for path in sorted((sweep.greedy / name).glob("*.json")):
         try:

@@ -15,7 +15,7 @@ MAX_VALUE = 60  # characters of a setting's value
 
 
 def result_table(results: Sequence[CellResult], baseline: str, floors: Sequence[CellFloor] = ()) -> list[str]:
-    """Cells against one opponent, with the floors that are known against it."""
+    """Return cells against one opponent, with the floors that are known against it."""
     known = {f.cell: f.text() for f in floors if f.against == results[0].against}
     first = results[0]
     what = "Mean return" if first.alone else f"Win rate against {markdown(first.against)}"

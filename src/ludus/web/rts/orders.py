@@ -32,7 +32,7 @@ class OrderLog:
         self._since = now
 
     def text(self, seat: int, tick: int) -> str:
-        """``2 workers: gather; barracks: build melee attacker``; empty when nothing new was ordered."""
+        """Return ``2 workers: gather; barracks: build melee attacker``; empty without a new order."""
         orders = self._orders.get((seat, tick), Counter())
         return "; ".join(f"{_who(unit, n)}: {order}" for (unit, order), n in orders.items())
 

@@ -172,7 +172,7 @@ class RtsTracks:
         self._memory = [{} for _ in view.seen]
 
     def _see_fog(self, view: RtsView) -> None:
-        """Each frame writes the cells that changed: their number, then the gaps between them."""
+        """Write the cells that changed in a frame: their number, then the gaps between them."""
         cells = self._map.width * self._map.height
         if len(view.seen) != len(self._fog):
             raise ViewError(f"seen of {len(view.seen)} seats, expected {len(self._fog)}")
@@ -254,7 +254,7 @@ class RtsTracks:
         self._ghost_now = now
 
     def _see_bullets(self, view: RtsView, frame: int, step: int) -> None:
-        """Bullets carry no id: the same shooter's nearest one within reach is taken to be the same."""
+        """Match bullets, which have no id: the same shooter's nearest one within reach is the same."""
         before = list(self._bullet_now)
         now: list[tuple[BulletView, _Track]] = []
         for b in view.bullets:
@@ -293,7 +293,10 @@ class RtsTracks:
         }
 
     def data(self) -> bytes:
-        """ticks, terrain, money or score, fog, units, ghosts, bullets; each list starts with its length."""
+        """Return the columns. Each list starts with its length.
+
+        Ticks, terrain, money or score, fog, units, ghosts, bullets.
+        """
         out = Writer()
         out.uint(len(self._ticks))
         out.uints(b - a for a, b in zip([0, *self._ticks], self._ticks, strict=False))
