@@ -13,6 +13,7 @@ from ludus.evaluation.results import ALONE, EvalResult, summarise
 from ludus.flow import Controller, GameSpec, MatchResult, SeatPlan
 from ludus.flow.lineups import lineup_of
 from ludus.flow.names import did_you_mean, nearest
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.shown import utf8
 from ludus.games import replays
 from ludus.games.python_game import ENOUGH_TICKS
@@ -206,14 +207,17 @@ def play_matches(
             spec.name,
             params,
             lineup,
-            slots=slots,
-            groups=2 if threads else 1,
-            threads=threads,
-            seed=seed,
-            num_matches=matches,
-            timeout_s=timeout_s,
-            record=range(min(record, matches)),
-            states=searches,
+            PoolOptions(
+                slots=slots,
+                groups=2 if threads else 1,
+                threads=threads,
+                seed=seed,
+                num_matches=matches,
+                timeout_s=timeout_s,
+                record=range(min(record, matches)),
+                states=searches,
+                on_error="truncate",
+            ),
         )
     ) as pool:
         course = _Course(spec, pool, matches, max_ticks or limit_of(spec), sides, should_stop, finished)

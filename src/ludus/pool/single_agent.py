@@ -18,7 +18,7 @@ from ludus.games.numbers import earned as earned_by
 from ludus.games.numbers import flag, over_of, too_large
 from ludus.games.python_game import PythonGame
 from ludus.pool.control_block import DECISIONS, SLOT, TICKS, ControlBlock, Longs
-from ludus.pool.shard import Bools, Plan, Shard, failure
+from ludus.pool.shard import Bools, PoolPlan, Shard, failure
 
 SMALL = 4096  # bytes; smaller tensors of a row are copied instead of bound to new memory at every step
 
@@ -27,7 +27,7 @@ class SingleAgentShard(Shard):
     """``games[i]`` plays slot ``slots[i]``, which is row ``slots[i]`` too."""
 
     def __init__(
-        self, plan: Plan, control: ControlBlock, slots: range, worker: int, make: Callable[[], PythonGame]
+        self, plan: PoolPlan, control: ControlBlock, slots: range, worker: int, make: Callable[[], PythonGame]
     ) -> None:
         super().__init__(plan, control, slots, worker)
         count = len(slots)

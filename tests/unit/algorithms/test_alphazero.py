@@ -15,6 +15,7 @@ from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.alphazero.loss import Loss, alphazero_loss, masked_log_probs
 from ludus.algorithms.alphazero.replay_buffer import ReplayBuffer
 from ludus.algorithms.alphazero.samples import Positions
+from ludus.flow.positions import MatchMoves, PositionQuery
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
 from ludus.mcts import Matches, SearchConfig, SelfPlay, SelfPlayConfig
@@ -51,7 +52,8 @@ def lead(
 ) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
     board = np.zeros((len(rows), 3), np.uint8)
     mask = np.zeros((len(rows), 9), np.uint8)
-    core.read_positions(GAME, {}, 1, match, actions, offset, first, wanted, rows, [board], mask)
+    query = PositionQuery(MatchMoves(match, actions, offset), first, wanted, rows)
+    core.read_positions(GAME, {}, 1, query, [board], mask)
     return {"board": board}, mask
 
 
