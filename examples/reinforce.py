@@ -3,9 +3,10 @@
 ludus train tic_tac_toe --method ./reinforce.py
 """
 
-from ludus.algorithms.actor_critic.config import ActorCriticConfig
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.actor_critic.objective import Decisions, Objective
+from ludus.algorithms.config import ActorCriticConfig
+from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.loss import Loss, value_loss
 from ludus.algorithms.registry import BOTH, Method
 from ludus.algorithms.returns import Floats, Returns, Transitions, gae
@@ -38,18 +39,10 @@ OBJECTIVE = Objective(returns, loss, corrects_lag=lambda config: False)
 
 
 def make_learner(
-    config: ReinforceConfig,
-    network: PolicyNetwork,
-    *,
-    seed: int,
-    policy: int,
-    workers: int,
-    frame_skip: int,
+    config: ReinforceConfig, network: PolicyNetwork, context: LearnerContext
 ) -> ActorCriticLearner[ReinforceConfig]:
-    """Return the learner of the policy id ``policy``; ``workers`` threads may differentiate at once."""
-    return ActorCriticLearner(
-        OBJECTIVE, config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip
-    )
+    """Build the learner. ``context``: seed, policy id, threads, frame skip."""
+    return ActorCriticLearner(OBJECTIVE, config, network, context)
 
 
 METHOD = Method(ReinforceConfig, make_learner, value_heads=True, topologies=BOTH, value_only=True)

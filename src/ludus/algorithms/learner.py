@@ -1,4 +1,4 @@
-"""What every learning method offers to the code that trains, and what learners of slabs have in common.
+"""Learner: the interface of every learning method, and the base of learners of slabs.
 
 One update of a :class:`SlabLearner`: decisions of the learned policy are picked from the slab, and the method
 makes lists of tasks of them (``tasks.py``), which any of several threads may run.
@@ -17,9 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludus.algorithms.config import MethodConfig, SlabLearnerConfig
+from ludus.algorithms.config import MethodConfig, SlabLearnerConfig, with_horizon
 from ludus.algorithms.forward import Floats, evaluate, part_size, units_of
-from ludus.algorithms.horizon import with_horizon
 from ludus.algorithms.minibatch import Minibatches
 from ludus.algorithms.optimiser import Optimiser, load_optimiser_state, make_optimiser, optimiser_state
 from ludus.algorithms.parameters import FlatParameters, load_tensors, tensors_of
@@ -30,13 +29,30 @@ from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 
-LEARNABLE = 1e15  # of a reward: squares of sums of more overflow float32
+LEARNABLE = 1e15  # largest reward: squares of sums of larger ones overflow float32
 Config = TypeVar("Config", bound=SlabLearnerConfig)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerContext:
+    """Surroundings of a learner: all that it is made from besides its settings and its network.
+
+    Attributes:
+        seed: Seed of shuffles and draws.
+        policy: Id of the policy in slabs that is trained.
+        workers: Number of threads that may run tasks of one update at once, >= 1.
+        frame_skip: Ticks of a decision, >= 1; the horizon and the weights' metadata use it.
+    """
+
+    seed: int
+    policy: int = 0
+    workers: int = 1
+    frame_skip: int = 1
 
 
 @dataclass(slots=True)
 class UpdateStats:
-    """What one update did.
+    """Result of one update.
 
     ``numbers``: scalars by namespaced name (``loss/policy``, ``learner/grad_norm``); means over the update's
     samples unless the method's documentation says otherwise. A method reports the numbers that it has.
@@ -47,12 +63,12 @@ class UpdateStats:
     learned: int = 0  # decisions differentiated, epochs and reuse counted
     lag: dict[int, int] = field(default_factory=dict)  # versions behind -> decisions
     numbers: dict[str, float] = field(default_factory=dict)
-    gradient_steps: int = 0  # of the optimiser
+    gradient_steps: int = 0  # steps of the optimiser
     refusal: str = ""  # why the method cannot learn under its settings: path, value, expectation
 
 
 class Learner(Protocol):
-    """Turns slabs into weights.
+    """Interface of a learner: it turns slabs into weights.
 
     One thread at a time starts updates and calls the other methods, never while an update is unfinished. Any
     thread may help the plan that :meth:`start` returns.
@@ -60,12 +76,12 @@ class Learner(Protocol):
 
     @property
     def version(self) -> int:
-        """Of the present weights: the number of updates that were made."""
+        """Version of the current weights: the number of updates that were made."""
         ...
 
     @property
     def network(self) -> PolicyNetwork:
-        """The network that learns. It never acts: see :meth:`copy_to`."""
+        """Network that learns. It never acts: see :meth:`copy_to`."""
         ...
 
     def start(self, slab: Slab, progress: float, *, value_only: bool = False) -> UpdatePlan:
@@ -93,56 +109,50 @@ class Learner(Protocol):
         ...
 
     def weights(self) -> Weights:
-        """Copies of all parameters and normalisers with their version."""
+        """Return copies of all parameters and normalisers with their version."""
         ...
 
     def copy_to(self, network: Network) -> int:
-        """Makes an acting network of the same configuration equal to this one; returns the version."""
+        """Make an acting network of the same configuration equal to this one; return the version."""
         ...
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
-        """Everything that a bit-equal continuation needs: arrays by name, and counters."""
+        """Return everything that a bit-equal continuation needs: arrays by name, and counters."""
         ...
 
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
-        """The inverse of :meth:`state`. ``ValueError`` naming what is missing or of the wrong shape."""
+        """Restore what :meth:`state` returned.
+
+        Raises:
+            ValueError: An array or a counter is missing, or an array has the wrong shape.
+        """
         ...
 
 
 class SlabLearner(ABC, Generic[Config]):
-    """Everything of a learner of slabs that is no method's own. A method makes the stages of an update.
-
-    Args:
-        config: what the method reads; its names are fixed by the method.
-        network: on its device. The learner owns it from now on; its parameters move into one vector.
-        seed: of shuffles.
-        policy: id of the policy in slabs that is trained.
-        workers: how many threads may run tasks of one update at once.
-        frame_skip: what the weights' metadata says that they were trained with.
-    """
+    """Base of learners of slabs: everything but the stages of an update, which a method makes."""
 
     #: Whether the method has updates that move only what the value alone depends on.
     has_value_only_updates: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        config: Config,
-        network: PolicyNetwork,
-        *,
-        seed: int,
-        policy: int = 0,
-        workers: int = 1,
-        frame_skip: int = 1,
-    ) -> None:
-        self.config, self.network, self.seed = config, network, seed
-        self.policy, self.frame_skip = policy, frame_skip
+    def __init__(self, config: Config, network: PolicyNetwork, context: LearnerContext) -> None:
+        """Take over the network.
+
+        Args:
+            config: Settings of the method.
+            network: Network on its device. The learner owns it from now on; its parameters move into one
+                vector.
+            context: Seed, policy id, threads, frame skip.
+        """
+        self.config, self.network, self.seed = config, network, context.seed
+        self.policy, self.frame_skip = context.policy, context.frame_skip
         self.spec = network.spec
         self.parameters = FlatParameters(network)
         self.optimiser: Optimiser = make_optimiser(config, self.parameters)
         self.version = 0
         self.steps = 0  # decisions trained on, each counted once
-        self.minibatches = Minibatches(network, self.parameters, workers)
-        #: networks with numbers of their own (a target, an anchor); a checkpoint keeps them by these names
+        self.minibatches = Minibatches(network, self.parameters, context.workers)
+        #: Networks with numbers of their own (a target, an anchor); a checkpoint keeps them by these names.
         self.others: dict[str, PolicyNetwork] = {}
         self._plan: UpdatePlan | None = None
         self._value_only = False  # in the update under way
@@ -150,7 +160,7 @@ class SlabLearner(ABC, Generic[Config]):
 
     @abstractmethod
     def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
-        """The method's part of one update: lists of tasks, with serial work between them.
+        """Yield the method's part of one update: lists of tasks, with serial work between them.
 
         Sets ``stats.samples``, ``stats.learned``, ``stats.gradient_steps`` and ``stats.numbers``.
         ``self.version`` is the old one.
@@ -232,7 +242,7 @@ class SlabLearner(ABC, Generic[Config]):
         load_optimiser_state(self.optimiser, self.parameters, arrays, counters, "learner state")
         self.version, self.steps, self.seed = counters["version"], counters["steps"], counters["seed"]
 
-    # ---- what stages are made of -----------------------------------------------------------------
+    # ---- parts of stages -------------------------------------------------------------------------
 
     def _update(self, slab: Slab, progress: float) -> Iterator[Sequence[Task]]:
         samples = Samples(slab, self.network, self.policy)
@@ -252,7 +262,7 @@ class SlabLearner(ABC, Generic[Config]):
         self.steps += stats.samples
 
     def _refresh_norms(self, samples: Samples) -> Iterator[Sequence[Task]]:
-        """Statistics of batch norms, after the gradients: what the gradient passes saw of the slab.
+        """Update the batch norms' statistics, after the gradients, by the inputs of the gradient passes.
 
         A method whose gradients did not pass through every norm pays for one forward pass.
         """
@@ -273,7 +283,7 @@ class SlabLearner(ABC, Generic[Config]):
         sums.absorb()
 
     def _evaluations(self, samples: Samples, value: Floats, log_prob: Floats) -> list[Task]:
-        """Tasks that overwrite ``value[T+1, R]`` and ``log_prob[T, R]`` where ``learner_mask`` is set."""
+        """Return tasks that write ``value[T+1, R]`` and ``log_prob[T, R]`` where ``learner_mask`` is set."""
         size = part_size(self.network, self.config.micro_batch, samples.slab.steps)
         parts = pieces(units_of(self.network, samples.learner_mask), size)
         return [functools.partial(self._evaluate, samples, part, value, log_prob) for part in parts]
@@ -282,14 +292,14 @@ class SlabLearner(ABC, Generic[Config]):
         evaluate(self.minibatches.replicas[worker], samples, part, value, log_prob)
 
     def _rewards(self, slab: Slab) -> Floats:
-        """``float32[T, R]``, scaled and clipped."""
+        """Return the slab's rewards ``float32[T, R]``, scaled and clipped."""
         reward: Floats = slab.reward * np.float32(self.config.reward_scale)
         if self.config.reward_clip > 0.0:
             np.clip(reward, -self.config.reward_clip, self.config.reward_clip, out=reward)
         return reward
 
     def _too_large(self, slab: Slab) -> str:
-        """Why rewards of this size cannot be learned from; empty if they can."""
+        """Return why rewards of this size cannot be learned from; empty if they can."""
         largest = float(np.abs(self._rewards(slab)).max(initial=0.0))
         if largest <= LEARNABLE:
             return ""
@@ -300,18 +310,21 @@ class SlabLearner(ABC, Generic[Config]):
         )
 
     def _normalised(self, values: Floats) -> Floats:
-        """Values in the game's units as the value head predicts them."""
+        """Convert values from the game's units to those of the value head."""
         normalised: Tensor = self.network.normalise(torch.from_numpy(values)).float()
         array: Floats = np.asarray(normalised.numpy(), np.float32)
         return array
 
     def _absorb_returns(self, targets: Floats) -> None:
-        """Value targets ``[N]`` into their normaliser; predictions stay what they were."""
+        """Add value targets ``[N]`` to their normaliser; predictions stay what they were."""
         if self.network.values is not None and self.config.normalise_returns:
             self.network.values.absorb(torch.from_numpy(targets), self.network.value_head)
 
     def _absorb_observations(self, samples: Samples, trained: Index) -> None:
-        """After the gradients, so that behaviour and learner agree on the statistics at lag 0."""
+        """Add observations to their normaliser, after the gradients.
+
+        So behaviour and learner agree on the statistics at lag 0.
+        """
         if self.network.normaliser is None:
             return
         vectors = [self.network.vectors(samples.observations(part)) for part in pieces(trained, 8192)]

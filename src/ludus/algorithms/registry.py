@@ -16,15 +16,17 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, cast
 
-from ludus.algorithms.a2c.config import A2cConfig
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.config import MethodConfig
-from ludus.algorithms.dqn.config import DqnConfig
-from ludus.algorithms.imitation.config import ImitationConfig
-from ludus.algorithms.impala.config import ImpalaConfig
-from ludus.algorithms.policy_gradient.config import PolicyGradientConfig
-from ludus.algorithms.trpo.config import TrpoConfig
+from ludus.algorithms.config import (
+    A2cConfig,
+    AlphaZeroConfig,
+    AppoConfig,
+    DqnConfig,
+    ImitationConfig,
+    ImpalaConfig,
+    MethodConfig,
+    PolicyGradientConfig,
+    TrpoConfig,
+)
 from ludus.flow.extensions import ExtensionError, Extensions
 from ludus.flow.spec import GameSpec
 from ludus.policies.config import PolicyConfig
@@ -66,7 +68,7 @@ class Method:
         config: Settings, tagged with the name: the keys of ``[algorithm]``.
         learner: Factory of the learner, or ``module:attribute``. For :data:`ACTOR_LEARNER` it is called with
             the settings, a network, and the keywords ``seed, policy, workers, frame_skip``.
-        trainer: Function that prepares a run (:class:`ludus.training.prepared.Prepare`), or
+        trainer: Function that prepares a run (:class:`ludus.training.run_builder.RunBuilderFactory`), or
             ``module:attribute``.
         networks: Values of ``policy.network`` that it can train.
         outputs: Values of ``policy.output`` that it can train; networks without that key have ``logits``.
@@ -137,14 +139,14 @@ _METHODS: Extensions[Method] = Extensions(
     {
         "appo": Method(
             AppoConfig,
-            "ludus.algorithms.appo.learner:make_learner",
+            "ludus.algorithms.appo:make_learner",
             value_heads=True,
             topologies=BOTH,
             value_only=True,
         ),
         "a2c": Method(
             A2cConfig,
-            "ludus.algorithms.a2c.learner:make_learner",
+            "ludus.algorithms.a2c:make_learner",
             value_heads=True,
             topologies=BOTH,
             value_only=True,
@@ -158,25 +160,25 @@ _METHODS: Extensions[Method] = Extensions(
         ),
         "dqn": Method(
             DqnConfig,
-            "ludus.algorithms.dqn.learner:make_learner",
+            "ludus.algorithms.dqn.learner:DqnLearner",
             outputs=("q",),
             checks="ludus.algorithms.dqn.checks:problems",
         ),
         "imitation": Method(
             ImitationConfig,
-            "ludus.algorithms.imitation.learner:ImitationLearner",
+            "ludus.algorithms.imitation:ImitationLearner",
             teaches="player",
         ),
         "impala": Method(
             ImpalaConfig,
-            "ludus.algorithms.impala.learner:make_learner",
+            "ludus.algorithms.impala:make_learner",
             value_heads=True,
             topologies=BOTH,
             value_only=True,
         ),
         "policy_gradient": Method(
             PolicyGradientConfig,
-            "ludus.algorithms.policy_gradient.learner:make_learner",
+            "ludus.algorithms.policy_gradient:make_learner",
             value_heads=True,
             topologies=BOTH,
             value_only=True,

@@ -174,7 +174,7 @@ class _Reader:
             return False
         if "." in flag:
             return True
-        from ludus.presets.file import setting_paths  # heavier than this module
+        from ludus.presets.overrides import setting_paths  # heavier than this module
 
         name = flag[2:].replace("-", "_")
         if any(path.rpartition(".")[2] == name for path in setting_paths()):

@@ -282,7 +282,7 @@ def _tried(result: MatchResult, game: str) -> MatchResult:
     """Records in the replay of a Python game whether a re-simulation gives the same match."""
     if not result.replay:
         return result
-    return msgspec.structs.replace(result, replay=replays.tried(result.replay, game))
+    return msgspec.structs.replace(result, replay=replays.mark_reproduced(result.replay, game))
 
 
 def _bots_only(pool: Pool, course: _Course) -> list[MatchResult]:

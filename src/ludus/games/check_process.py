@@ -1,7 +1,7 @@
 """Checks of a Python game in processes of its own: one that exits, crashes or hangs is a finding, too.
 
-The first process plays all checks. A few others play the first match with other hashes of strings: what
-depends on the order of a set differs there.
+The first process plays all checks. A few others play the first match with other hashes of strings, where
+results that depend on the order of a set differ.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _compare(first: Answer, others: Sequence[Answer | str]) -> str:
 
 
 def child(place: int, asked: int, answer: int) -> None:
-    """Run a process that checks. It ends without waiting for what the game has left running."""
+    """Run a process that checks. It ends without waiting for threads of the game that still run."""
     with os.fdopen(asked, "rb") as file:
         file.seek(0)
         request = from_json(file.read(), Request)

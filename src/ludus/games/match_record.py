@@ -17,8 +17,7 @@ from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
 from ludus.games.contained import close_quietly
-from ludus.games.numbers import earned as earned_by
-from ludus.games.numbers import over_of
+from ludus.games.numbers import over_of, write_rewards
 from ludus.games.python_game import Floats, GameMaker, Ints, PythonGame
 from ludus.native import core
 
@@ -159,7 +158,7 @@ class Resimulation:
             self._check(seat, actions[seat])
         self.over = over_of(self.game.step(actions))
         earned = np.zeros(self.spec.seats, np.float32)
-        earned_by(self.game, earned)
+        write_rewards(self.game, earned)
         self.recorder.earn(earned * self._decided)
         if self.over or last:
             self.recorder.end()

@@ -5,9 +5,9 @@ else. One object plays one match after another at one place of a pool; one threa
 
     game.reset(seed)
     while True:
-        seats = game.to_act()              # who decides now
+        seats = game.to_act()              # seats that decide now
         over = game.step(actions)          # actions: int32[S, K]; rows of other seats mean nothing
-        game.rewards(out)                  # what that step earned each seat
+        game.rewards(out)                  # of that step, for each seat
         if over: game.truncated, game.outcome(out)
 
 ``S`` seats, ``K`` heads, ``A`` choices of all heads together.
@@ -51,8 +51,8 @@ class PythonGame(Protocol):
     given back, ``hash() -> int`` and ``clone() -> PythonGame`` where the state can be had.
     ``ends(out)`` where seats end apart from each other: it writes ``uint8[S]``, ``PLAYING``,
     ``TERMINATED`` (the seat is not bootstrapped) or ``TRUNCATED`` for each, at any time. Seats that still
-    play when the match is over end as ``truncated`` says, or are truncated if the match was cut off or
-    failed. A game of two seats in turn with ``clone()``, whose spec says ``perfect_information`` and
+    play when the match is over end by ``truncated``, or are truncated if the match was cut off or
+    failed. A game of two seats in turn with ``clone()``, whose spec has ``perfect_information`` and
     ``deterministic``, can be searched (:mod:`ludus.games.searchable`).
     """
 
@@ -96,7 +96,7 @@ class VectorGame(Protocol):
 
     Some libraries are many times faster that way.
 
-    After the end of a match the next step begins a new one; it ignores the action and earns nothing. A
+    After the end of a match the next step starts a new one; it ignores the action and earns nothing. A
     match may depend on the number of matches that are played with it.
     """
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ludus.evaluation.results import EvalResult
     from ludus.games.match import Match
     from ludus.mcts import Evaluator
-    from ludus.mcts.player import Found
+    from ludus.mcts.player import SearchResult
     from ludus.pool import Pool
     from ludus.training.reporting.sinks import Callback, Sink
     from ludus.training.runs import RunResult
@@ -267,7 +267,7 @@ def make_pool(
 
 
 @speaks_python
-def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: float = 0.0) -> Found:
+def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: float = 0.0) -> SearchResult:
     """Searches the position of a match for the move of the seat that decides now; nothing is played.
 
     Args:

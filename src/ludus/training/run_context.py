@@ -36,7 +36,7 @@ class Interrupt:
             yield
 
 
-class Clock:
+class TrainingClock:
     """Minutes of training, of wall and processor time."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class RunContext:
         self.log = RunLog(directory)
         self.report = Reporter(self.log, sinks)
         self.interrupt = Interrupt()
-        self.clock = Clock()
+        self.clock = TrainingClock()
         self.needed = NeededFiles(self.report)
         #: Of a league: the members that evaluations rate in turn; the best of them is the run's.
         self.contenders: tuple[str, ...] = ("",)

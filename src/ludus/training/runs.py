@@ -19,8 +19,8 @@ from ludus.policies.summary import check_size
 from ludus.presets import hardware
 from ludus.presets.code import GAME, TEACHER, code_of
 from ludus.presets.config import Preset
+from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError, Interrupted
-from ludus.presets.file import to_toml
 from ludus.presets.game_checks import resolve_spec
 from ludus.presets.method_file import method_file
 from ludus.presets.training_checks import training_problems
@@ -33,11 +33,11 @@ from ludus.storage import (
 )
 from ludus.training.changes import in_words, record_change, run_settings
 from ludus.training.league.league_run import prepare as prepare_league
-from ludus.training.prepared import Prepare, Prepared
 from ludus.training.reporting.floors import Floors, floors_of
 from ludus.training.reporting.metrics import read_metrics
 from ludus.training.reporting.sinks import RunStart, Sink, Sinks
 from ludus.training.reporting.tensorboard import default_sinks
+from ludus.training.run_builder import RunBuilder, RunBuilderFactory
 from ludus.training.run_context import RunContext
 from ludus.training.run_loop import RunLoop, Steps
 from ludus.training.start import resumed_start, start_file
@@ -96,7 +96,7 @@ def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> R
         method_sha256=file.sha256 if file is not None else "",
     )
     start, teacher = start_file(preset), teacher_file(preset)
-    prepared = _prepared(preset)  # a preset that cannot be put together leaves no directory behind
+    builder = _builder(preset)  # a preset that cannot be put together leaves no directory behind
     try:
         run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
         if start is not None:
@@ -105,12 +105,12 @@ def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> R
             run.save_teacher(teacher.read_bytes())
         lock = run.lock()
     except BaseException:
-        prepared.close()
+        builder.close()
         raise
     report = Sinks((*default_sinks(), *sinks))
     with lock:
         _record_code(run, preset, preset, report)
-        return _carry_out(preset, prepared, run, report)
+        return _train(preset, builder, run, report)
 
 
 def resume_run(
@@ -148,22 +148,22 @@ def resume_run(
             report.message(f"the run was lost: {status.holder} ended without a word")
         checkpoint = _newest(run, report)
         begun = resumed_start(preset, run, begins=checkpoint is None)
-        prepared = _prepared(resumed_teacher(begun, run), checkpoint)
+        builder = _builder(resumed_teacher(begun, run), checkpoint)
         try:
             if checkpoint is not None:
                 check_spec(
-                    checkpoint.weights.meta, prepared.spec, f"version {checkpoint.version} of {run.path}"
+                    checkpoint.weights.meta, builder.spec, f"version {checkpoint.version} of {run.path}"
                 )
             change = record_change(run, before, preset, hardware.command())
         except BaseException:
-            prepared.close()
+            builder.close()
             raise
         if change is not None:
             report.message(f"changed from now on: {in_words(change)}")
         if text := changed_method(run, file):
             report.message(text)
         _record_code(run, configured, preset, report)
-        return _carry_out(preset, prepared, run, report)
+        return _train(preset, builder, run, report)
 
 
 def _newest(run: RunDirectory, report: Sinks) -> Checkpoint | None:
@@ -206,7 +206,7 @@ def _record_code(run: RunDirectory, configured: Preset, preset: Preset, report: 
         )
 
 
-def _prepared(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
+def _builder(preset: Preset, checkpoint: Checkpoint | None = None) -> RunBuilder:
     """The run's parts, as its method puts them together."""
     if wrong := [p.text for p in training_problems(preset, resolve_spec(preset)[0])]:
         raise ConfigError("\n".join(wrong))
@@ -217,20 +217,20 @@ def _prepared(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
     if preset.league is not None:
         return prepare_league(preset, checkpoint)
     try:
-        prepare = cast(Prepare, resolve(method_of(preset.algorithm).trainer))
+        prepare = cast(RunBuilderFactory, resolve(method_of(preset.algorithm).trainer))
     except ValueError as error:
         raise ConfigError(str(error)) from error
     return prepare(preset, checkpoint)
 
 
-def _carry_out(
+def _train(
     preset: Preset,
-    prepared: Prepared,
+    builder: RunBuilder,
     run: RunDirectory,
     report: Sinks,
 ) -> RunResult:
     context = RunContext(preset, run, report.members)
-    with closing(context.report), closing(prepared.begin(context)) as trainer:
+    with closing(context.report), closing(builder.start(context)) as trainer:
         return _run(trainer, context)
 
 

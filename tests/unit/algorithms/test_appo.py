@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from ludus.algorithms.actor_critic.objective import Decisions
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.loss import appo_loss
+from ludus.algorithms.appo import appo_loss
+from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.samples import Samples
 from ludus.algorithms.tasks import Task, UpdatePlan

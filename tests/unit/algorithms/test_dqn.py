@@ -12,12 +12,12 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from ludus.algorithms.dqn.config import DqnConfig
-from ludus.algorithms.dqn.learner import DqnLearner, beta_at, epsilon_at, make_learner
+from ludus.algorithms.config import DqnConfig
+from ludus.algorithms.dqn.learner import DqnLearner, beta_at, epsilon_at
 from ludus.algorithms.dqn.loss import dqn_loss
 from ludus.algorithms.dqn.ring import ENDED, Followed, followed, slab_transitions
 from ludus.algorithms.dqn.sampling import FLOOR, draw_by_priority, draw_evenly, priority_of
-from ludus.algorithms.learner import UpdateStats
+from ludus.algorithms.learner import LearnerContext, UpdateStats
 from ludus.flow import Slab
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
@@ -31,7 +31,7 @@ PLAIN: dict[str, object] = {"ring": 3, "batch": 48, "micro_batch": 20, "updates"
 
 def learner_of(workers: int = 1, policy: EncoderConfig = POLICY, **changes: object) -> DqnLearner:
     config = msgspec.convert({**PLAIN, **changes, "name": "dqn"}, DqnConfig)
-    return make_learner(config, PolicyNetwork(policy, SPEC, 1), seed=1, workers=workers)
+    return DqnLearner(config, PolicyNetwork(policy, SPEC, 1), LearnerContext(1, workers=workers))
 
 
 def played(learner: DqnLearner, seed: int, steps: int = 10, rows: int = 12) -> Slab:

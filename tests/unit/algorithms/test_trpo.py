@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from ludus.algorithms.actor_critic.advantages import Batch
+from ludus.algorithms.config import TrpoConfig
 from ludus.algorithms.forward import forward
+from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.samples import Samples
 from ludus.algorithms.tasks import Task
-from ludus.algorithms.trpo.config import TrpoConfig
 from ludus.algorithms.trpo.conjugate import solve
 from ludus.algorithms.trpo.learner import TrpoLearner
 from ludus.flow import GameSpec, Slab
@@ -32,7 +33,7 @@ Result = TypeVar("Result")
 def make_learner(
     config: TrpoConfig = EXACT, policy: EncoderConfig = POLICY, spec: GameSpec = SPEC, workers: int = 1
 ) -> TrpoLearner:
-    learner = TrpoLearner(config, PolicyNetwork(policy, spec, 1), seed=1, workers=workers)
+    learner = TrpoLearner(config, PolicyNetwork(policy, spec, 1), LearnerContext(1, workers=workers))
     with torch.no_grad():  # a policy that is not uniform
         for name, parameter in learner.network.named_parameters():
             if name.startswith("policy_head."):
@@ -232,7 +233,7 @@ def test_bits_do_not_depend_on_the_threads_and_parts_add_up() -> None:
 
 def test_a_shared_critic_is_refused() -> None:
     with pytest.raises(ValueError, match='critic = "shared": the value would move the policy'):
-        TrpoLearner(EXACT, PolicyNetwork(EncoderConfig(dense=(4,), hidden=(4,)), SPEC, 1), seed=1)
+        TrpoLearner(EXACT, PolicyNetwork(EncoderConfig(dense=(4,), hidden=(4,)), SPEC, 1), LearnerContext(1))
 
 
 def test_a_preset_with_a_shared_critic_is_refused() -> None:

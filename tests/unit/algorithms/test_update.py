@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.algorithms.a2c.config import A2cConfig
 from ludus.algorithms.actor_critic.advantages import Batch
-from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.config import A2cConfig, AppoConfig
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.samples import Index
 from ludus.flow import Slab

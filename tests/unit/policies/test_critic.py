@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.config import AppoConfig
 from ludus.flow import HeadSpec, WeightsMeta
 from ludus.flow import Weights as WeightsFile
 from ludus.games.python_game import declare

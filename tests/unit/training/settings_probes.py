@@ -19,7 +19,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.algorithms.config import AlphaZeroConfig
 from ludus.codecs import TensorLayout
 from ludus.games import spec as game_spec
 from ludus.mcts import Batch, Trees

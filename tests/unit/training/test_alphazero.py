@@ -14,8 +14,9 @@ from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.settings import MatchSettings
 from ludus.games import replays
 from ludus.presets.config import Preset
+from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError
-from ludus.presets.file import PresetError, load_preset, parse_preset, to_toml
+from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.presets.game_checks import check_game
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.training.alphazero.checkpoint import AlphaZeroState

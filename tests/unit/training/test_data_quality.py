@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludus.algorithms.actor_critic.reuse import minibatches_of, passes
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.horizon import with_horizon
+from ludus.algorithms.config import AppoConfig, with_horizon
+from ludus.algorithms.minibatch import minibatches_of, passes
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import PresetError, load_preset
 from ludus.presets.game_checks import check_game

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
-from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.config import AppoConfig
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, load_preset

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.config import AppoConfig
 from ludus.league.config import Beats, LeagueConfig, Period
 from ludus.policies.config import EncoderConfig
 from ludus.presets.config import GameConfig, OpponentConfig, Preset, preset_of
+from ludus.presets.document import to_toml
 from ludus.presets.file import (
     MAX_BYTES,
     PresetError,
@@ -22,7 +23,6 @@ from ludus.presets.file import (
     load_preset,
     parse_preset,
     shipped_presets,
-    to_toml,
 )
 from ludus.presets.game_checks import check_game
 
@@ -235,14 +235,14 @@ def full_size(name: str) -> tuple[Preset, LeagueConfig]:
     small, full = (load_preset(n).preset for n in (name, f"{name}-full"))
     assert small.league is not None
     assert full.league is not None
-    assert len(full.league.players) >= len(small.league.players)
+    assert len(full.league.members) >= len(small.league.members)
     assert full.run.max_minutes > small.run.max_minutes or full.run.max_steps > 1e9
     return full, full.league
 
 
 def test_shipped_leagues_have_a_second_file_with_the_papers_numbers() -> None:
     _, league = full_size("alphastar")
-    assert [p.role for p in league.players] == ["main", "main_exploiter", *["league_exploiter"] * 2]
+    assert [p.role for p in league.members] == ["main", "main_exploiter", *["league_exploiter"] * 2]
     for player in league.players:
         assert isinstance(player.freeze, Beats)
         assert (player.freeze.rate, player.freeze.min_steps, player.freeze.max_steps) == (0.7, 2e9, 4e9)
@@ -252,7 +252,7 @@ def test_shipped_leagues_have_a_second_file_with_the_papers_numbers() -> None:
     assert [p.role for p in league.players] == ["openai_five"]
     assert preset.pool.slots * preset.pool.rollout_length == 983_040
     preset, league = full_size("pbt")
-    assert [p.role for p in league.players] == ["population"] * 8
+    assert [p.role for p in league.members] == ["population"] * 8
     assert league.population.every * int(preset.game.params["frame_skip"]) == 5_000_000
     preset, league = full_size("pommerman-league")
     assert isinstance(league.players[0].freeze, Period)

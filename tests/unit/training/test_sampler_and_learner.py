@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.learner import make_learner
-from ludus.algorithms.learner import Learner
+from ludus.algorithms.appo import make_learner
+from ludus.algorithms.config import AppoConfig
+from ludus.algorithms.learner import Learner, LearnerContext
 from ludus.flow import Controller, Lineup, RolloutStats, SeatPlan, Slab, Weights
 from ludus.games import spec as game_spec
 from ludus.policies.config import EncoderConfig
@@ -141,7 +141,7 @@ def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights
     for seed, (policy, config) in enumerate(configs.items()):
         network = PolicyNetwork(config, spec, seed)
         learners[policy] = make_learner(
-            AppoConfig(micro_batch=64), network, seed=seed, policy=policy, workers=2
+            AppoConfig(micro_batch=64), network, LearnerContext(seed, policy, workers=2)
         )
         actors[policy] = NetworkActor(PolicyNetwork(config, spec, seed).for_acting(), seed, -1)
     sampler = Sampler(

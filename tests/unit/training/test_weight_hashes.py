@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.algorithms.config import AlphaZeroConfig
 from ludus.flow.weights import Weights
 from ludus.mcts.network import NetworkEvaluator
 from ludus.policies.weights import load_weights

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.samples import Ends, Positions
+from ludus.algorithms.config import AlphaZeroConfig
 from ludus.flow.slab import Array
 from ludus.mcts import Matches
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ludus.algorithms.dqn.config import DqnConfig
+from ludus.algorithms.config import DqnConfig
 from ludus.algorithms.dqn.size import slab_shapes, too_large
 from ludus.algorithms.registry import CheckInput
 from ludus.policies.outputs import unfit_heads

@@ -17,7 +17,8 @@ from ludus.flow.interrupts import like_ctrl_c
 from ludus.flow.shown import shell
 from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
-from ludus.presets.file import Explained, LoadedPreset, explain, load_preset, to_toml
+from ludus.presets.document import to_toml
+from ludus.presets.file import EffectiveValue, LoadedPreset, explain, load_preset
 from ludus.presets.game_checks import check_game, effective_params
 from ludus.presets.method_file import with_method
 from ludus.presets.options import ends_with, option_of
@@ -194,7 +195,7 @@ def print_explained(
     """
     game = msgspec.structs.replace(loaded.preset.game, params=params)
     whole = msgspec.structs.replace(loaded, preset=msgspec.structs.replace(loaded.preset, game=game))
-    settings: list[Explained] = explain(whole)
+    settings: list[EffectiveValue] = explain(whole)
     network = explained_network(loaded, spec)
     if as_json:
         console.document({"preset": loaded.source, "settings": settings, "network": network})

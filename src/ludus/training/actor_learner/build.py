@@ -10,7 +10,7 @@ import msgspec
 import torch
 
 from ludus.algorithms.config import MethodConfig, SettingError
-from ludus.algorithms.learner import Learner
+from ludus.algorithms.learner import Learner, LearnerContext
 from ludus.algorithms.registry import method_of, resolve
 from ludus.flow import GameSpec, Weights
 from ludus.flow.seeds import SEED_NETWORK, derive_seed
@@ -124,16 +124,7 @@ class StagedWeights(LocalWeights):
 class MakeLearner(Protocol):
     """The learner of a method that trains on slabs. ``ValueError`` on what cannot be put together."""
 
-    def __call__(
-        self,
-        config: MethodConfig,
-        network: PolicyNetwork,
-        *,
-        seed: int,
-        policy: int,
-        workers: int,
-        frame_skip: int,
-    ) -> Learner: ...
+    def __call__(self, config: MethodConfig, network: PolicyNetwork, context: LearnerContext) -> Learner: ...
 
 
 def build_learner(preset: Preset, policy: int | None = None) -> Learner:
@@ -148,14 +139,13 @@ def build_learner(preset: Preset, policy: int | None = None) -> Learner:
     begin_with(network, preset)
     try:
         make_learner = cast(MakeLearner, resolve(method_of(preset.algorithm).learner))
-        return make_learner(
-            preset.algorithm,
-            network,
+        context = LearnerContext(
             seed=derive_seed(run.seed, SEED_NETWORK),
             policy=trained_rows(spec, preset) if policy is None else policy,
             workers=max(thread_count(run), 2),
             frame_skip=preset.game.frame_skip or spec.default_frame_skip,
         )
+        return make_learner(preset.algorithm, network, context)
     except SettingError as error:
         raise ConfigError(str(error)) from error
     except ValueError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.algorithms.config import AlphaZeroConfig
 from ludus.algorithms.registry import CheckInput
 from ludus.games import list_games, spec
 

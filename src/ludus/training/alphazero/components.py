@@ -11,15 +11,16 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.alphazero.replay_buffer import Ints, ReplayBuffer
 from ludus.algorithms.alphazero.samples import Ends
+from ludus.algorithms.config import AlphaZeroConfig
+from ludus.algorithms.learner import LearnerContext
 from ludus.flow import GameSpec
 from ludus.flow.seeds import SEED_NETWORK, SEED_POOL, derive_seed
 from ludus.flow.slab import Array
 from ludus.games.searchable import SearchRef, searchable
-from ludus.mcts import NEVER_RESIGN, Matches, SearchError, SelfPlay
+from ludus.mcts import NEVER_RESIGN, Matches, MatchNumbers, SearchError, SelfPlay
 from ludus.mcts.network import NetworkEvaluator
 from ludus.policies.config import ResnetConfig
 from ludus.policies.residual import ResidualNetwork
@@ -173,7 +174,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroComponents:
         seed = derive_seed(run.seed, SEED_NETWORK)
         network = ResidualNetwork(preset.policy, spec, seed, precision).to(device)
         begin_with(network, preset)
-        learner = AlphaZeroLearner(config, network, seed=seed, threads=threads)
+        learner = AlphaZeroLearner(config, network, LearnerContext(seed, workers=threads))
         components = AlphaZeroComponents(
             spec=spec,
             params=params,
@@ -207,8 +208,7 @@ def make_plays(
             components.config.self_play,
             evaluator=evaluator.sibling(i),
             seed=components.seed,
-            first=(session << SESSION_SHIFT) + i,
-            stride=threads,
+            numbers=MatchNumbers((session << SESSION_SHIFT) + i, threads),
             native=components.game.games,
         )
         for i in range(threads)
