@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 
 from ludus.flow import PoolStats, Slab
+from ludus.flow.pool_options import PoolOptions
 from ludus.flow.seeds import SEED_POOL, derive_seed
 from ludus.pool import Pool
 from ludus.pool.factory import make_pool
@@ -164,11 +165,14 @@ class _PoolAlone:
             preset.game.name,
             components.params,
             self._sampler.lineup,
-            slots=self._sampler.slots,
-            groups=preset.pool.groups,
-            threads=components.threads if components.threads > 1 else 0,
-            seed=derive_seed(preset.run.seed, SEED_POOL),
-            inputs=preset.policy.inputs,
+            PoolOptions(
+                slots=self._sampler.slots,
+                groups=preset.pool.groups,
+                threads=components.threads if components.threads > 1 else 0,
+                seed=derive_seed(preset.run.seed, SEED_POOL),
+                inputs=preset.policy.inputs,
+                on_error="truncate",
+            ),
         )
         self._slab = self._pool.slab(preset.pool.rollout_length)
         self._moves: Slab | None = None

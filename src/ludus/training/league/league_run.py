@@ -314,7 +314,7 @@ class LeagueTrainer:
     # ---- evaluation and files --------------------------------------------------------------------
 
     def player(self, version: int | None) -> tuple[int, PlayerFactory]:
-        """See :class:`ludus.training.run_loop.Steps`. Acting weights come from a checkpoint if one has them."""
+        """See :class:`ludus.training.run_loop.Steps`. Acting weights are a checkpoint's if one has them."""
         member = self.members.get(self.context.evaluated, self.components.first)
         actor = member.components.actor
         wanted = version
