@@ -8,8 +8,8 @@
 ``one_by_one`` a call for each lane, both over the time of one network that decides for all the rows. The
 observations come from matches of random decisions. Least times of the rounds.
 
-``draw``: an order of a league of ``--players`` players and three members. ``hand``: microseconds an order of
-a hand of 64 that is drawn after an event; ``again``: of the next hand, before any event.
+``draw``: an order of a league of ``--players`` players and three members. ``batch``: microseconds an order of
+a batch of 64 that is drawn after an event; ``again``: of the next batch, before any event.
 
 ``run``: a league whose member meets its frozen players, each as often, and a run of the same settings against
 its first weights alone, in turns of ``--rounds`` rounds on one thread. All play alike, so that matches cost
@@ -174,17 +174,17 @@ def draw(players: int, rounds: int) -> dict[str, object]:
             for effect in league.apply(Frozen(role, version, "period")):
                 if isinstance(effect, ResetTo):
                     league.apply(Reset(role, effect.source))
-    hand, again = dict.fromkeys(ROLES, float("inf")), dict.fromkeys(ROLES, float("inf"))
+    batch, again = dict.fromkeys(ROLES, float("inf")), dict.fromkeys(ROLES, float("inf"))
     for _ in range(rounds):
         for role in ROLES:
             league.apply(Ordered(role, BATCH))
-            for least_of in (hand, again):
+            for least_of in (batch, again):
                 begin = time.perf_counter()
                 league.draw(role, BATCH)
                 least_of[role] = min(least_of[role], (time.perf_counter() - begin) / BATCH)
     return {
         "players": len(league.standings.players),
-        "hand_us": {role: round(1e6 * s, 1) for role, s in hand.items()},
+        "batch_us": {role: round(1e6 * s, 1) for role, s in batch.items()},
         "again_us": {role: round(1e6 * s, 1) for role, s in again.items()},
     }
 

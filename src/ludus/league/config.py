@@ -272,7 +272,7 @@ class Tune(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PopulationRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="rule", kw_only=True):
     """When members of the role ``population`` copy each other and change settings.
 
-    ``every``: decisions of a member between two looks at it. ``fitness``: mean rate against the other
+    ``every``: decisions of a member between two exploit steps. ``fitness``: mean rate against the other
     members, or the mean return (the one choice in games of one seat).
     """
 

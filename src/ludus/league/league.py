@@ -230,9 +230,9 @@ class League:
         source = origin.source(member.choices.origin, event.reason, member, self.standings, stream)
         if source == ITSELF:
             return []
-        jump = ResetTo(member.name, source)
-        member.pending = jump
-        return [jump]
+        reset = ResetTo(member.name, source)
+        member.pending = reset
+        return [reset]
 
     # --- results ---------------------------------------------------------------------------------
 
@@ -324,7 +324,7 @@ class League:
         """Return the preset's values of what the player may tune, those of its own rules among them."""
         return {**self._defaults, **own_settings(choices_of(player))}
 
-    # --- jumps -----------------------------------------------------------------------------------
+    # --- resets and copies ---------------------------------------------------------------------------
 
     def _reset(self, event: Reset, member: MemberStanding) -> list[AnyEffect]:
         name = player_of(member.name, 0) if event.source == SEED else event.source

@@ -1,4 +1,4 @@
-"""Whom to meet: each rule is a function from what a member's win rates are to a distribution over players.
+"""Rules of opponents: each is a function from a member's win rates to a distribution over players.
 
 A distribution may sum to less than 1: what is missing goes to the member's next rule, around its list, and in
 the end to a live main (of an exploiter) or to the member itself. So AlphaStar's main, whose rules are PFSP,

@@ -1,7 +1,7 @@
 """Population based training: which member copies which, and how settings change. Decisions only.
 
-A rule looks at one member at a time, once it has made ``every`` decisions since it was looked at last. What
-comes of it is ``Copy`` (weights, optimiser and settings of another, settings mutated), ``Mutate`` (settings
+A rule takes an exploit step for one member at a time, ``every`` decisions after its last one. The result is
+``Copy`` (weights, optimiser and settings of another, settings mutated), ``Mutate`` (settings
 only) or nothing.
 """
 

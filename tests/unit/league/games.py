@@ -24,7 +24,7 @@ def disc(count: int) -> Floats:
 
 
 def exploitability(table: Floats, mixture: Floats) -> float:
-    """What the best answer gains against ``mixture``."""
+    """Return the gain of the best answer against ``mixture``."""
     return float((table @ mixture).max())
 
 

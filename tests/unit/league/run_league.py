@@ -1,4 +1,4 @@
-"""A run of a league without networks, to be killed and gone on with: python run_league.py JOURNAL ROUNDS.
+"""A run of a league without networks, to be killed and resumed: python run_league.py JOURNAL ROUNDS.
 
 It does what a trainer does: one transaction a round, what is pending first after a start.
 """

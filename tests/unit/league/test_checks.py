@@ -1,4 +1,4 @@
-"""Bad settings: each one line that says where, what and what was expected."""
+"""Bad settings: each one line with the place, the value and the expectation."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_one_seat_has_no_win_rate() -> None:
     assert "expected return in a game of one seat" in problems(population(), around)[0]
 
 
-def test_one_seat_has_nobody_to_compare_returns_with() -> None:
+def test_one_seat_has_no_other_to_compare_returns_with() -> None:
     around = msgspec.structs.replace(AROUND, seats=1)
     chips = cfg.LeagueConfig((MAIN,), score="return", score_range=4.0)
     assert 'league.score = "return": expected outcome' in problems(chips, around)[0]

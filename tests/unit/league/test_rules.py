@@ -109,7 +109,7 @@ def test_a_player_that_changed_keeps_no_matches() -> None:
     assert payoff.total() == 35
 
 
-# --- whom to meet --------------------------------------------------------------------------------
+# --- opponents -----------------------------------------------------------------------------------
 
 
 def league_of_three() -> Play:
@@ -193,10 +193,10 @@ def test_exploiters_that_beat_the_main_are_met_by_the_square_of_their_rate() -> 
     assert shares == pytest.approx({"ex:1": 0.64 / 0.8, "ex:2": 0.16 / 0.8})
 
 
-def test_a_rule_that_finds_nobody_leaves_its_matches_to_the_next() -> None:
+def test_a_rule_that_finds_no_one_leaves_its_matches_to_the_next() -> None:
     meet = (cfg.Pfsp(weight=0.5), cfg.Verification(weight=0.15), cfg.Main(weight=0.35))
     play = Play(cfg.PlayerConfig("main", "main", meet=meet, freeze=cfg.Never()), EXPLOITER)
-    assert play.met("main", 50) == {"main": 1.0}  # nobody is frozen yet
+    assert play.met("main", 50) == {"main": 1.0}  # no one is frozen yet
     play.freeze("main", 1)
     met = play.met("main", 6000)  # nothing to verify: .5 PFSP, .5 itself
     assert met["main:1"] == pytest.approx(0.5, abs=0.03)
@@ -254,7 +254,7 @@ def test_psro_draws_from_the_nash_mixture() -> None:
         play.result("main", f"main:{b}", 80, 20, player=f"main:{a}", tag="rating")
     play.freeze("main", 4)
     play.result("main", "main:4", 100, 0, player="main:1", tag="rating")
-    play.freeze("main", 5)  # the mixture is made anew at a freeze
+    play.freeze("main", 5)  # the mixture is solved again at a freeze
     play.league.apply(Retired("main:5"))
     shares = play.shares("main", cfg.Psro())
     assert all(name.startswith("main:") for name in shares)
@@ -274,7 +274,7 @@ def test_the_newest_players_alone_are_in_the_mixture(solver: str) -> None:
 
 
 def test_each_seat_draws_on_its_own() -> None:
-    """TLeague gave all seats one opponent, where its paper says seven."""
+    """TLeague gave all seats one opponent, where its paper has seven."""
     play = Play(cfg.PlayerConfig("main", "fsp", freeze=cfg.Never()))
     play.freeze("main", *range(1, 30))
     orders = play.league.draw("main", 50, teams=8)
@@ -317,15 +317,15 @@ def test_the_less_a_pair_met_the_likelier_it_is_drawn() -> None:
 
 
 def test_two_bots_do_not_rate_each_other() -> None:
-    """Their matches wait for nobody: one slot would play hundreds of them a round."""
+    """Their matches wait for no decision: one slot would play hundreds of them a round."""
     play = Play(MAIN, rating_share=1.0, bots=("simple", "noop", "random"))
-    assert {o.players for o in play.league.draw("main", 50)} == {("main", "main")}  # nobody is frozen
+    assert {o.players for o in play.league.draw("main", 50)} == {("main", "main")}  # no one is frozen
     play.freeze("main", 1)
     pairs = {frozenset(o.players) for o in play.league.draw("main", 300)}
     assert pairs == {frozenset(("main:1", bot)) for bot in ("simple", "noop", "random")}
 
 
-def test_matches_are_credited_to_those_who_played_them() -> None:
+def test_results_belong_to_those_who_played() -> None:
     play = league_of_three()
     orders = play.league.draw("ex", 50, teams=3)
     book = OrderBook(orders[:2])
@@ -358,7 +358,7 @@ def test_results_of_others_are_not_the_members() -> None:
 
 
 def test_a_distribution_is_worked_out_once_between_two_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What makes a draw among thousands of players cheap (benchmarks/throughput/league.py measures it)."""
+    """A draw among thousands of players is cheap (benchmarks/throughput/league.py measures it)."""
     play = Play(cfg.PlayerConfig("main", "pfsp", freeze=cfg.Never()))
     play.freeze("main", 1, 2, 3)
     made: list[cfg.MeetRule] = []
@@ -380,7 +380,7 @@ def test_a_distribution_is_worked_out_once_between_two_events(monkeypatch: pytes
 
 @pytest.mark.parametrize(("lead", "rate"), [(4.0, 1.0), (1.0, 0.625), (0.0, 0.5), (-2.0, 0.25), (-4.0, 0.0)])
 def test_a_score_by_return_is_the_mean_lead(lead: float, rate: float) -> None:
-    """Kuhn poker: a lead of 4 chips is the most. Equal matches count alike, whenever they are counted."""
+    """Kuhn poker: a lead of 4 chips is the most. Equal matches count the same at any time."""
     order = league_of_three().league.draw("main", 1)[0]
     books = [OrderBook([order]), OrderBook([order])]
     for book in books:

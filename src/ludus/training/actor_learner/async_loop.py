@@ -68,8 +68,8 @@ class AsyncRounds:
         return self.components.actor
 
     @property
-    def moment(self) -> int:
-        """See :attr:`Rounds.moment`."""
+    def progress_marker(self) -> int:
+        """See :attr:`Rounds.progress_marker`."""
         return self.components.sampler.time_step
 
     def doing(self) -> str:

@@ -91,7 +91,7 @@ class TurnRounds(Rounds):
         return self._pool(-1).components.actor
 
     @property
-    def moment(self) -> int:
+    def progress_marker(self) -> int:
         """Number of turns."""
         return self._turn
 

@@ -111,8 +111,8 @@ class Rounds:
         return self.components.actor
 
     @property
-    def moment(self) -> int:
-        """A number that has changed once a new checkpoint is worth while."""
+    def progress_marker(self) -> int:
+        """A number that changes as soon as a new checkpoint is worth while."""
         return self.components.sampler.time_step
 
     def doing(self) -> str:

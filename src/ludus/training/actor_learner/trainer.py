@@ -128,7 +128,7 @@ class Trainer:
             self._begin_matches_anew(checkpoint, state)
         self.rounds.restore(checkpoint, state)
         self.state = state
-        self._saved = self.rounds.moment
+        self._saved = self.rounds.progress_marker
         try:
             self.seating.load(state, restarted=not checkpoint.signed)
         except ValueError as error:
@@ -221,14 +221,14 @@ class Trainer:
     # ---- files -----------------------------------------------------------------------------------
 
     def saved_already(self) -> bool:
-        return self.rounds.moment == self._saved
+        return self.rounds.progress_marker == self._saved
 
     def write_checkpoint(self) -> Path:
         state = self.state
         state.log_sizes = self.context.log.sync()
         self.seating.store(state)
         path = self.run_dir.checkpoints.save(self.rounds.checkpoint(state))
-        self._saved = self.rounds.moment
+        self._saved = self.rounds.progress_marker
         return path
 
     def after_checkpoint(self) -> None:

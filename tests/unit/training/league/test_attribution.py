@@ -64,14 +64,14 @@ class Watch:
         orders = {order.number: order for order in member.matchmaker.book.orders()}
         teams = teams_of_seats(member.components.spec, result.plan_of_seat)
         for seat, player in enumerate(result.players):
-            credited = orders[result.tag - 1].players[teams[seat]]
+            player_of_order = orders[result.tag - 1].players[teams[seat]]
             if not player.startswith("policy:"):
-                assert player == credited  # a bot
+                assert player == player_of_order  # a bot
             elif player == "policy:0":
-                assert credited == member.name
-            elif ":" in credited:
+                assert player_of_order == member.name
+            elif ":" in player_of_order:
                 lane = int(player.removeprefix("policy:"))
-                assert member.components.sampler.bound[lane] == credited
+                assert member.components.sampler.bound[lane] == player_of_order
                 self.checked += 1
 
 

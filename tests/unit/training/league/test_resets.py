@@ -1,4 +1,4 @@
-"""What happens to the learner of a member that goes on from other weights."""
+"""Learner of a member that is reset to other weights."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from tests.unit.training.league.test_league_runs import LEAGUE, assert_equal_run
 from tests.unit.training.runs import Recorder
 
 EXPLOITER = 'role = "main_exploiter"'
-JUMPING = f'{EXPLOITER}\nfrom = {{rule = "best"}}'  # to a frozen player of its own after each freeze
+RESET_TO_BEST = f'{EXPLOITER}\nfrom = {{rule = "best"}}'  # to a frozen player of its own after each freeze
 
 
-def preset(lag: str = "sync", steps: int = 3000, exploiter: str = JUMPING) -> Preset:
+def preset(lag: str = "sync", steps: int = 3000, exploiter: str = RESET_TO_BEST) -> Preset:
     text = LEAGUE.format(game="matrix", lag=lag, steps=steps)
     assert EXPLOITER in text
     return parse_preset(text.replace(EXPLOITER, exploiter).encode(), "league").preset
@@ -42,7 +42,7 @@ def dqn_preset(exploiter: str = EXPLOITER) -> Preset:
     return parse_preset(text.replace("[policy]", '[policy]\noutput = "q"').encode(), "league").preset
 
 
-def jumps(run: Path) -> list[str]:
+def resets(run: Path) -> list[str]:
     with Journal.read(run / "league.sqlite") as journal:
         return [str(row.body) for row in journal.rows() if row.kind == "reset"]
 
@@ -61,7 +61,7 @@ def play(member: Member, rounds: int) -> list[Round]:
     return [member.play(0.0, None) for _ in range(rounds)]
 
 
-def test_the_optimiser_of_the_frozen_player_goes_on(league: LeagueComponents) -> None:
+def test_the_optimiser_of_the_frozen_player_continues(league: LeagueComponents) -> None:
     one, other = league.members.values()
     play(one, 3)
     weights, state = one.weights(), state_beside_network(one.components.learner)
@@ -82,7 +82,7 @@ def test_the_optimiser_of_the_frozen_player_goes_on(league: LeagueComponents) ->
     assert not fits(other.components.learner, LearnerState(state.arrays, {}))
 
 
-def test_a_dqn_member_that_jumps_has_the_weights_in_its_target_too() -> None:
+def test_a_dqn_member_that_is_reset_has_the_weights_in_its_target_too() -> None:
     league = build_league(dqn_preset())
     threads = LearnerThreads(0)
     one, other = league.members.values()
@@ -98,7 +98,7 @@ def test_a_dqn_member_that_jumps_has_the_weights_in_its_target_too() -> None:
     league.close()
 
 
-def test_the_data_that_waits_is_dropped() -> None:
+def test_waiting_data_is_dropped() -> None:
     """It was collected by other weights; TLeague clears its replay memory."""
     built = build_league(preset("pipelined"))
     threads = LearnerThreads(0)
@@ -118,7 +118,7 @@ def test_the_data_that_waits_is_dropped() -> None:
         built.close()
 
 
-def test_it_is_stored_where_a_member_may_go_on_from_there(
+def test_it_is_stored_where_a_member_may_be_reset_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[int] = []
@@ -133,7 +133,7 @@ def test_it_is_stored_where_a_member_may_go_on_from_there(
     monkeypatch.setattr(Member, "reset_to", watched)
     start_run(preset(steps=2400), tmp_path / "run")
     frozen = RunDirectory.open(tmp_path / "run").frozen
-    assert len(jumps(tmp_path / "run")) == len(steps) >= 1
+    assert len(resets(tmp_path / "run")) == len(steps) >= 1
     assert min(steps) > 0
     for player, kept in (("main", False), ("exploiter", True)):
         versions = frozen.versions(player)
@@ -143,7 +143,7 @@ def test_it_is_stored_where_a_member_may_go_on_from_there(
         ]
 
 
-def test_a_match_that_an_error_ended_counts_for_nobody(league: LeagueComponents) -> None:
+def test_a_match_that_an_error_ended_does_not_count(league: LeagueComponents) -> None:
     one = next(iter(league.members.values()))
     one.matchmaker.book.add([Order(0, one.name, (one.name, one.name), ("latest",))])
     result = next(r for done in play(one, 3) for r in done.results)
@@ -155,23 +155,25 @@ def test_a_match_that_an_error_ended_counts_for_nobody(league: LeagueComponents)
     assert one.matchmaker.take_results() == ((), 0, 0.0)
 
 
-def test_a_resumed_league_jumps_as_one_never_stopped(tmp_path: Path) -> None:
-    burning = f"{JUMPING}\nvalue_only_updates = 3"
+def test_a_resumed_league_resets_members_as_one_never_stopped(tmp_path: Path) -> None:
+    burning = f"{RESET_TO_BEST}\nvalue_only_updates = 3"
     start_run(preset("pipelined", 2400, burning), tmp_path / "whole")
     start_run(preset("pipelined", 1700, burning), tmp_path / "parted")
     config = tmp_path / "parted" / "config.toml"
     config.write_text(config.read_text().replace("max_steps = 1700", "max_steps = 2400"))
     resume_run(tmp_path / "parted")
     assert_equal_runs(tmp_path / "whole", tmp_path / "parted")
-    assert jumps(tmp_path / "whole")
+    assert resets(tmp_path / "whole")
 
 
-def test_a_lost_optimiser_is_said_and_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_optimiser_is_reported_and_starts_from_scratch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(FrozenPlayers, "save_learner", lambda *_: None)
     sink = Recorder()
     start_run(preset(steps=2000), tmp_path / "run", sinks=[sink])
     said = [text for text in sink.messages if "; exploiter continues with a new optimiser" in text]
-    assert len(said) == len(jumps(tmp_path / "run")) >= 1
+    assert len(said) == len(resets(tmp_path / "run")) >= 1
     assert all("no such file" in text for text in said)
 
 
@@ -193,7 +195,7 @@ def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
             frozen.load_learner("main", 7)
 
 
-def test_the_value_alone_learns_after_a_jump(
+def test_the_value_alone_learns_after_a_reset(
     league: LeagueComponents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     member = league.members["exploiter"]
