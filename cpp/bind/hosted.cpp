@@ -27,7 +27,7 @@ DType dtype_of(const std::string& name) {
   throw SearchError("search: dtype " + name);
 }
 
-// What a search reads of a GameSpec of ludus.flow.
+// Fields of a GameSpec that a search reads, of ludus.flow.
 GameSpec spec_of(const nb::handle& given) {
   GameSpec s;
   s.name = nb::cast<std::string>(given.attr("name"));
@@ -243,7 +243,8 @@ void bind_hosted(nb::module_& m) {
         r.outcome = std::move(outcome);
         r.hosted = {static_cast<Reproduced>(reproduced), std::move(returns)};
         const std::string data = encode_replay(r);
-        static_cast<void>(decode_replay(std::as_bytes(std::span(data))));  // what nobody could read
+        static_cast<void>(
+            decode_replay(std::as_bytes(std::span(data))));  // refuses unreadable bytes
         return nb::bytes(data.data(), data.size());
       },
       nb::kw_only(), nb::arg("game"), nb::arg("version"), nb::arg("params"), nb::arg("seed"),

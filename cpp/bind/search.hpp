@@ -20,7 +20,7 @@ namespace ludus::bind {
 
 using SettingDict = std::map<std::string, double>;
 
-// Reads settings by name and refuses those that nobody asked for.
+// Reads settings by name and refuses unknown ones.
 class Settings {
  public:
   explicit Settings(const SettingDict& given) : given_(given) {}
@@ -253,8 +253,7 @@ inline void bind_trees(nb::module_& m) {
 
 inline void bind_self_play(nb::module_& m) {
   using H = SelfPlayHandle;
-  nb::class_<H>(m, "SelfPlayHandle",
-                "Matches of a search against itself. Use ludus.mcts.SelfPlay.")
+  nb::class_<H>(m, "SelfPlayHandle", "Matches of a search against itself. Use ludus.mcts.SelfPlay.")
       .def_prop_ro("slots", [](H& h) { return h.inner->slots(); })
       .def("attach", &H::attach, nb::arg("obs"),
            nb::sig("def attach(self, obs: list[typing.Any]) -> None"))
