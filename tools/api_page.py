@@ -44,9 +44,9 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("ludus.pool", "Pool"),
     ),
     "Results and metrics": (
-        ("ludus.training.api", "RunResult"),
+        ("ludus.training.runs", "RunResult"),
         ("ludus.evaluation.results", "EvalResult"),
-        ("ludus.mcts.player", "Found"),
+        ("ludus.mcts.player", "SearchResult"),
         ("ludus.training.reporting.metrics", "UpdateMetrics"),
         ("ludus.training.reporting.metrics", "EvaluationMetrics"),
     ),

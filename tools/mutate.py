@@ -86,9 +86,8 @@ TESTS: dict[str, tuple[str, ...]] = {
         "algorithms/test_terms.py",
         "algorithms/test_methods.py",
     ),
-    "algorithms/alphazero/config": ("training/test_defaults.py", "algorithms/test_alphazero.py"),
     "algorithms/alphazero": ("algorithms/test_alphazero.py", "algorithms/test_ends.py"),
-    "algorithms/appo/config": (
+    "algorithms/config": (
         "training/test_defaults.py",
         "algorithms/test_update.py",
         "algorithms/test_appo.py",

@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 
 from ludus.presets.file import load_preset
-from ludus.training.api import start_run
 from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.reporting.sinks import Sink
+from ludus.training.runs import start_run
 
 
 class Progress(Sink):

@@ -41,7 +41,7 @@ from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory, utc_now
 from ludus.storage.tensors import encode_weights
 from ludus.training.actor_learner.build import build_learner
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 from tools.raw_lines import Line, figures_of, write_record
 from tools.records import Record
 

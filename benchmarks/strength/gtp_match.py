@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ludus.games import go_record, sgf
-from ludus.gtp.driver import Played, Program, ProgramError, play_match
+from ludus.gtp.driver import MatchRules, Program, ProgramError, ProgramMatch, play_match
 from ludus.ratings.interval import wilson_interval
 
 GNU_GO = f"{shutil.which('gnugo') or '/usr/games/gnugo'} --mode gtp"
@@ -48,11 +48,11 @@ def opening(size: int, plies: int, seed: int, pair: int) -> list[int]:
     return random.Random(f"{seed} {pair}").sample(inner, min(plies, len(inner)))
 
 
-def record(played: Played, size: int, komi: float, black: str, white: str) -> str:
+def record(played: ProgramMatch, size: int, komi: float, black: str, white: str) -> str:
     moves = [("BW"[s], None if p == size * size else (p % size, p // size)) for s, p in played.moves]
     info = {"PB": black, "PW": white, "RU": "Chinese"}
     return sgf.write(
-        go_record.tree(go_record.Record(size, komi, moves=moves, result=played.result, info=info))
+        go_record.tree(go_record.GoRecord(size, komi, moves=moves, result=played.result, info=info))
     )
 
 
@@ -70,7 +70,7 @@ class Setting:
 
 def play_pairs(
     player: str, against: str, setting: Setting, numbers: list[int], sgf_folder: Path | None = None
-) -> dict[int, Played]:
+) -> dict[int, ProgramMatch]:
     """The matches with these numbers, one after the other; even ones with Black. Raises ``ProgramError``."""
     done = {}
     with (
@@ -84,8 +84,7 @@ def play_pairs(
             played = play_match(
                 black,
                 white,
-                size=setting.size,
-                komi=setting.komi,
+                MatchRules(setting.size, setting.komi),
                 referee=referee,
                 opening=opening(setting.size, setting.opening, setting.seed, number // 2),
             )

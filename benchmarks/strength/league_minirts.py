@@ -26,6 +26,7 @@ import msgspec
 
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.results import EvalResult
+from ludus.evaluation.settings import MatchSettings
 from ludus.league.summary import status
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory, utc_now
@@ -69,7 +70,7 @@ def first_weights(reference: str) -> str:
 def seed_of(reference: str) -> int:
     """Seed of the run of ``reference``."""
     run = run_of(reference)
-    return parse_preset(run.config_bytes(), str(run.config), stored=True).preset.run.seed
+    return parse_preset(run.config_bytes(), str(run.config)).preset.run.seed
 
 
 def decisions(reference: str) -> int:
@@ -103,17 +104,14 @@ def measure(job: Job, seed: int, threads: int) -> Line:
     game, params = "", None
     if job.setting:
         run = run_of(job.setting)
-        preset = parse_preset(run.config_bytes(), str(run.config), stored=True).preset
+        preset = parse_preset(run.config_bytes(), str(run.config)).preset
         game, params = preset.game.name, preset.game.params
     result: EvalResult = evaluate(
         job.player,
         job.against,
+        MatchSettings(matches=job.matches, seed=seed, greedy=job.play == "greedy", threads=threads),
         game=game,
         params=params,
-        matches=job.matches,
-        seed=seed,
-        greedy=job.play == "greedy",
-        threads=threads,
     )
     trained = [n for n in (job.player, job.against) if "@" in n and not job.label.startswith(INITIAL)]
     for name, played in ((job.player, result.player), (job.against, result.against)):

@@ -27,6 +27,7 @@ import msgspec
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.play import plan_player, play_matches, scripted_player
 from ludus.evaluation.results import seat_of_plan
+from ludus.evaluation.settings import MatchSettings
 from ludus.games import spec as game_spec
 from ludus.mcts.planner import parse_plan
 from ludus.pool import Pool
@@ -75,8 +76,7 @@ def play_chunk(player: str, against: str, number: int, matches: int, seed: int) 
         {},
         dataclasses.replace(planned, search=noted),
         scripted_player(against, spec, own, SKIP),
-        matches=matches,
-        seed=own,
+        MatchSettings(matches=matches, seed=own),
     )
     spent = time.process_time() - begin
     outcomes = [r.outcome[seat_of_plan(r, 0)] for r in results if not r.error]
@@ -125,7 +125,7 @@ def lines_of(chunks: list[Chunk]) -> list[Line]:
 
 def floor_of(against: str, matches: int, seed: int) -> Line:
     """Uniform play over the legal choices, at the same frame skip."""
-    result = evaluate(UNIFORM, against, game=GAME, matches=matches, seed=seed, frame_skip=SKIP)
+    result = evaluate(UNIFORM, against, MatchSettings(matches=matches, seed=seed, frame_skip=SKIP), game=GAME)
     return line_of(result, f"{UNIFORM}, against {against}", play="drawn")
 
 

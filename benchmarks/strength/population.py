@@ -24,8 +24,8 @@ from ludus.league.summary import status
 from ludus.presets.config import Preset
 from ludus.presets.file import load_preset
 from ludus.storage import RunDirectory, utc_now
-from ludus.training.api import start_run
 from ludus.training.reporting.league_record import read_record
+from ludus.training.runs import start_run
 from tools.raw_lines import Line, figures_of, write_record
 from tools.records import Record, preset_hash
 
@@ -76,7 +76,7 @@ def play(seed: int, steps: int, minutes: float, changes: bool, folder: Path) -> 
         changes=changes,
         steps=done.steps,
         minutes=done.minutes,
-        first=tuple(p.tune[RATE].start[i] for i, p in enumerate(preset.league.players)),
+        first=tuple(p.tune[RATE].start[i] for i, p in enumerate(preset.league.members)),
         last=tuple(m.hyper[RATE] for m in members),
         returns=tuple(m.mean_return or 0.0 for m in members),
         copies=sum(m.what == "copied" for m in record.milestones),

@@ -42,7 +42,8 @@ from ludus.league.league import League
 from ludus.policies.factory import build_network
 from ludus.pool.factory import make_pool
 from ludus.presets.config import OpponentConfig, Preset
-from ludus.presets.file import load_preset, parse_preset, to_toml
+from ludus.presets.document import to_toml
+from ludus.presets.file import load_preset, parse_preset
 from ludus.presets.game_checks import resolve_spec
 from ludus.rollouts.actor import ActInput
 from ludus.rollouts.lane_actor import LaneActor
@@ -52,7 +53,7 @@ from ludus.training.actor_learner.trainer import prepare as prepare_run
 from ludus.training.league.league_run import LeagueTrainer
 from ludus.training.league.league_run import prepare as prepare_league
 from ludus.training.league.member import HAND
-from ludus.training.prepared import ClosableSteps
+from ludus.training.run_builder import ClosableSteps
 from ludus.training.run_context import RunContext
 
 PRESETS = ("presets/minirts.toml", "presets/pommerman-ffa.toml")
@@ -214,7 +215,7 @@ def started(preset: Preset, folder: Path) -> Iterator[ClosableSteps]:
     info = RunInfo(1, "", spec.name, spec.spec_hash, preset.run.seed, "", ())
     context = RunContext(preset, RunDirectory.create(folder, to_toml(preset), info))
     prepared = (prepare_league if preset.league else prepare_run)(preset, None)
-    with contextlib.closing(context.report), contextlib.closing(prepared.begin(context)) as steps:
+    with contextlib.closing(context.report), contextlib.closing(prepared.start(context)) as steps:
         yield steps
 
 

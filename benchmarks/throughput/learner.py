@@ -22,9 +22,9 @@ import msgspec
 import numpy as np
 import torch
 
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.learner import make_learner
-from ludus.algorithms.learner import SlabLearner
+from ludus.algorithms.appo import make_learner
+from ludus.algorithms.config import AppoConfig
+from ludus.algorithms.learner import LearnerContext, SlabLearner
 from ludus.flow import GameSpec, HeadSpec, Slab, TensorSpec
 from ludus.policies.action_distribution import Independent
 from ludus.policies.config import EncoderConfig
@@ -95,7 +95,7 @@ def best_of(action: Callable[[], None], seconds: float) -> Cost:
 def run_update(learner: SlabLearner[AppoConfig], slab: Slab, workers: int) -> None:
     """One update by ``workers`` threads."""
     slab.version[:] = learner.version - 1
-    plan = learner.begin(slab)
+    plan = learner.start(slab)
     helpers = [threading.Thread(target=plan.help, args=(w,)) for w in range(1, workers)]
     for thread in helpers:
         thread.start()
@@ -161,7 +161,9 @@ def main() -> None:
     )
     algorithm = msgspec.convert({"name": "appo"} | msgspec.json.decode(options.algorithm), AppoConfig)
     spec = minirts_like()
-    learner = make_learner(algorithm, PolicyNetwork(policy, spec, 1), seed=1, workers=options.workers)
+    learner = make_learner(
+        algorithm, PolicyNetwork(policy, spec, 1), LearnerContext(1, workers=options.workers)
+    )
     slab = random_slab(spec, options.steps, options.rows)
     samples = options.steps * options.rows
 

@@ -6,8 +6,8 @@
     policy = ludus.load_policy("runs/first@best")
     action = policy.act(observation, mask)
 
-Names are loaded on first use: importing the package loads neither numpy nor torch. The other modules of the
-package may change with any version; the names below do not without a word in the changelog.
+Names are loaded on first use: importing the package loads neither numpy nor torch. The names below change
+only with an entry in the changelog; other modules of the package may change with any version.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ludus.games import list_games
     from ludus.games.match import Match
     from ludus.policies.encoders import register_encoder
-    from ludus.training.python_api import evaluate, make_pool, resume, search, train
+    from ludus.training.api import evaluate, make_pool, resume, search, train
     from ludus.training.reporting.sinks import Sink
 else:
     _HOME = {
@@ -31,7 +31,7 @@ else:
         "list_games": "ludus.games",
         "Match": "ludus.games.match",
         **dict.fromkeys(("LoadedPolicy", "load_policy"), "ludus.evaluation.loaded_policy"),
-        **dict.fromkeys(("evaluate", "make_pool", "resume", "search", "train"), "ludus.training.python_api"),
+        **dict.fromkeys(("evaluate", "make_pool", "resume", "search", "train"), "ludus.training.api"),
         "register_encoder": "ludus.policies.encoders",
         "Sink": "ludus.training.reporting.sinks",
     }

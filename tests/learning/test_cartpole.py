@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ludus.presets.file import load_preset
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 
 @pytest.mark.slow

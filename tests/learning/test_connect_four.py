@@ -9,7 +9,7 @@ import pytest
 from benchmarks.strength.connect_four import cases_of, decide, kept_and_best
 from ludus.games.connect_four import Solver
 from ludus.presets.file import load_preset
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 
 @pytest.mark.slow

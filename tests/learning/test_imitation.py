@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ludus.presets.file import load_preset
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 
 def test_tic_tac_toe_from_a_search(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from ludus.games.names import typed
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
 from ludus.presets.file import load_preset
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 from tests.unit.algorithms.test_appo import corridor_spec, play_corridor
 
 METHODS = ["a2c", "impala", "policy_gradient"]

@@ -8,11 +8,12 @@ import pytest
 
 from ludus.evaluation.play import Player, play_evaluation, scripted_player
 from ludus.evaluation.results import EvalResult
+from ludus.evaluation.settings import MatchSettings
 from ludus.games import spec as game_spec
 from ludus.policies.heads import heads_of
 from ludus.presets.file import load_preset
 from ludus.rollouts.network_actor import RandomActor
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 
 def trained(preset: str, steps: int, folder: Path, **overrides: str) -> EvalResult:
@@ -49,8 +50,7 @@ def test_minirts_by_unit_commands_against_noop(tmp_path: Path) -> None:
         params,
         Player("chance", actor=RandomActor(heads_of(spec), 1), frame_skip=skip),
         scripted_player("noop", spec, 2, skip),
-        matches=300,
-        seed=3,
+        MatchSettings(matches=300, seed=3),
     )
     changes = {
         "opponents.0.name": "noop",

@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.settings import MatchSettings
 from ludus.presets.file import load_preset
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 
 def test_tic_tac_toe_against_random(tmp_path: Path) -> None:
     overrides = {"run.max_steps": "250000", "evaluation.every_steps": "0", "pool.rollout_length": "16"}
     preset = load_preset("presets/tic_tac_toe.toml", overrides).preset
     result = start_run(preset, tmp_path / "run")
-    before = evaluate("random", "random", game="tic_tac_toe", matches=1000)
+    before = evaluate("random", "random", MatchSettings(matches=1000), game="tic_tac_toe")
     final = result.final[0]
     # Two random players: the one that opens wins 58%, the other 29%. A perfect player loses to nobody.
     assert before.won[2] < 0.5

@@ -10,7 +10,7 @@ from ludus.flow import Controller, Lineup, MatchResult, SeatPlan
 from ludus.flow.pool_options import PoolOptions
 from ludus.pool.native import NativePool
 from ludus.presets.file import load_preset
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 
 @pytest.mark.slow

@@ -110,7 +110,7 @@ def test_games_check_sees_that_a_match_never_ends(stairs: Path) -> None:
     broken = ludus(*words, "--param", "declared=4000", "--json", cwd=stairs)
     assert broken.returncode == 3
     (ends,) = [f for f in json.loads(broken.stdout)["findings"] if f["check"] == "ends"]
-    assert "was not over after 4000 ticks; the spec says at most 4000" in ends["detail"]
+    assert "was not over after 4000 ticks; the spec declares at most 4000" in ends["detail"]
 
 
 def test_a_run_whose_evaluation_never_ends_can_be_resumed_with_a_higher_limit(stairs: Path) -> None:

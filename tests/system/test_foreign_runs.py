@@ -20,7 +20,7 @@ from ludus.games import names
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import load_preset
 from ludus.storage import CorruptFile, RunDirectory
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 from ludus.training.sweep.config import read_sweep
 from ludus.training.sweep.directory import SweepDirectory
 from ludus.training.sweep.loop import next_command

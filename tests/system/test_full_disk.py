@@ -43,7 +43,7 @@ lag = "sync"
 CHILD = """
 import resource, sys
 from pathlib import Path
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 from ludus.training.reporting.sinks import Sink
 from ludus.presets.file import parse_preset
 
@@ -155,7 +155,7 @@ precision = "float32"
 FULL_FOR_A_MOMENT = """
 import os, signal, sys
 from pathlib import Path
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 from ludus.training.reporting.sinks import Sink
 from ludus.presets.file import parse_preset
 

@@ -27,7 +27,7 @@ from ludus.games.typed_import import import_typed
 from ludus.native import core
 from ludus.presets.file import load_preset
 from ludus.storage import encode_weights, read_weights
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 from tests.conftest import require_program
 
 PRESET = """\

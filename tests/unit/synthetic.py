@@ -7,8 +7,9 @@ import numpy as np
 import torch
 
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.learner import make_learner
+from ludus.algorithms.appo import make_learner
+from ludus.algorithms.config import AppoConfig
+from ludus.algorithms.learner import LearnerContext
 from ludus.flow import GameSpec, HeadSpec, Slab, TensorSpec
 from ludus.policies.config import EncoderConfig, ResnetConfig
 from ludus.policies.distribution import uniforms
@@ -138,7 +139,9 @@ def appo_learner(
     precision: str = "float32",
 ) -> AppoLearner:
     """A learner with a network of its own, as a run builds it."""
-    return make_learner(config, PolicyNetwork(policy, spec, seed, precision), seed=seed, workers=workers)
+    return make_learner(
+        config, PolicyNetwork(policy, spec, seed, precision), LearnerContext(seed, workers=workers)
+    )
 
 
 def tower(policy: ResnetConfig, spec: GameSpec) -> ResidualNetwork:

@@ -1,4 +1,4 @@
-"""What every learning method offers to the code that trains, and what learners of slabs have in common.
+"""Learner: the interface of every learning method, and the base of learners of slabs.
 
 One update of a :class:`SlabLearner`: decisions of the learned policy are picked from the slab, and the method
 makes lists of tasks of them (``tasks.py``), which any of several threads may run.
@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 import torch
 from torch import Tensor
 
-from ludus.algorithms.config import SlabLearnerConfig
+from ludus.algorithms.config import MethodConfig, SlabLearnerConfig, with_horizon
 from ludus.algorithms.forward import Floats, evaluate, part_size, units_of
-from ludus.algorithms.horizon import with_horizon
 from ludus.algorithms.minibatch import Minibatches
-from ludus.algorithms.optimiser import load_optimiser_state, make_optimiser, optimiser_state
+from ludus.algorithms.optimiser import Optimiser, load_optimiser_state, make_optimiser, optimiser_state
 from ludus.algorithms.parameters import FlatParameters, load_tensors, tensors_of
 from ludus.algorithms.samples import Index, Samples, pieces
 from ludus.algorithms.tasks import Task, UpdatePlan
@@ -30,13 +29,30 @@ from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.protocol import Network
 
-LEARNABLE = 1e15  # of a reward: squares of sums of more overflow float32
+LEARNABLE = 1e15  # largest reward: squares of sums of larger ones overflow float32
 Config = TypeVar("Config", bound=SlabLearnerConfig)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerContext:
+    """Surroundings of a learner: all that it is made from besides its settings and its network.
+
+    Attributes:
+        seed: Seed of shuffles and draws.
+        policy: Id of the policy in slabs that is trained.
+        workers: Number of threads that may run tasks of one update at once, >= 1.
+        frame_skip: Ticks of a decision, >= 1; the horizon and the weights' metadata use it.
+    """
+
+    seed: int
+    policy: int = 0
+    workers: int = 1
+    frame_skip: int = 1
 
 
 @dataclass(slots=True)
 class UpdateStats:
-    """What one update did.
+    """Result of one update.
 
     ``numbers``: scalars by namespaced name (``loss/policy``, ``learner/grad_norm``); means over the update's
     samples unless the method's documentation says otherwise. A method reports the numbers that it has.
@@ -47,123 +63,146 @@ class UpdateStats:
     learned: int = 0  # decisions differentiated, epochs and reuse counted
     lag: dict[int, int] = field(default_factory=dict)  # versions behind -> decisions
     numbers: dict[str, float] = field(default_factory=dict)
-    gradient_steps: int = 0  # of the optimiser
+    gradient_steps: int = 0  # steps of the optimiser
     refusal: str = ""  # why the method cannot learn under its settings: path, value, expectation
 
 
 class Learner(Protocol):
-    """Turns slabs into weights.
+    """Interface of a learner: it turns slabs into weights.
 
-    One thread at a time begins updates and reads ``weights()`` or ``state()``, never while an update is
-    unfinished. Any thread may help the plan that :meth:`begin` returns.
+    One thread at a time starts updates and calls the other methods, never while an update is unfinished. Any
+    thread may help the plan that :meth:`start` returns.
     """
 
     @property
     def version(self) -> int:
-        """Of the present weights: the number of updates that were made."""
+        """Version of the current weights: the number of updates that were made."""
         ...
 
     @property
     def network(self) -> PolicyNetwork:
-        """The network that learns. It never acts: see :meth:`copy_to`."""
+        """Network that learns. It never acts: see :meth:`copy_to`."""
         ...
 
-    def begin(self, slab: Slab, progress: float) -> UpdatePlan:
-        """Starts an update; nothing runs until a thread helps the plan.
+    def start(self, slab: Slab, progress: float, *, value_only: bool = False) -> UpdatePlan:
+        """Start an update; nothing runs until a thread helps the plan.
 
         Args:
-            slab: must not change until the plan is done; then call :meth:`finish`.
-            progress: share in [0, 1] of the run's budget that is spent, for schedules.
+            slab: Rollout that must not change until the plan is done; then call :meth:`finish`.
+            progress: Share in [0, 1] of the run's budget that is spent, for schedules.
+            value_only: Whether only parameters move that the value alone depends on.
+
+        Raises:
+            ValueError: ``value_only`` for a method that has no such update.
         """
         ...
 
     def finish(self) -> UpdateStats:
-        """Waits for the update that :meth:`begin` started. The new weights have ``self.version``."""
+        """Wait for the update that :meth:`start` started. The new weights have ``self.version``."""
+        ...
+
+    def set_config(self, config: MethodConfig) -> None:
+        """Replace the settings from the next update on; they are of the same method.
+
+        Settings that shape the learner (``optimizer``, ``adam_betas``, ``teacher``) stay what they were.
+        """
         ...
 
     def weights(self) -> Weights:
-        """Copies of all parameters and normalisers with their version."""
+        """Return copies of all parameters and normalisers with their version."""
         ...
 
     def copy_to(self, network: Network) -> int:
-        """Makes an acting network of the same configuration equal to this one; returns the version."""
+        """Make an acting network of the same configuration equal to this one; return the version."""
         ...
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
-        """Everything that a bit-equal continuation needs: arrays by name, and counters."""
+        """Return everything that a bit-equal continuation needs: arrays by name, and counters."""
         ...
 
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
-        """The inverse of :meth:`state`. ``ValueError`` naming what is missing or of the wrong shape."""
+        """Restore what :meth:`state` returned.
+
+        Raises:
+            ValueError: An array or a counter is missing, or an array has the wrong shape.
+        """
         ...
 
 
 class SlabLearner(ABC, Generic[Config]):
-    """Everything of a learner of slabs that is no method's own. A method makes the stages of an update.
+    """Base of learners of slabs: everything but the stages of an update, which a method makes."""
 
-    Args:
-        config: what the method reads; its names are fixed by the method.
-        network: on its device. The learner owns it from now on; its parameters move into one vector.
-        seed: of shuffles.
-        policy: id of the policy in slabs that is trained.
-        workers: how many threads may run tasks of one update at once.
-        frame_skip: what the weights' metadata says that they were trained with.
-    """
+    #: Whether the method has updates that move only what the value alone depends on.
+    has_value_only_updates: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        config: Config,
-        network: PolicyNetwork,
-        *,
-        seed: int,
-        policy: int = 0,
-        workers: int = 1,
-        frame_skip: int = 1,
-    ) -> None:
-        self.config, self.network, self.seed = config, network, seed
-        self.policy, self.frame_skip = policy, frame_skip
+    def __init__(self, config: Config, network: PolicyNetwork, context: LearnerContext) -> None:
+        """Take over the network.
+
+        Args:
+            config: Settings of the method.
+            network: Network on its device. The learner owns it from now on; its parameters move into one
+                vector.
+            context: Seed, policy id, threads, frame skip.
+        """
+        self.config, self.network, self.seed = config, network, context.seed
+        self.policy, self.frame_skip = context.policy, context.frame_skip
         self.spec = network.spec
         self.parameters = FlatParameters(network)
-        self.optimiser = make_optimiser(config, self.parameters)
+        self.optimiser: Optimiser = make_optimiser(config, self.parameters)
         self.version = 0
         self.steps = 0  # decisions trained on, each counted once
-        self.minibatches = Minibatches(network, self.parameters, workers)
-        #: networks with numbers of their own (a target, an anchor); a checkpoint keeps them by these names
+        self.minibatches = Minibatches(network, self.parameters, context.workers)
+        #: Networks with numbers of their own (a target, an anchor); a checkpoint keeps them by these names.
         self.others: dict[str, PolicyNetwork] = {}
         self._plan: UpdatePlan | None = None
+        self._value_only = False  # in the update under way
         self._stats = UpdateStats(0, 0)
 
     @abstractmethod
     def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
-        """The method's part of one update: lists of tasks, with serial work between them.
+        """Yield the method's part of one update: lists of tasks, with serial work between them.
 
         Sets ``stats.samples``, ``stats.learned``, ``stats.gradient_steps`` and ``stats.numbers``.
         ``self.version`` is the old one.
         """
 
-    def begin(self, slab: Slab, progress: float = 0.0) -> UpdatePlan:
-        """See :meth:`Learner.begin`."""
+    def start(self, slab: Slab, progress: float = 0.0, *, value_only: bool = False) -> UpdatePlan:
+        """See :meth:`Learner.start`."""
         if self._plan is not None:
             raise RuntimeError("the previous update has not been finished")
+        if value_only and not self.has_value_only_updates:
+            name = self.config.__struct_config__.tag
+            raise ValueError(f'algorithm.name = "{name}" has no updates of the value alone')
         if self.policy not in slab.memory and self.network.memory_shape is not None:
             raise ValueError(
                 f"the policy has memory; slab.memory must hold that of policy {self.policy} at t = 0"
             )
+        self._value_only = value_only
         self._plan = UpdatePlan(self._update(slab, min(max(progress, 0.0), 1.0)))
         return self._plan
 
     def finish(self) -> UpdateStats:
         """See :meth:`Learner.finish`."""
         if self._plan is None:
-            raise RuntimeError("no update was begun")
+            raise RuntimeError("no update was started")
         plan, self._plan = self._plan, None
         plan.wait()
         return self._stats
 
-    def update(self, slab: Slab, progress: float = 0.0) -> UpdateStats:
-        """A whole update in the calling thread."""
-        self.begin(slab, progress).help(0)
+    def update(self, slab: Slab, progress: float = 0.0, *, value_only: bool = False) -> UpdateStats:
+        """Make a whole update in the calling thread."""
+        self.start(slab, progress, value_only=value_only).help(0)
         return self.finish()
+
+    def set_config(self, config: MethodConfig) -> None:
+        """See :meth:`Learner.set_config`."""
+        if not isinstance(config, type(self.config)):
+            raise TypeError(f"expected {type(self.config).__name__}, got {type(config).__name__}")
+        self.config = config
+
+    def wrap_optimiser(self, wrap: Callable[[Optimiser], Optimiser]) -> None:
+        """Replace the optimiser by ``wrap`` of it, which keeps the same vectors and counters."""
+        self.optimiser = wrap(self.optimiser)
 
     def weights(self) -> Weights:
         """See :meth:`Learner.weights`."""
@@ -203,7 +242,7 @@ class SlabLearner(ABC, Generic[Config]):
         load_optimiser_state(self.optimiser, self.parameters, arrays, counters, "learner state")
         self.version, self.steps, self.seed = counters["version"], counters["steps"], counters["seed"]
 
-    # ---- what stages are made of -----------------------------------------------------------------
+    # ---- parts of stages -------------------------------------------------------------------------
 
     def _update(self, slab: Slab, progress: float) -> Iterator[Sequence[Task]]:
         samples = Samples(slab, self.network, self.policy)
@@ -223,7 +262,7 @@ class SlabLearner(ABC, Generic[Config]):
         self.steps += stats.samples
 
     def _refresh_norms(self, samples: Samples) -> Iterator[Sequence[Task]]:
-        """Statistics of batch norms, after the gradients: what the gradient passes saw of the slab.
+        """Update the batch norms' statistics, after the gradients, by the inputs of the gradient passes.
 
         A method whose gradients did not pass through every norm pays for one forward pass.
         """
@@ -244,7 +283,7 @@ class SlabLearner(ABC, Generic[Config]):
         sums.absorb()
 
     def _evaluations(self, samples: Samples, value: Floats, log_prob: Floats) -> list[Task]:
-        """Tasks that overwrite ``value[T+1, R]`` and ``log_prob[T, R]`` where ``learner_mask`` is set."""
+        """Return tasks that write ``value[T+1, R]`` and ``log_prob[T, R]`` where ``learner_mask`` is set."""
         size = part_size(self.network, self.config.micro_batch, samples.slab.steps)
         parts = pieces(units_of(self.network, samples.learner_mask), size)
         return [functools.partial(self._evaluate, samples, part, value, log_prob) for part in parts]
@@ -253,14 +292,14 @@ class SlabLearner(ABC, Generic[Config]):
         evaluate(self.minibatches.replicas[worker], samples, part, value, log_prob)
 
     def _rewards(self, slab: Slab) -> Floats:
-        """``float32[T, R]``, scaled and clipped."""
+        """Return the slab's rewards ``float32[T, R]``, scaled and clipped."""
         reward: Floats = slab.reward * np.float32(self.config.reward_scale)
         if self.config.reward_clip > 0.0:
             np.clip(reward, -self.config.reward_clip, self.config.reward_clip, out=reward)
         return reward
 
     def _too_large(self, slab: Slab) -> str:
-        """Why rewards of this size cannot be learned from; empty if they can."""
+        """Return why rewards of this size cannot be learned from; empty if they can."""
         largest = float(np.abs(self._rewards(slab)).max(initial=0.0))
         if largest <= LEARNABLE:
             return ""
@@ -271,18 +310,21 @@ class SlabLearner(ABC, Generic[Config]):
         )
 
     def _normalised(self, values: Floats) -> Floats:
-        """Values in the game's units as the value head predicts them."""
+        """Convert values from the game's units to those of the value head."""
         normalised: Tensor = self.network.normalise(torch.from_numpy(values)).float()
         array: Floats = np.asarray(normalised.numpy(), np.float32)
         return array
 
     def _absorb_returns(self, targets: Floats) -> None:
-        """Value targets ``[N]`` into their normaliser; predictions stay what they were."""
+        """Add value targets ``[N]`` to their normaliser; predictions stay what they were."""
         if self.network.values is not None and self.config.normalise_returns:
             self.network.values.absorb(torch.from_numpy(targets), self.network.value_head)
 
     def _absorb_observations(self, samples: Samples, trained: Index) -> None:
-        """After the gradients, so that behaviour and learner agree on the statistics at lag 0."""
+        """Add observations to their normaliser, after the gradients.
+
+        So behaviour and learner agree on the statistics at lag 0.
+        """
         if self.network.normaliser is None:
             return
         vectors = [self.network.vectors(samples.observations(part)) for part in pieces(trained, 8192)]

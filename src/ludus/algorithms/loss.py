@@ -1,4 +1,4 @@
-"""What a loss function returns, and terms that several methods' losses are made of.
+"""Loss: the result of a loss function, and terms that several methods' losses are made of.
 
 ``N`` samples. Everything is a sum over samples, so that the gradients of micro-batches add up.
 """
@@ -13,21 +13,21 @@ from torch import Tensor
 
 
 class Loss(NamedTuple):
-    """A loss over ``N`` samples."""
+    """Loss over ``N`` samples."""
 
     total: Tensor  # scalar, the sum that is differentiated
     numbers: dict[str, Tensor]  # scalars, sums; ``UpdateStats.numbers`` has their means
 
 
 def value_loss(value: Tensor, target: Tensor, old_value: Tensor | None = None, clip: float = 0.0) -> Tensor:
-    """Half the squared error of the value, summed over samples.
+    """Return half the squared error of the value, summed over samples.
 
     Args:
         value: ``float32[N]``, the learner's predictions; of K heads ``[N, K]``, whose mean is taken.
-        target: ``float32[N]``.
-        old_value: ``float32[N]``, predictions of the behaviour policy; only with ``clip``.
-        clip: > 0 keeps the prediction within ``clip`` of ``old_value`` and takes the larger error
-            (the reference code of Schulman et al. 2017; not in the paper). 0 = off.
+        target: Targets, of the shape of ``value``.
+        old_value: Predictions of the behaviour policy, of the shape of ``value``; only with ``clip``.
+        clip: Bound > 0 of the change from ``old_value``; the larger error counts (the reference code of
+            Schulman et al. 2017; not in the paper). 0 = off.
     """
     error = (value - target).square()
     if clip > 0.0:
@@ -40,7 +40,7 @@ def value_loss(value: Tensor, target: Tensor, old_value: Tensor | None = None, c
 
 
 def kl_estimate(log_ratio: Tensor) -> Tensor:
-    """Estimate of KL(mu || pi), in nats, summed over samples drawn from mu.
+    """Estimate KL(mu || pi), in nats, summed over samples drawn from mu.
 
     Unbiased and never negative: ratio - 1 - log ratio (Schulman 2020, "Approximating KL Divergence").
 
@@ -50,16 +50,16 @@ def kl_estimate(log_ratio: Tensor) -> Tensor:
     return (log_ratio.exp() - 1.0 - log_ratio).sum()
 
 
-def weighted_policy_loss(log_ratio: Tensor, log_prob: Tensor, advantage: Tensor, ratio_clip: float) -> Tensor:
-    """Policy gradient with clipped importance weights, negated and summed over samples.
+def weighted_policy_loss(log_ratio: Tensor, log_prob: Tensor, advantage: Tensor, clip_ratio: float) -> Tensor:
+    """Return the policy gradient with clipped importance weights, negated and summed over samples.
 
-    -min(pi/mu, ratio_clip) A log pi(a|s), with the weight held constant (Espeholt et al. 2018, section 4.2).
+    -min(pi/mu, clip_ratio) A log pi(a|s), with the weight held constant (Espeholt et al. 2018, section 4.2).
 
     Args:
         log_ratio: ``float32[N]``, log pi(a|s) - log mu(a|s).
         log_prob: ``float32[N]``, log pi(a|s); carries gradients.
         advantage: ``float32[N]``.
-        ratio_clip: largest weight, > 0.
+        clip_ratio: Largest weight, > 0.
     """
-    weight = log_ratio.detach().clamp(max=math.log(ratio_clip)).exp()
+    weight = log_ratio.detach().clamp(max=math.log(clip_ratio)).exp()
     return -(weight * advantage * log_prob).sum()

@@ -1,34 +1,51 @@
-"""One step of the optimiser as tasks that several threads may run.
+"""Minibatches of a slab: shuffled passes, and one step of the optimiser as tasks of several threads.
 
 A minibatch's gradient is the sum over micro-batches that fit the cache, each differentiated by a replica of
 the network as a task of its own (``tasks.py``) and added in a fixed order, so that the bits do not depend on
-how many threads worked.
+how many threads worked. Passes need not be whole: OpenAI Five calls it sample reuse (section 4.4).
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Generator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from ludus.algorithms.forward import Bools, forward
+from ludus.algorithms.config import AdvantageConfig
+from ludus.algorithms.forward import Bools, forward, part_size, units_of
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.optimiser import Optimiser, clip_by_norm
 from ludus.algorithms.parameters import FlatParameters, replica_of, summed
-from ludus.algorithms.samples import Index, Samples
+from ludus.algorithms.samples import Index, Samples, pieces
 from ludus.algorithms.tasks import Task
 from ludus.policies.batch_norm import NormSums, batch_norms, observing
 from ludus.policies.network import PolicyNetwork
 
+EPOCHS_A_VERSION = 64  # shuffles of one version are numbered apart from those of the next
 #: A replica and a part of the minibatch -> the loss summed over the part's samples, and their number.
 PartLoss = Callable[[PolicyNetwork, Index], tuple[Loss, int]]
 
 
+class PassSettings(Protocol):
+    """Settings of one pass over a slab."""
+
+    @property
+    def minibatches(self) -> int:
+        """Number of minibatches of a whole pass."""
+        ...
+
+    @property
+    def micro_batch(self) -> int:
+        """Number of decisions that are differentiated at once."""
+        ...
+
+
 class MinibatchResult(NamedTuple):
-    """Of one step of the optimiser."""
+    """Result of one step of the optimiser."""
 
     samples: int
     numbers: dict[str, float]  # of ``Loss.numbers``, summed over the samples
@@ -36,20 +53,21 @@ class MinibatchResult(NamedTuple):
 
 
 def mean_of(name: str, results: Sequence[MinibatchResult]) -> float:
-    """Mean of a number over all samples of ``results``."""
+    """Return the mean of a number over all samples of ``results``."""
     return sum(r.numbers[name] for r in results) / sum(r.samples for r in results)
 
 
 class Minibatches:
-    """Owns the replicas and a gradient for each micro-batch of a minibatch.
-
-    Args:
-        network: the one that learns.
-        parameters: its parameters.
-        workers: how many threads may run tasks at once.
-    """
+    """Owner of the replicas, and of a gradient for each micro-batch of a minibatch."""
 
     def __init__(self, network: PolicyNetwork, parameters: FlatParameters, workers: int) -> None:
+        """Make a replica for each worker.
+
+        Args:
+            network: Network that learns.
+            parameters: Its parameters.
+            workers: Number of threads that may run tasks at once.
+        """
         self.parameters = parameters
         self.replicas = [replica_of(network) for _ in range(max(workers, 1))]
         self._gradients: list[Tensor] = []
@@ -58,7 +76,7 @@ class Minibatches:
         self._norms = [batch_norms(replica) for replica in self.replicas]
 
     def observe(self, samples: Samples, part: Index, wanted: Bools, worker: int) -> list[list[Tensor]]:
-        """What the batch norms see of one part of a slab (``forward.py``)."""
+        """Return the inputs' sums that the batch norms see of one part of a slab (``forward.py``)."""
         with observing(self._norms[worker]) as seen, torch.no_grad():
             forward(self.replicas[worker], samples, part, wanted)
         return seen
@@ -66,10 +84,13 @@ class Minibatches:
     def gradient(
         self, parts: Sequence[Index], loss: PartLoss
     ) -> Generator[Sequence[Task], None, tuple[Tensor, int, dict[str, float]]]:
-        """The gradient ``[P]`` of the mean loss over all samples of ``parts``.
+        """Differentiate the mean loss over all samples of ``parts``.
 
-        Yields one list with a task for each part. Returns the gradient, which the next call overwrites, the
-        number of samples, and ``Loss.numbers`` summed over them.
+        Yields one list with a task for each part.
+
+        Returns:
+            The gradient ``[P]``, which the next call overwrites, the number of samples, and ``Loss.numbers``
+            summed over them.
         """
         while len(self._gradients) < len(parts):
             self._gradients.append(torch.empty_like(self.parameters.vector))
@@ -99,7 +120,7 @@ class Minibatches:
         learning_rate: float,
         max_grad_norm: float,
     ) -> Generator[Sequence[Task], None, MinibatchResult]:
-        """One step against the gradient of the mean loss over all samples of ``parts``.
+        """Make one step against the gradient of the mean loss over all samples of ``parts``.
 
         Yields one list with a task for each part; returns when they have run.
         """
@@ -107,3 +128,61 @@ class Minibatches:
         norm = clip_by_norm(gradient, max_grad_norm)
         optimiser.step(gradient, learning_rate)
         return MinibatchResult(samples, numbers, norm)
+
+
+def passes(config: AdvantageConfig) -> list[float]:
+    """Return the share in (0, 1] of the slab that each pass over it differentiates.
+
+    Args:
+        config: ``epochs``, and ``sample_reuse``, which replaces them where it is not 0.
+    """
+    if config.sample_reuse <= 0.0:
+        return [1.0] * config.epochs
+    whole = int(config.sample_reuse)
+    rest = config.sample_reuse - whole
+    return [1.0] * whole + ([rest] if rest > 0.0 else [])
+
+
+def shuffle_key(seed: int, version: int, epoch: int) -> tuple[int, int]:
+    """Return the key of the shuffle of one pass.
+
+    Args:
+        seed: Seed of the learner.
+        version: Version that the update starts from.
+        epoch: Number of the pass, below ``EPOCHS_A_VERSION``.
+    """
+    return seed, version * EPOCHS_A_VERSION + epoch
+
+
+def shuffled_minibatches(
+    network: PolicyNetwork, valid: Bools, config: PassSettings, key: Sequence[int], share: float = 1.0
+) -> Iterator[list[Index]]:
+    """Yield the parts of each minibatch of one shuffled pass over a slab.
+
+    Args:
+        network: Network that learns; with memory its units are rows, else decisions.
+        valid: ``bool[T, R]``, the decisions of the pass.
+        config: Number of minibatches, decisions of a part.
+        key: Key of the shuffle.
+        share: Share in (0, 1] of the slab.
+    """
+    size = part_size(network, config.micro_batch, len(valid))
+    shuffled = np.random.Generator(np.random.Philox(key=list(key))).permutation(units_of(network, valid))
+    for minibatch in minibatches_of(shuffled, share, config.minibatches):
+        parts = list(pieces(minibatch, size))
+        if parts:
+            yield parts
+
+
+def minibatches_of(shuffled: Index, share: float, minibatches: int) -> list[Index]:
+    """Cut the first ``share`` of ``shuffled: [N]``, at least one, into minibatches of a whole pass's size.
+
+    Args:
+        shuffled: Decisions, or rows of a policy with memory.
+        share: Share in (0, 1].
+        minibatches: Number of minibatches of a whole pass.
+    """
+    if share < 1.0:
+        shuffled = shuffled[: max(1, round(share * len(shuffled)))]
+        minibatches = max(1, round(share * minibatches))
+    return list(np.array_split(shuffled, minibatches))

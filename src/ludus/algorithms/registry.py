@@ -11,54 +11,104 @@ Everything but the settings is imported when it is used: reading a preset import
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any, Literal, cast
 
-from ludus.algorithms.a2c.config import A2cConfig
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.config import MethodConfig
-from ludus.algorithms.dqn.config import DqnConfig
-from ludus.algorithms.imitation.config import ImitationConfig
-from ludus.algorithms.impala.config import ImpalaConfig
-from ludus.algorithms.policy_gradient.config import PolicyGradientConfig
-from ludus.algorithms.trpo.config import TrpoConfig
+from ludus.algorithms.config import (
+    A2cConfig,
+    AlphaZeroConfig,
+    AppoConfig,
+    DqnConfig,
+    ImitationConfig,
+    ImpalaConfig,
+    MethodConfig,
+    PolicyGradientConfig,
+    TrpoConfig,
+)
 from ludus.flow.extensions import ExtensionError, Extensions
+from ludus.flow.spec import GameSpec
+from ludus.policies.config import PolicyConfig
 
 Reference = str | Callable[..., object]
+Topology = Literal["many_to_one", "one_to_one"]
 #: Trains on the slabs of fresh matches; asks for a learner of :class:`ludus.algorithms.learner.Learner`.
-ON_POLICY = "ludus.training.actor_learner.trainer:prepare"
+ACTOR_LEARNER = "ludus.training.actor_learner.trainer:prepare"
+BOTH: tuple[Topology, ...] = ("many_to_one", "one_to_one")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckInput:
+    """Part of a preset that a method's checks read, besides the method's own settings.
+
+    Args:
+        spec: Game under the preset's parameters.
+        policy: Settings of the network.
+        steps: Time steps of a slab.
+        rows: Rows of a slab: slots times seats.
+    """
+
+    spec: GameSpec
+    policy: PolicyConfig
+    steps: int
+    rows: int
+
+
+#: Yields the path of each setting that does not fit, and the message. The first argument is the method's own
+#: settings struct.
+Check = Callable[[Any, CheckInput], Iterable[tuple[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How a preset's ``algorithm.name`` is trained.
+    """How a preset's ``algorithm.name`` is trained, and what it needs.
 
     Args:
         config: Settings, tagged with the name: the keys of ``[algorithm]``.
-        learner: What makes the learner, or ``module:attribute``. For :data:`ON_POLICY` it is called with
+        learner: Factory of the learner, or ``module:attribute``. For :data:`ACTOR_LEARNER` it is called with
             the settings, a network, and the keywords ``seed, policy, workers, frame_skip``.
-        trainer: What prepares a run (:class:`ludus.training.prepared.Prepare`), or ``module:attribute``.
-        networks: Which ``policy.network`` it can train.
-        outputs: Which ``policy.output`` it can train; networks without that key have ``logits``.
-        critics: Which ``policy.critic`` it can train, of networks with that key.
-        checks: Finds what is wrong with a preset for a game (:class:`ludus.presets.game_checks.Check`), or
-            ``module:attribute``; "" = nothing.
+        trainer: Function that prepares a run (:class:`ludus.training.run_builder.RunBuilderFactory`), or
+            ``module:attribute``.
+        networks: Values of ``policy.network`` that it can train.
+        outputs: Values of ``policy.output`` that it can train; networks without that key have ``logits``.
+        critics: Values of ``policy.critic`` that it can train, of networks with that key.
+        value_heads: Whether it trains several ``policy.value_heads``; its settings then extend
+            ``AdvantageConfig``.
+        topologies: Values of ``run.topology`` that it can be trained in.
+        value_only: Whether its learner can make updates of the value alone
+            (``league.players.*.value_only_updates``).
+        teaches: Meaning of the key ``teacher``, if its settings have one. ``weights``: weights that the
+            learner reads. ``player``: a player whose decisions it learns from; the keys ``seats``
+            (``one``, ``all``) and ``greedy`` say how that player plays.
+        checks: Finds settings that do not fit a game (:data:`Check`), or ``module:attribute``; "" = none.
     """
 
     config: type[MethodConfig]
     learner: Reference
-    trainer: Reference = ON_POLICY
+    trainer: Reference = ACTOR_LEARNER
     networks: tuple[str, ...] = ("encoder",)
     outputs: tuple[str, ...] = ("logits",)
     critics: tuple[str, ...] = ("shared", "own")
+    value_heads: bool = False
+    topologies: tuple[Topology, ...] = ("many_to_one",)
+    value_only: bool = False
+    teaches: Literal["weights", "player"] = "weights"
     checks: Reference = ""
 
     @property
     def name(self) -> str:
-        """As presets have it."""
+        """Name in presets."""
         return str(self.config.__struct_config__.tag)
+
+    @property
+    def learns_from_slabs(self) -> bool:
+        """Whether it trains on the slabs of fresh matches, as a league and a queue of slabs need."""
+        return self.trainer == ACTOR_LEARNER
+
+    def problems(self, config: MethodConfig, around: CheckInput) -> Iterable[tuple[str, str]]:
+        """Run the method's own checks. Raises :class:`ExtensionError` where they cannot be loaded."""
+        return cast(Check, resolve(self.checks))(config, around) if self.checks else ()
 
 
 def _checked(value: object) -> Method:
@@ -71,8 +121,20 @@ _METHODS: Extensions[Method] = Extensions(
     "ludus.methods",
     "method",
     {
-        "appo": Method(AppoConfig, "ludus.algorithms.appo.learner:make_learner"),
-        "a2c": Method(A2cConfig, "ludus.algorithms.a2c.learner:make_learner"),
+        "appo": Method(
+            AppoConfig,
+            "ludus.algorithms.appo:make_learner",
+            value_heads=True,
+            topologies=BOTH,
+            value_only=True,
+        ),
+        "a2c": Method(
+            A2cConfig,
+            "ludus.algorithms.a2c:make_learner",
+            value_heads=True,
+            topologies=BOTH,
+            value_only=True,
+        ),
         "alphazero": Method(
             AlphaZeroConfig,
             "ludus.algorithms.alphazero.learner:AlphaZeroLearner",
@@ -82,20 +144,36 @@ _METHODS: Extensions[Method] = Extensions(
         ),
         "dqn": Method(
             DqnConfig,
-            "ludus.algorithms.dqn.learner:make_learner",
+            "ludus.algorithms.dqn.learner:DqnLearner",
             outputs=("q",),
-            checks="ludus.training.actor_learner.dqn_checks:problems",
+            checks="ludus.algorithms.dqn.checks:problems",
         ),
         "imitation": Method(
             ImitationConfig,
-            "ludus.algorithms.imitation.learner:ImitationLearner",
-            checks="ludus.training.actor_learner.imitation_checks:problems",
+            "ludus.algorithms.imitation:ImitationLearner",
+            teaches="player",
         ),
-        "impala": Method(ImpalaConfig, "ludus.algorithms.impala.learner:make_learner"),
+        "impala": Method(
+            ImpalaConfig,
+            "ludus.algorithms.impala:make_learner",
+            value_heads=True,
+            topologies=BOTH,
+            value_only=True,
+        ),
         "policy_gradient": Method(
-            PolicyGradientConfig, "ludus.algorithms.policy_gradient.learner:make_learner"
+            PolicyGradientConfig,
+            "ludus.algorithms.policy_gradient:make_learner",
+            value_heads=True,
+            topologies=BOTH,
+            value_only=True,
         ),
-        "trpo": Method(TrpoConfig, "ludus.algorithms.trpo.learner:TrpoLearner", critics=("own",)),
+        "trpo": Method(
+            TrpoConfig,
+            "ludus.algorithms.trpo.learner:TrpoLearner",
+            critics=("own",),
+            value_heads=True,
+            value_only=True,
+        ),
     },
     _checked,
 )

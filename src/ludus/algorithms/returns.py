@@ -208,3 +208,17 @@ def upgo(moves: Transitions, value: Floats, *, discount: float) -> Floats:
         np.add(delta, gamma * better, out=advantage[t], where=valid)
         np.copyto(better, np.where(delta >= 0.0, advantage[t], np.float32(0.0)), where=valid)
     return advantage
+
+
+def explained_variance(targets: Floats, values: Floats) -> float:
+    """Return 1 - Var(target - value) / Var(target); 0 where targets do not vary.
+
+    Args:
+        targets: ``float32[N]``, or ``[N, K]`` of K heads, whose mean is returned.
+        values: Predictions of ``targets``.
+    """
+    if targets.ndim > 1:
+        each = [explained_variance(targets[:, k], values[:, k]) for k in range(targets.shape[1])]
+        return float(np.mean(each))
+    variance = float(targets.var())
+    return 1.0 - float((targets - values).var()) / variance if variance > 1e-12 else 0.0

@@ -1,4 +1,7 @@
-"""What a learner takes from a slab: which time steps are trained on, and batches of them."""
+"""Samples: the time steps of a slab that a learner trains on, batches of them, and other seats' observations.
+
+Shapes: ``T`` steps, ``R`` rows, ``N`` samples, ``K`` other seats that a centralised critic sees.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ludus.algorithms.seats import other_seats
-from ludus.flow import Slab
+from ludus.flow import GameSpec, Slab
 from ludus.flow.slab import Array
-from ludus.policies.critic import Others
+from ludus.policies.config import EncoderConfig
+from ludus.policies.critic import Others, seats_seen, seen_seats
 from ludus.policies.network import PolicyNetwork
 
 Index = npt.NDArray[np.int64]
@@ -23,17 +26,19 @@ class Samples:
 
     Time steps are numbered ``t * R + row``. ``learner_mask: bool[T+1, R]`` marks the time steps that
     the learned policy decides; the last one has no decision yet, only an observation to bootstrap from.
-
-    Args:
-        slab: a rollout that does not change meanwhile.
-        network: the network that learns.
-        policy: id of the policy in the slab that is trained.
-        memory: ``[R, ...]`` of ``network`` at t = 0; None: what the slab holds of ``policy``.
     """
 
     def __init__(
         self, slab: Slab, network: PolicyNetwork, policy: int = 0, memory: Tensor | None = None
     ) -> None:
+        """Find the time steps of ``policy``.
+
+        Args:
+            slab: Rollout that does not change meanwhile.
+            network: Network that learns.
+            policy: Id of the policy in the slab that is trained.
+            memory: ``[R, ...]`` of ``network`` at t = 0; None: the slab's memory of ``policy``.
+        """
         self.slab, self.policy, self._memory = slab, policy, memory
         self.device = network.device
         self.names = tuple(t.name for t in network.inputs)
@@ -49,37 +54,37 @@ class Samples:
         self._others = other_seats(slab, network) if network.centralised else None
 
     def tensor(self, array: Array) -> Tensor:
-        """To the learner's device."""
+        """Return a tensor on the learner's device."""
         tensor = torch.from_numpy(array)
         return tensor.to(self.device, non_blocking=True) if self.device.type != "cpu" else tensor
 
     def observations(self, index: Index) -> dict[str, Tensor]:
-        """``name -> [N, *packed]`` of time steps ``index: [N]``."""
+        """Return ``name -> [N, *packed]`` of time steps ``index: [N]``."""
         return {n: self.tensor(x.take(index, axis=0)) for n, x in self._flat.items()}
 
     def masks(self, index: Index) -> Tensor:
-        """``uint8[N, A]``."""
+        """Return the legal choices ``uint8[N, A]`` of time steps ``index: [N]``."""
         return self.tensor(self._mask.take(index, axis=0))
 
     def actions(self, index: Index) -> Tensor:
-        """``int32[N, K]``."""
+        """Return the choices ``int32[N, heads]`` of time steps ``index: [N]``."""
         return self.tensor(self._actions.take(index, axis=0))
 
     def sequences(self, rows: Index, steps: int) -> tuple[dict[str, Tensor], Tensor, Tensor]:
-        """Observations ``[steps, len(rows), *packed]``, ``first``, ``active`` ``bool[steps, len(rows)]``."""
+        """Return observations ``[steps, len(rows), *packed]``, ``first, active: bool[steps, len(rows)]``."""
         index = steps_of(rows, steps, self.slab.rows)
         obs = {n: x.reshape(steps, len(rows), *x.shape[1:]) for n, x in self.observations(index).items()}
         first = self.tensor(self.slab.is_first[:steps].take(rows, axis=1)) != 0
         return obs, first, self.tensor(self.learner_mask[:steps].take(rows, axis=1))
 
     def recalled(self, index: Index) -> Tensor | None:
-        """``[N, 2, D]`` of time steps ``index: [N]``, for policies that recall."""
+        """Return ``[N, 2, D]`` of time steps ``index: [N]``, for policies that recall; else None."""
         if self._recalled is None:
             return None
         return self._recalled.flatten(0, 1).index_select(0, torch.from_numpy(index).to(self.device))
 
     def others(self, index: Index) -> Others | None:
-        """What other seats observed at time steps ``index: [N]``, for a centralised critic."""
+        """Return other seats' observations at time steps ``index: [N]``, for a centralised critic."""
         if self._others is None:
             return None
         steps, rows = np.divmod(index, self.slab.rows)
@@ -88,7 +93,7 @@ class Samples:
         return Others(self.observations(where[place]), self.tensor(place))
 
     def memory(self, rows: Index) -> Tensor | None:
-        """Memory of ``rows`` at t = 0."""
+        """Return the memory of ``rows`` at t = 0; None without memory."""
         if self._memory is not None:
             return self._memory[torch.from_numpy(rows).to(self.device)]
         memory = self.slab.memory.get(self.policy)
@@ -96,18 +101,62 @@ class Samples:
 
 
 def _merged(array: Array) -> Array:
-    """``[T, R, ...]`` as a view ``[T * R, ...]``."""
+    """Return ``[T, R, ...]`` as a view ``[T * R, ...]``."""
     merged: Array = array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
     return merged
 
 
 def steps_of(rows: Index, steps: int, total_rows: int) -> Index:
-    """Numbers of all time steps of ``rows`` at t = 0..steps-1, ordered ``[steps, len(rows)]`` flattened."""
+    """Return numbers of all time steps of ``rows`` at t = 0..steps-1, ordered ``[steps, len(rows)]``."""
     return (np.arange(steps, dtype=np.int64)[:, None] * total_rows + rows[None, :]).reshape(-1)
 
 
 def pieces(items: Index, size: int) -> Iterable[Index]:
-    """``items`` cut into the fewest nearly equal pieces of at most ``size``; none if empty."""
+    """Cut ``items`` into the fewest nearly equal pieces of at most ``size``; none if empty."""
     if len(items) == 0:
         return ()
     return np.array_split(items, -(-len(items) // max(size, 1)))
+
+
+def other_seats(slab: Slab, network: PolicyNetwork) -> Index:
+    """Return ``int64[T+1, R, K]``: time steps ``t * R + row`` of the other seats' latest observations, or -1.
+
+    The latest is that of the row's own time step or, where the seat did not act then, of its last decision
+    before it in this match. A seat is absent (-1) if a bot plays it, if it has not decided in this match, or
+    if its last decision lies before the slab.
+    """
+    rows = rows_of_seats(slab, network.config, network.spec)
+    latest = latest_observations(slab)[:, np.maximum(rows, 0)]  # [T+1, R, K]
+    index: Index = np.where((rows >= 0) & (latest >= 0), latest * slab.rows + rows, -1)
+    return index
+
+
+def rows_of_seats(slab: Slab, config: EncoderConfig, spec: GameSpec) -> Index:
+    """Return ``int64[R, K]``: the rows of the seats that are seen from a row's, -1 where there is none."""
+    slots = int(slab.row_slot.max()) + 1
+    row_at = np.full((slots, spec.seats), -1, np.int64)
+    row_at[slab.row_slot, slab.row_seat] = np.arange(slab.rows)
+    out = np.full((slab.rows, seats_seen(config, spec)), -1, np.int64)
+    for seat in range(spec.seats):
+        mine = np.flatnonzero(slab.row_seat == seat)
+        for k, other in enumerate(seen_seats(config, spec, seat)):
+            out[mine, k] = row_at[slab.row_slot[mine], other]
+    return out
+
+
+def latest_observations(slab: Slab) -> Index:
+    """Return ``int64[T+1, R]``: the last time step up to t at which a row acted in the match of t, or -1."""
+    ended = (slab.terminated | slab.truncated) != 0
+    slots = int(slab.row_slot.max()) + 1
+    of_slot = np.zeros((slab.steps, slots), np.bool_)
+    for seat in np.unique(slab.row_seat):  # each slot at most once
+        mine = np.flatnonzero(slab.row_seat == seat)
+        of_slot[:, slab.row_slot[mine]] |= ended[:, mine]
+    out = np.full((slab.steps + 1, slab.rows), -1, np.int64)
+    last = out[0]
+    for t in range(slab.steps + 1):
+        if t > 0:
+            last = np.where(of_slot[t - 1, slab.row_slot], -1, last)
+        last = np.where(slab.active[t] != 0, t, last)
+        out[t] = last
+    return out

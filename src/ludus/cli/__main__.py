@@ -1,6 +1,6 @@
-"""``ludus COMMAND``: finds the command, runs it, turns an error into a message and an exit code.
+"""Entry point of ``ludus COMMAND``: find the command, run it, turn an error into a message and an exit code.
 
-Nothing but the standard library is imported before the command is known.
+Only the standard library is imported before the command is known.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ludus.cli import errors, streams
 from ludus.cli.leaving import leaves
 from ludus.cli.table import COMMANDS, DESCRIPTION, EXAMPLES, SECTIONS, groups, load
 
-OWN_GAME = "a game of your own is given by its path"  # the library's words; a command has an option for it
+OWN_GAME = "a game of your own is given by its path"  # the library's message; a command has an option for it
 
 #: Expected errors: module, class, exit code. They are looked up in the loaded modules: a class whose module
 #: was not imported cannot have been raised.
@@ -37,22 +37,22 @@ _KNOWN = (
 
 @leaves
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command line and returns its exit code (see :mod:`ludus.cli.errors`)."""
+    """Run one command line and return its exit code (see :mod:`ludus.cli.errors`)."""
     words = list(sys.argv[1:] if argv is None else argv)
     _one_thread_an_operation()
     streams.prepare()
     try:
         return dispatch(words)
     except KeyboardInterrupt:
-        _say("interrupted")
+        _report("interrupted")
         return errors.INTERRUPTED
     except OSError as error:
-        why = streams.stdout_failed()  # of what writes to it as it is
+        why = streams.stdout_failed()  # code that writes to it directly
         if not why:
             return _explain(error)
         if why == "closed":  # its reader has exited
             return errors.DONE
-        _say(f"stdout: {why}")
+        _report(f"stdout: {why}")
         return errors.FAILED
     except Exception as error:
         return _explain(error)
@@ -61,17 +61,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _one_thread_an_operation() -> None:
-    """Limits OpenMP and MKL to one thread: commands run threads of their own, which would compete with a
-    library's. Libraries read these variables when they are loaded.
+    """Limit OpenMP and MKL to one thread: commands run threads of their own, which would compete.
+
+    Libraries read these variables when they are loaded.
     """
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 
 
 def dispatch(words: list[str]) -> int:
-    """Finds the command that ``words`` begin with and runs it with the rest."""
+    """Find the command that ``words`` start with and run it with the remaining words."""
     if not words:
-        _say(overview())
+        _report(overview())
         return errors.USAGE
     if words[0] == "help":
         words = [*words[1:], "--help"]
@@ -108,7 +109,7 @@ def _command_name(words: Sequence[str]) -> str:
 
 
 def _help_on_group(name: str, words: Sequence[str]) -> int:
-    """``ludus games`` alone or followed by an unknown word, or an unknown command."""
+    """Handle ``ludus games`` alone or followed by an unknown word, and unknown commands."""
     below = {n.split()[1]: c for n, c in COMMANDS.items() if n.startswith(name + " ")}
     given = words[1] if len(words) > 1 else ""
     if below and given in ("-h", "--help"):
@@ -130,7 +131,7 @@ def _help_on_group(name: str, words: Sequence[str]) -> int:
 
 
 def overview() -> str:
-    """What ``ludus --help`` shows."""
+    """Return the text of ``ludus --help``."""
     lines = ["usage: ludus COMMAND ...", "", DESCRIPTION]
     width = max(map(len, COMMANDS))
     for title, rows in SECTIONS.items():
@@ -154,18 +155,18 @@ def _listing(rows: Mapping[str, str], width: int = 0) -> list[str]:
 
 
 def _explain(error: Exception) -> int:
-    """Prints the error and returns the exit code. Only an internal error shows a traceback."""
+    """Print the error and return the exit code. Only an internal error shows a traceback."""
     for module, name, code in _KNOWN:
         kind = getattr(sys.modules.get(module), name, None)
         if kind is not None and isinstance(error, kind):
-            _say(str(error).replace(OWN_GAME, f"{OWN_GAME} (--game PATH)"))
+            _report(str(error).replace(OWN_GAME, f"{OWN_GAME} (--game PATH)"))
             return code
     if isinstance(error, MemoryError):
         detail = f" ({error})" if str(error) else ""
-        _say(f"not enough memory{detail}; expected smaller settings, such as pool.slots or policy.hidden")
+        _report(f"not enough memory{detail}; expected smaller settings, such as pool.slots or policy.hidden")
         return errors.USAGE
     if isinstance(error, OSError):
-        _say(_os_error(error))
+        _report(_os_error(error))
         return errors.FAILED
     if isinstance(error, ImportError):
         package = (error.name or "").partition(".")[0]
@@ -173,15 +174,15 @@ def _explain(error: Exception) -> int:
         if extra:
             from ludus.flow.extras import install_command
 
-            _say(f"this command needs {package}, which is not installed: {install_command(extra)}")
+            _report(f"this command needs {package}, which is not installed: {install_command(extra)}")
             return errors.USAGE
         if package == "ludus" or "compiled core" in str(error):
-            _say(str(error))
+            _report(str(error))
             return errors.FAILED
     import traceback
 
-    _say("".join(traceback.format_exception(type(error), error, error.__traceback__)).rstrip())
-    _say("internal error: please report it with the lines above and the output of: ludus doctor")
+    _report("".join(traceback.format_exception(type(error), error, error.__traceback__)).rstrip())
+    _report("internal error: please report it with the lines above and the output of: ludus doctor")
     return errors.FAILED
 
 
@@ -195,7 +196,7 @@ def _os_error(error: OSError) -> str:
     return text
 
 
-def _say(text: str) -> None:
+def _report(text: str) -> None:
     from ludus.flow.shown import terminal
 
     streams.write_err(f"{terminal(text)}\n")

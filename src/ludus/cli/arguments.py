@@ -1,10 +1,10 @@
 """Options and arguments of a command, read from the fields of a frozen struct.
 
-A field is an option (``run_dir`` is ``--run-dir DIR``, a bool is a flag, a tuple may be given several
-times) or, with :func:`positional`, an argument. A field ``overrides: dict[str, str]`` takes the options of
-settings: every option with a dot in its name, and others that the command does not have. Types and ranges
-are those of the struct, checked like a preset is (:mod:`ludus.presets.schema`), so that a wrong value is
-refused in the same words everywhere.
+A field is an option (``run_dir`` is ``--run-dir DIR``, a bool is a flag, a tuple is repeatable) or, with
+:func:`positional`, an argument. A field ``overrides: dict[str, str]`` takes the options of settings: every
+option with a dot in its name, and others that the command does not have. Types and ranges are those of the
+struct, checked as in presets (:mod:`ludus.presets.schema`), so that messages about wrong values are the same
+everywhere.
 """
 
 from __future__ import annotations
@@ -26,19 +26,25 @@ WIDTH = 110
 class Command(Protocol):
     """A command: a frozen struct of its arguments with a ``run`` that returns the exit code."""
 
-    def run(self) -> int: ...
+    def run(self) -> int:
+        """Run the command and return its exit code (:mod:`ludus.cli.errors`)."""
 
 
 C = TypeVar("C", bound=Command)
 
 
 def option(text: str, metavar: str = "") -> msgspec.Meta:
-    """Describes an option: ``Annotated[int, option("how many", "N")]``."""
+    """Return the description of an option, a part of its annotation.
+
+    Args:
+        text: One line for the help page, such as ``how many``.
+        metavar: Name of the value there, such as ``N``; the field's name by default.
+    """
     return msgspec.Meta(extra={"help": text, "metavar": metavar})
 
 
 def positional(text: str, metavar: str = "") -> msgspec.Meta:
-    """Describes a positional argument."""
+    """Return the description of a positional argument; arguments as of :func:`option`."""
     return msgspec.Meta(extra={"help": text, "metavar": metavar, "positional": True})
 
 
@@ -60,20 +66,23 @@ class Field(msgspec.Struct, frozen=True):
 
     @property
     def is_switch(self) -> bool:
+        """Whether the option takes no value."""
         return isinstance(self.kind, mi.BoolType)
 
     @property
     def is_list(self) -> bool:
+        """Whether the option or argument is repeatable."""
         return isinstance(self.kind, mi.VarTupleType)
 
 
 def fields_of(command: type[Command]) -> list[Field]:
-    """The fields of a command, overrides left out."""
+    """Return the options and arguments of a command in the order of its fields, overrides left out."""
     info = mi.type_info(command)
     out: list[Field] = []
     if not isinstance(info, mi.StructType):
         raise TypeError(f"{command.__name__} is no msgspec struct")
-    for field in info.fields:
+    shared = {name for base in command.__bases__ for name in getattr(base, "__struct_fields__", ())}
+    for field in sorted(info.fields, key=lambda f: f.name in shared):
         kind = field.type
         extra: dict[str, Any] = {}
         while isinstance(kind, mi.Metadata):
@@ -101,7 +110,11 @@ def takes_overrides(command: type[Command]) -> bool:
 
 
 def parse(command: type[C], name: str, words: Sequence[str]) -> C:
-    """The command with its arguments. Raises :class:`UserError`; ``--help`` is the caller's."""
+    """Parse the words after the command's name into its struct. The caller handles ``--help``.
+
+    Raises:
+        UserError: A word does not fit; the message names the command's help page.
+    """
     reader = _Reader(command, name)
     rest = list(words)
     while rest:
@@ -118,7 +131,7 @@ def parse(command: type[C], name: str, words: Sequence[str]) -> C:
 
 
 class _Reader:
-    """Collects plain values by field, then makes the struct."""
+    """Reader of words: collects plain values by field, then makes the struct."""
 
     def __init__(self, command: type[Command], name: str) -> None:
         self.command, self.name = command, name
@@ -153,14 +166,15 @@ class _Reader:
             self.store(field, inline)
 
     def is_setting(self, flag: str, value: str) -> bool:
-        """Whether ``flag`` is an option for a setting of a preset, which reads it: by its whole path, or by
-        its last part where it is not a misspelled option of the command.
+        """Whether ``flag`` names a setting of a preset rather than an option of the command.
+
+        A setting goes by its whole path, or by its last part if that is no misspelled option of the command.
         """
         if not flag.startswith("--") or not takes_overrides(self.command):
             return False
         if "." in flag:
             return True
-        from ludus.presets.file import setting_paths  # heavier than this module
+        from ludus.presets.overrides import setting_paths  # heavier than this module
 
         name = flag[2:].replace("-", "_")
         if any(path.rpartition(".")[2] == name for path in setting_paths()):
@@ -205,7 +219,7 @@ class _Reader:
 
 
 def usage(command: type[Command], name: str) -> str:
-    """The help page of a command: its docstring, arguments, options and ``EXAMPLES``."""
+    """Return the help page of a command: its docstring, arguments, options and ``EXAMPLES``."""
     fields = fields_of(command)
     places = [f for f in fields if f.positional]
     options = [f for f in fields if not f.positional]

@@ -10,12 +10,12 @@ from ludus.cli.table import COMMANDS, groups, load
 
 
 def candidates(words: Sequence[str]) -> list[str]:
-    """Possible last words, given all words after ``ludus`` (the last one may be partial or empty)."""
-    *before, begun = words or [""]
-    return sorted(w for w in set(_possible(before, begun)) if w.startswith(begun))
+    """Return candidates for the last word after ``ludus``, which may be partial or empty."""
+    *before, partial = words or [""]
+    return sorted(w for w in set(_possible(before, partial)) if w.startswith(partial))
 
 
-def _possible(before: Sequence[str], begun: str) -> Iterable[str]:
+def _possible(before: Sequence[str], partial: str) -> Iterable[str]:
     if not before:
         return [*groups(), "--help", "--version"]
     name = " ".join(before[:2])
@@ -28,15 +28,15 @@ def _possible(before: Sequence[str], begun: str) -> Iterable[str]:
     options = {f.flag: f for f in fields if not f.positional}
     rest = list(before[len(name.split()) :])
     if rest and rest[-1] in options and not options[rest[-1]].is_switch:
-        return _values(options[rest[-1]], begun)
+        return _values(options[rest[-1]], partial)
     if rest and rest[-1].startswith("--") and "." in rest[-1]:
         return _override_values(rest[-1])
-    if begun.startswith("-"):
+    if partial.startswith("-"):
         flags = [*options, "--help"]
         return [*flags, *_overrides()] if takes_overrides(command) else flags
     places = [f for f in fields if f.positional]
     given = _count_arguments(rest, options)
-    return _values(places[min(given, len(places) - 1)], begun) if places else []
+    return _values(places[min(given, len(places) - 1)], partial) if places else []
 
 
 def _count_arguments(rest: Sequence[str], options: dict[str, Field]) -> int:
@@ -51,7 +51,7 @@ def _count_arguments(rest: Sequence[str], options: dict[str, Field]) -> int:
     return count
 
 
-def _values(field: Field, begun: str) -> Iterable[str]:
+def _values(field: Field, partial: str) -> Iterable[str]:
     import msgspec.inspect as mi
 
     from ludus.games import list_games
@@ -75,15 +75,18 @@ def _values(field: Field, begun: str) -> Iterable[str]:
 
         bots = [b.name for game in list_games() for b in spec(game).bots]
         runs = [str(p.parent) for p in Path().glob("runs/*/run.json")]
-        named = [f"{run}@{which}" for run in runs for which in _weights_of(run, begun)]
+        named = [f"{run}@{which}" for run in runs for which in _weights_of(run, partial)]
         return [*bots, "random", "uniform", *named]
     return []
 
 
-def _weights_of(run: str, begun: str) -> list[str]:
-    """Names behind the ``@`` of a run: those of members once the run's name stands, so that one is read."""
+def _weights_of(run: str, partial: str) -> list[str]:
+    """Return the names after the ``@`` of a run.
+
+    Names of members are listed once the run's name is complete, so that only one run is read.
+    """
     names = ["best", "last"]
-    if not begun.startswith(f"{run}@"):
+    if not partial.startswith(f"{run}@"):
         return names
     from ludus.storage import RunDirectory, StorageError
     from ludus.storage.references import members_of
@@ -99,8 +102,8 @@ def _weights_of(run: str, begun: str) -> list[str]:
 
 
 def _overrides() -> list[str]:
-    from ludus.presets.file import setting_paths
     from ludus.presets.options import option_of
+    from ludus.presets.overrides import setting_paths
 
     return [option_of(path) for path in setting_paths()]
 
@@ -108,8 +111,8 @@ def _overrides() -> list[str]:
 def _override_values(flag: str) -> list[str]:
     import msgspec.inspect as mi
 
-    from ludus.presets.file import setting_paths
     from ludus.presets.options import option_of
+    from ludus.presets.overrides import setting_paths
 
     for path, kind in setting_paths().items():
         if option_of(path) == flag:

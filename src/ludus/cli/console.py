@@ -1,6 +1,6 @@
-"""stdout carries results, stderr everything else.
+"""Output of commands: stdout carries results, stderr everything else.
 
-Text is escaped here, where it leaves: nothing in a file or a name acts on the terminal.
+Text is escaped here, at the exit: nothing in a file or a name acts on the terminal.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def result(text: str) -> None:
-    """Prints a result as text."""
+    """Print a result as text."""
     write_out(f"{terminal(text)}\n")
 
 
 def document(value: object) -> None:
-    """Prints a result as one JSON document, indented on a terminal."""
+    """Print a result as one JSON document, indented on a terminal."""
     data = to_json(value)
     if sys.stdout.isatty():
         data = msgspec.json.format(data, indent=2)
     text = _escaped(data.decode())
     try:
         text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:  # of a terminal without Unicode: JSON has escapes of its own
+    except UnicodeEncodeError:  # a terminal without Unicode: JSON has escapes of its own
         text = _NOT_ASCII.sub(lambda found: _json_escape(found[0]), text)
     write_out(f"{text}\n")
 
 
 def note(text: str) -> None:
-    """Prints a line of progress or explanation on stderr."""
+    """Print a line of progress or explanation on stderr."""
     write_err(f"{terminal(text)}\n")
 
 
 def draw(text: str) -> None:
-    """Writes to the terminal behind stderr as it is: text and control sequences of our own."""
+    """Write text with control sequences of this program to the terminal behind stderr, not escaped."""
     write_err(text)
 
 
@@ -59,7 +59,7 @@ def redraws() -> bool:
 
 
 def table(rows: Sequence[Sequence[str]], head: Sequence[str] = (), indent: str = "") -> str:
-    """Aligned columns; the last one is not padded."""
+    """Return aligned columns; the last one is not padded."""
     everything = [[visible(cell) for cell in row] for row in ([head, *rows] if head else rows)]
     widths = [max(len(row[i]) for row in everything) for i in range(len(everything[0]))] if everything else []
     lines = []
@@ -70,13 +70,13 @@ def table(rows: Sequence[Sequence[str]], head: Sequence[str] = (), indent: str =
 
 
 def filled(rows: Sequence[Sequence[str]], head: Sequence[str]) -> str:
-    """:func:`table` without the columns in which every row has a dash: nothing there applies."""
+    """Return :func:`table` without the columns in which every row has a dash: nothing there applies."""
     kept = [k for k in range(len(head)) if not rows or any(row[k] != "-" for row in rows)]
     return table([[row[k] for k in kept] for row in rows], [head[k] for k in kept])
 
 
 def board() -> Console:
-    """A console of rich on stderr that takes no text for markup, and escapes it as every line is."""
+    """Return a rich console on stderr that interprets no markup and escapes text as :func:`note` does."""
     from rich.console import Console
     from rich.segment import Segment
 
@@ -91,7 +91,7 @@ def board() -> Console:
 
 
 def _escaped(text: str) -> str:
-    """JSON with everything that a terminal may act on as an escape of JSON, which is the same document."""
+    """Return JSON text in which everything that acts on a terminal is a JSON escape: the same document."""
     return _ODD.sub(lambda found: found[0] if found[0].isprintable() else _json_escape(found[0]), text)
 
 
@@ -101,7 +101,7 @@ def _json_escape(character: str) -> str:
 
 
 def si(value: float) -> str:
-    """1234567 -> ``1.23 M``."""
+    """Return 1234567 as ``1.23 M``."""
     for bound, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if abs(value) >= bound:
             return f"{value / bound:.3g}{unit}"
@@ -109,12 +109,12 @@ def si(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """0.684 -> ``68.4%``."""
+    """Return 0.684 as ``68.4%``."""
     return f"{100 * share:.1f}%"
 
 
 def duration(minutes: float) -> str:
-    """Minutes as ``1:05 h`` or ``4:30 min``."""
+    """Return minutes as ``1:05 h`` or ``4:30 min``."""
     seconds = max(0, round(minutes * 60))
     if seconds >= 3600:
         return f"{seconds // 3600}:{seconds % 3600 // 60:02d} h"

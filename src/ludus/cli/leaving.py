@@ -1,4 +1,4 @@
-"""The end of the process of a command: it does not wait for what a game has left running in it."""
+"""End of a command's process: it does not wait for threads and processes that a game left running."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Main = Callable[[Sequence[str] | None], int]
 
 
 def leaves(main: Main) -> Callable[..., int]:
-    """Makes the process of ``main()`` end with its exit code, whatever still runs in it."""
+    """Make the process of ``main()`` end with its exit code, whatever still runs in it."""
 
     @functools.wraps(main)
     def leaving(argv: Sequence[str] | None = None) -> int:
@@ -31,7 +31,7 @@ def leaves(main: Main) -> Callable[..., int]:
 
 
 def _leave(code: int) -> None:
-    """Python waits for threads and child processes at its end; this ends the wait."""
+    """End the process after ``LEAVE_S``: Python would wait for threads and child processes."""
     time.sleep(LEAVE_S)
     threads = [f"thread {t.name!r}" for t in threading.enumerate() if not t.daemon and t.is_alive()]
     names = [name for name in threads if name != "thread 'MainThread'"]

@@ -34,21 +34,22 @@ LINE_EVERY_S = 10.0
 MESSAGES = 5
 MESSAGES_FIRST = 2  # messages shown before the details
 SHOWN_ELSEWHERE = ("rollout", "lag", "time", "throughput")  # namespaces
-SMOOTHING = 0.9  # smoothing of the shown rates, per update
+SMOOTHING = 0.9  # weight of the former rates in an average, per update
 
 
 class View(Sink):
     """A sink that opens and closes with a run. This base class shows nothing."""
 
     def __enter__(self) -> View:
+        """Open the view."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Closes the view; nothing to do here."""
+        """Close the view."""
 
 
 def make_view(quiet: bool) -> View:
-    """The view for stderr: a board on a terminal, else lines."""
+    """Return the view for stderr: a board on a terminal, else lines."""
     if quiet:
         return View()
     if redraws():
@@ -61,9 +62,11 @@ class Rates:
     """Running averages of an update's rates, so that they can be read."""
 
     def __init__(self) -> None:
+        """Start with rates of 0."""
         self.ticks_per_s = self.steps_per_s = self.updates_per_s = 0.0
 
     def see(self, metrics: UpdateMetrics) -> None:
+        """Add the rates of an update to the averages."""
         ticks, steps, seconds = (
             metrics.numbers.get(name, 0.0)
             for name in ("throughput/ticks_per_s", "throughput/steps_per_s", "time/update_s")
@@ -76,13 +79,13 @@ class Rates:
 
 
 def remaining(metrics: UpdateMetrics) -> str:
-    """``2:30 min left``; empty for a run without a budget."""
+    """Return ``2:30 min left``; empty for a run without a budget."""
     left = metrics.numbers.get("time/minutes_left")
     return "" if left is None else f"{duration(left)} left"
 
 
 def lag_text(metrics: UpdateMetrics) -> str:
-    """Policy lag and sample reuse of an update."""
+    """Return policy lag and sample reuse of an update as text."""
     numbers = metrics.numbers
     return (
         f"lag {numbers.get('lag/mean', 0.0):.2f} (max {numbers.get('lag/max', 0.0):.0f}), "
@@ -91,7 +94,7 @@ def lag_text(metrics: UpdateMetrics) -> str:
 
 
 def interval_text(result: EvalResult) -> str:
-    """``68.4% [65.4, 71.2] of 1000``, or the mean return in the same form for games of one seat."""
+    """Return ``68.4% [65.4, 71.2] of 1000``, or the mean return in the same form for games of one seat."""
     if result.nothing_played:
         return result.nothing_played
     rate, low, high = result.won
@@ -104,9 +107,9 @@ def interval_text(result: EvalResult) -> str:
 
 
 def results_text(metrics: UpdateMetrics) -> str:
-    """The training matches: win rate against each opponent, or the mean return without opponents.
+    """Return the win rate of training matches against each opponent, or the mean return without opponents.
 
-    What a curriculum's bot has a share in is no win rate of the policy, and is not called one.
+    Matches in which a curriculum's bot plays along are marked ``with help``: they do not measure the policy.
     """
     rates, helped = metrics.training_rates
     if rates:
@@ -126,32 +129,35 @@ def doing_text(doing: Callable[[], str]) -> str:
 
 
 class LineView(View):
-    """One plain line every ten seconds, and one per event.
+    """View of one plain line every ten seconds, and one per event.
 
-    A thread of its own writes what the run does where nothing else is said for so long: before the first
-    update, which may take minutes, and between two.
+    A thread of its own writes what the run is doing if nothing else was written for that long: before the
+    first update, which may take minutes, and between two.
     """
 
     def __init__(self, every_s: float = LINE_EVERY_S) -> None:
+        """Make a view that writes a line every ``every_s`` seconds."""
         self.every_s = every_s
         self.shown_at = 0.0
         self.rates = Rates()
         self.doing: Callable[[], str] = lambda: "starting"
         self._updated = False  # whether an update was shown
         self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._speak, daemon=True, name="progress")
+        self._thread = threading.Thread(target=self._write_lines, daemon=True, name="progress")
 
     def __enter__(self) -> LineView:
+        """Start the thread that writes what the run is doing."""
         self._opened_at = self.shown_at = time.monotonic()
         self._thread.start()
         return self
 
     def __exit__(self, *error: object) -> None:
+        """Stop that thread."""
         self._closed.set()
         if self._thread.is_alive():
             self._thread.join()
 
-    def _speak(self) -> None:
+    def _write_lines(self) -> None:
         wait = self.every_s
         while not self._closed.wait(wait):
             now = time.monotonic()
@@ -162,10 +168,12 @@ class LineView(View):
                 console.note(visible(f"[{duration((now - self._opened_at) / 60.0)}] {text}"))
 
     def start(self, run: RunStart) -> None:
+        """Write the run's path and title."""
         self.doing = run.doing
         console.note(visible(f"run {run.path}: {run.preset.title or run.spec.title}"))
 
     def update(self, metrics: UpdateMetrics) -> None:
+        """Write the numbers of an update if the last line is old enough."""
         self.rates.see(metrics)
         now = time.monotonic()
         if self._updated and now - self.shown_at < self.every_s:
@@ -183,6 +191,7 @@ class LineView(View):
         )
 
     def evaluation(self, evaluation: EvaluationMetrics) -> None:
+        """Write the results of an evaluation."""
         what = "final matches" if evaluation.final else "play-off" if evaluation.playoff else "evaluation"
         results = "; ".join(
             f"{'mean return' if r.alone else r.against} {interval_text(r)}" for r in evaluation.results
@@ -191,13 +200,15 @@ class LineView(View):
         console.note(f"{what} of {evaluation.whose}: {results}{mark}")
 
     def message(self, text: str) -> None:
+        """Write an event."""
         console.note(visible(text))
 
 
 class LiveView(View):
-    """A board that redraws itself in place."""
+    """View that redraws a board in place."""
 
     def __init__(self) -> None:
+        """Make a board; it is drawn from ``__enter__`` on."""
         from rich.live import Live
 
         self.console = console.board()
@@ -219,37 +230,44 @@ class LiveView(View):
         )
 
     def __enter__(self) -> LiveView:
+        """Start drawing."""
         self._opened.enter_context(quiet_control_keys(sys.stderr.fileno()))
         self._opened.enter_context(self.live)
         return self
 
     def __exit__(self, *error: object) -> None:
+        """Stop drawing; the last board stays."""
         with suppress(OSError):  # a terminal that is gone
             self._opened.close()
 
     def start(self, run: RunStart) -> None:
+        """Show the run's path and title."""
         self.doing = run.doing
         self.head = visible(f"{run.preset.title or run.spec.title}   {run.path}")
 
     def update(self, metrics: UpdateMetrics) -> None:
+        """Show the numbers of an update."""
         self.rates.see(metrics)
         self.members.see(metrics)
         self.metrics = metrics
 
     def evaluation(self, evaluation: EvaluationMetrics) -> None:
+        """Show the results of an evaluation."""
         self.evaluations = {r.against: r for r in evaluation.results}
         self.evaluated = evaluation.named
         if evaluation.best:
             self.best = evaluation.named
 
     def checkpoint(self, path: Path, version: int) -> None:
+        """Show the version of the newest checkpoint."""
         self.saved = version
 
     def message(self, text: str) -> None:
+        """Show an event below the numbers."""
         self.messages.append(visible(text))
 
     def render(self) -> RenderableType:
-        """The current board, no higher than the terminal."""
+        """Return the current board, no higher than the terminal."""
         from rich.console import Group
         from rich.panel import Panel
         from rich.text import Text
@@ -293,7 +311,7 @@ class LiveView(View):
         return grid
 
     def _numbers(self, metrics: UpdateMetrics) -> list[str]:
-        """Lines of at most 56 characters, the most important first."""
+        """Return lines of at most 56 characters, the most important first."""
         r, numbers = self.rates, metrics.numbers
         saved = f"checkpoint {self.saved}" if self.saved >= 0 else "no checkpoint yet"
         best = f", best {self.best}" if self.best else ""
@@ -319,7 +337,7 @@ class LiveView(View):
         return lines
 
     def _results(self, metrics: UpdateMetrics, names: list[str], rows: int) -> Table:
-        """Win rates or mean returns; at most ``rows`` opponents."""
+        """Return a table of win rates or mean returns with at most ``rows`` opponents."""
         from rich.table import Table
 
         table = Table(box=None, padding=(0, 2), pad_edge=False)
@@ -343,7 +361,7 @@ class LiveView(View):
 
 
 def details(metrics: UpdateMetrics) -> list[str]:
-    """A line for each namespace that has no place of its own: ``loss: policy 0.01, value 0.5``."""
+    """Return a line for each namespace without a place of its own: ``loss: policy 0.01, value 0.5``."""
     lines: dict[str, list[str]] = {}
     for name, value in metrics.numbers.items():
         namespace, _, rest = name.partition("/")
@@ -354,7 +372,7 @@ def details(metrics: UpdateMetrics) -> list[str]:
 
 @contextmanager
 def quiet_control_keys(file: int) -> Iterator[None]:
-    """Turns off the terminal's ``^C`` echo, which would displace the board by a line."""
+    """Turn off the terminal's ``^C`` echo, which would displace the board by a line."""
     try:
         import termios
 

@@ -1,4 +1,4 @@
-"""The members of a league on the live board: a row each."""
+"""Members of a league on the live board: a row each."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ if TYPE_CHECKING:
 
     from ludus.training.reporting.metrics import UpdateMetrics
 
-SMOOTHING = 0.9  # of a member's score, an update
+SMOOTHING = 0.9  # weight of a member's former score, per update
 
 
 class MemberRows:
-    """What was last heard of each member. Empty in a run without a league."""
+    """The newest numbers of each member. Empty in a run without a league."""
 
     def __init__(self) -> None:
+        """Start without members."""
         self.newest: dict[str, UpdateMetrics] = {}
         self._score: dict[str, float] = {}
 
     def see(self, metrics: UpdateMetrics) -> None:
-        """The next update of a run."""
+        """Add an update of the run."""
         player = metrics.player
         if not player:
             return
@@ -34,11 +35,11 @@ class MemberRows:
             self._score[player] = keep * self._score.get(player, 0.0) + (1.0 - keep) * fresh
 
     def total(self, name: str) -> int:
-        """A counter, added up over the members."""
+        """Return the counter ``name``, added up over the members."""
         return int(sum(getattr(metrics, name) for metrics in self.newest.values()))
 
     def table(self, rows: int) -> Table:
-        """At most ``rows`` members, in the order in which they were heard of."""
+        """Return at most ``rows`` members, in the order of their first updates."""
         from rich.table import Table
 
         table = Table(box=None, padding=(0, 2), pad_edge=False)

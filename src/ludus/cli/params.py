@@ -15,7 +15,11 @@ from ludus.presets.game_checks import find_game, param_problems
 
 
 def read_params(given: Iterable[str], game: str = "") -> dict[str, ParamValue]:
-    """``--param NAME=VALUE`` of each; a rulebook that is a path is read. Raises :class:`UserError`."""
+    """Read each ``--param NAME=VALUE``; a path of a rulebook becomes its text.
+
+    Raises:
+        UserError: A text has another form, or a rulebook cannot be read.
+    """
     from ludus.games import rulebook
 
     out: dict[str, ParamValue] = {}
@@ -35,7 +39,7 @@ def read_params(given: Iterable[str], game: str = "") -> dict[str, ParamValue]:
 
 
 def read_game(game: str, given: Iterable[str]) -> tuple[str, dict[str, ParamValue]]:
-    """A game and its ``--param`` from the command line. Raises :class:`UserError`.
+    """Read a game and its ``--param`` from the command line. Raise :class:`UserError`.
 
     The path of a rulebook (.toml) becomes the game ``rts`` with that rulebook.
     """
@@ -53,9 +57,9 @@ def read_game(game: str, given: Iterable[str]) -> tuple[str, dict[str, ParamValu
 
 
 def typed(game: str) -> str:
-    """Marks ``game`` as given by the user, so that its code may be loaded: :func:`ludus.games.typed`.
+    """Mark ``game`` as given by the user, so that its code may be loaded: :func:`ludus.games.typed`.
 
-    Only for the value of an argument or option, never for a name that a file gave.
+    Only for the value of an argument or option, never for a name from a file.
     """
     from ludus.games import typed as mark
 
@@ -63,7 +67,7 @@ def typed(game: str) -> str:
 
 
 def game_spec(game: str, params: Mapping[str, ParamValue] | None = None) -> GameSpec:
-    """The spec of a game under ``params``. Raises :class:`UserError` with every mistake."""
+    """Return the spec of a game under ``params``. Raise :class:`UserError` with every mistake."""
     from ludus.games import spec
 
     declared = find_game(game)
@@ -74,9 +78,13 @@ def game_spec(game: str, params: Mapping[str, ParamValue] | None = None) -> Game
 
 
 def check_bot(name: str, spec: GameSpec, game: str, extra: tuple[str, ...] = ()) -> None:
-    """Raises :class:`UserError` unless ``name`` is a bot of the game or one of ``extra``.
+    """Raise :class:`UserError` unless ``name`` is a bot of the game or one of ``extra``.
 
-    ``game``: the reference by which the game was named.
+    Args:
+        name: Name of the bot.
+        spec: Spec of the game.
+        game: Reference by which the game was named, for the message.
+        extra: Further valid names.
     """
     valid = [*(b.name for b in spec.bots), *extra]
     if name not in valid:

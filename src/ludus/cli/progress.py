@@ -21,7 +21,7 @@ LINE_EVERY_S = 10.0  # elsewhere
 
 
 class Progress:
-    """Shows on stderr how many of ``total`` matches are over.
+    """Progress line on stderr: how many of ``total`` matches are over.
 
     On a terminal it redraws one line, elsewhere it prints a line every ten seconds. As a context manager it
     handles SIGINT, SIGTERM and SIGHUP: the first sets :attr:`stopped`, a second Ctrl-C raises
@@ -29,24 +29,28 @@ class Progress:
     """
 
     def __init__(self, total: int) -> None:
+        """Start the clock for ``total`` matches."""
         self.total, self.over, self.stopped = total, 0, False
-        self.begun = self.shown = time.monotonic()
+        self.started = self.shown = time.monotonic()
         self._live = console.redraws()
         self._opened = ExitStack()
 
     def __enter__(self) -> Progress:
+        """Handle stop signals from now on."""
         self._opened.enter_context(on_stop(self._stop))
         return self
 
     def __exit__(self, *error: object) -> None:
+        """Restore the handlers of signals and clear the line."""
         self._opened.close()
         self.clear()
 
     def should_stop(self) -> bool:
+        """Return whether a stop signal has arrived."""
         return self.stopped
 
     def add(self, ended: Sequence[MatchResult]) -> None:
-        """Counts finished matches; without any it only updates the time."""
+        """Count finished matches; without any, only update the time."""
         self.over += len(ended)
         now = time.monotonic()
         if now - self.shown < (REDRAW_S if self._live else LINE_EVERY_S):
@@ -58,15 +62,15 @@ class Progress:
             console.note(self.line(now))
 
     def line(self, now: float) -> str:
-        """``120 of 400 matches, 0:12 min, about 0:28 min left``."""
-        minutes = (now - self.begun) / 60.0
+        """Return ``120 of 400 matches, 0:12 min, about 0:28 min left``."""
+        minutes = (now - self.started) / 60.0
         text = f"{self.over:,} of {self.total:,} matches, {duration(minutes)}"
         if not self.over:
             return text
         return f"{text}, about {duration(minutes * (self.total - self.over) / self.over)} left"
 
     def clear(self) -> None:
-        """Clears the redrawn line before permanent output."""
+        """Clear the redrawn line before permanent output."""
         if self._live:
             console.draw("\r\x1b[K")
 
@@ -75,4 +79,4 @@ class Progress:
             raise KeyboardInterrupt
         self.stopped = True
         self.clear()
-        console.note("ending with the matches that are over; Ctrl-C again ends at once")
+        console.note("stopping after the finished matches; Ctrl-C again stops at once")

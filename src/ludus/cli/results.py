@@ -12,7 +12,7 @@ from ludus.version import __version__
 
 
 def keep(kind: str, players: Iterable[str], result: msgspec.Struct | Mapping[str, object]) -> None:
-    """Appends ``result`` to the file of every run whose weights played.
+    """Append ``result`` to the file of every run whose weights played.
 
     If a run cannot be written to, a note on stderr names it: the result itself has been shown.
     """
@@ -35,7 +35,7 @@ def keep(kind: str, players: Iterable[str], result: msgspec.Struct | Mapping[str
 
 
 def note_groups(groups: Sequence[Sequence[str]]) -> None:
-    """Says on stderr which players' ratings cannot be compared, where there are several groups."""
+    """Report on stderr groups of players that never met, whose ratings cannot be compared."""
     from ludus.storage.references import labelled
 
     if len(groups) > 1:

@@ -1,8 +1,8 @@
 """stdin, stdout and stderr, usable however the process was started.
 
-A stream may be closed (daemons, cron, ``>&-``), its reader may be gone (``| head -1``), and its disk may be
-full. Progress on stderr is never worth a failure: it is left out. A result that cannot be written is an
-error, except where its reader has left: then the command does the rest of its work without output.
+A stream may be closed (daemons, cron, ``>&-``), its reader may have exited (``| head -1``), and its disk may
+be full. Progress on stderr that cannot be written is left out. A result that cannot be written is an error,
+except where its reader has exited: then the command does the rest of its work without output.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _NAMES = ("stdin", "stdout", "stderr")
 
 
 def prepare() -> None:
-    """Opens the null device for each stream that is closed, under the stream's own number.
+    """Open the null device for each stream that is closed, under the stream's own number.
 
-    Without it the next file that is opened would get that number, and receive what is printed. A character
-    that the encoding of stdout lacks is printed as an escape.
+    Without it the next opened file would get that number, and receive the printed text. A character that the
+    encoding of stdout lacks is printed as an escape.
     """
     for number, name in enumerate(_NAMES):
         stream = getattr(sys, name)
@@ -51,7 +51,7 @@ def _nothing(number: int) -> TextIO:
 
 
 def write_out(text: str) -> None:
-    """Writes to stdout at once. Raises :class:`CommandError` where the result cannot be written."""
+    """Write to stdout at once. Raise :class:`CommandError` if the result cannot be written."""
     try:
         _reopen()
         sys.stdout.write(text)
@@ -64,7 +64,7 @@ def write_out(text: str) -> None:
 
 
 def write_err(text: str) -> None:
-    """Writes to stderr at once; what cannot be written is left out."""
+    """Write to stderr at once; text that cannot be written is left out."""
     with suppress(OSError, ValueError):
         _reopen()
         sys.stderr.write(text)
@@ -94,7 +94,7 @@ def stdout_failed() -> str:
 
 
 def settle() -> None:
-    """Discards what could not be written, at the end of the process: Python would fail on it."""
+    """Discard text that could not be written, at the end of the process: Python would fail on it."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -105,7 +105,7 @@ def settle() -> None:
 
 
 def discard(stream: TextIO) -> None:
-    """What waits in ``stream`` and all that is written later goes to the null device."""
+    """Redirect ``stream`` to the null device, with the text still in its buffer."""
     with suppress(OSError, ValueError):
         fd = os.open(os.devnull, os.O_WRONLY)
         os.dup2(fd, stream.fileno())

@@ -30,7 +30,7 @@ REFRESH_S = 1.0
 
 
 def newest_update(metrics: Path) -> UpdateMetrics | None:
-    """The last update that a run has written; None for none."""
+    """Return the last update that a run has written; None if there is none."""
     with suppress(OSError, ValueError, StorageError), open_regular(metrics) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - TAIL))
@@ -42,34 +42,36 @@ def newest_update(metrics: Path) -> UpdateMetrics | None:
 
 
 class SweepView:
-    """Shows nothing; counts how far the sweep is."""
+    """View of a sweep. This base class shows nothing; it counts how far the sweep is."""
 
     def __init__(self) -> None:
-        self.begun = time.monotonic()
+        """Start the clock."""
+        self.started = time.monotonic()
         self.first: float | None = None  # share of the work that was done before
 
     def __enter__(self) -> SweepView:
+        """Open the view."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Closes the view; nothing to do here."""
+        """Close the view."""
 
     def show(self, loop: SweepLoop) -> None:
-        """Called some times a second."""
+        """Show the current state; called several times a second."""
 
     def ended(self, loop: SweepLoop, outcome: Outcome) -> None:
-        """A run has ended."""
+        """Show that a run has ended."""
 
     def progress(self, loop: SweepLoop) -> list[tuple[Active, UpdateMetrics | None]]:
-        """Every run under way with its newest update."""
+        """Return every active run with its newest update."""
         return [(a, newest_update(loop.directory.run(a.run.name).metrics)) for a in loop.active.values()]
 
     def summary(self, loop: SweepLoop, rows: list[tuple[Active, UpdateMetrics | None]]) -> str:
-        """``12 of 30 runs, 4:30 min, about 6:10 min left``."""
+        """Return ``12 of 30 runs, 4:30 min, about 6:10 min left``."""
         over = len(loop.outcomes)
         failed = sum(o.state == "failed" for o in loop.outcomes.values())
         part = sum(u.progress for _, u in rows if u)
-        minutes = (time.monotonic() - self.begun) / 60.0
+        minutes = (time.monotonic() - self.started) / 60.0
         share = (over + part) / max(1, loop.total)
         if self.first is None:
             self.first = share
@@ -81,7 +83,7 @@ class SweepView:
 
 
 def make_sweep_view(quiet: bool) -> SweepView:
-    """The view for stderr: a board on a terminal, else lines."""
+    """Return the view for stderr: a board on a terminal, else lines."""
     if quiet:
         return SweepView()
     if console.redraws():
@@ -91,20 +93,22 @@ def make_sweep_view(quiet: bool) -> SweepView:
 
 
 def ended_text(outcome: Outcome) -> str:
-    """A line about a run that has ended."""
+    """Return a line about a run that has ended."""
     text = f"{outcome.run.name}: {outcome.state}" + (f": {outcome.message}" if outcome.message else "")
     return visible(text)
 
 
 class SweepLines(SweepView):
-    """One line every ten seconds, and one for each run that ends."""
+    """View of one line every ten seconds, and one for each run that ends."""
 
     def __init__(self, every_s: float = LINE_EVERY_S) -> None:
+        """Make a view that writes a line every ``every_s`` seconds."""
         super().__init__()
         self.every_s = every_s
         self.shown_at = 0.0
 
     def show(self, loop: SweepLoop) -> None:
+        """Write a line if the last one is old enough."""
         now = time.monotonic()
         if now - self.shown_at < self.every_s:
             return
@@ -114,6 +118,7 @@ class SweepLines(SweepView):
         console.note(f"[{self.summary(loop, rows)}] {under_way}")
 
     def ended(self, loop: SweepLoop, outcome: Outcome) -> None:
+        """Write a line about the run."""
         console.note(ended_text(outcome))
 
 
@@ -128,9 +133,10 @@ def _progress_text(active: Active, update: UpdateMetrics | None) -> str:
 
 
 class SweepBoard(SweepView):
-    """A board that redraws itself in place."""
+    """View that redraws a board in place."""
 
     def __init__(self) -> None:
+        """Make a board; it is drawn from ``__enter__`` on."""
         from rich.live import Live
 
         super().__init__()
@@ -141,25 +147,29 @@ class SweepBoard(SweepView):
         self.live = Live(console=self.console, refresh_per_second=2, redirect_stdout=False)
 
     def __enter__(self) -> SweepBoard:
+        """Start drawing."""
         self._opened.enter_context(quiet_control_keys(sys.stderr.fileno()))
         self._opened.enter_context(self.live)
         return self
 
     def __exit__(self, *error: object) -> None:
+        """Stop drawing; the last board stays."""
         self._opened.close()
 
     def show(self, loop: SweepLoop) -> None:
+        """Draw the active runs if the last board is old enough."""
         now = time.monotonic()
         if now - self.shown_at >= REFRESH_S:
             self.shown_at = now
             self.live.update(self.render(loop))
 
     def ended(self, loop: SweepLoop, outcome: Outcome) -> None:
+        """Add a line about the run."""
         self.messages.append(ended_text(outcome))
         self.live.update(self.render(loop))
 
     def render(self, loop: SweepLoop) -> RenderableType:
-        """The current board, no higher than the terminal."""
+        """Return the current board, no higher than the terminal."""
         from rich.console import Group
         from rich.panel import Panel
         from rich.progress_bar import ProgressBar

@@ -1,4 +1,4 @@
-"""All commands: name, location of the struct, summary. Loaded at every start, so plain data only."""
+"""Table of all commands: name, location of the struct, summary. Loaded at every start, so plain data only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXAMPLES = (
 
 
 class Entry(NamedTuple):
-    """``where``: ``module:Struct`` below :mod:`ludus.cli.commands`."""
+    """One command: ``where`` (``module:Struct`` below :mod:`ludus.cli.commands`) and its summary."""
 
     where: str
     summary: str
@@ -71,12 +71,12 @@ COMMANDS: dict[str, Entry] = {name: entry for rows in SECTIONS.values() for name
 
 
 def load(name: str) -> type[Command]:
-    """The struct of a command."""
+    """Import and return the struct of a command."""
     module, _, struct = COMMANDS[name].where.partition(":")
     command: type[Command] = getattr(import_module(f"ludus.cli.commands.{module}"), struct)
     return command
 
 
 def groups() -> list[str]:
-    """First words of all commands."""
+    """Return the first words of all commands."""
     return list(dict.fromkeys(name.split()[0] for name in COMMANDS))

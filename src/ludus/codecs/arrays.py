@@ -18,19 +18,26 @@ from ludus.flow.slab import Array
 
 
 class ArrayDecoder:
-    """The numbers that a network reads of each tensor: what its codec decodes to."""
+    """Decodes observations to the numbers that a network reads, one array a tensor."""
 
     def __init__(self, tensors: Sequence[TensorSpec]) -> None:
-        """Raises ``ValueError`` for a codec that is unknown or cannot read its tensor."""
+        """Find the codec of each tensor.
+
+        Args:
+            tensors: Tensors of a game's spec.
+
+        Raises:
+            ValueError: A codec is unknown or cannot read its tensor.
+        """
         self._tensors = tuple(tensors)
         self._layouts: dict[str, TensorLayout] = {t.name: layout_of(t) for t in self._tensors}
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """``(C, H, W)`` of planes, ``(U, F)`` of entity rows, ``(D,)`` of a vector."""
+        """Return ``(C, H, W)`` of planes, ``(U, F)`` of entity rows or ``(D,)`` of a vector."""
         return self._layouts[name].shape
 
     def bounds(self, tensor: TensorSpec) -> tuple[float, float]:
-        """The range of the decoded numbers; infinite where the codec alone knows it."""
+        """Return the range of the decoded numbers, infinite where only the codec determines it."""
         if codec_of(tensor) is not IDENTITY:
             return -math.inf, math.inf
         low, high = (0.0, 1.0) if tensor.dtype == "bits" else (tensor.low, tensor.high)
@@ -40,7 +47,7 @@ class ArrayDecoder:
         return ends[0], ends[1]
 
     def decode(self, packed: Mapping[str, Array]) -> dict[str, npt.NDArray[np.float32]]:
-        """``packed[N, *packed_shape]`` -> ``float32[N, *shape]`` of each tensor."""
+        """Decode ``packed[N, *packed_shape]`` to ``float32[N, *shape]`` for each tensor."""
         out: dict[str, npt.NDArray[np.float32]] = {}
         with torch.inference_mode():
             for t in self._tensors:

@@ -1,4 +1,4 @@
-"""The forms in which networks ask for a tensor: decoded, as entries, as the rows that are there."""
+"""Forms of a tensor that networks read: decoded, sparse entries, or the entity rows that are present."""
 
 from __future__ import annotations
 
@@ -15,30 +15,36 @@ from ludus.flow import TensorSpec
 
 
 def decoded(spec: TensorSpec, layout: TensorLayout, packed: Tensor) -> Tensor:
-    """``packed[B, *packed_shape]`` -> ``float32[B, *layout.shape]``. ``ValueError`` naming a codec that gives
-    something else."""
+    """Decode ``packed[B, *packed_shape]`` to ``float32[B, *layout.shape]``.
+
+    Raises:
+        ValueError: The codec returns another shape or dtype.
+    """
     values = codec_of(spec).decode(spec, packed)
     if values.shape[1:] != layout.shape or values.dtype is not torch.float32:
         raise ValueError(
             f"tensor {spec.name!r}: decode() of the codec {spec.codec} gives {values.dtype}"
-            f"{list(values.shape)}, its layout() says float32{[packed.shape[0], *layout.shape]}"
+            f"{list(values.shape)}, its layout() declares float32{[packed.shape[0], *layout.shape]}"
         )
     return values
 
 
 def is_bytes(spec: TensorSpec) -> bool:
-    """Whether a tensor is bytes that stand for themselves times a scale, as pictures are."""
+    """Return whether a tensor holds bytes that mean their own value times a scale, as pictures do."""
     return spec.dtype == "u8" and codec_of(spec) is IDENTITY
 
 
 def sparse_planes(spec: TensorSpec, packed: Tensor) -> SparsePlanes | None:
-    """The planes as entries, where the codec packs entries and the processor gains by it."""
+    """Return the planes as entries where the codec packs entries, on a CPU; None elsewhere."""
     sparse: Callable[[TensorSpec, Tensor], SparsePlanes] | None = getattr(codec_of(spec), "sparse", None)
     return sparse(spec, packed) if sparse is not None and packed.device.type == "cpu" else None
 
 
 def entity_rows(spec: TensorSpec, packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """:meth:`ludus.codecs.protocol.RowsCodec.present`, by the codec itself or from what it decodes to."""
+    """Find the entity rows that are present, by the codec itself or in what it decodes to.
+
+    See :meth:`ludus.codecs.protocol.RowsCodec.present`.
+    """
     present: Callable[[TensorSpec, Tensor], tuple[Tensor, Tensor, Tensor]] | None = getattr(
         codec_of(spec), "present", None
     )

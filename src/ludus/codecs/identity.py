@@ -10,10 +10,10 @@ from ludus.flow import TensorSpec
 
 
 class Identity:
-    """``value * scale``; a tensor of bits is unpacked first, least significant bit first."""
+    """Codec that returns ``value * scale``, after unpacking bits, least significant bit first."""
 
     def present(self, spec: TensorSpec, packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Entity rows that are there: see :class:`ludus.codecs.protocol.RowsCodec`.
+        """Find the entity rows that are present: see :class:`ludus.codecs.protocol.RowsCodec`.
 
         A row is absent when all its elements are zero. For specs of two axes; absent rows are
         dropped before anything is converted.
@@ -27,9 +27,11 @@ class Identity:
         return owner, place, some
 
     def layout(self, spec: TensorSpec) -> TensorLayout:
+        """Return the layout by the number of axes: see :func:`ludus.codecs.layout.by_rank`."""
         return by_rank(spec.shape)
 
     def decode(self, spec: TensorSpec, packed: Tensor) -> Tensor:
+        """Decode ``packed[B, *packed_shape]`` to ``float32[B, *shape]``, multiplied by the spec's scale."""
         shape = (packed.shape[0], *self.layout(spec).shape)
         if spec.dtype == "bits":
             shifts = torch.arange(8, dtype=torch.uint8, device=packed.device)
@@ -43,8 +45,10 @@ class Identity:
 
 
 def nonzero_rows(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows of ``[B, U, F]`` with an element that is not zero: owner and place ``int64[n]``, rising, and the
-    row as ``float32[n, F]``.
+    """Find the rows of ``[B, U, F]`` with an element that is not zero.
+
+    Returns:
+        Owner and place ``int64[n]``, ascending, and the rows as ``float32[n, F]``.
     """
     batch, units, features = values.shape
     rows = values.reshape(batch * units, features)

@@ -18,7 +18,7 @@ class TensorLayout:
 
 
 def by_rank(shape: tuple[int, ...]) -> TensorLayout:
-    """Three axes are planes, two are entity rows, anything else is read as a flat vector."""
+    """Return the layout for a shape: three axes are planes, two are entity rows, others a flat vector."""
     if len(shape) == 3:
         return TensorLayout("planes", shape)
     if len(shape) == 2:

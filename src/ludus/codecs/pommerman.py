@@ -6,12 +6,12 @@ Packed, a row is ``uint8[3, S, S]``, low and high half of a byte:
     1  blast strength of the bomb, 0 = none; steps until it explodes, 1..10
     2  steps until a blast in sight reaches the cell, 0 = none; direction of the bomb, 1..4, 0 = still
 
-Planes, ``float32[22, S + 1, S + 1]``, all in 0..1: see :data:`PLANES`. What comes sooner weighs more, as in
-the features of TLeague (Sun et al. 2020).
+Planes, ``float32[22, S + 1, S + 1]``, all in 0..1: see :data:`PLANES`. Sooner events have larger values, as
+in the features of TLeague (Sun et al. 2020).
 
-The board is rolled so that the observing agent stands in cell ``((S + 1) // 2, (S + 1) // 2)``, since what
-matters lies around it. One row and one column of `outside` are added first: they hold the borders apart where
-the roll joins them, so that no cell is lost. A dead agent's board is not rolled.
+The board is rolled so that the observing agent stands in cell ``((S + 1) // 2, (S + 1) // 2)``, since its
+surroundings matter most. One row and one column of `outside` are added first: they hold the borders apart
+where the roll joins them, so that no cell is lost. A dead agent's board is not rolled.
 """
 
 from __future__ import annotations
@@ -36,9 +36,16 @@ _SLOWEST = 10  # steps that a bomb can have left
 
 
 class PommermanCells:
-    """See the module. The planes come in channels-last memory, which convolutions on processors prefer."""
+    """Codec of Pommerman's board: see the module for the packed row and the planes.
+
+    The planes are in channels-last memory, which convolutions on CPUs prefer.
+    """
 
     def layout(self, spec: TensorSpec) -> TensorLayout:
+        """Return the planes ``[22, S + 1, S + 1]``.
+
+        Raises ``ValueError`` for other than ``uint8[3, S, S]``.
+        """
         fits = spec.dtype == "u8" and len(spec.shape) == 3 and spec.shape[0] == 3
         if not fits:
             raise ValueError(
@@ -48,7 +55,7 @@ class PommermanCells:
         return TensorLayout("planes", (len(PLANES), spec.shape[1] + 1, spec.shape[2] + 1))
 
     def decode(self, spec: TensorSpec, packed: Tensor) -> Tensor:
-        """``uint8[B, 3, S, S]`` -> ``float32[B, 22, S + 1, S + 1]``."""
+        """Decode ``uint8[B, 3, S, S]`` to ``float32[B, 22, S + 1, S + 1]``."""
         table, offsets = _table(packed.device)
         centred = _centred(packed)
         batch, _, height, width = centred.shape
@@ -59,7 +66,7 @@ class PommermanCells:
 
 
 def _centred(packed: Tensor) -> Tensor:
-    """``uint8[B, 3, S, S]`` -> ``uint8[B, 3, S + 1, S + 1]``, the observing agent in the middle."""
+    """Roll ``uint8[B, 3, S, S]`` to ``[B, 3, S + 1, S + 1]``, the observing agent in the middle."""
     batch, _, height, width = packed.shape
     padded = packed.new_zeros((batch, 3, height + 1, width + 1))
     padded[:, 0] = _OUTSIDE
@@ -80,7 +87,7 @@ _TABLES: dict[torch.device, tuple[Tensor, Tensor]] = {}
 
 
 def _table(device: torch.device) -> tuple[Tensor, Tensor]:
-    """What each byte adds to the planes, ``float32[768, 22]``, and where each packed plane begins in it."""
+    """Return each byte's share in the planes, ``float32[768, 22]``, and each packed plane's offset."""
     table = _TABLES.get(device)
     if table is None:
         offsets = torch.tensor((0, 256, 512), dtype=torch.int32, device=device)
@@ -108,5 +115,5 @@ def _make_table() -> Tensor:
 
 
 def _soon(steps: int) -> float:
-    """1 for the next step, falling evenly to 0.1 for the tenth."""
+    """Return 1 for the next step, falling evenly to 0.1 for the tenth."""
     return max(_SLOWEST + 1 - max(steps, 1), 1) / _SLOWEST

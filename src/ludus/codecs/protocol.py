@@ -1,4 +1,4 @@
-"""What a codec is: one way of packing an observation tensor, and how to undo it."""
+"""Codec protocol: one way of packing an observation tensor, and how to undo it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class Codec(Protocol):
-    """Stateless; safe to use from several threads.
+    """Decoder of one packed tensor format. Stateless; safe to use from several threads.
 
     A codec may have more (:class:`SparseCodec`, :class:`RowsCodec`); networks use it where it is there.
     """
 
     def layout(self, spec: TensorSpec) -> TensorLayout:
-        """Kind and shape of the decoded tensor. ``ValueError`` if the codec cannot read such a tensor."""
+        """Return kind and shape of the decoded tensor. Raises ``ValueError`` for a tensor it cannot read."""
         ...
 
     def decode(self, spec: TensorSpec, packed: Tensor) -> Tensor:
-        """``packed[B, *packed_shape]`` -> ``float32[B, *layout(spec).shape]``, on the same device."""
+        """Decode ``packed[B, *packed_shape]`` to ``float32[B, *layout(spec).shape]``, on the same device."""
         ...
 
 
@@ -32,15 +32,17 @@ class SparseCodec(Codec, Protocol):
     """A codec of planes that are nearly empty."""
 
     def sparse(self, spec: TensorSpec, packed: Tensor) -> SparsePlanes:
-        """The planes of :meth:`decode` as a sum of entries."""
+        """Return the planes of :meth:`decode` as a sum of entries."""
         ...
 
 
 class RowsCodec(Codec, Protocol):
-    """A codec of entity rows that finds those that are there before it decodes."""
+    """A codec of entity rows that finds those that are present before it decodes."""
 
     def present(self, spec: TensorSpec, packed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Entity rows that are there: owner and place among the owner's rows ``int64[n]``, rising, and
-        features ``float32[n, F]``.
+        """Find the entity rows that are present.
+
+        Returns:
+            Owner and place among the owner's rows ``int64[n]``, ascending, and features ``float32[n, F]``.
         """
         ...

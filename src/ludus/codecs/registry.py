@@ -42,7 +42,7 @@ _CODECS: Extensions[Codec] = Extensions("ludus.codecs", "codec", _BUILT_IN, _che
 
 
 def register_codec(name: str, codec: Codec | type[Codec] | str) -> None:
-    """Makes ``codec`` the one that tensors mean by ``name``. The module of a game calls it.
+    """Register ``codec`` under ``name``. The module of a game calls it.
 
     Args:
         name: As specs have it. Names of codecs that come with Ludus are taken.
@@ -56,7 +56,7 @@ def register_codec(name: str, codec: Codec | type[Codec] | str) -> None:
 
 
 def codec_of(spec: TensorSpec) -> Codec:
-    """The codec that a tensor names. ``ValueError`` naming the tensor and the known codecs otherwise."""
+    """Return the codec that a tensor names. Raises ``ValueError`` with the known codecs if there is none."""
     codec = _CODECS.find(spec.codec)
     if codec is None:
         raise ValueError(
@@ -68,7 +68,10 @@ def codec_of(spec: TensorSpec) -> Codec:
 
 
 def layout_of(spec: TensorSpec) -> TensorLayout:
-    """What ``spec`` decodes to. ``ValueError`` where its codec does not read it, or breaks its contract."""
+    """Return the layout of the decoded tensor.
+
+    Raises ``ValueError`` if the codec cannot read ``spec`` or returns something that is no layout.
+    """
     codec = codec_of(spec)
     try:
         layout: object = codec.layout(spec)

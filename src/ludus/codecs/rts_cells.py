@@ -3,13 +3,13 @@
 Packed, a row is ``uint16[U + 1, 5]``: U unit rows ``[cell + 1, type + E if enemy, hp, maximal hp,
 age in ticks]`` (an empty row starts with 0) and one row about the seat ``[money, base hp, base maximal
 hp, side, 0]``. The spec's ``scale`` is the side S of the square map, its labels name the planes: T unit
-types and 16 more (no labels: the 6 types of MiniRTS). E is 8, or 16 where T is above 8. Planes,
+types and 16 more (no labels: the 6 types of MiniRTS). E is 8, or 16 where T is above 8. PlaneIndex,
 ``float32[T + 16, S, S]`` by ``[plane, y, x]``, with the numbers of MiniRTS's 22:
 
     0..5 unit types    6 affiliation (1 own, 2 enemy)    7 hp ratio    8 own base's hp ratio, everywhere
     9 decay 50 / (age + 1)    10..16 age bins    17..21 money bins, everywhere
 
-Where units share a cell, a plane holds the mean of what those units write to it.
+Where units share a cell, a plane holds the mean of their values.
 """
 
 from __future__ import annotations
@@ -31,89 +31,100 @@ _MINIRTS_TYPES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Planes:
-    """Which plane is what, for a number of unit types."""
+class PlaneIndex:
+    """Numbers of the planes, for a number of unit types."""
 
     types: int
 
     @property
     def enemy(self) -> int:
-        """What is added to an enemy's type in the packed rows."""
+        """Number that the packed rows add to an enemy's type."""
         return 8 if self.types <= 8 else 16
 
     @property
     def count(self) -> int:
+        """Number of planes."""
         return self.types + _BESIDE_TYPES
 
     @property
     def affiliation(self) -> int:
+        """Plane with 1 for own units and 2 for enemies."""
         return self.types
 
     @property
     def hp(self) -> int:
+        """Plane with each unit's hp ratio."""
         return self.types + 1
 
     @property
     def base_hp(self) -> int:
+        """Plane with the hp ratio of the seat's base in all cells."""
         return self.types + 2
 
     @property
     def decay(self) -> int:
+        """Plane with ``50 / (age + 1)``."""
         return self.types + 3
 
     @property
     def age(self) -> int:
+        """First of the planes of age bins."""
         return self.types + 4
 
     @property
     def money(self) -> int:
+        """First of the planes of money bins."""
         return self.types + 11
 
     @property
     def everywhere(self) -> tuple[int, ...]:
-        """Planes with one value in all cells."""
+        """PlaneIndex with one value in all cells."""
         return (self.base_hp, *range(self.money, self.count))
 
     @property
     def local(self) -> tuple[int, ...]:
-        """The others."""
+        """PlaneIndex whose values differ by cell."""
         return tuple(p for p in range(self.count) if p not in self.everywhere)
 
     @property
     def means(self) -> tuple[int, ...]:
-        """Those that hold means; the other local ones hold 0 or 1, however many units share a cell."""
+        """Local planes that hold means; the others hold 0 or 1, however many units share a cell."""
         return (self.affiliation, self.hp, self.decay)
 
 
 @functools.cache
-def planes_of(spec: TensorSpec) -> Planes:
-    """The planes that ``spec`` declares."""
-    return Planes(len(spec.labels) - _BESIDE_TYPES if spec.labels else _MINIRTS_TYPES)
+def planes_of(spec: TensorSpec) -> PlaneIndex:
+    """Return the planes that ``spec`` declares."""
+    return PlaneIndex(len(spec.labels) - _BESIDE_TYPES if spec.labels else _MINIRTS_TYPES)
 
 
 def hp_ratio(part: Tensor, whole: Tensor) -> Tensor:
-    """``part / (whole + 1e-6)`` in float64, rounded once; 0 where ``whole`` is 0."""
+    """Return ``part / (whole + 1e-6)`` in float64, rounded once; 0 where ``whole`` is 0."""
     ratio = (part.double() / (whole.double() + 1e-6)).float()
     return torch.where(whole == 0, torch.zeros_like(ratio), ratio)
 
 
 class RtsCells:
-    """See the module. The planes come in channels-last memory, which convolutions on processors prefer."""
+    """Codec of the RTS games' cells: see the module for the packed rows and the planes.
+
+    The planes are in channels-last memory, which convolutions on CPUs prefer.
+    """
 
     def layout(self, spec: TensorSpec) -> TensorLayout:
+        """Return the planes ``[T + 16, S, S]``. Raises ``ValueError`` for another form of tensor."""
         side = int(spec.scale)
         packs = spec.dtype == "u16" and len(spec.shape) == 2 and spec.shape[1] == 5
         types = planes_of(spec).types
         if not packs or side < 1 or side != spec.scale or not 1 <= types <= 16:
             raise ValueError(
-                f"tensor {spec.name!r}: the codec rts_cells reads uint16[U + 1, 5], a whole scale >= 1 and "
-                f"labels of 1 to 16 types and 16 more planes, got {spec.dtype}{list(spec.shape)}, "
+                f"tensor {spec.name!r}: the codec rts_cells reads uint16[U + 1, 5], an integer scale >= 1, "
+                f"and labels of 1 to 16 types and 16 more planes, got {spec.dtype}{list(spec.shape)}, "
                 f"{spec.scale} and {len(spec.labels)} labels"
             )
         return TensorLayout("planes", (planes_of(spec).count, side, side))
 
     def decode(self, spec: TensorSpec, packed: Tensor) -> Tensor:
-        """``uint16[B, U + 1, 5]`` -> ``float32[B, C, S, S]``."""
+        """Decode ``uint16[B, U + 1, 5]`` to ``float32[B, C, S, S]``."""
         side, layout = int(spec.scale), planes_of(spec)
         batch, area = packed.shape[0], side * side
         sample, unit = present_units(packed)
@@ -133,7 +144,10 @@ class RtsCells:
         return planes.reshape(batch, side, side, layout.count).permute(0, 3, 1, 2)
 
     def sparse(self, spec: TensorSpec, packed: Tensor) -> SparsePlanes:
-        """The same planes as one entry a unit; units that share a cell write their part of the mean."""
+        """Return the same planes as one entry a unit.
+
+        Units that share a cell write their part of the mean.
+        """
         side, layout = int(spec.scale), planes_of(spec)
         batch, area = packed.shape[0], side * side
         sample, unit = present_units(packed)
@@ -160,7 +174,11 @@ class RtsCells:
 
 
 def present_units(packed: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows of ``uint16[B, U + 1, 5]`` with a unit, in order: sample ``int64[n]``, columns ``int64[n, 5]``."""
+    """Find the rows of ``uint16[B, U + 1, 5]`` with a unit.
+
+    Returns:
+        Sample ``int64[n]``, ascending, and columns ``int64[n, 5]``.
+    """
     wide = packed.view(torch.int16)[:, :-1]
     units = wide.shape[1]
     index = (wide[:, :, 0] != 0).reshape(-1).nonzero().squeeze(1)
@@ -168,8 +186,11 @@ def present_units(packed: Tensor) -> tuple[Tensor, Tensor]:
     return index // units, columns
 
 
-def unit_planes(unit: Tensor, layout: Planes) -> Tensor:
-    """What each unit ``int64[n, 5]`` writes into its cell: ``float32[n, C]``, zeros in the seat's planes."""
+def unit_planes(unit: Tensor, layout: PlaneIndex) -> Tensor:
+    """Return each unit's share in its cell, ``float32[n, C]``, zeros in the seat's planes.
+
+    ``unit`` is ``int64[n, 5]``.
+    """
     planes = torch.zeros((unit.shape[0], layout.count), device=unit.device)
     kind, age = unit[:, 1], unit[:, 4].contiguous()
     planes.scatter_(1, (kind & (layout.enemy - 1)).unsqueeze(1), 1.0)
@@ -181,8 +202,8 @@ def unit_planes(unit: Tensor, layout: Planes) -> Tensor:
     return planes
 
 
-def seat_planes(packed: Tensor, layout: Planes) -> Tensor:
-    """The planes that have one value everywhere: ``float32[B, C]``, zeros elsewhere."""
+def seat_planes(packed: Tensor, layout: PlaneIndex) -> Tensor:
+    """Return the values of the planes that are equal everywhere: ``float32[B, C]``, zeros elsewhere."""
     about = packed.view(torch.int16)[:, -1].long() & 0xFFFF
     planes = torch.zeros((packed.shape[0], layout.count), device=packed.device)
     planes[:, layout.base_hp] = hp_ratio(about[:, 1], about[:, 2])

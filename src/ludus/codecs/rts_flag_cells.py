@@ -25,20 +25,21 @@ _SCORE_BINS = 5
 
 
 class RtsFlagCells:
-    """See the module."""
+    """Codec of Capture the Flag's cells: see the module for the packed rows and the planes."""
 
     def layout(self, spec: TensorSpec) -> TensorLayout:
+        """Return the planes ``[11, S, S]``. Raises ``ValueError`` for another form of tensor."""
         side = int(spec.scale)
         packs = spec.dtype == "u16" and len(spec.shape) == 2 and spec.shape[1] == 5
         if not packs or side < 1 or side != spec.scale:
             raise ValueError(
-                f"tensor {spec.name!r}: the codec rts_flag_cells reads uint16[U + 1, 5] and a whole "
+                f"tensor {spec.name!r}: the codec rts_flag_cells reads uint16[U + 1, 5] and an integer "
                 f"scale >= 1, got {spec.dtype}{list(spec.shape)} and {spec.scale}"
             )
         return TensorLayout("planes", (PLANES, side, side))
 
     def decode(self, spec: TensorSpec, packed: Tensor) -> Tensor:
-        """``uint16[B, U + 1, 5]`` -> ``float32[B, 11, S, S]``."""
+        """Decode ``uint16[B, U + 1, 5]`` to ``float32[B, 11, S, S]``."""
         side = int(spec.scale)
         batch, area = packed.shape[0], side * side
         sample, unit = present_units(packed)

@@ -1,4 +1,4 @@
-"""A convolution over planes that are nearly empty: cost by what is there, not by the map's size.
+"""A convolution over planes that are nearly empty: cost by the number of entries, not by the map's size.
 
 A 20x20 map shows some twenty units; a dense 3x3 convolution of its 22 planes spends nine tenths of its work
 on zeros. Here each entry is multiplied once with all taps of the kernel, and the products are added
@@ -35,6 +35,7 @@ class SparseConvolution:
     """A 3x3 convolution with padding 1 of :class:`SparsePlanes`; holds tables, no parameters."""
 
     def __init__(self, height: int, width: int, stride: int) -> None:
+        """Build the tables for planes of ``height`` by ``width`` cells and a stride of 1 or more."""
         self.height, self.width = (height - 1) // stride + 1, (width - 1) // stride + 1  # of the output
         cells = height * width
         pairs: list[list[tuple[int, int]]] = [[] for _ in range(cells)]
@@ -55,8 +56,11 @@ class SparseConvolution:
         self._covered = covered  # float32[9, outputs]: which taps lie on the map
 
     def __call__(self, weight: Tensor, bias: Tensor, planes: SparsePlanes) -> Tensor:
-        """``float32[B, O, H', W']`` in channels-last memory. ``weight: [O, C, 3, 3]``, ``bias: [O]``."""
-        with torch.autocast("cpu", enabled=False):  # sums of many entries want float32
+        """Return ``float32[B, O, H', W']`` in channels-last memory.
+
+        ``weight: [O, C, 3, 3]``, ``bias: [O]``.
+        """
+        with torch.autocast("cpu", enabled=False):  # sums of many entries need float32
             return self._run(weight, bias, planes)
 
     def _run(self, weight: Tensor, bias: Tensor, planes: SparsePlanes) -> Tensor:
@@ -80,5 +84,5 @@ class SparseConvolution:
 
 @functools.lru_cache(maxsize=16)
 def sparse_convolution(height: int, width: int, stride: int) -> SparseConvolution:
-    """The tables for a map and a stride, made when first needed and then shared."""
+    """Return the tables for a map and a stride, built on first use and then shared."""
     return SparseConvolution(height, width, stride)

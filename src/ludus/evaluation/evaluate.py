@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
-from ludus.evaluation.play import (
-    play_evaluation,
-)
+from ludus.evaluation.play import Player, play_evaluation
 from ludus.evaluation.players import game_of_player, resolve_player
 from ludus.evaluation.results import ALONE, EvalResult
-from ludus.flow import MatchResult
+from ludus.evaluation.settings import DEFAULT, NO_HOOKS, MatchHooks, MatchSettings
+from ludus.flow import GameSpec, MatchResult
 from ludus.flow.seeds import derive_seed
 from ludus.flow.shown import shown
 from ludus.games import list_games
@@ -22,101 +20,73 @@ from ludus.presets.config import ParamValue
 from ludus.presets.errors import ConfigError
 from ludus.presets.game_checks import params_text
 
-if TYPE_CHECKING:
-    pass
-
 
 def evaluate(
     player: str,
     against: str = "",
+    settings: MatchSettings = DEFAULT,
     *,
     game: str = "",
     params: dict[str, ParamValue] | None = None,
-    matches: int = 400,
-    seed: int = 1,
-    frame_skip: int = 0,
-    against_frame_skip: int = 0,
-    greedy: bool = False,
-    threads: int = 0,
-    record: int = 0,
-    random_start: int = 0,
-    max_ticks: int = 0,
     keep: Callable[[MatchResult], None] | None = None,
-    should_stop: Callable[[], bool] | None = None,
-    finished: Callable[[Sequence[MatchResult]], None] | None = None,
+    hooks: MatchHooks = NO_HOOKS,
 ) -> EvalResult:
-    """Plays ``player`` against ``against`` over whole matches with alternating seats.
+    """Play ``player`` against ``against`` over whole matches with alternating seats.
 
     Args:
         player: See :func:`ludus.evaluation.players.resolve_player`.
         against: The opponent; empty in a game of one seat, where the player's return is measured.
+        settings: Number of matches, seed, limits and the manner of play.
         game: May be empty if one player is weights of a built-in or installed game.
         params: Parameters of the game (default: those of the run of the weights).
-        matches: Number of matches.
-        seed: Seed of matches and decisions.
-        frame_skip: Ticks between two decisions of ``player``; 0 = the player's own, or the game's default.
-        against_frame_skip: The same for ``against``; 0 = ``frame_skip``.
-        greedy: Players with a network take their most probable choice, searches the most visited move.
-        threads: Worker threads of the pool.
-        record: The first so many matches have a replay.
-        random_start: See :func:`ludus.evaluation.play.play_matches`, as for ``max_ticks`` and ``finished``.
         keep: Receives every match at the end.
-        should_stop: Ends the evaluation early; the result then counts the finished matches, and its
-            ``interrupted`` is true.
+        hooks: Functions that are called while matches are played. Where ``should_stop`` ends them, the result
+            counts the finished matches, and its ``interrupted`` is true.
 
     Raises:
         ConfigError: Unknown players or games, or players that do not fit the game.
         StorageError: No such run, version or file.
     """
-    if matches < 1:
-        raise ConfigError(f"matches = {matches}: expected at least 1")
+    if settings.matches < 1:
+        raise ConfigError(f"matches = {settings.matches}: expected at least 1")
     game, text_params = decide_game([p for p in (player, against) if p], game, params)
     spec = game_spec(game, text_params)
-    first = resolve_player(
-        player, spec, seed=derive_seed(seed, 0), frame_skip=frame_skip, greedy=greedy, params=text_params
-    )
+    first = _resolve(player, 0, spec, text_params, settings)
     if spec.seats == 1:
         if against not in ("", ALONE):
             raise ConfigError(f"against {against}: {spec.name} has one seat, expected no opponent")
         against = ALONE
     elif not against:
         raise ConfigError(f"{player}: expected an opponent (--against); {spec.name} has {spec.seats} seats")
-    second = resolve_player(
-        against,
-        spec,
-        seed=derive_seed(seed, 1),
-        frame_skip=against_frame_skip or frame_skip,
-        greedy=greedy,
-        params=text_params,
-    )
+    second = _resolve(against, 1, spec, text_params, settings)
     if "torch" in sys.modules:  # some player has a network; parallel work is the pool's
         import torch
 
         torch.set_num_threads(1)
-    result, played = play_evaluation(
-        spec,
-        text_params,
-        first,
-        second,
-        matches=matches,
-        seed=seed,
-        threads=threads,
-        record=record,
-        random_start=random_start,
-        max_ticks=max_ticks,
-        should_stop=should_stop,
-        finished=finished,
-    )
+    result, played = play_evaluation(spec, text_params, first, second, settings, hooks)
     if keep is not None:
         for match in played:
             keep(match)
     return result
 
 
+def _resolve(name: str, side: int, spec: GameSpec, params: dict[str, str], settings: MatchSettings) -> Player:
+    """Return the player of side 0 (the one that is evaluated) or 1 (its opponent)."""
+    own = settings.against_frame_skip if side else 0
+    return resolve_player(
+        name,
+        spec,
+        seed=derive_seed(settings.seed, side),
+        frame_skip=own or settings.frame_skip,
+        greedy=settings.greedy,
+        params=params,
+    )
+
+
 def decide_game(
     players: Sequence[str], game: str = "", params: dict[str, ParamValue] | None = None
 ) -> tuple[str, dict[str, str]]:
-    """The game that ``players`` play and its parameters as text: those named, else of the first weights.
+    """Return the game of ``players`` and its parameters as text: the named ones, else the first weights'.
 
     Raises:
         ConfigError: No player determines the game, or weights of another one.

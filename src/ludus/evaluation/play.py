@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ludus.evaluation.results import ALONE, EvalResult, summarise
+from ludus.evaluation.settings import NO_HOOKS, MatchHooks, MatchSettings
 from ludus.flow import Controller, GameSpec, MatchResult, SeatPlan
 from ludus.flow.lineups import lineup_of
 from ludus.flow.names import did_you_mean, nearest
@@ -35,7 +36,6 @@ PLAYERS = (
 )
 SLOTS = 128
 STEPS = 16
-TIMEOUT_S = 60.0  # as ``pool.timeout_s`` where no preset says otherwise
 SEARCH_STEPS = 1  # steps of a slab if a player searches: Ctrl-C takes effect after one move per match
 
 
@@ -154,37 +154,29 @@ def play_matches(
     params: dict[str, str],
     player: Player,
     against: Player,
-    *,
-    matches: int,
-    seed: int,
-    threads: int = 0,
-    record: int = 0,
-    random_start: int = 0,
-    max_ticks: int = 0,
-    timeout_s: float = TIMEOUT_S,
-    should_stop: Callable[[], bool] | None = None,
-    finished: Callable[[Sequence[MatchResult]], None] | None = None,
+    settings: MatchSettings,
+    hooks: MatchHooks = NO_HOOKS,
 ) -> list[MatchResult]:
-    """Plays ``matches`` matches and returns their results in the order of match numbers.
+    """Play matches between two players and return their results in the order of match numbers.
 
     Seed and seats of match m do not depend on the players. Every started match counts, so long matches are
     not left out. In games with teams ``player`` holds all seats of its team. In a game of one seat
     ``against`` does not play.
 
     Args:
-        matches: Number of results (fewer after ``should_stop``).
-        record: The first so many matches have a replay in their result.
-        random_start: Above 0 the game's bot ``random`` plays a seat's first k ticks, k drawn from
-            0..``random_start`` for each match and seat, so that players do not repeat one memorised line.
-        max_ticks: Highest number of ticks of a match; 0 = the game's limit, else ``ENOUGH_TICKS``.
-        timeout_s: For one step of a Python game, then its process is replaced; 0 = never.
-        finished: Called repeatedly with the matches that ended since the last call, possibly none.
+        spec: The game.
+        params: Parameters of its rules.
+        player: The player of plan 0.
+        against: Its opponent.
+        settings: Number of results (fewer after ``hooks.should_stop``), seeds and limits.
+        hooks: Functions that are called meanwhile.
 
     Raises:
         ConfigError: The game has no bot ``random``, or ``random_start`` with a bot of the core, which decides
             from the first tick.
         EndlessMatch: A match exceeds ``max_ticks``.
     """
+    matches, random_start = settings.matches, settings.random_start
     if random_start:
         check_random_start(random_start, spec, player, against)
     start = RANDOM if random_start else ""
@@ -209,18 +201,18 @@ def play_matches(
             lineup,
             PoolOptions(
                 slots=slots,
-                groups=2 if threads else 1,
-                threads=threads,
-                seed=seed,
+                groups=2 if settings.threads else 1,
+                threads=settings.threads,
+                seed=settings.seed,
                 num_matches=matches,
-                timeout_s=timeout_s,
-                record=range(min(record, matches)),
-                states=searches,
                 on_error="truncate",
+                timeout_s=settings.timeout_s,
+                record=range(min(settings.record, matches)),
+                states=searches,
             ),
         )
     ) as pool:
-        course = _Course(spec, pool, matches, max_ticks or limit_of(spec), sides, should_stop, finished)
+        course = _Course(spec, pool, matches, settings.max_ticks or limit_of(spec), sides, hooks)
         actors = {p: side.search(pool) if side.search else side.actor for p, side in enumerate(sides)}
         if not actors:
             return _bots_only(pool, course)
@@ -246,13 +238,12 @@ class _Course:
     matches: int
     max_ticks: int
     sides: Sequence[Player]
-    should_stop: Callable[[], bool] | None
-    finished: Callable[[Sequence[MatchResult]], None] | None
+    hooks: MatchHooks
     results: list[MatchResult] = field(default_factory=list)
     since: int = 0  # ticks of the pool when the last match ended
 
     def goes_on(self) -> bool:
-        return not self.pool.finished and not (self.should_stop and self.should_stop())
+        return not self.pool.finished and not (self.hooks.should_stop and self.hooks.should_stop())
 
     def add(self, ended: Sequence[MatchResult]) -> None:
         """Adds finished matches. Raises ``EndlessMatch`` if the matches in play exceed the limit."""
@@ -271,8 +262,8 @@ class _Course:
             ]
             self.results += ended
             self.since = self.pool.stats().ticks
-        if self.finished is not None:
-            self.finished(ended)
+        if self.hooks.finished is not None:
+            self.hooks.finished(ended)
 
     def in_order(self) -> list[MatchResult]:
         return sorted((_tried(r, self.spec.name) for r in self.results), key=lambda r: r.match)
@@ -295,7 +286,7 @@ def _tried(result: MatchResult, game: str) -> MatchResult:
     """Records in the replay of a Python game whether a re-simulation gives the same match."""
     if not result.replay:
         return result
-    return msgspec.structs.replace(result, replay=replays.tried(result.replay, game))
+    return msgspec.structs.replace(result, replay=replays.mark_reproduced(result.replay, game))
 
 
 def _bots_only(pool: Pool, course: _Course) -> list[MatchResult]:
@@ -313,34 +304,14 @@ def play_evaluation(
     params: dict[str, str],
     player: Player,
     against: Player,
-    *,
-    matches: int,
-    seed: int,
-    threads: int = 0,
-    record: int = 0,
-    random_start: int = 0,
-    max_ticks: int = 0,
-    should_stop: Callable[[], bool] | None = None,
-    finished: Callable[[Sequence[MatchResult]], None] | None = None,
+    settings: MatchSettings,
+    hooks: MatchHooks = NO_HOOKS,
 ) -> tuple[EvalResult, list[MatchResult]]:
-    """:func:`play_matches` with its counts and interval."""
-    results = play_matches(
-        spec,
-        params,
-        player,
-        against,
-        matches=matches,
-        seed=seed,
-        threads=threads,
-        record=record,
-        random_start=random_start,
-        max_ticks=max_ticks,
-        should_stop=should_stop,
-        finished=finished,
-    )
+    """Play matches as :func:`play_matches` and return their counts with intervals, and the results."""
+    results = play_matches(spec, params, player, against, settings, hooks)
     summary = summarise(
-        results, player=player.name, against=against.name, game=spec.name, seed=seed, params=params
+        results, player=player.name, against=against.name, game=spec.name, seed=settings.seed, params=params
     )
-    if len(results) < matches:
+    if len(results) < settings.matches:
         summary = msgspec.structs.replace(summary, interrupted=True)
     return summary, results

@@ -56,7 +56,7 @@ class EvalResult(msgspec.Struct, frozen=True):
         )
 
     def __post_init__(self) -> None:
-        """Holds for results of every origin: files of earlier versions have zeros there."""
+        """Set to None what counts winners where no match has any."""
         if not self.matches or (self.alone and not self.decided):
             for name in _OF_WINNERS:
                 msgspec.structs.force_setattr(self, name, None)

@@ -12,7 +12,7 @@ from ludus.evaluation.evaluate import decide_game, evaluate
 from ludus.evaluation.play import check_random_start
 from ludus.evaluation.players import resolve_player
 from ludus.evaluation.results import EvalResult
-from ludus.flow import MatchResult
+from ludus.evaluation.settings import NO_HOOKS, MatchHooks, MatchSettings
 from ludus.flow.seeds import derive_seed
 from ludus.games import spec as game_spec
 from ludus.mcts.text import SUFFIX
@@ -23,6 +23,7 @@ from ludus.storage import RunDirectory
 from ludus.storage.references import all_of
 
 ALL = "@all"
+PAIR = MatchSettings(matches=40)
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -83,10 +84,14 @@ def pairings(players: Sequence[str], versions: int, neighbours: int = 0) -> int:
     return sum(min(apart, count - 1 - i) for i in range(count))
 
 
-def _checked(
-    players: Sequence[str], game: str, params: dict[str, ParamValue] | None, greedy: bool, random_start: int
+def _playable_game(
+    players: Sequence[str], game: str, params: dict[str, ParamValue] | None, settings: MatchSettings
 ) -> tuple[str, dict[str, ParamValue]]:
-    """The game and its parameters, which all ``players`` can play. Raises before a match is played."""
+    """Return the game and its parameters, which all ``players`` can play.
+
+    Raises:
+        ConfigError: A player that cannot play; no match has been played then.
+    """
     game, text = decide_game(players, game, params)
     spec = game_spec(game, text)
     if spec.seats == 1:
@@ -94,41 +99,36 @@ def _checked(
             f"rate needs a game of two or more seats; {spec.name} has one: ludus eval measures each alone"
         )
     for name in players:
-        player = resolve_player(name, spec, greedy=greedy, params=text)
-        if random_start:
-            check_random_start(random_start, spec, player)
+        player = resolve_player(name, spec, greedy=settings.greedy, params=text)
+        if settings.random_start:
+            check_random_start(settings.random_start, spec, player)
     return game, dict(text)
 
 
 def tournament(
     players: Sequence[str],
+    settings: MatchSettings = PAIR,
     *,
     game: str = "",
     params: dict[str, ParamValue] | None = None,
-    matches: int = 40,
     versions: int = 12,
     neighbours: int = 0,
-    seed: int = 1,
-    frame_skip: int = 0,
-    greedy: bool = False,
-    threads: int = 0,
-    random_start: int = 0,
-    max_ticks: int = 0,
-    should_stop: Callable[[], bool] | None = None,
-    finished: Callable[[Sequence[MatchResult]], None] | None = None,
     on_result: Callable[[EvalResult], None] | None = None,
+    hooks: MatchHooks = NO_HOOKS,
 ) -> Tournament:
-    """Plays every pair of ``players`` and rates the results.
-
-    The arguments that are not listed are those of :func:`ludus.evaluation.evaluate.evaluate`.
+    """Play every pair of ``players`` and rate the results.
 
     Args:
-        game: May be empty if one player, whichever, is weights; then all pairs play its game.
-        matches: Matches of a pair, with alternating seats.
+        players: See :func:`ludus.evaluation.players.resolve_player`, and :func:`expand`.
+        settings: Number of matches of a pair, with alternating seats; seed, limits and the manner of play.
+        game: May be empty if some player is weights; then all pairs play its game.
+        params: Parameters of the game (default: those of the run of the first weights).
         versions: See :func:`expand`.
-        neighbours: Above 0 only pairs at most so far apart in the list meet (ELF OpenGo's self-play Elo: 1).
-        should_stop: Ends the tournament early; the table then has the finished matches.
+        neighbours: Above 0, only pairs at most this far apart in the list meet (ELF OpenGo's self-play Elo:
+            1).
         on_result: Receives the result of every pair.
+        hooks: Functions that are called while matches are played. Where ``should_stop`` ends the tournament,
+            the table has the finished matches.
 
     Raises:
         ConfigError: Fewer than two players, a player named twice, or an error of :func:`evaluate`. A wrong
@@ -141,31 +141,18 @@ def tournament(
         twice = next(name for name in everyone if everyone.count(name) > 1)
         raise ConfigError(f"{twice}: named twice")
     count = len(everyone)
-    game, params = _checked(everyone, game, params, greedy, random_start)
+    game, params = _playable_game(everyone, game, params, settings)
     points, met = np.zeros((count, count)), np.zeros((count, count), np.int64)
     played, names, interrupted = "", list(everyone), False
     for i in range(count):
         for j in range(i + 1, count):
             if 0 < neighbours < j - i:
                 continue
-            if interrupted or (should_stop and should_stop()):
+            if interrupted or (hooks.should_stop and hooks.should_stop()):
                 interrupted = True
                 continue
-            result = evaluate(
-                everyone[i],
-                everyone[j],
-                game=game,
-                params=params,
-                matches=matches,
-                seed=derive_seed(seed, i, j),
-                frame_skip=frame_skip,
-                greedy=greedy,
-                threads=threads,
-                random_start=random_start,
-                max_ticks=max_ticks,
-                should_stop=should_stop,
-                finished=finished,
-            )
+            pair = msgspec.structs.replace(settings, seed=derive_seed(settings.seed, i, j))
+            result = evaluate(everyone[i], everyone[j], pair, game=game, params=params, hooks=hooks)
             interrupted = result.interrupted
             names[i], names[j] = result.player, result.against
             if result.errors:
@@ -200,7 +187,7 @@ def tournament(
         standings,
         tuple(tuple(float(x) for x in row) for row in points),
         tuple(tuple(int(x) for x in row) for row in met),
-        seed,
+        settings.seed,
         interrupted,
         tuple(tuple(names[i] for i in group) for group in ratings.groups),
     )

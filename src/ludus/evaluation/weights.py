@@ -21,15 +21,12 @@ def network_of(weights: Weights, spec: GameSpec, name: str = "weights", device: 
 
 
 def check_spec(meta: WeightsMeta, spec: GameSpec, name: str) -> None:
-    """Raises ``ConfigError`` unless the spec of ``meta`` has the observations and actions of ``spec``.
-
-    It compares the stored spec, not the stored hash: older files have a hash without labels.
-    """
+    """Raises ``ConfigError`` unless the spec of ``meta`` has the observations and actions of ``spec``."""
     if meta.game != spec.name:
         raise ConfigError(f"{name}: weights of {meta.game}, expected weights of {spec.name}")
     theirs = decode_spec(meta.spec)
     if theirs.spec_hash != spec.spec_hash:
-        labels = theirs.label_difference(spec) if theirs.former_hash == spec.former_hash else ""
+        labels = theirs.label_difference(spec)
         raise ConfigError(
             f"{name}: made for {meta.game} with spec {theirs.spec_hash} (version {theirs.version}), "
             f"this game has spec {spec.spec_hash} (version {spec.version})"

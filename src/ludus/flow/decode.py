@@ -26,7 +26,7 @@ MAX_DEPTH = 64
 MAX_INTEGER = 10**40  # of TOML
 
 Decoded = TypeVar("Decoded")
-#: What a TOML text that cannot be used raises, a ``ValueError``.
+#: Error for a TOML text that cannot be used, a ``ValueError``.
 TomlError = tomllib.TOMLDecodeError
 
 
@@ -70,7 +70,7 @@ def from_json(data: bytes | str | msgspec.Raw, kind: type[Decoded]) -> Decoded: 
 @overload
 def from_json(data: bytes | str | msgspec.Raw, kind: UnionType) -> Any: ...  # noqa: ANN401
 def from_json(data: bytes | str | msgspec.Raw, kind: Any = Any) -> Any:
-    """The value of a JSON document as a ``kind``.
+    """Decode a JSON document as a ``kind``.
 
     Raises ``msgspec.DecodeError`` for anything else, for text that is not UTF-8, values nested more than
     ``MAX_DEPTH`` deep and integers of more than 20 digits.
@@ -86,7 +86,7 @@ def from_json(data: bytes | str | msgspec.Raw, kind: Any = Any) -> Any:
 
 
 def _check_json(raw: bytes) -> None:
-    """Raises ``msgspec.DecodeError`` for a document out of bounds; the decoder finds other damage."""
+    """Raise ``msgspec.DecodeError`` for a document out of bounds; the decoder finds other damage."""
     long = _DIGITS.search(raw) is not None
     if not long and raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
         return
@@ -101,7 +101,7 @@ def _check_json(raw: bytes) -> None:
 
 
 def to_json(value: object) -> bytes:
-    """``value`` as JSON; bytes of a path that are not UTF-8 stand as their escapes (``\\udcff``)."""
+    r"""Encode ``value`` as JSON; bytes of a path that are not UTF-8 become their escapes (``\udcff``)."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -119,8 +119,10 @@ def _utf8(value: object) -> object:
 
 
 def text_of(raw: bytes) -> str:
-    """The text of a file that people edit: UTF-8, its lines ended by a line feed, without the byte order
-    mark that some editors write.
+    """Decode the text of a file that people edit.
+
+    The file is UTF-8, with or without the byte order mark that some editors write. Lines of the result end
+    with a line feed.
 
     Raises :class:`TextError` for another encoding.
     """
@@ -134,7 +136,7 @@ def text_of(raw: bytes) -> str:
 
 
 def from_toml(text: str) -> dict[str, Any]:
-    """The document of a TOML text, with or without a byte order mark.
+    """Decode a TOML text, with or without a byte order mark.
 
     Raises ``TomlError`` for anything else, for tables nested more than ``MAX_DEPTH`` deep and integers of
     ``MAX_INTEGER`` or more.
@@ -157,7 +159,7 @@ def from_toml(text: str) -> dict[str, Any]:
 
 
 def _without_strings(text: str) -> str:
-    """``text`` with empty strings and no comments, up to its first mistake.
+    """Return ``text`` with empty strings and no comments, up to its first mistake.
 
     One search after another: a pattern for whole strings takes memory for every character of a long one.
     """

@@ -36,13 +36,14 @@ class Extensions(Generic[T]):
         built_in: Mapping[str, T | str],
         check: Callable[[object], T],
     ) -> None:
-        """
+        """Create a table without registered objects.
+
         Args:
             group: Group of the entry points.
             noun: Word for an object in messages.
             built_in: Objects of Ludus, or ``module:attribute``.
-            check: Converts a loaded value to an object of the table. Raises ``ValueError`` that names
-                the missing part.
+            check: Converts a loaded value to an object of the table. Raises ``ValueError`` that names the
+                missing part.
         """
         self.group, self.noun = group, noun
         self._built_in = built_in
@@ -51,7 +52,7 @@ class Extensions(Generic[T]):
         self._found: dict[str, T] = {}
 
     def register(self, name: str, value: object) -> None:
-        """Adds an object, or the ``module:attribute`` that is imported when the name is first used.
+        """Add an object, or the ``module:attribute`` that is imported when the name is first used.
 
         A module that is loaded a second time replaces its own objects.
 
@@ -78,7 +79,7 @@ class Extensions(Generic[T]):
         self._found.pop(name, None)
 
     def find(self, name: str) -> T | None:
-        """The object of ``name``, or None. Raises :class:`ExtensionError` if its package is broken."""
+        """Return the object of ``name``, or None. Raises :class:`ExtensionError` if its package is broken."""
         found = self._found.get(name)
         if found is not None:
             return found
@@ -102,11 +103,11 @@ class Extensions(Generic[T]):
         return found
 
     def local_names(self) -> list[str]:
-        """Names that no other distribution has to be looked at for: those that come with Ludus first."""
+        """Return the names that need no look at other distributions, those that come with Ludus first."""
         return [*self._built_in, *(n for n in self._registered if n not in self._built_in)]
 
     def names(self) -> list[str]:
-        """All names, sorted."""
+        """Return all names, sorted."""
         return sorted({*self._built_in, *self._registered, *(e.name for e in self._entry_points())})
 
     def _entry_points(self, name: str = "") -> list[EntryPoint]:
@@ -149,7 +150,7 @@ def _distribution(entry: EntryPoint) -> str:
 
 
 def _origin(value: object) -> str:
-    """Where an object comes from, the same for a module that was loaded twice."""
+    """Return where an object comes from, the same for a module that was loaded twice."""
     if isinstance(value, str):
         return value
     made = type(value)

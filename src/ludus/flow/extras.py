@@ -1,4 +1,4 @@
-"""Optional dependencies: what to install when one is missing."""
+"""Optional dependencies: the package to install when one is missing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ DISTRIBUTION = "ludus-rl"
 
 
 def requirement(extra: str) -> str:
-    """The requirement that brings the packages of ``extra``: ``ludus-rl[train]``."""
+    """Return the requirement that brings the packages of ``extra``: ``ludus-rl[train]``."""
     return f"{DISTRIBUTION}[{extra}]"
 
 
 def install_command(extra: str) -> str:
-    """The shell command that installs the packages of ``extra``."""
+    """Return the shell command that installs the packages of ``extra``."""
     return f"pip install '{requirement(extra)}'"

@@ -1,8 +1,8 @@
-"""Signals that ask a process to end in order.
+r"""Signals that ask a process to end in order.
 
-They come from a person (Ctrl-C, Ctrl-\\), from the end of a terminal or connection (SIGHUP), and from what
-starts processes: SIGTERM, and what schedulers of clusters send before they kill a job, SIGUSR1, SIGUSR2 and
-SIGXCPU by default or by choice (Slurm, Grid Engine, LSF), or SIGPWR where the power fails.
+They come from a person (Ctrl-C, Ctrl-\), from the end of a terminal or connection (SIGHUP), and from
+programs that start processes: SIGTERM. Schedulers of clusters send SIGUSR1, SIGUSR2 or SIGXCPU before they
+kill a job, by default or by choice (Slurm, Grid Engine, LSF). SIGPWR reports a power failure.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _OTHERS = ("SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGPWR")
 
 
 def every_stop_signal() -> tuple[int, ...]:
-    """All of them, of this system."""
+    """Return all stop signals that this system has."""
     others = (getattr(signal, name, None) for name in _OTHERS)
     return (signal.SIGINT, signal.SIGTERM, *(s for s in others if s is not None))
 
 
 def stop_signals() -> tuple[int, ...]:
-    """Those that end this process in order.
+    """Return the signals that end this process in order.
 
     Left out are others than SIGINT and SIGTERM that are ignored: ``nohup`` lets a program outlive SIGHUP.
     """
@@ -36,7 +36,7 @@ def stop_signals() -> tuple[int, ...]:
 
 
 def leave_to_parent() -> None:
-    """In a worker: signals to a whole group or job are the parent's business, which ends its workers.
+    """Ignore the stop signals in a worker: the parent gets them too and ends its workers.
 
     Programs that this process starts have the signals' default actions.
     """
@@ -50,7 +50,7 @@ def _nothing(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def on_stop(handler: Handler) -> Iterator[None]:
-    """While it is open, ``handler`` gets these signals. Does nothing outside of the main thread."""
+    """Call ``handler`` for these signals while open. Does nothing outside of the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -68,6 +68,6 @@ def _raise(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def like_ctrl_c() -> Iterator[None]:
-    """While it is open, each of these signals raises ``KeyboardInterrupt``."""
+    """Raise ``KeyboardInterrupt`` for each of these signals while open."""
     with on_stop(_raise):
         yield

@@ -1,4 +1,4 @@
-"""What travels between a league and its journal: results by pair, and one row an event.
+"""Data that travels between a league and its journal: results by pair, and one row an event.
 
 A *player* has a row in the league's payoff: the live weights of a member (``main``), a frozen copy of them
 (``main:1200``, the member and the version) or a bot of the game (``simple``).

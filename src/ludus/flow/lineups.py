@@ -6,5 +6,5 @@ from ludus.flow import GameSpec, Lineup, SeatPlan
 
 
 def lineup_of(spec: GameSpec, player: SeatPlan, others: SeatPlan) -> Lineup:
-    """``player`` at seat 0 and at its teammates' seats, ``others`` at the rest; seats in turn."""
+    """Return ``player`` at seat 0 and at its teammates' seats, ``others`` at the rest; seats rotate."""
     return Lineup(tuple(player if spec.together(0, s) else others for s in range(spec.seats)), rotate=True)

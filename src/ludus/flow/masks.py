@@ -14,7 +14,7 @@ def legal_choices(
     head: int,
     actions: npt.NDArray[np.integer],
 ) -> npt.NDArray[np.bool_]:
-    """``bool[N, size]`` of ``mask: uint8[N, A]`` after the earlier choices in ``actions: int[N, K]``.
+    """Return ``bool[N, size]`` of ``mask: uint8[N, A]`` after the earlier choices ``actions: int[N, K]``.
 
     A head without a legal choice is irrelevant and counts as 0 (:class:`ludus.flow.spec.HeadSpec`).
     """
@@ -32,7 +32,7 @@ def legal_choices(
 
 
 def possible_choices(spec: GameSpec, mask: npt.NDArray[np.generic], head: int) -> npt.NDArray[np.bool_]:
-    """``bool[size]`` of ``mask: uint8[A]``: every table allows it for some choice of the earlier head."""
+    """Return ``bool[size]`` of ``mask: uint8[A]``: legal after some choice of the earlier heads."""
     at = sum(_bytes(spec, k) for k in range(head))
     this = spec.heads[head]
     possible = np.ones(this.size, np.bool_)
@@ -43,14 +43,14 @@ def possible_choices(spec: GameSpec, mask: npt.NDArray[np.generic], head: int) -
 
 
 def check_choices(spec: GameSpec, mask: npt.NDArray[np.generic]) -> None:
-    """Raises ``ValueError`` if ``mask: uint8[A]`` allows no choice of a head that depends on no other."""
+    """Raise ``ValueError`` if ``mask: uint8[A]`` allows no choice of a head that depends on no other."""
     for head, span in free_heads(spec):
         if not mask[span].any():
             raise ValueError(f"no legal action: the mask allows no choice of head {head}")
 
 
 def free_heads(spec: GameSpec) -> list[tuple[str, slice]]:
-    """Name and bytes in a mask of the heads that depend on no other. Each must have a legal choice."""
+    """Return name and bytes in a mask of the heads that depend on no other. Each needs a legal choice."""
     out, at = [], 0
     for k, head in enumerate(spec.heads):
         if not head.depends_on:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def nearest(name: str, valid: Iterable[str], cutoff: float = 0.6) -> str:
-    """The valid name nearest to ``name``, or "". ``cutoff``: least similarity, in [0, 1]."""
+    """Return the valid name nearest to ``name``, or "". ``cutoff``: least similarity, in [0, 1]."""
     from difflib import get_close_matches
 
     folded = {v.lower().replace("-", "_"): v for v in valid}
@@ -15,7 +15,7 @@ def nearest(name: str, valid: Iterable[str], cutoff: float = 0.6) -> str:
 
 
 def did_you_mean(name: str, valid: Iterable[str], kind: str = "valid names", cutoff: float = 0.6) -> str:
-    """`` (did you mean x?)``, or the list of valid names if none is near."""
+    """Return `` (did you mean x?)``, or the list of valid names if none is near."""
     names = list(dict.fromkeys(valid))
     near = nearest(name, names, cutoff)
     if near:

@@ -1,15 +1,18 @@
-"""Errors of the Python API in the words of a program.
+"""Arguments and errors of the public Python API.
 
-Modules below name options, as the command line takes them. :func:`speaks_python` replaces them by settings
-and arguments.
+Modules below name options in their errors, as the command line takes them. :func:`speaks_python` replaces
+them by settings and arguments.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
+
+from ludus.flow.names import did_you_mean
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,7 +30,7 @@ _COMMAND = re.compile(r"\b(?:ludus|cmake) [a-z-]+[^;()]*")
 
 
 def in_python(text: str) -> str:
-    """``text`` with settings and arguments in place of options.
+    """Return ``text`` with settings and arguments in place of options.
 
     ``--run.max-steps`` becomes ``settings["run.max_steps"]``, ``--game NAME`` becomes ``game=NAME``.
     """
@@ -53,7 +56,7 @@ def _without_options(text: str) -> str:
 
 
 def speaks_python(function: Callable[P, R]) -> Callable[P, R]:
-    """The function with its errors in Python's words (:func:`in_python`), theirs and no others."""
+    """Wrap a public function so that its errors name settings and arguments (:func:`in_python`)."""
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -68,3 +71,44 @@ def speaks_python(function: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return called
+
+
+def takes_options(declared: type, defaults: object) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator for a function of ``**options: Unpack[declared]``.
+
+    The signature that ``help`` and notebooks show lists the options one by one; an unknown one raises
+    ``TypeError`` with the nearest name.
+
+    Args:
+        declared: A ``TypedDict``: option -> type.
+        defaults: An object whose attributes are the defaults of the options.
+    """
+    options = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=getattr(defaults, name),
+            annotation=getattr(kind, "__forward_arg__", kind),
+        )
+        for name, kind in declared.__annotations__.items()
+    ]
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+        named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        known = [p.name for p in (*named, *options)]
+
+        @functools.wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name in kwargs:
+                if name not in known:
+                    hint = did_you_mean(name, known)
+                    raise TypeError(
+                        f"{function.__name__}() got an unexpected keyword argument '{name}'{hint}"
+                    )
+            return function(*args, **kwargs)
+
+        called.__signature__ = signature.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
+        return called
+
+    return decorate

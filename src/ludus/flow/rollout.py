@@ -1,4 +1,4 @@
-"""What travels from a sampler to a learner together with a slab."""
+"""Data that travels from a sampler to a learner together with a slab."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ludus.flow.match import MatchResult
 
 @dataclass(slots=True)
 class RolloutStats:
-    """Of one slab. Seconds are wall time of the sampler's thread."""
+    """Statistics of one slab. Seconds are wall time of the sampler's thread."""
 
     steps: int = 0  # decisions of learned policies
     decisions: int = 0  # of all policies

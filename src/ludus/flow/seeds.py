@@ -33,7 +33,7 @@ def splitmix64(z: int) -> int: ...
 @overload
 def splitmix64(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]: ...
 def splitmix64(z: int | npt.NDArray[np.uint64]) -> int | npt.NDArray[np.uint64]:
-    """The finaliser of SplitMix64 (Steele, Lea, Flood 2014), of an integer below 2**64 or of an array."""
+    """Apply the finaliser of SplitMix64 (Steele, Lea, Flood 2014) to an integer below 2**64 or an array."""
     if isinstance(z, int):
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB & _MASK
@@ -45,7 +45,7 @@ def splitmix64(z: int | npt.NDArray[np.uint64]) -> int | npt.NDArray[np.uint64]:
 
 
 def derive_seed(seed: int, *stream: int) -> int:
-    """A 63-bit seed for one stream of a run, from (seed, stream numbers)."""
+    """Derive a 63-bit seed for one stream of a run from (seed, stream numbers)."""
     z = seed & _MASK
     for part in stream:
         z = splitmix64((z + GAMMA * (part + 1)) & _MASK)
@@ -53,7 +53,7 @@ def derive_seed(seed: int, *stream: int) -> int:
 
 
 def mix(*parts: int) -> int:
-    """64 bits that depend on every part and on their order."""
+    """Return 64 bits that depend on every part and on their order."""
     z = GAMMA
     for part in parts:
         z = (z ^ (part & _MASK)) * 0xBF58476D1CE4E5B9 & _MASK
@@ -63,5 +63,5 @@ def mix(*parts: int) -> int:
 
 
 def match_seed(seed: int, match: int) -> int:
-    """The seed of a Python game's match: 31 bits of (pool's seed, match number)."""
+    """Derive the seed of a Python game's match: 31 bits of (pool's seed, match number)."""
     return mix(seed, STREAM_MATCH, match) >> 33

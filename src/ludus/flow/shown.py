@@ -1,10 +1,10 @@
-"""Text of files and people as it is shown: escaped once, where it leaves, for the medium that it enters.
+r"""Text of files and people as it is shown: escaped once, where it leaves, for the medium that it enters.
 
 Titles, names, messages and paths may come from anyone's files. Each medium has one function, which every
 report, plot, page and line uses: :func:`markdown`, :func:`markup` (SVG and HTML), :func:`terminal`, and
-:func:`shell` for what is named in a command that people paste. Each makes control characters, escape
-sequences and marks that turn the direction of writing visible (``\\x1b``, ``\\u202e``), so that a reader
-sees what is there and nothing acts on it.
+:func:`shell` for a name in a command that people paste. Each makes control characters, escape sequences and
+marks that turn the direction of writing visible (``\x1b``, ``\u202e``), so that a reader sees every character
+and nothing acts on it.
 """
 
 from __future__ import annotations
@@ -17,52 +17,53 @@ import unicodedata
 _SHORT = 80
 _ODD = re.compile(r"[^ -~]")
 _PRINTABLE = re.compile(r"[!-~]+")
-#: What Markdown makes something of within a line.
+#: Characters that are markup within a line of Markdown.
 _ACTIVE = re.compile(r"[<>&\[\]|`\\]|(?<=:)//|(?i:\bwww(?=\.))")
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ENDS = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 
 
 def visible(text: str) -> str:
-    """``text`` on one line: every character that is not printed stands as its escape."""
+    """Return ``text`` on one line, with an escape for every character that is not printed."""
     if text.isprintable():
         return text
     return _ODD.sub(lambda found: _seen(found[0]), text)
 
 
 def terminal(text: str) -> str:
-    """``text`` for a terminal or a log; its lines and tabs stay."""
+    """Return ``text`` for a terminal or a log; its lines and tabs stay."""
     if text.isprintable():
         return text
     return _ODD.sub(lambda found: found[0] if found[0] in "\n\t" else _seen(found[0]), text)
 
 
 def shown(text: str) -> str:
-    """``text`` as one short word of a message: control characters escaped, cut to one short line."""
+    """Return ``text`` as one short word of a message: control characters escaped, cut to one short line."""
     whole = text if _PRINTABLE.fullmatch(text) else repr(text)
     return whole if len(whole) <= _SHORT else f"{whole[:_SHORT]}... ({len(whole)} characters)"
 
 
 def markup(text: str) -> str:
-    """``text`` within SVG or HTML, between tags or as an attribute."""
+    """Return ``text`` for use within SVG or HTML, between tags or as an attribute."""
     return html.escape(visible(text), quote=True)
 
 
 def markdown(text: str) -> str:
-    """``text`` within a line or a table's cell of Markdown: no tag, link, image, code or cell comes of it."""
+    """Return ``text`` for a line or table cell of Markdown, free of tags, links, images, code and cells."""
     return _ACTIVE.sub(_neutral, visible(text))
 
 
 def utf8(text: str) -> str:
-    """``text``, of which bytes of a path that are not UTF-8 stand as their escapes: ``\\udcff``."""
+    r"""Return ``text`` with escapes for bytes of a path that are not UTF-8: ``\udcff``."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def shell(text: str) -> str:
-    """``text``, a path or a name, as one word of a command line that can be pasted into a shell.
+    """Return ``text``, a path or a name, as one word of a command line that can be pasted into a shell.
 
-    Quotes what a shell acts on. Bytes and characters that a terminal does not show stand as escapes within
-    ``$'...'``, which bash, zsh, ksh and busybox read. A leading dash becomes ``./-``: it starts no option.
+    Characters that a shell acts on are quoted. Bytes and characters that a terminal does not show stand as
+    escapes within ``$'...'``, which bash, zsh, ksh and busybox read. A leading dash becomes ``./-``: it
+    starts no option.
     """
     if text.startswith("-"):
         text = f"./{text}"
@@ -81,7 +82,7 @@ def _ansi_c(character: str) -> str:
 
 
 def code(text: str) -> str:
-    """``text`` as a span of code in Markdown, also within a table's cell."""
+    """Return ``text`` as a span of code in Markdown, also within a table's cell."""
     plain = visible(text).replace("|", "\\|")
     marks = _fence(plain, 1)
     space = " " if "`" in plain else ""
@@ -89,14 +90,17 @@ def code(text: str) -> str:
 
 
 def fenced(text: str, language: str = "") -> list[str]:
-    """The lines of ``text`` as a block of code in Markdown, which nothing in ``text`` closes."""
+    """Return the lines of ``text`` as a block of code in Markdown, which nothing in ``text`` closes."""
     plain = terminal(text)
     fence = _fence(plain, 3)
     return [f"{fence}{language}", plain, fence]
 
 
 def _seen(character: str) -> str:
-    """The character, or its escape where it would not be seen; JSON and TOML read most of these escapes."""
+    """Return the character, or its escape where it would not be visible.
+
+    JSON and TOML read most of these escapes.
+    """
     if character.isprintable() or unicodedata.category(character) == "Zs":
         return character
     if character in _NAMED:
@@ -113,5 +117,5 @@ def _neutral(found: re.Match[str]) -> str:
 
 
 def _fence(text: str, least: int) -> str:
-    """Backticks, more than anywhere in ``text`` in a row."""
+    """Return more backticks than ``text`` has in a row, ``least`` or more."""
     return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))

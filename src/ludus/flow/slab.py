@@ -7,9 +7,9 @@ slot, seat) and never changes.
 
 Time in a slab, for every row:
 
-    obs[t], mask[t], active[t], is_first[t]   what the seat sees before decision t      t = 0..T
-    actions[t], log_prob[t], value[t]          the decision                               t = 0..T-1
-    reward[t], terminated[t], truncated[t] what happened between obs[t] and obs[t+1]  t = 0..T-1
+    obs[t], mask[t], active[t], is_first[t]   observation before decision t                 t = 0..T
+    actions[t], log_prob[t], value[t]         the decision                                  t = 0..T-1
+    reward[t], terminated[t], truncated[t]    result of the ticks from obs[t] to obs[t+1]   t = 0..T-1
 
 obs[T] is the bootstrap observation and is written again as obs[0] of the next slab. After a match
 ends (same-step autoreset) obs[t+1] belongs to the next match. A row that is not active at t (turn
@@ -33,7 +33,10 @@ Allocator = Callable[[tuple[int, ...], "np.dtype[np.generic]"], Array]
 
 
 def zeros(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
-    """Default allocator; a GPU run passes one that returns views of pinned torch memory."""
+    """Allocate zeros.
+
+    This is the default allocator; a GPU run passes one that returns views of pinned memory.
+    """
     return np.zeros(shape, dtype)
 
 
@@ -41,6 +44,10 @@ class Slab:
     """Arrays of one rollout. C-contiguous, owned by Python, borrowed by the core until detached."""
 
     def __init__(self, spec: GameSpec, steps: int, rows: int, allocate: Allocator = zeros) -> None:
+        """Allocate the arrays of ``steps`` time steps and ``rows`` rows.
+
+        Raises ``ValueError`` if either is below 1.
+        """
         if steps < 1 or rows < 1:
             raise ValueError(f"a slab needs steps >= 1 and rows >= 1, got steps={steps}, rows={rows}")
 
@@ -72,7 +79,10 @@ class Slab:
         self.memory: dict[int, npt.NDArray[np.float32]] = {}
 
     def fields(self) -> dict[str, Array]:
-        """Every array by name, for checkpoints and for the core: ``obs.<name>``, ``memory.<policy id>``."""
+        """Return every array by name, for checkpoints and the core.
+
+        Names are those of the attributes; observations are ``obs.<name>``, memories ``memory.<policy id>``.
+        """
         out: dict[str, Array] = {f"obs.{k}": v for k, v in self.obs.items()}
         for name in (
             "mask active is_first policy reward terminated truncated actions log_prob value"

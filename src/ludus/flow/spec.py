@@ -120,7 +120,7 @@ class ParamSpec(msgspec.Struct, frozen=True):
 
     @property
     def range(self) -> str:
-        """The range of a number: ``0.5..2``, ``any number``, ``>= 0``. What no game can mean is no bound."""
+        """The range of a number: ``0.5..2``, ``any number``, ``>= 0``. A bound beyond all use is none."""
         integer = self.kind == "integer"
         open_from = 2.0**53 if integer else _ANY
         low, high = (f"{int(b)}" if integer else f"{b:g}" for b in (self.low, self.high))
@@ -134,7 +134,7 @@ class ParamSpec(msgspec.Struct, frozen=True):
 
     @property
     def expected(self) -> str:
-        """What a number must be, for an error."""
+        """Value that a number must have, for an error: ``an integer from 0 to 5``."""
         noun = "an integer" if self.kind == "integer" else "a finite number"
         if self.range.startswith("any"):
             return noun
@@ -193,12 +193,12 @@ class GameSpec(msgspec.Struct, frozen=True):
         )
 
     def together(self, a: int, b: int) -> bool:
-        """Whether two seats win and lose together."""
+        """Return whether two seats win and lose together."""
         return a == b or (bool(self.teams) and self.teams[a] == self.teams[b])
 
     @property
     def turns(self) -> tuple[int, ...]:
-        """Rotations of the seats that keep teams together: by k, who sat at p sits at ``(p + k) % seats``."""
+        """Rotations of the seats that keep teams together: by k, seat p becomes ``(p + k) % seats``."""
         n, pairs = self.seats, [(p, q) for p in range(self.seats) for q in range(p)]
         return tuple(
             k
@@ -207,7 +207,7 @@ class GameSpec(msgspec.Struct, frozen=True):
         )
 
     def cannot_demonstrate(self, bot: str) -> str:
-        """The message for a ``bot`` that does not demonstrate: why, and which bots do."""
+        """Return the message for a ``bot`` that does not demonstrate: why, and which bots do."""
         there = ", ".join(b.name for b in self.bots if b.demonstrates) or "none"
         why = f"the decisions of {bot} are not choices of {self.name}'s heads under these parameters"
         return f"{why} (bots that demonstrate: {there})"
@@ -217,13 +217,10 @@ class GameSpec(msgspec.Struct, frozen=True):
         """16 hex digits over a policy's interface: tensors and heads with labels, without meanings."""
         return self._digest(labels=True)
 
-    @property
-    def former_hash(self) -> str:
-        """The hash without labels, which older files have."""
-        return self._digest(labels=False)
-
     def label_difference(self, other: GameSpec) -> str:
-        """A description of the first label that differs in ``other`` ("here"); empty if none does."""
+        """Return the first label that differs in ``other`` ("here"); empty unless labels alone differ."""
+        if self._digest(labels=False) != other._digest(labels=False):
+            return ""
         mine: list[TensorSpec | HeadSpec] = [*self.observation, *self.heads]
         theirs: list[TensorSpec | HeadSpec] = [*other.observation, *other.heads]
         for one, two in zip(mine, theirs, strict=False):
@@ -264,5 +261,5 @@ class GameSpec(msgspec.Struct, frozen=True):
 
 
 def decode_spec(text: str | bytes) -> GameSpec:
-    """Reads the JSON that the core writes. Raises ``msgspec.ValidationError`` on a mismatch."""
+    """Decode the JSON that the core writes. Raises ``msgspec.ValidationError`` on a mismatch."""
     return from_json(text, GameSpec)

@@ -28,7 +28,7 @@ class WeightsMeta(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Weights:
-    """``tensors``: parameter or buffer name -> array (normalisers included)."""
+    """Weights of a network. ``tensors``: parameter or buffer name -> array (normalisers included)."""
 
     meta: WeightsMeta
     tensors: dict[str, Array]

@@ -1,7 +1,7 @@
-"""Checks a Python game in processes of its own: one that exits, crashes or hangs is a finding, too.
+"""Checks of a Python game in processes of its own: one that exits, crashes or hangs is a finding, too.
 
-The first process plays all checks. A few others play the first match with other hashes of strings: what
-depends on the order of a set differs there.
+The first process plays all checks. A few others play the first match with other hashes of strings, where
+results that depend on the order of a set differ.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RUN = (
 
 
 class Request(msgspec.Struct):
-    """What a process checks. ``whole``: all checks, else only the course of the first match."""
+    """Order to a process that checks. ``whole``: all checks, else only the course of the first match."""
 
     reference: str
     typed: bool
@@ -46,7 +46,7 @@ class Request(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """What it found. ``course``: a digest of every tick of the first match."""
+    """Findings of a process. ``course``: a digest of every tick of the first match."""
 
     spec_hash: str = ""
     error: str = ""  # the game cannot be made
@@ -83,7 +83,7 @@ class _Child:
             os.close(theirs)
 
     def result(self) -> Answer | str:
-        """Its answer, or how it was lost."""
+        """Return the process's answer, or a description of how it was lost."""
         data, seen, waited = b"", -1, 0.0
         while True:
             ready, _, _ = select.select([self._answer], [], [], _POLL_S)
@@ -123,7 +123,9 @@ class _Child:
 def check(
     reference: str, params: Mapping[str, str], matches: int, seed: int
 ) -> tuple[list[tuple[str, bool, str]], float]:
-    """``(check, passed, detail)`` of every check, and nanoseconds a tick. See ``python_conformance``.
+    """Return ``(check, passed, detail)`` of every check, and nanoseconds a tick.
+
+    :mod:`ludus.games.python_conformance` has the checks.
 
     Raises ``ParamError`` if the game cannot be made.
     """
@@ -166,7 +168,7 @@ def _compare(first: Answer, others: Sequence[Answer | str]) -> str:
 
 
 def child(place: int, asked: int, answer: int) -> None:
-    """The life of a process that checks. It ends without waiting for what the game has left running."""
+    """Run a process that checks. It ends without waiting for threads of the game that still run."""
     with os.fdopen(asked, "rb") as file:
         file.seek(0)
         request = from_json(file.read(), Request)

@@ -1,4 +1,4 @@
-"""What a checked game does to its process, call by call, and what to change about it."""
+"""Effects of a checked game on its process, call by call, with advice for each."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ _ADVICE = {
 
 
 class Watch:
-    """Follows the calls of a game. ``place`` is memory that another process reads: see :func:`read_place`."""
+    """Observer of a game's calls. ``place`` is memory that another process reads: see :func:`read_place`."""
 
     def __init__(self, name: str, place: mmap.mmap | None = None) -> None:
+        """Start to watch a game called ``name``: threads and children from now on are the game's."""
         self.family = name.partition("/")[0]
         self.changed: dict[str, str] = {}  # state of the process -> the first call that changed it
         self.printed = ""
@@ -51,11 +52,12 @@ class Watch:
         self._children = child_processes()
 
     def close(self) -> None:
+        """Release the file that receives the game's output."""
         self._file.close()
 
     @contextlib.contextmanager
     def call(self, name: str, where: str) -> Iterator[None]:
-        """One call of the game. Raises :class:`GameExit` if it calls ``sys.exit``."""
+        """Run one call of the game. Raises :class:`GameExit` if it calls ``sys.exit``."""
         self._number += 1
         if self._place is not None:
             text = f"{name}() ({where})".encode()[: PLACE_BYTES - 10]
@@ -85,15 +87,15 @@ class Watch:
         self.printed = f"{here} prints to stdout: {first[0]!r}"
 
     def end_of_match(self) -> str:
-        """How a game of this library ends a match."""
+        """Return how a game of this library ends a match."""
         return _ENDS.get(self.family, "return True from step()")
 
     def who_acts(self) -> str:
-        """Where a game of this library names those who decide."""
+        """Return the name by which a game of this library lists the deciding seats."""
         return "agents" if self.family == "pettingzoo" else "to_act()"
 
     def verdict(self) -> tuple[str, str]:
-        """After the last close: what must be changed, and what is only worth knowing. Each may be empty."""
+        """Return faults, and notes that need no change; each may be empty. Call it after the last close."""
         wrong = [
             f"{where} changes the {state}: {_ADVICE.get(state, 'put it back')}"
             for state, where in self.changed.items()
@@ -109,7 +111,7 @@ class Watch:
         return "; ".join(wrong), "; ".join(notes)
 
     def _left(self) -> tuple[list[threading.Thread], list[int]]:
-        """Threads and child processes that are new and do not end."""
+        """Return the new threads and child processes that do not end."""
         deadline = time.monotonic() + GONE_S
         while True:
             threads = [t for t in threading.enumerate() if t not in self._threads and not t.daemon]
@@ -120,13 +122,13 @@ class Watch:
 
 
 def read_place(place: mmap.mmap) -> tuple[int, str]:
-    """Number of calls so far, and the newest: ``step() (seed 1, tick 3)``."""
+    """Return the number of calls so far, and the newest: ``step() (seed 1, tick 3)``."""
     number, length, text = struct.unpack(f"<QH{PLACE_BYTES - 10}s", place[:PLACE_BYTES])
     return int(number), bytes(text[:length]).decode(errors="replace")
 
 
 def child_processes() -> set[int]:
-    """Processes that this one has started and that have not ended, where the system tells."""
+    """Return the processes that this one has started and that have not ended (Linux; else none)."""
     own, found = os.getpid(), set()
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):

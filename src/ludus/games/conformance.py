@@ -19,8 +19,10 @@ from ludus.games.registry import find, is_python, maker, spec, text_params
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One check. ``detail`` names the mistake, its place and the expected value. If it passed,
-    it is empty or a note."""
+    """Result of one check. ``detail`` names the mistake, its place and the expected value.
+
+    If the check passed, ``detail`` is empty or a note.
+    """
 
     check: str
     passed: bool
@@ -51,6 +53,7 @@ class GameReport(msgspec.Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
+        """Whether all checks passed."""
         return all(f.passed for f in self.findings)
 
 
@@ -66,10 +69,19 @@ def check_game(
     seed: int = 1,
     apart: bool = False,
 ) -> GameReport:
-    """Runs every check over ``matches`` matches, and counts those of equal bots by seat over
-    ten times as many. ``apart``: a Python game is checked by processes of its own, so that its crash, exit or
-    hanging is a finding, and so is what depends on the order of hashes. Raises ``ParamError`` on an unknown
-    game or parameter."""
+    """Run every check of a game.
+
+    Args:
+        reference: A game by name or reference.
+        params: Parameters of its rules.
+        matches: Matches that are checked; those of equal bots by seat are ten times as many.
+        seed: Seed of the first match.
+        apart: Check a Python game in processes of its own, so that its crash, exit or hanging is a finding,
+            and so is a dependence on the order of hashes.
+
+    Raises:
+        ParamError: An unknown game or parameter.
+    """
     text = text_params(params or {})
     if is_python(reference):
         from ludus.games.python_conformance import check_python
@@ -100,7 +112,7 @@ def check_game(
 
 
 def _seat_shares(reference: str, params: Mapping[str, str], matches: int, seed: int) -> tuple[SeatShare, ...]:
-    """Each bot against itself, for ``matches`` matches or a million ticks."""
+    """Play each bot against itself, for ``matches`` matches or a million ticks."""
     game, declared = find(reference), spec(reference, params)
     if declared.seats != 2:
         return ()

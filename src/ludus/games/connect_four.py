@@ -23,25 +23,27 @@ class Solver:
     """
 
     def __init__(self, mib: int = 64) -> None:
+        """Create a solver with an empty transposition table of ``mib`` MiB."""
         self._core = core.ConnectFourSolver(mib)
 
     def score(self, columns: Sequence[int]) -> int:
+        """Return the exact score of a position for the seat to move."""
         return self._core.solve(list(columns), False)
 
     def value(self, columns: Sequence[int]) -> int:
-        """+1 won, 0 drawn, -1 lost for the seat to move; found sooner than the score."""
+        """Return +1 won, 0 drawn or -1 lost for the seat to move; faster than the score."""
         return self._core.solve(list(columns), True)
 
     def scores(self, columns: Sequence[int]) -> list[int]:
-        """Score of each column for the seat to move; ``FULL`` for full columns."""
+        """Return the score of each column for the seat to move; ``FULL`` for full columns."""
         return self._core.analyse(list(columns), False)
 
     def values(self, columns: Sequence[int]) -> list[int]:
-        """+1, 0 or -1 for each column; ``FULL`` for full columns."""
+        """Return +1, 0 or -1 for each column; ``FULL`` for full columns."""
         return self._core.analyse(list(columns), True)
 
     def keeps_value(self, columns: Sequence[int], move: int) -> bool:
-        """Whether a move keeps the value of the position (win, draw or loss)."""
+        """Return whether a move keeps the value of the position (win, draw or loss)."""
         values = self.values(columns)
         return values[move] == max(values)
 
@@ -52,7 +54,7 @@ class Solver:
 
 
 def winner_exists(columns: Sequence[int]) -> bool:
-    """Whether one of the two has four in a row."""
+    """Return whether one of the two has four in a row."""
     board: dict[tuple[int, int], int] = {}
     heights = [0] * COLUMNS
     for ply, column in enumerate(columns):
@@ -66,7 +68,7 @@ def winner_exists(columns: Sequence[int]) -> bool:
 
 
 def random_positions(band: tuple[int, int], count: int, seed: int) -> list[list[int]]:
-    """``count`` positions after uniformly random moves without a winner, each at a random ply of the band."""
+    """Return ``count`` positions after random moves without a winner, each at a random ply of the band."""
     rng = random.Random(seed)
     found: list[list[int]] = []
     while len(found) < count:

@@ -1,8 +1,8 @@
-"""Runs code of a game inside this process without letting it act on the process.
+"""Running a game's code inside this process without letting it act on the process.
 
-Matches are played by worker processes. But a game is made once in the parent, to see what it declares, and
-recorded matches are played again there. :func:`contained` is the gate to that code: what it prints goes to
-stderr, what it changes in the process is put back, and its exit or its hanging is an error of the game.
+Matches are played by worker processes. But a game is created once in the parent, to read its spec, and
+recorded matches are played again there. :func:`contained` is the gate to that code: its output goes to
+stderr, its changes of the process are undone, and its exit or its hanging is an error of the game.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class GameHangs(RuntimeError):
 
 
 class _Stop(BaseException):
-    """Leaves a game's code, past its ``except Exception``."""
+    """Exception that leaves a game's code, past its ``except Exception``."""
 
     def __init__(self, error: RuntimeError) -> None:
         super().__init__(str(error))
@@ -58,30 +58,30 @@ class _Stop(BaseException):
 
 @dataclass(slots=True)
 class Traces:
-    """What the game's code changed in the process."""
+    """Changes that the game's code made in the process."""
 
     changed: list[str] = field(default_factory=list)
 
 
 @contextlib.contextmanager
 def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterator[Traces]:
-    """Runs the body, code of a game, as a guest of this process.
+    """Run the body, code of a game, without letting it act on this process.
 
     Raises :class:`GameExit` if it calls ``sys.exit`` or ``os._exit``, and :class:`GameHangs` if it takes
-    longer than ``limit_s`` (0 = no limit; only code that Python can interrupt). Its other errors pass. What
-    it writes to stdout goes to the file ``printed``, or stderr.
+    longer than ``limit_s`` (0 = no limit; only code that Python can interrupt). Its other errors pass. Its
+    stdout goes to the file ``printed``, or stderr.
 
     Outside the main thread only ``sys.exit`` is contained.
     """
     traces = Traces()
-    if not _in_main_thread():  # what it would put back is other threads' too
+    if not _in_main_thread():  # the state belongs to other threads too
         try:
             yield traces
         except SystemExit as error:
             raise GameExit(exit_text(error)) from None
         return
     states = _read_states()
-    with _lent_streams(printed), _no_exit():
+    with _guest_streams(printed), _no_exit():
         try:
             with _limited(limit_s):
                 yield traces
@@ -94,7 +94,7 @@ def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterato
 
 
 def exit_text(error: SystemExit) -> str:
-    """The message about a game that called ``sys.exit``."""
+    """Return the message about a game that called ``sys.exit``."""
     return f"the game called sys.exit({'' if error.code is None else repr(error.code)})"
 
 
@@ -103,7 +103,7 @@ _hung: list[float] = []
 
 
 def close_quietly(thing: object, limit_s: float = CLOSE_S) -> str:
-    """Closes a game or an environment, if it can be closed. Returns what went wrong: no match needs it."""
+    """Close a game or an environment, if it can be closed. Returns the error, which no match needs."""
     close = getattr(thing, "close", None)
     if not callable(close):
         return ""
@@ -198,13 +198,16 @@ def _umask() -> int:
 
 
 def _set_environment(before: dict[str, str]) -> None:
-    """Those that were there. New ones stay: libraries hand them on to their own parts."""
+    """Restore the variables that were there.
+
+    New ones stay: libraries pass them to their own parts.
+    """
     os.environ.update(before)
 
 
 def _set_filters(before: list[Any]) -> None:
     warnings.filters[:] = before  # type: ignore[index]
-    warnings.simplefilter("default", append=True)  # so that Python forgets what it has decided
+    warnings.simplefilter("default", append=True)  # clears Python's cache of decisions
     warnings.filters[:] = before  # type: ignore[index]
 
 
@@ -234,7 +237,7 @@ def _read_states() -> dict[str, Any]:
 
 
 def _restore_states(states: dict[str, Any]) -> list[str]:
-    """Puts back what differs. Returns the names of these states."""
+    """Restore what differs. Returns the names of these states."""
     changed = []
     for name, (read, write) in _STATES.items():
         before, now = states[name], read()
@@ -255,8 +258,8 @@ def _restore_states(states: dict[str, Any]) -> list[str]:
 # ---- standard streams -----------------------------------------------------------------------------------
 
 
-class _Lent(io.RawIOBase):
-    """Passes what is written on to a stream or a file of ours, which stays open when this is closed."""
+class _GuestStream(io.RawIOBase):
+    """Stream that passes its text to one of ours, or to a file, which stays open when this is closed."""
 
     def __init__(self, text: TextIO | None, file: IO[bytes] | None = None) -> None:
         super().__init__()
@@ -284,35 +287,35 @@ class _Lent(io.RawIOBase):
         return self._file is None and self._text is not None and self._text.isatty()
 
 
-def _lend(text: TextIO | None, file: IO[bytes] | None = None) -> TextIO:
-    lent = _Lent(text, file)
-    return io.TextIOWrapper(lent, "utf-8", "backslashreplace", write_through=True)  # type: ignore[type-var]
+def _guest_stream(text: TextIO | None, file: IO[bytes] | None = None) -> TextIO:
+    raw = _GuestStream(text, file)
+    return io.TextIOWrapper(raw, "utf-8", "backslashreplace", write_through=True)  # type: ignore[type-var]
 
 
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 
 
 @contextlib.contextmanager
-def _lent_streams(printed: IO[bytes] | None) -> Iterator[None]:
-    """Gives the game's code streams of its own: it may close or replace them, and their descriptors.
+def _guest_streams(printed: IO[bytes] | None) -> Iterator[None]:
+    """Give the game's code streams of its own: it may close or replace them, and their descriptors.
 
-    stdout is for results: what a game prints, its libraries and its child processes, goes to stderr. stdin
-    may be someone's, so a game's is empty.
+    stdout is for results: output of a game, its libraries and its child processes goes to stderr. stdin
+    may belong to another program, so a game's is empty.
     """
     streams = {name: getattr(sys, name) for name in _STREAMS}
     kept = _keep_descriptors(None if printed is None else printed.fileno())
-    lent = {
+    replacements = {
         "stdin": open(os.devnull, encoding="utf-8"),  # noqa: SIM115 - closed below
-        "stdout": _lend(sys.stderr, printed),
-        "stderr": _lend(sys.stderr),
+        "stdout": _guest_stream(sys.stderr, printed),
+        "stderr": _guest_stream(sys.stderr),
     }
-    for name, stream in lent.items():
+    for name, stream in replacements.items():
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     try:
         yield
     finally:
-        lent["stdin"].close()
+        replacements["stdin"].close()
         for name, before in streams.items():
             setattr(sys, name, before)
         if 1 in kept:
@@ -323,7 +326,7 @@ def _lent_streams(printed: IO[bytes] | None) -> Iterator[None]:
 
 
 def _keep_descriptors(target: int | None) -> dict[int, int]:
-    """Empties descriptor 0, makes 1 that of ``target``, else stderr's. Returns copies of 0, 1 and 2."""
+    """Empty descriptor 0 and make 1 that of ``target``, or stderr's. Returns copies of 0, 1 and 2."""
     kept = {}
     with contextlib.suppress(OSError, ValueError):
         if sys.stdout is not None:
@@ -346,7 +349,7 @@ def _keep_descriptors(target: int | None) -> dict[int, int]:
 
 
 def _flush_c() -> None:
-    """Writes what C libraries have printed and still hold."""
+    """Write out the text that C libraries have buffered."""
     import ctypes
 
     with contextlib.suppress(OSError, AttributeError, TypeError):
@@ -365,7 +368,7 @@ _inside: list[int] = []  # the process, once for each gate that its main thread 
 
 
 def _is_guest() -> bool:
-    """Whether the caller is a game's code. Its children are not: they exit as they like."""
+    """Return whether the caller is a game's code. Its children are not: they exit as they like."""
     return bool(_inside) and os.getpid() == _inside[-1]
 
 
@@ -390,7 +393,7 @@ _OURS = {**{n: _guarded(n, _REAL[n]) for n in _ENDINGS if n in _REAL}, "kill": _
 
 @contextlib.contextmanager
 def _no_exit() -> Iterator[None]:
-    """``os._exit`` and the like leave the game's code, not the process."""
+    """Make ``os._exit`` and the like leave the game's code, not the process."""
     before = {name: getattr(os, name) for name in _OURS}
     for name, function in _OURS.items():
         setattr(os, name, function)
@@ -405,16 +408,16 @@ def _no_exit() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _limited(limit_s: float) -> Iterator[None]:
-    """Also keeps an alarm of the game's own from the process, where there is no limit."""
+    """Limit the time of the body, and keep alarms of the game's own from the process."""
     if not hasattr(signal, "setitimer"):  # pragma: no cover - other systems
         yield
         return
     limit_s = limit_s or NO_LIMIT_S
-    begin = time.monotonic()
+    start = time.monotonic()
     in_body = True
 
     def late(number: int, frame: FrameType | None) -> None:
-        left = limit_s - (time.monotonic() - begin)
+        left = limit_s - (time.monotonic() - start)
         if left > 0:  # an alarm of the game's own
             signal.setitimer(signal.ITIMER_REAL, left, 1.0)
         elif in_body:
@@ -426,6 +429,6 @@ def _limited(limit_s: float) -> Iterator[None]:
         yield
     finally:
         in_body = False
-        left = max(0.001, before - (time.monotonic() - begin)) if before else 0.0
+        left = max(0.001, before - (time.monotonic() - start)) if before else 0.0
         signal.setitimer(signal.ITIMER_REAL, left, every)
         signal.signal(signal.SIGALRM, handler if handler is not None else signal.SIG_DFL)

@@ -15,14 +15,14 @@ COLUMNS = "ABCDEFGHJKLMNOPQRST"
 
 
 def vertex(point: int, size: int) -> str:
-    """``D4`` of a point, ``pass`` of the pass."""
+    """Return the name of a point, ``D4``, or ``pass``."""
     if point == size * size:
         return "pass"
     return f"{COLUMNS[point % size]}{size - point // size}"
 
 
 def point_of(text: str, size: int) -> int | None:
-    """The point that ``text`` names on a board of ``size``, upper or lower case; None if it names none."""
+    """Return the point that ``text`` names on a board of ``size``, upper or lower case, or None."""
     word = text.strip().upper()
     if word == "PASS":
         return size * size
@@ -34,7 +34,7 @@ def point_of(text: str, size: int) -> int | None:
 
 
 def star_points(size: int, stones: int) -> list[int]:
-    """Points of handicap stones in the order of GTP 2, section 4.1.1; none where none are fixed."""
+    """Return the points of handicap stones in the order of GTP 2, section 4.1.1; none if none are fixed."""
     if not 2 <= stones <= most_handicap(size):
         return []
     cells = Match("go", {"size": size, "handicap": stones}).view()["cells"]
@@ -42,37 +42,37 @@ def star_points(size: int, stones: int) -> list[int]:
 
 
 def most_handicap(size: int) -> int:
-    """The most handicap stones with fixed points."""
+    """Return the largest number of handicap stones with fixed points."""
     return 0 if size < 7 else 4 if size == 7 or size % 2 == 0 else 9
 
 
 def is_legal(match: Match, seat: int, point: int) -> bool:
-    """Whether the move would be legal if it were the turn of ``seat``."""
+    """Return whether the move would be legal if it were the turn of ``seat``."""
     return core.go_legal(match.handle, seat, point)
 
 
 def margin(match: Match, dead: Sequence[int] = ()) -> float:
-    """Black's points less White's and komi, on the present board without the ``dead`` stones."""
+    """Return Black's points less White's and komi, on the current board without the ``dead`` stones."""
     return core.go_margin(match.handle, list(dead))
 
 
 def dead_stones(match: Match, playouts: int = 400, seed: int = 1) -> list[int]:
-    """Points of dead stones: certain by Benson's theorem, or lost in three of four random continuations."""
+    """Return dead stones: certain by Benson's theorem, or lost in three of four random continuations."""
     return core.go_dead(match.handle, playouts, seed)
 
 
 def ownership(match: Match, playouts: int = 400, seed: int = 1) -> list[float]:
-    """Ownership per point over random continuations: +1 Black's .. -1 White's."""
+    """Return the ownership of each point over random continuations, from +1 (Black) to -1 (White)."""
     return core.go_ownership(match.handle, playouts, seed)
 
 
 def resume(match: Match, seat: int) -> None:
-    """Continues the match, also after two passes, with ``seat`` to move."""
+    """Continue the match, also after two passes, with ``seat`` to move."""
     core.go_resume(match.handle, seat)
 
 
 def score_text(points: float) -> str:
-    """``B+3.5``, ``W+12``, ``0``."""
+    """Return ``B+3.5``, ``W+12`` or ``0``."""
     if points == 0:
         return "0"
     return f"{'B' if points > 0 else 'W'}+{abs(points):g}"

@@ -1,4 +1,4 @@
-"""Records of Go in SGF: what the headers, stones and moves of a file say, and a game as a file.
+"""Records of Go in SGF: the headers, stones and moves of a file, and a game as a file.
 
 Headers are read as other programs read them: komi in the units of Go servers, numbers with words behind
 them, sizes such as ``19:19``. A header that cannot be read is left out, and a note names it: it never makes
@@ -47,22 +47,22 @@ class Setup:
 
 
 @dataclass(slots=True)
-class Record:
+class GoRecord:
     """A match of Go. Points are (column, row) from the top left; a move's point is None for a pass.
 
     Args:
         size: Lines of the board.
         komi: Points for White; None where the file names none that can be read.
-        handicap: Handicap stones as the file says.
+        handicap: Handicap stones by the file's header.
         black: Stones on the board before the first move.
         white: The same of White.
-        first: B or W where the file says who moves first.
+        first: B or W if the file names the first to move, else empty.
         moves: Colour and point of each move.
         setups: Changes of the board after so many moves (at least one).
-        result: As the file says.
+        result: Result as the file has it.
         info: Other properties of the root.
         assumed: Stones of ``black`` that are not in the file: it names a handicap alone.
-        notes: What was not read, or not as it is written. One line each.
+        notes: Parts that were not read, or not as they are written. One line each.
     """
 
     size: int = DEFAULT_SIZE
@@ -78,13 +78,13 @@ class Record:
     assumed: int = 0
     notes: list[str] = field(default_factory=list)
 
-    def as_written(self) -> Record:
-        """The record without the stones that are assumed."""
+    def as_written(self) -> GoRecord:
+        """Return the record without the stones that are assumed."""
         return replace(self, black=[], assumed=0) if self.assumed else self
 
 
-def load(data: bytes, until: int | None = None) -> Record:
-    """The first game of a file: :func:`record`. Raises :class:`SgfError`."""
+def load(data: bytes, until: int | None = None) -> GoRecord:
+    """Read the first game of a file: see :func:`record`. Raises :class:`SgfError`."""
     roots, note = read(data)
     made = record(roots[0], until)
     if len(roots) > 1:
@@ -94,8 +94,11 @@ def load(data: bytes, until: int | None = None) -> Record:
     return made
 
 
-def record(root: Node, until: int | None = None) -> Record:
-    """The main line of a game of Go, up to but without move ``until`` (from 1). Raises :class:`SgfError`."""
+def record(root: Node, until: int | None = None) -> GoRecord:
+    """Read the main line of a game of Go, up to but without move ``until`` (from 1).
+
+    Raises :class:`SgfError`.
+    """
     return _RecordReader(root).read(until)
 
 
@@ -112,14 +115,14 @@ _UNIT = re.compile(r"\s*(?:points?\b|pts?\b\.?|moku\b|目|집|點|点|子)", re.
 
 
 class Number(NamedTuple):
-    """A number at the start of a text. ``plain``: the text holds nothing else."""
+    """Number at the start of a text. ``plain``: the text holds nothing else."""
 
     value: float
     plain: bool
 
 
 def leading_number(text: str) -> Number | None:
-    """``6.5``, ``7,5``, ``6.5 points``, ``6½``, ``6 1/2``; None where the text starts with no number."""
+    """Read ``6.5``, ``7,5``, ``6.5 points``, ``6½`` or ``6 1/2``; None if the text starts with no number."""
     text = text[:80].translate(_NARROW).strip()
     found = _NUMBER.match(text)
     if found is None:
@@ -137,7 +140,7 @@ def leading_number(text: str) -> Number | None:
 
 
 def _with_fraction(value: float, rest: str) -> tuple[float, str]:
-    """``value`` and the fraction that the text after it starts with."""
+    """Return ``value`` plus the fraction at the start of ``rest``, and the text after it."""
     if found := _SIGN.match(rest):
         return value + _SIGNS[found[1]], rest[found.end() :]
     if (found := _FRACTION.match(rest)) and int(found[1]) < int(found[2]):
@@ -154,14 +157,14 @@ _COLOURS = {"B": "B", "W": "W", "1": "B", "2": "W", "黑": "B", "白": "W"}
 
 
 class _RecordReader:
-    """The main line of a game, and the record made of it."""
+    """Reader of the main line of a game."""
 
     def __init__(self, root: Node) -> None:
         self.root = root
-        self.made = Record(komi=None)
+        self.made = GoRecord(komi=None)
         self.notes = self.made.notes
 
-    def read(self, until: int | None) -> Record:
+    def read(self, until: int | None) -> GoRecord:
         made = self.made
         self._game()
         made.size = self._size()
@@ -178,14 +181,14 @@ class _RecordReader:
         return made
 
     def _early(self) -> Iterator[Node]:
-        """The nodes before the first move, that of the move included."""
+        """Yield the nodes before the first move, that of the move included."""
         for node in self.root.main_line():
             yield node
             if "B" in node.properties or "W" in node.properties:
                 return
 
     def _header(self, name: str) -> str:
-        """The first value of a header that is not empty; some files have headers behind the root."""
+        """Return the first value of a header that is not empty; some files have headers behind the root."""
         for number, node in enumerate(self._early()):
             values = list(dict.fromkeys(v.strip() for v in node.properties.get(name, []) if v.strip()))
             if len(values) > 1:
@@ -267,7 +270,7 @@ class _RecordReader:
         return int(number.value) if number is not None and whole else 0
 
     def _handicap_stones(self, follows: str) -> None:
-        """Places the stones of a handicap that the file names and does not set up.
+        """Place the stones of a handicap that the file names and does not set up.
 
         ``follows``: the colour of the first move that is left out.
         """
@@ -279,7 +282,7 @@ class _RecordReader:
             if not made.moves and not made.white:
                 made.first = made.first or follows or "W"
             if len(made.black) != stones and not made.white:
-                self._note(f"HA[{stones}]: the file sets up {len(made.black)} black stones, which stand")
+                self._note(f"HA[{stones}]: the file sets up {len(made.black)} black stones, which are kept")
             return
         mover = made.moves[0][0] if made.moves else made.first or follows or "W"
         if mover == "B":
@@ -297,7 +300,7 @@ class _RecordReader:
     # --- stones and moves ---------------------------------------------------
 
     def _line(self, until: int | None) -> str:
-        """Reads stones and moves; returns the colour of move ``until`` if the file has it."""
+        """Read stones and moves; return the colour of move ``until`` if the file has it."""
         made = self.made
         follows = ""
         for number, node in enumerate(self.root.main_line()):
@@ -319,7 +322,7 @@ class _RecordReader:
         return follows
 
     def _turn(self, colour: str) -> None:
-        """Makes it the turn of ``colour`` at the end, unless the file says whose turn it is."""
+        """Make it the turn of ``colour`` at the end, unless the file names another."""
         made = self.made
         if not made.moves:
             made.first = made.first or colour
@@ -328,7 +331,7 @@ class _RecordReader:
             setup.first = setup.first or colour
 
     def _first(self, node: Node) -> str:
-        """The colour that ``PL`` of a node names; empty if there is none."""
+        """Return the colour that ``PL`` of a node names; empty if there is none."""
         texts = [value.strip() for value in node.properties.get("PL", [])]
         colours = [_COLOURS.get(text[:1].upper(), "") for text in texts]
         for text, colour in zip(texts, colours, strict=True):
@@ -337,7 +340,7 @@ class _RecordReader:
         return next(filter(None, colours), "")
 
     def _setup(self, node: Node, number: int, first: str) -> None:
-        """The stones that a node sets up, and the colour to move then."""
+        """Set up the stones of a node, and the colour to move then."""
         made = self.made
         given = {
             name: list(_points(node.properties.get(name, []), made.size, f"node {number}: {name}"))
@@ -402,8 +405,8 @@ def _points(values: list[str], size: int, what: str) -> Iterator[Point]:
 # --- writing ----------------------------------------------------------------
 
 
-def tree(made: Record, more: Mapping[str, str] | None = None) -> Node:
-    """A game of one line, ready for :func:`ludus.games.sgf.write`."""
+def tree(made: GoRecord, more: Mapping[str, str] | None = None) -> Node:
+    """Return a game of one line as nodes, ready for :func:`ludus.games.sgf.write`."""
     root = Node({"GM": ["1"], "FF": ["4"], "CA": ["UTF-8"], "SZ": [str(made.size)]})
     if made.komi is not None:
         root.properties["KM"] = [f"{made.komi:g}"]

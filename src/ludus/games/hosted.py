@@ -1,4 +1,4 @@
-"""Resolves references of games written in Python.
+"""Resolution of references to games written in Python.
 
 - ``gymnasium/CartPole-v1``: hosted by an adapter (``ludus.games.adapters``);
 - ``./my_game.py``: a file whose ``GAME`` is a class, or a function, that makes a ``PythonGame``;
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ludus.games.python_game import GameMaker, PythonGame, VectorGame
 
 ATTRIBUTE = "GAME"
-#: What the extras bring. An environment may lack other modules, which are its own business.
+#: Extra of the package for each library. Other modules that an environment lacks are not Ludus's to bring.
 _LIBRARIES = {
     "gymnasium": "gymnasium",
     "pettingzoo": "pettingzoo",
@@ -51,16 +51,21 @@ _loaded: dict[str, str] = {}
 
 
 def is_hosted(reference: str) -> bool:
-    """Whether the reference means a game written in Python. Entry points are the registry's business."""
+    """Return whether the reference means a game written in Python.
+
+    Entry points are resolved by the registry.
+    """
     head, slash, rest = reference.partition("/")
     if slash and rest and head in ADAPTERS:
         return True
     return reference in _loaded or reference.endswith(".py") or (":" in reference and "/" not in reference)
 
 
-def placed(reference: str, folder: Path) -> str:
-    """``reference`` with the path in it made absolute: from ``folder`` if it exists there, else from the
-    current folder. A reference without a path, and a path that leads nowhere, stay as they are.
+def absolute_reference(reference: str, folder: Path) -> str:
+    """Return ``reference`` with the path in it made absolute.
+
+    The path is looked up in ``folder``, then in the current folder. A reference without a path, and a path
+    that leads nowhere, stay as they are.
     """
     head, slash, rest = reference.partition("/")
     prefix = f"{head}/" if slash and head in ADAPTERS else ""
@@ -75,15 +80,18 @@ def placed(reference: str, folder: Path) -> str:
     return reference if found is None else prefix + str(found.resolve())
 
 
-def resolved(reference: str) -> str:
-    """The reference by which another process finds the game: names of loaded files become their paths."""
+def portable_reference(reference: str) -> str:
+    """Return the reference that works in another process: names of loaded files become their paths."""
     reference = _loaded.get(reference, reference)
     found = str(Path(reference).resolve()) if reference.endswith(".py") else reference
     return typed(found) if is_typed(reference) else found
 
 
 def hosted_maker(reference: str, params: Mapping[str, str]) -> GameMaker:
-    """The game under ``params``. Raises ``ParamError`` for anything that cannot be found or made."""
+    """Return a maker of the game under ``params``.
+
+    Raises ``ParamError`` for anything that cannot be found or made.
+    """
     return _maker(_loaded.get(reference, reference), tuple(sorted(params.items())))
 
 
@@ -103,7 +111,7 @@ def _maker(reference: str, params: tuple[tuple[str, str], ...]) -> GameMaker:
 
 @contextlib.contextmanager
 def _guest(reference: str, limit_s: float = 0.0) -> Iterator[None]:
-    """Runs code of the game ``reference``. Whatever goes wrong is a ``ParamError``."""
+    """Run code of the game ``reference``. Every error becomes a ``ParamError``."""
     from ludus.games.contained import GameExit, GameHangs, contained
 
     try:
@@ -127,12 +135,12 @@ def _guest(reference: str, limit_s: float = 0.0) -> Iterator[None]:
 
 
 def _line(error: Exception) -> str:
-    """The text of ``error`` on one line: some libraries write paragraphs."""
+    """Return the text of ``error`` on one line: some libraries write paragraphs."""
     return " ".join(str(error).split())
 
 
 class _ContainedMaker:
-    """A maker of games whose code runs as a guest of this process (:mod:`ludus.games.contained`)."""
+    """A maker of games whose code is contained in this process (:mod:`ludus.games.contained`)."""
 
     def __init__(self, reference: str, maker: GameMaker) -> None:
         self._reference, self.guest = reference, maker
@@ -158,10 +166,10 @@ def _adapted(family: str, name: str, params: Mapping[str, str]) -> GameMaker:
         maker: Callable[[str, Mapping[str, str]], GameMaker] = importlib.import_module(module).maker
         made = maker(name, params)
     except ModuleNotFoundError as error:
-        wanted = _LIBRARIES.get(error.name or "")  # not a part of a library that is there
-        if wanted == "gymnasium":  # the extras of all families bring it
-            wanted = extra
-        hint = f"; install it: {install_command(wanted)}" if wanted else ""
+        needed = _LIBRARIES.get(error.name or "")  # not a part of a library that is there
+        if needed == "gymnasium":  # the extras of all families bring it
+            needed = extra
+        hint = f"; install it: {install_command(needed)}" if needed else ""
         raise ParamError(f"{family}/{name}: {error}{hint}") from error
     if made.spec.name != f"{family}/{name}":
         _loaded[loaded(made.spec.name)] = f"{family}/{name}"
@@ -236,7 +244,7 @@ def _load_file(path: Path) -> object:
         spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[qualified]
-        if not isinstance(error, Exception):  # it wants to exit
+        if not isinstance(error, Exception):  # SystemExit, KeyboardInterrupt
             raise
         raise ParamError(f"{path}: {type(error).__name__}: {error}") from error
     return module

@@ -38,7 +38,7 @@ _SHOWN = 3  # references of one name in a message
 
 
 def installed() -> list[str]:
-    """Libraries whose games can be listed, by the first part of their references."""
+    """Return the libraries whose games can be listed, by the first part of their references."""
     return [family for family, module in _MODULES.items() if _is_there(module)]
 
 
@@ -50,7 +50,7 @@ def _is_there(module: str) -> bool:
 
 
 def names(family: str) -> list[str]:
-    """References of the games of a library, in its order; none where it is not installed or broken.
+    """Return the references of a library's games, in its order; none if it is not installed or broken.
 
     Raises ``KeyError`` for a family without a table.
     """
@@ -62,7 +62,7 @@ def names(family: str) -> list[str]:
 
 
 def find(name: str, families: Iterable[str] = _MODULES) -> tuple[list[str], list[str]]:
-    """References of games that a library calls ``name``, and of one that is called nearly so.
+    """Return references of games that a library calls ``name``, and of one that is called nearly so.
 
     Case, separators and a version at the end do not count.
     """
@@ -78,7 +78,7 @@ def find(name: str, families: Iterable[str] = _MODULES) -> tuple[list[str], list
 
 
 def hint(name: str) -> str:
-    """`` (did you mean gymnasium/LunarLander-v3?)`` for a game that an installed library has, else ""."""
+    """Return `` (did you mean gymnasium/LunarLander-v3?)`` for a game of an installed library, else ""."""
     if name.partition("/")[0] in ADAPTERS:
         return ""
     same, near = find(name)
@@ -87,12 +87,12 @@ def hint(name: str) -> str:
 
 
 def versioned(name: str) -> bool:
-    """Whether a name ends in a version, as only those of other libraries do."""
+    """Return whether a name ends in a version, as only those of other libraries do."""
     return _VERSION.search(name) is not None
 
 
 def _called(reference: str) -> tuple[str, str, str]:
-    """A reference, its name in the library, and the last part of that."""
+    """Return a reference, its name in the library, and the last part of that, all plain."""
     return plain(reference), plain(reference.partition("/")[2]), plain(reference.rpartition("/")[2])
 
 
@@ -102,7 +102,7 @@ def _version(reference: str) -> int:
 
 
 def plain(name: str) -> str:
-    """A name without what does not count: case, separators, a version at the end."""
+    """Return a name without case, separators and a version at the end."""
     return re.sub(r"[^a-z0-9]", "", _VERSION.sub("", name.lower()))
 
 
@@ -124,7 +124,7 @@ def _atari() -> Iterable[str]:
 
 
 def _camel(rom: str) -> str:
-    """``MsPacman`` for ``ms_pacman``, as Gymnasium calls it; the adapter reads both."""
+    """Return ``MsPacman`` for ``ms_pacman``, as Gymnasium calls it; the adapter reads both."""
     name = "".join(part.capitalize() for part in rom.split("_"))
     return name if re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower() == rom else rom
 

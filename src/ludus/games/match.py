@@ -34,6 +34,7 @@ class Match:
     def __init__(
         self, game: str, params: Mapping[str, object] | None = None, *, seed: int = 1, match: int = 0
     ) -> None:
+        """Start a match: see the class."""
         ref = find(game)
         self.game = ref.name
         self.params = text_params(params or {})
@@ -76,30 +77,30 @@ class Match:
         return self._match.state()
 
     def act(self, seat: int, *action: int) -> None:
-        """Queues the decision of a seat, one number per head."""
+        """Queue the decision of a seat, one number per head."""
         self._match.act(seat, action)
 
     def bot(self, seat: int, name: str) -> None:
-        """Lets a bot decide for a seat."""
+        """Let a bot decide for a seat."""
         names = [b.name for b in self.spec.bots]
         self._match.bot(seat, names.index(name) if name in names else -1)
 
     def advance(self) -> None:
-        """Plays one tick with the queued decisions."""
+        """Play one tick with the queued decisions."""
         self._match.advance()
 
     def play(self, *action: int) -> None:
-        """Plays the decision of the only seat to move, and one tick."""
+        """Play the decision of the only seat to move, and one tick."""
         (seat,) = self.to_act
         self._match.act(seat, action)
         self._match.advance()
 
     def legal(self, seat: int) -> npt.NDArray[np.uint8]:
-        """``uint8[A]``, 1 = legal, heads concatenated."""
+        """Return ``uint8[A]``, 1 = legal, heads concatenated."""
         return np.frombuffer(self._match.legal(seat), np.uint8)
 
     def observe(self, seat: int) -> dict[str, npt.NDArray[Any]]:
-        """Packed tensors by name; :class:`~ludus.flow.spec.TensorSpec` declares their form."""
+        """Return packed tensors by name; :class:`~ludus.flow.spec.TensorSpec` declares their form."""
         rows = self._match.observe(seat)
         return {
             t.name: np.frombuffer(row, t.packed_dtype).reshape(t.packed_shape)
@@ -107,12 +108,12 @@ class Match:
         }
 
     def view(self) -> dict[str, Any]:
-        """The view document for a viewer."""
+        """Return the view document for a viewer."""
         view: dict[str, Any] = from_json(self._match.view())
         return view
 
     def clone(self) -> Match:
-        """An independent copy of the match."""
+        """Return an independent copy of the match."""
         other = object.__new__(Match)
         other.game, other.params, other.spec = self.game, self.params, self.spec
         other._match = self._match.clone()
@@ -120,7 +121,7 @@ class Match:
 
 
 def replayed(game: str, params: Mapping[str, object], moves: Sequence[int]) -> Match:
-    """A turn-based match after ``moves``. Raises ``GameError`` at the first illegal move."""
+    """Return a turn-based match after ``moves``. Raises ``GameError`` at the first illegal move."""
     match = Match(game, params)
     for move in moves:
         match.play(move)

@@ -18,8 +18,7 @@ from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
 from ludus.games.contained import close_quietly
-from ludus.games.numbers import earned as earned_by
-from ludus.games.numbers import over_of
+from ludus.games.numbers import over_of, write_rewards
 from ludus.games.python_game import Floats, GameMaker, Ints, PythonGame
 from ludus.native import core
 
@@ -29,15 +28,16 @@ Reproduced = Literal["unknown", "yes", "no"]
 
 
 class MatchRecorder:
-    """Records match ``match`` of a pool's ``seed``, time step by time step:
+    """Recorder of match ``match`` of a pool's ``seed``, time step by time step.
 
-    ``observe``, then for every tick ``decide`` of each seat, ``earn``, and ``observe`` again or ``end``.
+    Call ``observe``, then for every tick ``decide`` of each seat, ``earn``, and ``observe`` again or ``end``.
     Without ``digest`` only the decisions are kept, and :meth:`encode` is not available.
     """
 
     def __init__(
         self, spec: GameSpec, seed: int, match: int, *, hash_every: int = HASH_EVERY, digest: bool = True
     ) -> None:
+        """Start an empty record, with a hash every ``hash_every`` ticks."""
         self.spec, self.seed, self.match, self.hash_every = spec, seed, match, hash_every
         self.tick = 0
         self.ticks: list[int] = []
@@ -55,7 +55,7 @@ class MatchRecorder:
         return int.from_bytes(self._digest.copy().digest(), "little")
 
     def observe(self, shown: Iterable[tuple[int, Sequence[Array], Array]]) -> None:
-        """``(seat, packed tensors in the order of the spec, mask: uint8[A])`` of each seat that decides."""
+        """Record ``(seat, packed tensors in the spec's order, mask: uint8[A])`` of each deciding seat."""
         if self._digest is None:
             return
         for seat, tensors, mask in shown:
@@ -66,20 +66,20 @@ class MatchRecorder:
         self.end()
 
     def decide(self, seat: int, action: Sequence[int]) -> None:
-        """Records a decision: one choice per head."""
+        """Record a decision: one choice per head."""
         self.ticks.append(self.tick)
         self.seats.append(seat)
         self.actions += action
 
     def earn(self, rewards: Floats) -> None:
-        """Records ``float32[S]``: the tick's rewards of the seats that have decided in the match."""
+        """Record ``float32[S]``: the tick's rewards of the seats that have decided in the match."""
         self.tick += 1
         self.returns += rewards
         if self._digest is not None:
             self._digest.update((rewards + np.float32(0.0)).tobytes())  # one zero
 
     def end(self) -> None:
-        """Ends the record: no output follows this tick."""
+        """End the record: no output follows this tick."""
         if self.tick % self.hash_every == 0:
             self.hashes.append(self.hash)
 
@@ -91,7 +91,7 @@ class MatchRecorder:
         outcome: Sequence[float],
         reproduced: Reproduced = "unknown",
     ) -> bytes:
-        """The bytes of a ``.ludus`` file. ``over``: the match was not truncated."""
+        """Return the bytes of a ``.ludus`` file. ``over``: the match was not truncated."""
         return core.replay_encode(
             HostedReplay(
                 game=self.spec.name,
@@ -123,6 +123,7 @@ class Resimulation:
     """
 
     def __init__(self, maker: GameMaker, seed: int, match: int, hash_every: int) -> None:
+        """Create the game and start the match. ``hash_every`` is that of the record, in ticks."""
         self.spec = maker.spec
         self.game: PythonGame = maker.make()
         self.recorder = MatchRecorder(self.spec, seed, match, hash_every=hash_every)
@@ -149,7 +150,7 @@ class Resimulation:
         self.recorder.observe(shown)
 
     def play(self, decisions: Mapping[int, Sequence[int]], last: bool = False) -> None:
-        """Plays the next tick. ``last``: no output follows, because the match ended or was truncated."""
+        """Play the next tick. ``last``: no output follows, because the match ended or was truncated."""
         if self.over:
             raise ValueError("the match is over already")
         if set(decisions) != set(self._masks):
@@ -160,7 +161,7 @@ class Resimulation:
             self._check(seat, actions[seat])
         self.over = over_of(self.game.step(actions))
         earned = np.zeros(self.spec.seats, np.float32)
-        earned_by(self.game, earned)
+        write_rewards(self.game, earned)
         self.recorder.earn(earned * self._decided)
         if self.over or last:
             self.recorder.end()
@@ -181,12 +182,12 @@ class Resimulation:
                 raise ValueError(f"seat {seat}: {head.name} {choice} is illegal")
 
     def outcome(self) -> list[float]:
-        """Outcome of a match that is over and was not truncated; else zeros."""
+        """Return the outcome of a match that is over and was not truncated, else zeros."""
         out = np.zeros(self.spec.seats, np.float32)
         if self.over and not self.game.truncated:
             self.game.outcome(out)
         return [float(x) for x in out]
 
     def close(self) -> None:
-        """Releases the game's resources."""
+        """Release the game's resources."""
         close_quietly(self.game)

@@ -4,8 +4,8 @@ A reference comes from the user (a command line, a preset named there, a program
 run, a replay. A file may be untrusted, so its names load built-in and installed games only.
 :func:`typed` marks a reference as given by the user; every other reference counts as read from a file. The
 mark belongs to this process and to exactly that reference. So code that forgets the mark refuses a game or a
-bot and never runs one. :func:`admit` and :func:`admit_bot` stand where code is loaded, whatever key or file
-a reference is from.
+bot and never runs one. :func:`admit` and :func:`admit_bot` are called where code is loaded, for references
+of every origin.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class UnknownGame(ParamError):
 
 
 class UntypedBot(ValueError):
-    """A bot in Python that a file names."""
+    """Error for a bot in Python that a file names."""
 
 
 def typed(reference: str) -> str:
-    """Returns ``reference`` and allows it to load code in this process, because the user gave it.
+    """Return ``reference`` and allow it to load code in this process, because the user gave it.
 
     Never call it with a name from weights, a run or a replay.
     """
@@ -53,39 +53,42 @@ def typed(reference: str) -> str:
 
 
 def is_typed(reference: str) -> bool:
-    """Whether the user gave ``reference``. Its modules may then also come from the current folder."""
+    """Return whether the user gave ``reference``. Its modules may then come from the current folder."""
     return reference in _typed
 
 
 def loaded(name: str) -> str:
-    """Returns ``name`` and marks it as a name of code that this process (or a worker's parent) has loaded."""
+    """Return ``name`` and mark it as a name of code that this process (or a worker's parent) has loaded."""
     _loaded.add(name)
     return name
 
 
 def may_load(reference: str) -> bool:
-    """Whether the code behind ``reference`` may be looked up and loaded."""
+    """Return whether the code behind ``reference`` may be looked up and loaded."""
     return reference in _typed or reference in _loaded or is_installed_name(reference)
 
 
 def is_installed_name(reference: str) -> bool:
-    """Whether ``reference`` has the form of a built-in or installed game, the only one that files may use."""
+    """Return whether ``reference`` has the form of a built-in or installed game.
+
+    Files may use no other form.
+    """
     return len(reference) <= MAX_NAME and _INSTALLED.fullmatch(reference) is not None
 
 
 def is_bot_file(text: str) -> bool:
-    """Whether a player's name is a Python file with a bot: ``my_bot.py`` or ``my_bot.py:Pikes``."""
+    """Return whether a player's name is a Python file with a bot: ``my_bot.py``, ``my_bot.py:Pikes``."""
     file, colon, name = text.rpartition(":")
     return text.endswith(".py") or bool(colon and file.endswith(".py") and name.isidentifier())
 
 
 def typed_player(text: str) -> str:
-    """:func:`typed` for a player's name: a bot in Python may load its file, no other name gets the mark."""
+    """Apply :func:`typed` to a player's name if it is a Python file with a bot; return the name."""
     return typed(text) if is_bot_file(text) else text
 
 
 def admit_bot(text: str) -> None:
-    """Raises :class:`UntypedBot` unless the user gave ``text``, the name of a bot in Python."""
+    """Raise :class:`UntypedBot` unless the user gave ``text``, the name of a bot in Python."""
     if not is_typed(text):
         raise UntypedBot(
             f"{shown(text)}: a name read from a file loads no Python file; if you trust this code, name it "
@@ -94,7 +97,7 @@ def admit_bot(text: str) -> None:
 
 
 def admit(reference: str) -> None:
-    """Raises :class:`UnknownGame` if :func:`may_load` is false."""
+    """Raise :class:`UnknownGame` if :func:`may_load` is false."""
     if not may_load(reference):
         raise UnknownGame(
             f"{shown(reference)}: a name read from a file loads built-in and installed games only; "

@@ -16,7 +16,7 @@ LARGEST = float(np.finfo(np.float32).max)  # of a reward, which is a float32
 
 
 def number(what: str, value: object) -> float:
-    """``value`` as a number for float32. Raises ``ValueError`` that names ``what``."""
+    """Return ``value`` as a number for float32. Raises ``ValueError`` that names ``what``."""
     if type(value) is not float:
         value = _one(what, value, "biuf", "a number")
     if not -LARGEST <= value <= LARGEST and abs(value) != np.inf and value == value:
@@ -27,7 +27,7 @@ def number(what: str, value: object) -> float:
 
 
 def flag(what: str, value: object) -> bool:
-    """``value`` as true or false. Raises ``ValueError`` that names ``what``."""
+    """Return ``value`` as true or false. Raises ``ValueError`` that names ``what``."""
     if value is True or value is False:
         return bool(value)
     found = _one(what, value, "biuf", "true or false")
@@ -37,7 +37,7 @@ def flag(what: str, value: object) -> bool:
 
 
 def over_of(value: object) -> bool:
-    """Whether the ``step`` of a game that returned ``value`` was the last; None, of no ``return``, is no."""
+    """Return whether a game's ``step`` that returned ``value`` was the last; None means no."""
     return False if value is None else flag("what step() returned", value)
 
 
@@ -55,12 +55,12 @@ def _one(what: str, value: object, kinds: str, expected: str) -> float:
 
 
 def numbers(what: str, values: object, count: int) -> Floats:
-    """``float32[count]`` of many matches. Raises ``ValueError`` that names ``what``."""
+    """Return ``float32[count]`` of many matches. Raises ``ValueError`` that names ``what``."""
     return np.asarray(_many(what, values, count, "numbers"), np.float32)
 
 
 def flags(what: str, values: object, count: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """``bool[count]`` of many matches. Raises ``ValueError`` that names ``what``."""
+    """Return ``bool[count]`` of many matches. Raises ``ValueError`` that names ``what``."""
     found = _many(what, values, count, "flags")
     return np.asarray(found if found.dtype == np.bool_ else found != 0)
 
@@ -74,8 +74,8 @@ def _many(what: str, values: object, count: int, expected: str) -> Array:
     return array.reshape(count)
 
 
-class _Written(np.ndarray[Any, np.dtype[Any]]):
-    """Rewards that are being written: each element is a number, or the error says which is none."""
+class _RewardArray(np.ndarray[Any, np.dtype[Any]]):
+    """Array of rewards that checks each element when it is written, and names it in the error."""
 
     def __setitem__(self, place: Any, value: Any) -> None:  # noqa: ANN401
         target = np.shape(np.asarray(self)[place])
@@ -88,15 +88,15 @@ class _Written(np.ndarray[Any, np.dtype[Any]]):
         super().__setitem__(place, value)
 
 
-def earned(game: PythonGame, out: Floats) -> None:
-    """Writes the rewards of the last step of ``game`` to ``out: [S]``. Raises what the game raises."""
+def write_rewards(game: PythonGame, out: Floats) -> None:
+    """Write the rewards of the last step of ``game`` to ``out: [S]``. The game's errors pass."""
     try:
         game.rewards(out)
     except (TypeError, ValueError):  # of numpy, perhaps, which takes no array for a number
-        game.rewards(out.view(_Written))
+        game.rewards(out.view(_RewardArray))
 
 
 def too_large(rewards: Floats) -> str:
-    """The error of rewards that are not all finite."""
+    """Return the error of rewards that are not all finite."""
     advice = "; a reward beyond 3.4e38 is too large: scale the rewards" if np.isinf(rewards).any() else ""
     return f"{rewards.tolist()}, expected finite numbers{advice}"

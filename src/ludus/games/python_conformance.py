@@ -1,4 +1,4 @@
-"""Does a game written in Python keep its protocol? Random matches, and a message for what is wrong.
+"""Conformance checks of a game written in Python: random matches, and a message for each fault.
 
 A failed check reports the value, its place (seed, tick, seat, field) and the expected value.
 """
@@ -21,7 +21,7 @@ from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
 from ludus.games.check_watch import Watch
 from ludus.games.contained import GameExit
-from ludus.games.numbers import LEARNABLE, earned, flag, too_large
+from ludus.games.numbers import LEARNABLE, flag, too_large, write_rewards
 from ludus.games.python_game import ENOUGH_TICKS, PLAYING, TERMINATED, TRUNCATED, GameMaker, PythonGame
 from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
 
@@ -49,17 +49,18 @@ CHECKS = (
 )
 
 
-class Broken(Exception):
+class CheckFailure(Exception):
     """A check that failed."""
 
     def __init__(self, check: str, detail: str) -> None:
+        """Fail ``check``, one of :data:`CHECKS`, for the reason ``detail``."""
         super().__init__(detail)
         self.check, self.detail = check, detail
 
 
 @dataclass(slots=True)
 class Course:
-    """What one match showed, time step by time step."""
+    """Record of one match, time step by time step."""
 
     steps: list[bytes] = field(default_factory=list)
     ticks: int = 0
@@ -69,29 +70,32 @@ class Course:
     seconds: float = 0.0
 
 
-class Match:
-    """Plays one match of random legal decisions and looks at everything."""
+class RandomMatch:
+    """A match of random legal decisions that checks every return value."""
 
     def __init__(self, spec: GameSpec, game: PythonGame, seed: int, watch: Watch, keep: bool = True) -> None:
-        """``keep``: remember every time step, to compare courses."""
+        """Prepare a match. ``keep``: store every time step, to compare courses."""
         self.spec, self.game, self.seed, self.watch, self.keep = spec, game, seed, watch, keep
         self.rng = np.random.default_rng(seed)
         self.course = Course()
 
     def where(self, more: str = "") -> str:
+        """Return the current place for a message."""
         return f"seed {self.seed}, tick {self.course.ticks}{more}"
 
     def play(self, ticks: int, seconds: float = math.inf) -> Course:
-        """The whole match, or as many ticks of it, or as far as ``seconds`` of the game's own time go."""
-        self._call("reset", lambda: self.game.reset(self.seed))
+        """Play the whole match, or ``ticks`` of it, or until the game has used ``seconds``."""
+        self.reset()
         while not self.course.over and self.course.ticks < ticks and self.course.seconds < seconds:
             self._tick()
         return self.course
 
-    def begin(self) -> None:
+    def reset(self) -> None:
+        """Reset the game."""
         self._call("reset", lambda: self.game.reset(self.seed))
 
     def advance(self) -> None:
+        """Play one tick, unless the match is over."""
         if not self.course.over:
             self._tick()
 
@@ -100,16 +104,18 @@ class Match:
         took = 0.0
         try:
             with self.watch.call(name, where):
-                begin = time.perf_counter()
+                start = time.perf_counter()
                 try:
                     return function()
                 finally:
-                    took = time.perf_counter() - begin
+                    took = time.perf_counter() - start
         except GameExit as error:
             end = self.watch.end_of_match()
-            raise Broken("plays", f"{name}(): {error} ({where}); instead {end}") from error
+            raise CheckFailure("plays", f"{name}(): {error} ({where}); instead {end}") from error
         except Exception as error:
-            raise Broken("plays", f"{name}() raised {type(error).__name__}: {error} ({where})") from error
+            raise CheckFailure(
+                "plays", f"{name}() raised {type(error).__name__}: {error} ({where})"
+            ) from error
         finally:
             if timed:
                 self.course.seconds += took
@@ -131,11 +137,11 @@ class Match:
         over = self._call("step", lambda: self.game.step(actions))
         course.ticks += 1
         rewards = np.zeros(spec.seats, np.float32)
-        self._call("rewards", lambda: earned(self.game, rewards))
+        self._call("rewards", lambda: write_rewards(self.game, rewards))
         if not np.isfinite(rewards).all():
-            raise Broken("rewards_finite", f"({self.where()}): rewards {too_large(rewards)}")
+            raise CheckFailure("rewards_finite", f"({self.where()}): rewards {too_large(rewards)}")
         if (np.abs(rewards) > LEARNABLE).any():
-            raise Broken(
+            raise CheckFailure(
                 "rewards_finite",
                 f"({self.where()}): rewards {rewards.tolist()} are too large to learn from: scale them, to "
                 "about -1 to 1",
@@ -151,33 +157,35 @@ class Match:
         try:
             return flag(what, value)
         except ValueError as error:
-            raise Broken("ends", f"{error} ({self.where()})") from None
+            raise CheckFailure("ends", f"{error} ({self.where()})") from None
 
     def _check_seats(self, seats: list[int]) -> None:
         count = self.spec.seats
         if not seats:
-            raise Broken(
+            raise CheckFailure(
                 "seats",
                 f"{self.watch.who_acts()} is empty ({self.where()}); "
                 "expected at least one until the match is over",
             )
         wrong = [s for s in seats if not 0 <= s < count]
         if wrong:
-            raise Broken("seats", f"to_act() names seat {wrong[0]} ({self.where()}); there are {count}")
+            raise CheckFailure("seats", f"to_act() names seat {wrong[0]} ({self.where()}); there are {count}")
         if sorted(set(seats)) != seats:
-            raise Broken("seats", f"to_act() is {seats} ({self.where()}), expected rising seats, each once")
+            raise CheckFailure(
+                "seats", f"to_act() is {seats} ({self.where()}), expected ascending seats, each once"
+            )
         if self.spec.turn_based and len(seats) > 1:
-            raise Broken(
-                "seats", f"to_act() is {seats} ({self.where()}) in a game that says it is turn based"
+            raise CheckFailure(
+                "seats", f"to_act() is {seats} ({self.where()}) in a game whose spec is turn_based"
             )
 
     def _observe(self, seat: int) -> dict[str, Array]:
-        """Twice, into memory that was filled differently: every byte must be written, always alike."""
+        """Observe twice, into memory filled differently: every byte must be written, always alike."""
         seen: list[dict[str, Array]] = []
         mismatch = getattr(self.game, "mismatch", None)
         differs = "" if mismatch is None else mismatch(seat)
         if differs:
-            raise Broken("observations_in_range", f"{differs} ({self.where(f', seat {seat}')})")
+            raise CheckFailure("observations_in_range", f"{differs} ({self.where(f', seat {seat}')})")
         for filler in (0x00, 0xFF):
             out = {t.name: np.full(t.packed_shape, 0, t.packed_dtype) for t in self.spec.observation}
             for array in out.values():
@@ -189,18 +197,18 @@ class Match:
             a, b = seen[0][t.name], seen[1][t.name]
             where = self.where(f", seat {seat}, tensor {t.name}")
             if t.dtype == "f32" and not np.isfinite(a).all():
-                raise Broken("observations_in_range", f"{where}: holds values that are not finite")
+                raise CheckFailure("observations_in_range", f"{where}: holds values that are not finite")
             if a.tobytes() != b.tobytes():
-                raise Broken(
+                raise CheckFailure(
                     "observations_written", f"{where}: bytes are left unwritten, or change when asked twice"
                 )
             if t.dtype != "bits" and t.low < t.high:
                 low, high = float(a.min()), float(a.max())
                 slack = 1e-6 * max(1.0, abs(t.low), abs(t.high)) if t.dtype == "f32" else 0.0
                 if low < t.low - slack or high > t.high + slack:
-                    raise Broken(
+                    raise CheckFailure(
                         "observations_in_range",
-                        f"{where}: values from {low:g} to {high:g}, the spec says {t.low:g} to {t.high:g}",
+                        f"{where}: values from {low:g} to {high:g}, the spec has {t.low:g} to {t.high:g}",
                     )
         return seen[0]
 
@@ -214,24 +222,26 @@ class Match:
         where = self.where(f", seat {seat}")
         try:
             self._call("legal", lambda: legal(seat, mask))
-        except Broken as broken:
-            raise Broken("masks", broken.detail) from broken.__cause__
+        except CheckFailure as failure:
+            raise CheckFailure("masks", failure.detail) from failure.__cause__
         if not np.isin(mask, (0, 1)).all():
-            raise Broken("masks", f"legal() left {mask.tolist()[:20]} ({where}), expected 0 and 1 alone")
+            raise CheckFailure(
+                "masks", f"legal() left {mask.tolist()[:20]} ({where}), expected 0 and 1 alone"
+            )
         for k, head in enumerate(spec.heads):
             if not head.depends_on and not possible_choices(spec, mask, k).any():
-                raise Broken("masks", f"legal() forbids every choice of head {head.name} ({where})")
+                raise CheckFailure("masks", f"legal() forbids every choice of head {head.name} ({where})")
         return mask
 
     def _check_ends(self) -> None:
-        """Where a game says how each seat ended: one of three values for every seat."""
+        """Check that ``ends()``, if the game has it, writes one of three values for every seat."""
         ends = getattr(self.game, "ends", None)
         if ends is None:
             return
         how = np.full(self.spec.seats, 0xFF, np.uint8)
         self._call("ends", lambda: ends(how))
         if not np.isin(how, (PLAYING, TERMINATED, TRUNCATED)).all():
-            raise Broken(
+            raise CheckFailure(
                 "ends",
                 f"ends() wrote {how.tolist()} ({self.where()}), expected PLAYING, TERMINATED or TRUNCATED",
             )
@@ -253,16 +263,16 @@ class Match:
         outcome = np.full(spec.seats, np.nan, np.float32)
         self._call("outcome", lambda: self.game.outcome(outcome))
         if not (np.isfinite(outcome).all() and (np.abs(outcome) <= 1).all()):
-            raise Broken(
+            raise CheckFailure(
                 "outcomes", f"outcome {outcome.tolist()} ({self.where()}), expected -1 to 1 for each seat"
             )
         self._check_ends()
         for seat in range(spec.seats):
-            self._observe(seat)  # the last observation must be there for everybody
+            self._observe(seat)  # every seat has a last observation
 
 
 def check_python(maker: GameMaker, matches: int, seed: int) -> tuple[list[tuple[str, bool, str]], float]:
-    """``(check, passed, detail)`` of every check, and nanoseconds a tick of random play with observing.
+    """Return ``(check, passed, detail)`` of every check, and nanoseconds a tick of random play.
 
     In this process: a game that crashes or hangs takes it along. ``check_process`` has one for it.
     """
@@ -272,7 +282,7 @@ def check_python(maker: GameMaker, matches: int, seed: int) -> tuple[list[tuple[
 
 
 def course_of(maker: GameMaker, seed: int, watch: Watch) -> list[str]:
-    """The course of the first match as :func:`check_watched` gives it."""
+    """Return the course of the first match as :func:`check_watched` does."""
     course = _player(maker, maker.make(), seed, watch, COURSE_TICKS)()
     return _digests(course)
 
@@ -284,7 +294,7 @@ def _digests(course: Course) -> list[str]:
 def check_watched(
     maker: GameMaker, matches: int, seed: int, watch: Watch
 ) -> tuple[list[tuple[str, bool, str]], float, list[str]]:
-    """:func:`check_python`, call by call under ``watch``, and a digest of each tick of the first match."""
+    """Run :func:`check_python` call by call under ``watch``, and digest each tick of the first match."""
     failed: dict[str, str] = {}
     notes: dict[str, str] = {}
     ticks, seconds, slowest, ended = 0, 0.0, 0.0, 0
@@ -292,8 +302,8 @@ def check_watched(
     def run(check: str, work: Callable[[], T]) -> T | None:
         try:
             return work()
-        except Broken as broken:
-            failed.setdefault(broken.check, broken.detail)
+        except CheckFailure as failure:
+            failed.setdefault(failure.check, failure.detail)
         except Exception as error:
             failed.setdefault(check, f"{type(error).__name__}: {error}")
         return None
@@ -343,30 +353,30 @@ def _make(maker: GameMaker, watch: Watch) -> PythonGame:
         with watch.call("__init__", "making the game"):
             return getattr(maker, "guest", maker).make()
     except GameExit as error:
-        raise Broken("plays", f"__init__(): {error}; instead raise an exception") from error
+        raise CheckFailure("plays", f"__init__(): {error}; instead raise an exception") from error
 
 
 def _close(close: Callable[[], object], watch: Watch) -> None:
-    """Must work at any time, and end what the game has started."""
+    """Check that ``close`` works at any time."""
     try:
         with watch.call("close", "after the last match"):
             close()
     except Exception as error:
-        said = str(error) if isinstance(error, GameExit) else f"raised {type(error).__name__}: {error}"
-        raise Broken("plays", f"close(): {said}; expected it to return at any time") from error
+        reason = str(error) if isinstance(error, GameExit) else f"raised {type(error).__name__}: {error}"
+        raise CheckFailure("plays", f"close(): {reason}; expected it to return at any time") from error
 
 
 def _check_end(spec: GameSpec, game: PythonGame, seed: int, watch: Watch) -> None:
-    """One match as far as it may go: evaluations count whole matches and wait for their ends."""
+    """Play one match as far as it may go: evaluations count whole matches and wait for their ends."""
     declared = 0 < spec.max_ticks < UNBOUNDED_TICKS
     limit = spec.max_ticks if declared else ENOUGH_TICKS
-    course = Match(spec, game, seed, watch, keep=False).play(limit, END_S)
+    course = RandomMatch(spec, game, seed, watch, keep=False).play(limit, END_S)
     if course.over or (declared and course.ticks < limit):
         return
-    says = f"the spec says at most {limit}" if declared else "the spec declares no max_ticks"
-    raise Broken(
+    bound = f"the spec declares at most {limit}" if declared else "the spec declares no max_ticks"
+    raise CheckFailure(
         "ends",
-        f"a match of random decisions (seed {seed}) was not over after {course.ticks} ticks; {says}. "
+        f"a match of random decisions (seed {seed}) was not over after {course.ticks} ticks; {bound}. "
         "Evaluations need matches that end: truncate them (max_episode_steps of Gymnasium)",
     )
 
@@ -374,7 +384,7 @@ def _check_end(spec: GameSpec, game: PythonGame, seed: int, watch: Watch) -> Non
 def _player(
     maker: GameMaker, game: PythonGame, seed: int, watch: Watch, ticks: int = MAX_TICKS
 ) -> Callable[[], Course]:
-    return lambda: Match(maker.spec, game, seed, watch).play(ticks)
+    return lambda: RandomMatch(maker.spec, game, seed, watch).play(ticks)
 
 
 def _compare(first: Course, again: Course | None, check: str, what: str, failed: dict[str, str]) -> None:
@@ -388,37 +398,39 @@ def _compare(first: Course, again: Course | None, check: str, what: str, failed:
 def _side_by_side(
     maker: GameMaker, a: PythonGame, b: PythonGame, seed: int, first: Course, watch: Watch
 ) -> None:
-    """Two matches in turns: neither may notice the other."""
-    one, two = Match(maker.spec, a, seed, watch), Match(maker.spec, b, seed + 1, watch)
-    one.begin()
-    two.begin()
+    """Play two matches in turns: neither may influence the other."""
+    one, two = RandomMatch(maker.spec, a, seed, watch), RandomMatch(maker.spec, b, seed + 1, watch)
+    one.reset()
+    two.reset()
     for _ in range(min(first.ticks, 200)):
         one.advance()
         two.advance()
     count = len(one.course.steps)
     if one.course.steps != first.steps[:count]:
-        raise Broken("independent", "a match changes when another match is played at the same time")
+        raise CheckFailure("independent", "a match changes when another match is played at the same time")
 
 
 def _check_spec(spec: GameSpec) -> None:
     if spec.seats < 1 or not spec.observation or not spec.heads:
-        raise Broken("spec", f"{spec.seats} seats, {len(spec.observation)} tensors, {len(spec.heads)} heads")
+        raise CheckFailure(
+            "spec", f"{spec.seats} seats, {len(spec.observation)} tensors, {len(spec.heads)} heads"
+        )
     for kind, names in (
         ("tensors", [t.name for t in spec.observation]),
         ("heads", [h.name for h in spec.heads]),
     ):
         if len(set(names)) != len(names):
-            raise Broken("spec", f"two {kind} have one name: {names}")
+            raise CheckFailure("spec", f"two {kind} have one name: {names}")
     for t in spec.observation:
         if not t.shape or min(t.shape) < 1:
-            raise Broken("spec", f"tensor {t.name}: shape {t.shape}, expected sizes of at least 1")
+            raise CheckFailure("spec", f"tensor {t.name}: shape {t.shape}, expected sizes of at least 1")
     for h in spec.heads:
         if h.size < 1 or (h.kind == "continuous" and (h.size != 2 or h.low > h.high)):
-            raise Broken("spec", f"head {h.name}: size {h.size}, {h.low:g} to {h.high:g}")
+            raise CheckFailure("spec", f"head {h.name}: size {h.size}, {h.low:g} to {h.high:g}")
         if h.labels and len(h.labels) != h.size:
-            raise Broken("spec", f"head {h.name}: {len(h.labels)} labels for {h.size} choices")
+            raise CheckFailure("spec", f"head {h.name}: {len(h.labels)} labels for {h.size} choices")
 
 
 def _findings(failed: Mapping[str, str], notes: Mapping[str, str]) -> list[tuple[str, bool, str]]:
-    """Notes stand beside checks that passed."""
+    """Return a row for each check; passed ones may have a note."""
     return [(check, check not in failed, failed.get(check) or notes.get(check, "")) for check in CHECKS]

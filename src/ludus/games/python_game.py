@@ -5,9 +5,9 @@ else. One object plays one match after another at one place of a pool; one threa
 
     game.reset(seed)
     while True:
-        seats = game.to_act()              # who decides now
+        seats = game.to_act()              # seats that decide now
         over = game.step(actions)          # actions: int32[S, K]; rows of other seats mean nothing
-        game.rewards(out)                  # what that step earned each seat
+        game.rewards(out)                  # of that step, for each seat
         if over: game.truncated, game.outcome(out)
 
 ``S`` seats, ``K`` heads, ``A`` choices of all heads together.
@@ -37,8 +37,9 @@ ENOUGH_TICKS = 20_000
 
 
 class ProcessUnusable(RuntimeError):
-    """No further match of the game can be played in this process. A pool replaces a worker in which a game
-    raises it; a pool without workers stops.
+    """No further match of the game can be played in this process.
+
+    A pool replaces a worker in which a game raises it; a pool without workers stops.
     """
 
 
@@ -50,13 +51,15 @@ class PythonGame(Protocol):
     given back, ``hash() -> int`` and ``clone() -> PythonGame`` where the state can be had.
     ``ends(out)`` where seats end apart from each other: it writes ``uint8[S]``, ``PLAYING``,
     ``TERMINATED`` (the seat is not bootstrapped) or ``TRUNCATED`` for each, at any time. Seats that still
-    play when the match is over end as ``truncated`` says, or are truncated if the match was cut off or
-    failed. A game of two seats in turn with ``clone()``, whose spec says ``perfect_information`` and
+    play when the match is over end by ``truncated``, or are truncated if the match was cut off or
+    failed. A game of two seats in turn with ``clone()``, whose spec has ``perfect_information`` and
     ``deterministic``, can be searched (:mod:`ludus.games.searchable`).
     """
 
     @property
-    def spec(self) -> GameSpec: ...
+    def spec(self) -> GameSpec:
+        """Declaration of the game, the same for every object."""
+        ...
 
     @property
     def truncated(self) -> bool:
@@ -64,64 +67,70 @@ class PythonGame(Protocol):
         ...
 
     def reset(self, seed: int) -> None:
-        """Begins a match that depends on ``seed`` (0 <= seed < 2**31) and on the decisions alone."""
+        """Start a match that depends on ``seed`` (0 <= seed < 2**31) and on the decisions alone."""
         ...
 
     def to_act(self) -> Sequence[int]:
-        """Seats that decide now, ascending; at least one."""
+        """Return the seats that decide now, ascending; at least one."""
         ...
 
     def step(self, actions: Ints) -> bool:
-        """Plays the decisions ``int32[S, K]`` of those seats. True when the match is over."""
+        """Play the decisions ``int32[S, K]`` of those seats. Returns whether the match is over."""
         ...
 
     def rewards(self, out: Floats) -> None:
-        """Writes the rewards of the last step: ``float32[S]``."""
+        """Write the rewards of the last step: ``float32[S]``."""
         ...
 
     def outcome(self, out: Floats) -> None:
-        """Writes ``float32[S]`` of a finished match: +1 won, 0 drawn or no winner possible, -1 lost."""
+        """Write ``float32[S]`` of a finished match: +1 won, 0 drawn or no winner possible, -1 lost."""
         ...
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
-        """Writes the seat's observation: every tensor of the spec, packed."""
+        """Write the seat's observation: every tensor of the spec, packed."""
         ...
 
 
 class VectorGame(Protocol):
-    """``k`` matches of one seat, stepped by one call, which is many times faster in some libraries.
+    """A game of ``k`` matches of one seat, stepped by one call.
 
-    After the end of a match the next step begins a new one; it ignores the action and earns nothing. A
+    Some libraries are many times faster that way.
+
+    After the end of a match the next step starts a new one; it ignores the action and earns nothing. A
     match may depend on the number of matches that are played with it.
     """
 
     def reset(self, seed: int) -> None:
-        """Starts all matches."""
+        """Start all matches."""
         ...
 
     def step(self, actions: Ints) -> tuple[Floats, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """``int32[k, K]`` -> reward, terminated, truncated, ``[k]`` each."""
+        """Play ``int32[k, K]``. Returns reward, terminated and truncated, ``[k]`` each."""
         ...
 
     def observe(self, out: Mapping[str, Array]) -> None:
-        """``packed[k, ...]`` of every tensor."""
+        """Write ``packed[k, ...]`` of every tensor."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release the matches."""
+        ...
 
 
 class GameMaker(Protocol):
     """A factory of a game under fixed parameters. Each process that plays the game makes its own."""
 
     @property
-    def spec(self) -> GameSpec: ...
+    def spec(self) -> GameSpec:
+        """Declaration of the game under the maker's parameters."""
+        ...
 
     def make(self) -> PythonGame:
-        """A game object that plays one match at a time."""
+        """Create a game object that plays one match at a time."""
         ...
 
     def make_vector(self, matches: int) -> VectorGame | None:
-        """A vectorised game of many matches, or None if the library has none."""
+        """Create a vectorised game of many matches, or return None if the library has none."""
         ...
 
 
@@ -141,7 +150,7 @@ def declare(
     bots: Sequence[BotSpec] = (),
     meaning: str = "",
 ) -> GameSpec:
-    """A spec with the usual defaults of Python games.
+    """Build a spec with the usual defaults of Python games.
 
     ``deterministic``: equal moves lead to equal positions under every seed.
     """
@@ -175,7 +184,7 @@ def tensor(
     labels: Sequence[str] = (),
     meaning: str = "",
 ) -> TensorSpec:
-    """An observation tensor; bounds that are infinite are given as the largest float32.
+    """Build the spec of an observation tensor; infinite bounds become the largest float32.
 
     ``codec``: how networks decode it, by a name that :func:`ludus.codecs.register_codec` was given ("":
     numbers times ``scale``, bits as such).
@@ -202,7 +211,7 @@ Value = bool | int | float | str
 def declared_params(
     function: Callable[..., object], skip: Sequence[str] = (), meaning: str = ""
 ) -> list[ParamSpec]:
-    """Parameters of a function with a plain default: presets and command lines can set them."""
+    """Return the parameters of a function with a plain default: presets and command lines set them."""
     out: list[ParamSpec] = []
     try:
         signature = inspect.signature(function)
@@ -227,7 +236,7 @@ def declared_params(
 
 
 def typed_params(declared: Sequence[ParamSpec], text: Mapping[str, str]) -> dict[str, Value]:
-    """The values of ``text`` converted to the types in ``declared``. Raises ``ValueError``."""
+    """Convert the values of ``text`` to the types in ``declared``. Raises ``ValueError``."""
     known = {p.name: p for p in declared}
     out: dict[str, Value] = {}
     for name, value in text.items():

@@ -27,7 +27,7 @@ from ludus.flow.names import did_you_mean
 from ludus.flow.shown import shell, shown
 from ludus.flow.spec import GameSpec, decode_spec
 from ludus.games import libraries
-from ludus.games.hosted import hosted_maker, is_hosted, resolved
+from ludus.games.hosted import hosted_maker, is_hosted, portable_reference
 from ludus.games.names import UnknownGame, admit, is_installed_name, loaded
 from ludus.native import NativeGames, ParamError, core
 
@@ -59,13 +59,13 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 
 def list_games() -> list[str]:
-    """Names of all games: built in, loaded by path, then installed, each group in a fixed order."""
+    """Return the names of all games: built in, loaded by path, then installed, each in a fixed order."""
     names = [*core.game_names(), *sorted(_loaded), *sorted(_entry_points())]
     return list(dict.fromkeys(names))
 
 
 def find(reference: str) -> GameRef:
-    """The game that ``reference`` names.
+    """Return the compiled game that ``reference`` names.
 
     Raises ``ParamError`` (a ``ValueError``): unknown name (with the nearest one), no such module, a module
     that holds no game, or a reference that no person gave (:mod:`ludus.games.names`).
@@ -98,7 +98,7 @@ def find(reference: str) -> GameRef:
 
 
 def _load(path: Path) -> GameRef:
-    """Loads a compiled game module by path and gives its first game. Raises ``ParamError``."""
+    """Load a compiled game module by path and return its first game. Raises ``ParamError``."""
     file = _extension_file(path)
     name = file.name.split(".")[0]
     qualified = f"ludus_game_{name}"
@@ -128,7 +128,7 @@ def _load(path: Path) -> GameRef:
 
 
 def is_extension(path: Path) -> bool:
-    """Whether ``path`` is a file that may be a compiled game."""
+    """Return whether ``path`` is a file that may be a compiled game."""
     return path.name.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)) and path.is_file()
 
 
@@ -158,7 +158,7 @@ def _extension_file(path: Path) -> Path:
 
 
 def spec(reference: str, params: Mapping[str, object] | None = None) -> GameSpec:
-    """The spec of a game under ``params``.
+    """Return the spec of a game under ``params``.
 
     Raises ``ParamError`` (a ``ValueError``) on an unknown game, parameter or value, naming the nearest valid
     one.
@@ -170,7 +170,7 @@ def spec(reference: str, params: Mapping[str, object] | None = None) -> GameSpec
 
 
 def is_python(reference: str) -> bool:
-    """Whether a game is written in Python: such games are played by processes, not by the core's threads.
+    """Return whether a game is written in Python: processes play such games, not the core's threads.
 
     Raises ``ParamError`` for a reference that may not be loaded.
     """
@@ -184,18 +184,18 @@ def is_python(reference: str) -> bool:
 
 
 def python_reference(reference: str) -> str:
-    """A reference of a Python game that is valid in other processes too. Raises ``ParamError``."""
+    """Return a reference of a Python game that works in other processes too. Raises ``ParamError``."""
     admit(reference)
-    return resolved(reference if is_hosted(reference) else _entry_points()[reference].value)
+    return portable_reference(reference if is_hosted(reference) else _entry_points()[reference].value)
 
 
 def maker(reference: str, params: Mapping[str, object] | None = None) -> GameMaker:
-    """A game written in Python, ready to be made. Raises ``ParamError``."""
+    """Return a maker of a game written in Python. Raises ``ParamError``."""
     return hosted_maker(python_reference(reference), text_params(params or {}))
 
 
 def text_params(params: Mapping[str, object]) -> dict[str, str]:
-    """Parameters as strings for the core, from TOML's integers, floats and strings."""
+    """Convert parameters to strings for the core, from TOML's integers, floats and strings."""
     out: dict[str, str] = {}
     for name, value in params.items():
         if not isinstance(value, (str, int, float)):

@@ -56,7 +56,7 @@ class ReplayInfo(msgspec.Struct, frozen=True):
 
 
 def short_params(params: Mapping[str, str]) -> dict[str, str]:
-    """Parameters for display in one line each: a rulebook becomes its title and its length."""
+    """Return parameters for display in one line each: a rulebook becomes its title and its length."""
     out = {}
     for name, value in params.items():
         lines = value.splitlines()
@@ -66,8 +66,11 @@ def short_params(params: Mapping[str, str]) -> dict[str, str]:
 
 
 class ReplayDecision(NamedTuple):
-    """One decision before the advance from ``tick``: ``bot`` is an index of the spec's bots with an empty
-    ``action``, or -1 with one choice per head in ``action``."""
+    """One decision before the advance from ``tick``.
+
+    ``bot`` is an index of the spec's bots with an empty ``action``, or -1 with one choice per head in
+    ``action``.
+    """
 
     tick: int
     seat: int
@@ -93,12 +96,12 @@ class ReplayCheck(msgspec.Struct, frozen=True):
 
 
 def info(data: bytes) -> ReplayInfo:
-    """Reads a replay. It also works for games that are not installed."""
+    """Read a replay. It also works for games that are not installed."""
     return from_json(core.replay_info(data), ReplayInfo)
 
 
 def decisions(data: bytes) -> list[ReplayDecision]:
-    """The decisions of all seats in order. Like ``info`` it works for games that are not installed."""
+    """Return the decisions of all seats in order. The game need not be installed."""
     columns = from_json(core.replay_decisions(data), _Decisions)
     heads, at = columns.heads, 0
     made = []
@@ -110,7 +113,7 @@ def decisions(data: bytes) -> list[ReplayDecision]:
 
 
 def verify(data: bytes, game: str = "") -> ReplayCheck:
-    """Re-simulates the match and compares every recorded hash and the outcome.
+    """Re-simulate the match and compare every recorded hash and the outcome.
 
     ``game``: the reference of a game that this process has not loaded. A replay has only the game's name and
     never determines which code runs. Raises ``ReplayError`` for a replay of another game or version, and
@@ -124,7 +127,7 @@ def verify(data: bytes, game: str = "") -> ReplayCheck:
 
 
 def load_game(about: ReplayInfo, game: str) -> None:
-    """Loads the compiled game of a replay by the user's reference; empty = nothing to load.
+    """Load the compiled game of a replay by the user's reference; empty = nothing to load.
 
     Raises ``ReplayError`` if it is another game, ``ParamError`` if there is none.
     """
@@ -161,26 +164,27 @@ def _verify_hosted(data: bytes, about: ReplayInfo, made: GameMaker) -> ReplayChe
     hashes, made_decisions = core.replay_hashes(data), decisions(data)
     if any(len(d.action) != len(made.spec.heads) for d in made_decisions):
         raise ReplayError("replay: an action has the wrong heads")
-    course = _Course(about, hashes)
+    comparison = _ReplayComparison(about, hashes)
     try:
         with contained():
-            return course.check(made, made_decisions)
+            return comparison.check(made, made_decisions)
     except Exception as error:  # of the game, or of a decision that it refuses
-        return course.differs(f"{type(error).__name__}: {error}")
+        return comparison.differs(f"{type(error).__name__}: {error}")
 
 
-class _Course:
-    """A recorded match of a Python game, and how far it was the same again."""
+class _ReplayComparison:
+    """Comparison of a recorded match of a Python game with its re-simulation."""
 
     def __init__(self, about: ReplayInfo, hashes: Sequence[int]) -> None:
         self.about, self.hashes = about, hashes
         self.last_same = self.tick = 0
 
     def differs(self, what: str) -> ReplayCheck:
+        """Return the result for a difference at the current tick."""
         return ReplayCheck(False, self.tick, self.last_same, f"{what} after tick {self.tick}")
 
     def check(self, made: GameMaker, made_decisions: Sequence[ReplayDecision]) -> ReplayCheck:
-        """Plays the match again. Raises the game's errors."""
+        """Play the match again and compare. Raises the game's errors."""
         from ludus.games.match_record import Resimulation
 
         about = self.about
@@ -203,14 +207,14 @@ class _Course:
                 resimulation.play(by_tick.get(tick - 1, {}), last=tick == about.ticks)
             if tick % about.hash_every == 0:
                 if recorder.hash != self.hashes[tick // about.hash_every]:
-                    return self.differs("what the match shows differs")
+                    return self.differs("the observations, masks or rewards differ")
                 self.last_same = tick
             if resimulation.over and tick < about.ticks:
                 return self.differs("this match is over, the recorded one was not,")
         if not resimulation.over and about.over:
             return self.differs("the recorded match was over, this one is not,")
         if str(recorder.hash) != about.final_hash:
-            return self.differs("what the match shows differs")
+            return self.differs("the observations, masks or rewards differ")
         sums = zip(recorder.returns.tolist(), about.returns, strict=True)  # the file has float32
         if not all(math.isclose(a, b, rel_tol=1e-5, abs_tol=1e-5) for a, b in sums):
             return self.differs("the returns differ")
@@ -219,8 +223,8 @@ class _Course:
         return ReplayCheck(True, about.ticks, about.ticks, "")
 
 
-def tried(data: bytes, game: str = "") -> bytes:
-    """Re-simulates a replay of a Python game and sets :attr:`ReplayInfo.reproduced`.
+def mark_reproduced(data: bytes, game: str = "") -> bytes:
+    """Re-simulate a replay of a Python game and set :attr:`ReplayInfo.reproduced`.
 
     Replays of compiled games are returned unchanged: their rules are deterministic by contract.
     """
@@ -256,7 +260,7 @@ def tried(data: bytes, game: str = "") -> bytes:
 
 
 def frames(data: bytes, every_ticks: int = 1) -> list[str]:
-    """The game's view (a JSON object, as text) at the start, after every ``every_ticks`` and at the end."""
+    """Return the game's view (JSON text) at the start, after every ``every_ticks`` and at the end."""
     if every_ticks < 1:
         raise ValueError(f"every_ticks is {every_ticks}, expected 1 or more")
     return find(info(data).game).native.replay_frames(data, every_ticks)
@@ -272,7 +276,7 @@ def record(
     frame_skip: Sequence[int] = (),
     hash_every: int = 100,
 ) -> bytes:
-    """Plays one match of bots inside the core and returns its replay.
+    """Play one match of bots inside the core and return its replay.
 
     One bot or frame skip stands for all seats; ``uniform`` draws random legal actions; no frame skip
     means the game's own. Raises ``ParamError`` on unknown names.

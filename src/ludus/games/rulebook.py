@@ -23,28 +23,28 @@ _PREFIX = "rts.rulebook"
 
 
 def names() -> list[str]:
-    """The rulebooks that are built in."""
+    """Return the names of the built-in rulebooks."""
     return core.rulebook_names()
 
 
 def schema() -> dict[str, object]:
-    """The JSON schema of a rulebook, for editors; draft 2020-12."""
+    """Return the JSON schema of a rulebook, for editors; draft 2020-12."""
     return from_json(core.rulebook_schema(), dict[str, object])
 
 
 def keys(text: str) -> dict[str, str]:
-    """Every key of a rulebook with its value as text, defaults included. Raises ``ParamError``."""
+    """Return every key of a rulebook with its value as text, defaults included. Raises ``ParamError``."""
     lines = core.rulebook_text(text).splitlines()
     return dict(line.split("=", 1) for line in lines)
 
 
 def is_path(value: object) -> bool:
-    """Whether a parameter ``rulebook`` names a file: it ends in ``.toml``."""
+    """Return whether a parameter ``rulebook`` names a file: it ends in ``.toml``."""
     return isinstance(value, str) and value.endswith(".toml") and "\n" not in value
 
 
 def read(path: Path, *, check: bool = True) -> str:
-    """The lines of a rulebook file.
+    """Return the lines of a rulebook file.
 
     Raises ``ParamError`` with every mistake, one per line: file, line, key, value, expected value, and
     nearest valid name. ``check=False`` only reads: for files that are not rulebooks of ``rts``.
@@ -77,12 +77,12 @@ def read(path: Path, *, check: bool = True) -> str:
 
 
 def sections() -> list[str]:
-    """First words of all keys."""
+    """Return the first words of all keys."""
     return list(cast("dict[str, object]", schema()["properties"]))
 
 
 def _check(path: Path, source: str, document: Mapping[str, object], text: str) -> None:
-    """Raises ``ParamError`` with a line for each mistake of the file."""
+    """Raise ``ParamError`` with a line for each mistake of the file."""
     known = schema()
     found: list[Mistake] = []
     try:
@@ -97,7 +97,7 @@ def _check(path: Path, source: str, document: Mapping[str, object], text: str) -
 
 
 def randomise_text(table: Mapping[str, tuple[float, float]]) -> str:
-    """``{key: [low, high]}`` as the parameter ``randomise`` takes it. Raises ``ParamError``."""
+    """Convert ``{key: [low, high]}`` to the parameter ``randomise``. Raises ``ParamError``."""
     lines = []
     for key, (low, high) in table.items():
         numbers = [str(int(v)) if v.is_integer() else repr(v) for v in (float(low), float(high))]
@@ -106,7 +106,7 @@ def randomise_text(table: Mapping[str, tuple[float, float]]) -> str:
 
 
 def flatten(table: Mapping[str, object]) -> list[str]:
-    """A TOML document as lines ``path.to.key=value``, in its order: lists are joined by commas.
+    """Return a TOML document as lines ``path.to.key=value``, in its order: lists are joined by commas.
 
     Raises ``ValueError`` with every value that a rulebook cannot hold.
     """

@@ -1,7 +1,7 @@
 """Messages about a rulebook file: the line of each mistake, wrong types of values, one message per mistake.
 
-The core checks flattened keys: it cannot distinguish a list from a string and knows no line
-numbers. This module adds what only the file shows.
+The core checks flattened keys: it cannot distinguish a list from a string and has no line
+numbers. This module adds both from the file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """``path`` is the key's (empty: unknown), ``cause`` the common cause of several messages."""
+    """Mistake in a rulebook. ``path``: its key (empty: unknown); ``cause``: shared by several messages."""
 
     path: str
     text: str
@@ -39,7 +39,7 @@ class Mistake:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """Key and table paths of a TOML document -> number of the first line of each."""
+    """Return the number of the first line of each key and table of a TOML document, by path."""
     found: dict[str, int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
@@ -59,7 +59,7 @@ def _plain(path: str) -> str:
 
 
 def wrong_kinds(table: Mapping[str, object], schema: Schema, prefix: str = "") -> Iterator[Mistake]:
-    """Values of another type than the schema's: ``accepts = "move"`` instead of a list."""
+    """Yield values of another type than the schema's: ``accepts = "move"`` instead of a list."""
     for key, value in table.items():
         path = f"{prefix}{key}"
         below = _below(schema, key)
@@ -97,7 +97,10 @@ def _below(schema: Schema, key: str) -> Schema | None:
 
 
 def mistakes_of(message: str, prefix: str, sections: Sequence[str]) -> Iterator[Mistake]:
-    """The core's message, line by line. ``prefix`` stands before each; ``sections``: valid first words."""
+    """Yield the mistakes in the core's message, one a line.
+
+    ``prefix`` starts each line; ``sections`` are the valid first words.
+    """
     for line in message.splitlines():
         text = line.removeprefix(prefix)
         found = _MESSAGE.fullmatch(text)
@@ -109,7 +112,7 @@ def mistakes_of(message: str, prefix: str, sections: Sequence[str]) -> Iterator[
 
 
 def _cause(path: str, value: str | None, rest: str, sections: Sequence[str]) -> str:
-    """The name that is wrong: a part of the key, or an entry of a list."""
+    """Return the name that is wrong: a part of the key, or an entry of a list."""
     parts = path.split(".")
     if parts[0] not in sections:
         return parts[0]
@@ -127,7 +130,7 @@ def _cause(path: str, value: str | None, rest: str, sections: Sequence[str]) -> 
 
 
 def report(path: str, text: str, mistakes: Sequence[Mistake]) -> str:
-    """One line for each mistake: file, line, message. Mistakes with a common cause share a line."""
+    """Return one line for each mistake: file, line, message. Mistakes with a common cause share a line."""
     lines = lines_of(text)
     groups: dict[str, list[Mistake]] = {}
     for mistake in mistakes:
@@ -143,7 +146,7 @@ def report(path: str, text: str, mistakes: Sequence[Mistake]) -> str:
 
 
 def _line(lines: Mapping[str, int], path: str) -> int:
-    """The line of the key, or of the table or inline table that holds it; 0 = unknown."""
+    """Return the line of the key, or of the table or inline table that holds it; 0 = unknown."""
     parts = path.split(".") if path else []
     while parts:
         number = lines.get(".".join(parts), 0)

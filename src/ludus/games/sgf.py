@@ -36,12 +36,12 @@ class Node:
     children: list[Node] = field(default_factory=list)
 
     def first(self, name: str, default: str = "") -> str:
-        """The first value of a property."""
+        """Return the first value of a property."""
         values = self.properties.get(name)
         return values[0] if values else default
 
     def main_line(self) -> Iterator[Node]:
-        """This node and the first child of each after it."""
+        """Yield this node and the first child of each after it."""
         node: Node | None = self
         while node is not None:
             yield node
@@ -49,7 +49,7 @@ class Node:
 
 
 class _Reader:
-    """The text of a file and how far it has been read."""
+    """Parser of a file's text, with its position in it."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.nodes, self.values = text, 0, 0, 0
@@ -78,7 +78,7 @@ class _Reader:
         if start < 0:  # white space between them is allowed too
             start = loose
         if start < 0:
-            raise self.fail("expected '(;' where a game begins")
+            raise self.fail("expected '(;' at the start of a game")
         self.at = start
         trees: list[Node] = []
         while self.peek() == "(":
@@ -194,14 +194,14 @@ def _unescaped(raw: str) -> str:
 
 
 class Collection(NamedTuple):
-    """The root node of each game in a file, and a note on its encoding (empty: nothing to say)."""
+    """Root node of each game in a file, and a note on its encoding (empty: nothing unusual)."""
 
     roots: list[Node]
     note: str
 
 
 def read(data: bytes) -> Collection:
-    """The games of a file; :mod:`ludus.games.sgf_text` finds its encoding. Raises :class:`SgfError`."""
+    """Read the games of a file; :mod:`ludus.games.sgf_text` finds its encoding. Raises :class:`SgfError`."""
     if len(data) > MAX_BYTES:
         raise SgfError(f"SGF of {len(data)} bytes; expected at most {MAX_BYTES}")
     text, note = sgf_text.decode(data, _outline)
@@ -209,7 +209,7 @@ def read(data: bytes) -> Collection:
 
 
 def parse(data: bytes | str) -> list[Node]:
-    """The root node of each game in a file. Raises :class:`SgfError`."""
+    """Return the root node of each game in a file. Raises :class:`SgfError`."""
     if isinstance(data, bytes):
         return read(data).roots
     if len(data) > MAX_BYTES:
@@ -227,7 +227,7 @@ def _outline(text: str) -> sgf_text.Outline | None:
 
 
 def write(*roots: Node) -> str:
-    """A collection. Reading it gives the same properties and the same tree."""
+    """Return a collection as text. Reading it gives the same properties and the same tree."""
     out: list[str] = []
     for root in roots:
         _write_tree(root, out)

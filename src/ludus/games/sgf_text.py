@@ -1,6 +1,6 @@
-"""Text of an SGF file: which encoding its bytes are in.
+r"""Text of an SGF file: detection of its encoding.
 
-The second byte of a character of Shift_JIS, GBK and Big5 may be ``\\`` or ``]``, so a file that is read in
+The second byte of a character of Shift_JIS, GBK and Big5 may be ``\`` or ``]``, so a file that is read in
 the wrong encoding loses properties and moves. A byte order mark decides, then ``CA``, then UTF-8. A file
 without any of these is read in the encoding that gives it the most properties, then the most common
 characters.
@@ -40,45 +40,45 @@ _MOST_LABELS = 8  # that are tried: the text of a comment may look like one
 
 
 class Outline(NamedTuple):
-    """A text read as SGF: its nodes and values, and the ``CA`` of its first root."""
+    """Summary of a text read as SGF: its nodes and values, and the ``CA`` of its first root."""
 
     parts: int
     charset: str
 
 
 #: Reads a text; None if it is no SGF.
-Reading = Callable[[str], Outline | None]
+ReadOutline = Callable[[str], Outline | None]
 
 
-class Decoded(NamedTuple):
-    """The text, and a note if neither the file nor UTF-8 determines it."""
+class DecodedText(NamedTuple):
+    """Text, and a note if neither the file nor UTF-8 determines its encoding."""
 
     text: str
     note: str = ""
 
 
-def decode(data: bytes, read: Reading) -> Decoded:
-    """The text of ``data``. It never fails: Latin-1 holds all bytes."""
+def decode(data: bytes, read: ReadOutline) -> DecodedText:
+    """Decode ``data``. It never fails: Latin-1 holds all bytes."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return Decoded(data.decode("utf-16", errors="replace"))
+        return DecodedText(data.decode("utf-16", errors="replace"))
     for head, name in ((b"(\0;\0", "utf-16-le"), (b"\0(\0;", "utf-16-be")):
         if data.startswith(head):
-            return Decoded(data.decode(name, errors="replace"))
+            return DecodedText(data.decode(name, errors="replace"))
     data = data.removeprefix(codecs.BOM_UTF8)
     named, note = _named(data, read)
     if named is not None:
-        return Decoded(named, note)
+        return DecodedText(named, note)
     try:
-        return Decoded(data.decode("utf-8"), note)
+        return DecodedText(data.decode("utf-8"), note)
     except UnicodeDecodeError:
         pass
     best, title = _best(data, read)
     reason = note or "the text is not UTF-8, and CA names no encoding"
-    return Decoded(best, "" if title == LATIN and not note else f"{reason}; read as {title}")
+    return DecodedText(best, "" if title == LATIN and not note else f"{reason}; read as {title}")
 
 
 def encoding(name: str) -> str:
-    """Python's name of the encoding that ``CA`` names; empty if there is none."""
+    """Return Python's name of the encoding that ``CA`` names; empty if there is none."""
     try:
         found = codecs.lookup(name.strip().replace(" ", "-")).name
     except (LookupError, ValueError):
@@ -86,8 +86,8 @@ def encoding(name: str) -> str:
     return _WIDER.get(found, found) if found in ENCODINGS else ""
 
 
-def _named(data: bytes, read: Reading) -> tuple[str | None, str]:
-    """The text by the file's ``CA``; None, with a note, where there is none or the bytes do not fit."""
+def _named(data: bytes, read: ReadOutline) -> tuple[str | None, str]:
+    """Decode by the file's ``CA``; None, with a note, if there is none or the bytes do not fit."""
     if data.isascii() and b"\x1b" not in data and b"~{" not in data:
         return None, ""
     labels = [found[1].decode("ascii") for found in itertools.islice(_CA.finditer(data), _MOST_LABELS)]
@@ -100,7 +100,7 @@ def _named(data: bytes, read: Reading) -> tuple[str | None, str]:
     return None, next(filter(None, notes), "")
 
 
-def _by_label(data: bytes, label: str, read: Reading) -> tuple[str | None, str]:
+def _by_label(data: bytes, label: str, read: ReadOutline) -> tuple[str | None, str]:
     name, title = encoding(label), f"CA[{label}]"
     if not name:
         return None, f"{title}: no encoding that is known here"
@@ -120,8 +120,8 @@ def _by_label(data: bytes, label: str, read: Reading) -> tuple[str | None, str]:
     return text, ""
 
 
-def _is_utf8(data: bytes, name: str, parts: int, read: Reading) -> bool:
-    """Whether a file with another label is UTF-8, as files are that a program has converted.
+def _is_utf8(data: bytes, name: str, parts: int, read: ReadOutline) -> bool:
+    """Return whether a file with another label is UTF-8, as files are that a program has converted.
 
     Other text is hardly ever valid UTF-8: not with several characters of three bytes, and not in an
     encoding of one byte a character, where each would be a letter and a sign.
@@ -134,8 +134,8 @@ def _is_utf8(data: bytes, name: str, parts: int, read: Reading) -> bool:
     return long > 1 or _parts(text, read) > parts or name.startswith(("iso8859", "cp125", "koi8", "mac"))
 
 
-def _best(data: bytes, read: Reading) -> tuple[str, str]:
-    """The text and the name of its encoding: the most properties, then the most common characters."""
+def _best(data: bytes, read: ReadOutline) -> tuple[str, str]:
+    """Return the text and its encoding: the most properties, then the most common characters."""
     latin = data.decode("latin-1")
     choices = [(_parts(latin, read), _share_of_latin(data), 0, latin, LATIN)]
     for order, (name, (title, heads)) in enumerate(_UNNAMED.items()):
@@ -148,20 +148,20 @@ def _best(data: bytes, read: Reading) -> tuple[str, str]:
     return text, title
 
 
-def _parts(text: str, read: Reading) -> int:
+def _parts(text: str, read: ReadOutline) -> int:
     outline = read(text)
     return outline.parts if outline is not None else -1
 
 
 def _share(text: str, name: str, heads: tuple[range, ...]) -> float:
-    """The part of the characters outside ASCII that are common ones of the encoding."""
+    """Return the part of the characters outside ASCII that are common ones of the encoding."""
     others = [c for c in text if not c.isascii()]
     common = sum(any(c.encode(name)[0] in head for head in heads) for c in others)
     return common / len(others) if others else 0.0
 
 
 def _share_of_latin(data: bytes) -> float:
-    """The part of the bytes above 127 that are letters of Latin-1 and stand alone; pairs count half."""
+    """Return the part of the bytes above 127 that are lone letters of Latin-1; pairs count half."""
     runs = re.findall(rb"[\x80-\xff]+", data)
     letters = [r for r in runs if len(r) <= 2 and min(r) >= 0xC0]
     return sum(1.0 if len(r) == 1 else 0.5 for r in letters) / len(runs) if runs else 0.0

@@ -12,7 +12,7 @@ from ludus.native import core
 
 
 class SimBench(msgspec.Struct, frozen=True):
-    """Bots against bots inside the core; nothing is observed or learned.
+    """Speed of bots against bots inside the core; nothing is observed or learned.
 
     ``steps_per_s`` counts decisions (of bots); ``ns_per_tick`` and ``ns_per_unit`` are per core;
     ``ns_per_unit`` is None for games without units.
@@ -45,7 +45,7 @@ def bench_sim(
     ticks: int = 2_000_000,
     seed: int = 1,
 ) -> SimBench:
-    """Plays ``ticks`` ticks in ``matches`` slots on each of ``threads`` threads.
+    """Play ``ticks`` ticks in ``matches`` slots on each of ``threads`` threads.
 
     By default the game's first bot holds every seat. Raises ``ParamError`` on unknown names.
     """
@@ -68,22 +68,22 @@ def playthrough(
     bots: Sequence[str] = ("uniform",),
     steps: int = 20,
 ) -> str:
-    """A playthrough as text: the first ``steps`` decisions of a match with everything observable."""
+    """Return the first ``steps`` decisions of a match with everything observable, as text."""
     ref = find(game)
     return ref.native.playthrough(ref.name, text_params(params or {}), seed, match, list(bots), [], steps)
 
 
 def signature() -> str:
-    """16 hex digits for the behaviour of all built-in games; a commit that changes it says so."""
+    """Return 16 hex digits for the behaviour of all built-in games; a commit that changes it names it."""
     return core.signature()
 
 
 def game_signature(game: str) -> str:
-    """16 hex digits for the behaviour of one game under its default parameters."""
+    """Return 16 hex digits for the behaviour of one game under its default parameters."""
     ref = find(game)
     return ref.native.game_signature(ref.name)
 
 
 def build_info() -> dict[str, str]:
-    """Build settings of the compiled core (compiler, optimisation, asserts), for bug reports."""
+    """Return build settings of the compiled core (compiler, optimisation, asserts), for bug reports."""
     return core.build_info()

@@ -1,7 +1,7 @@
-"""Imports modules that a user named, as ``my_package.my_module:MyGame`` or ``gymnasium/my_package:MyEnv-v0``.
+"""Import of modules that a user named: ``my_package.my_module:MyGame``, ``gymnasium/my_package:MyEnv-v0``.
 
 Importing runs code: :mod:`ludus.games.names` has admitted the reference before. The current folder may be
-anybody's, a run's for example, so it is searched only for a reference that a person gave.
+untrusted, a run's for example, so it is searched only for a reference that the user gave.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ludus.native import ParamError
 
 
 def import_typed(module: str, reference: str, install: Callable[[str], str] | None = None) -> ModuleType:
-    """The module, installed or, where a person gave ``reference``, in the current folder.
+    """Import the module, installed or, if the user gave ``reference``, in the current folder.
 
     Args:
         module: Its dotted name.
-        reference: The game's whole reference; an error begins with it.
+        reference: The game's whole reference; an error starts with it.
         install: From the name of a module that is missing to what brings it ("" = unknown).
 
     Raises:
@@ -49,7 +49,7 @@ def import_typed(module: str, reference: str, install: Callable[[str], str] | No
 
 
 def _search_here() -> None:
-    """Puts the current folder at the end of the path, unless Python was started to leave it out (``-P``)."""
+    """Append the current folder to the path, unless Python was started to leave it out (``-P``)."""
     if getattr(sys.flags, "safe_path", False):
         return
     here = os.getcwd()

@@ -29,8 +29,10 @@ _FASTEST = 1000.0
 
 
 class View(msgspec.Struct, frozen=True):
-    """``renderer``: one of :data:`RENDERERS`. ``ticks_per_s``: ticks per second at speed 1; 0: one in
-    turn-based games, 50 in others."""
+    """Presentation of a game's matches. ``renderer``: one of :data:`RENDERERS`.
+
+    ``ticks_per_s``: ticks per second at speed 1; 0: one in turn-based games, 50 in others.
+    """
 
     renderer: str
     ticks_per_s: float = 0.0
@@ -62,7 +64,7 @@ _VIEWS: Extensions[View] = Extensions("ludus.views", "view", _BUILT_IN, _checked
 
 
 def register_view(game: str, view: View | str) -> None:
-    """Declares how matches of ``game`` are drawn: a view, or ``module:attribute``, imported when needed.
+    """Declare how matches of ``game`` are drawn: a view, or ``module:attribute``, imported when needed.
 
     Raises:
         ExtensionError: A ``ValueError``: a game that comes with Ludus, or something that is no view.
@@ -71,5 +73,5 @@ def register_view(game: str, view: View | str) -> None:
 
 
 def view_of(game: str) -> View | None:
-    """The view of a game, or None. Raises ``ExtensionError`` if its package is broken."""
+    """Return the view of a game, or None. Raises ``ExtensionError`` if its package is broken."""
     return _VIEWS.find(game)

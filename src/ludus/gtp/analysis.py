@@ -1,4 +1,4 @@
-"""Analysis as KataGo documents it: the arguments of ``kata-analyze`` and ``lz-analyze``, and their lines.
+"""Analysis in KataGo's form: the arguments of ``kata-analyze`` and ``lz-analyze``, and their lines.
 
 See "GTP Extensions" in KataGo's documentation. Winrate, utility and score are of the side to move.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ludus.games import go
-from ludus.gtp.players import Candidate, Expected, RawNetwork, Report, Restriction
+from ludus.gtp.players import Candidate, Expectation, RawNetwork, Report, Restriction
 from ludus.gtp.protocol import GtpError
 from ludus.gtp.words import colour, integer, is_colour, need
 
@@ -24,7 +24,16 @@ KEYS = ("interval", "minmoves", "maxmoves", "avoid", "allow", *FLAGS)
 
 @dataclass(slots=True)
 class Options:
-    """A controller's request. ``interval`` in seconds; ``most`` candidates, None = all visited."""
+    """A controller's request for analysis.
+
+    Attributes:
+        seat: Side to analyse for.
+        interval: Seconds between two reports.
+        least: Minimum number of candidates in a report.
+        most: Maximum number of candidates; None = all visited.
+        restrictions: Moves that the search avoids, by seat.
+        flags: Extra fields of a report, of ``FLAGS``.
+    """
 
     seat: int
     interval: float = 0.0
@@ -40,9 +49,15 @@ class Options:
 
 
 def read_options(words: Sequence[str], seat: int, size: int) -> Options:
-    """``[player] [interval] KEY VALUE...``, in any order of keys. ``seat``: whose turn it is.
+    """Parse ``[player] [interval] KEY VALUE...``, with keys in any order.
 
-    Raises ``GtpError`` on what it does not know.
+    Args:
+        words: Arguments of the command.
+        seat: The seat to move.
+        size: Lines of the board.
+
+    Raises:
+        GtpError: An unknown key or a wrong value.
     """
     left = list(words)
     if left and is_colour(left[0]):
@@ -91,7 +106,10 @@ def _point(text: str, size: int) -> int:
 
 
 def _restrictions(rules: Sequence[tuple[str, int, list[int], int]], size: int) -> tuple[Restriction, ...]:
-    """One for each seat: ``avoid`` of a seat add up to the largest depth, ``allow`` stands alone."""
+    """Return one restriction for each seat.
+
+    Several ``avoid`` of a seat are merged, with the largest depth; ``allow`` stands alone.
+    """
     found = []
     for seat in (go.BLACK, go.WHITE):
         own = [(key, points, depth) for key, who, points, depth in rules if who == seat]
@@ -107,7 +125,7 @@ def _restrictions(rules: Sequence[tuple[str, int, list[int], int]], size: int) -
 
 
 def shown(report: Report, options: Options) -> list[Candidate]:
-    """The candidates to report: those with visits, at least ``least`` and at most ``most``."""
+    """Return the candidates to report: those with visits, at least ``least`` and at most ``most``."""
     visited = [c for c in report.candidates if c.visits > 0]
     others = sorted((c for c in report.candidates if c.visits == 0), key=lambda c: -c.prior)
     listed = visited + others[: max(0, options.least - len(visited))]
@@ -115,9 +133,10 @@ def shown(report: Report, options: Options) -> list[Candidate]:
 
 
 def lower_bound(candidate: Candidate) -> float:
-    """A lower confidence bound of the win rate, in [0, 1]: ``LCB_DEVIATIONS`` standard errors below it.
+    """Return a lower confidence bound of the win rate, in [0, 1].
 
-    The variance of a value in [0, 1] with mean w is at most w (1 - w); the bound uses this maximum.
+    It lies ``LCB_DEVIATIONS`` standard errors below the rate. The variance of a value in [0, 1] with mean w
+    is at most w (1 - w); the bound uses this maximum.
     """
     win = (candidate.value + 1.0) / 2.0
     error = math.sqrt(max(win * (1.0 - win), 0.0) / max(candidate.visits, 1))
@@ -125,7 +144,7 @@ def lower_bound(candidate: Candidate) -> float:
 
 
 def leela_line(report: Report, options: Options, size: int) -> str:
-    """A report of ``lz-analyze``: rates as integers up to 10,000."""
+    """Return a report of ``lz-analyze``: rates as integers up to 10,000."""
     parts = []
     for order, c in enumerate(shown(report, options)):
         parts.append(
@@ -139,13 +158,20 @@ def kata_line(
     report: Report,
     options: Options,
     size: int,
-    root: Expected,
-    after: Callable[[Sequence[int]], Sequence[Expected]],
+    root: Expectation,
+    after: Callable[[Sequence[int]], Sequence[Expectation]],
 ) -> str:
-    """A report of ``kata-analyze``. ``after``: the expected result after each of some moves.
+    """Return a report of ``kata-analyze``.
 
-    A move has a score only where a network states one for the position after it: random continuations of
+    A candidate has a score only if a network predicts one for the position after it: random continuations of
     each move would differ by their noise. Their score is that of the root alone.
+
+    Args:
+        report: State of the search.
+        options: The controller's request.
+        size: Lines of the board.
+        root: Expected result of the root position.
+        after: Return the expected results of the positions after some moves.
     """
     candidates = shown(report, options)
     sign = 1.0 if options.seat == go.BLACK else -1.0
@@ -179,7 +205,7 @@ def _line(c: Candidate, size: int) -> str:
     return "pv " + " ".join(go.vertex(m, size) for m in (c.line or (c.move,)))
 
 
-def _score(expected: Expected, sign: float) -> str:
+def _score(expected: Expectation, sign: float) -> str:
     lead = sign * expected.lead
     return (
         f"scoreMean {lead:.6g} scoreStdev {expected.deviation:.6g} scoreLead {lead:.6g} "
@@ -188,7 +214,7 @@ def _score(expected: Expected, sign: float) -> str:
 
 
 def raw_lines(raw: RawNetwork, symmetry: int, seat: int, size: int) -> str:
-    """The answer of ``kata-raw-nn``, from White's perspective. Fields of absent heads are 0."""
+    """Return the answer of ``kata-raw-nn``, from White's perspective. Fields of absent heads are 0."""
     white = _win(raw.value if seat == go.WHITE else -raw.value)
     lead = 0.0 if raw.expected is None else -raw.expected.lead
     deviation = 0.0 if raw.expected is None else raw.expected.deviation

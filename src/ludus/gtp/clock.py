@@ -11,7 +11,12 @@ RESERVE_S = 0.2  # reserve for communication with the controller
 class Clock:
     """Canadian time: ``main`` seconds, then ``stones`` moves in every ``period`` seconds (GTP 2, 4.2).
 
-    ``left``: for each colour the controller's last ``time_left``: seconds and stones (0 = main time).
+    Attributes:
+        main: Main time in seconds.
+        period: Length of a byo-yomi period in seconds.
+        stones: Moves in each period.
+        unlimited: Whether there is no limit.
+        left: For each colour the controller's last ``time_left``: seconds and stones (0 = main time).
     """
 
     main: float = 0.0
@@ -21,13 +26,19 @@ class Clock:
     left: dict[int, tuple[float, int]] = field(default_factory=dict)
 
     def settings(self, main: float, period: float, stones: int) -> None:
-        """``period`` above 0 with 0 ``stones`` means no limit, as in the protocol."""
+        """Set the time controls. ``period`` above 0 with 0 ``stones`` means no limit, as in the protocol."""
         self.main, self.period, self.stones = main, period, stones
         self.unlimited = period > 0 and stones == 0
         self.left = {}
 
     def seconds(self, seat: int, points: int, moves: int) -> float | None:
-        """Seconds for the next move of ``seat``, or None. ``points`` of the board, ``moves`` so far."""
+        """Return the seconds for the next move of ``seat``, or None without a limit.
+
+        Args:
+            seat: The seat to move.
+            points: Points of the board.
+            moves: Moves played so far.
+        """
         if self.unlimited:
             return None
         left, stones = self.left.get(seat, (self.main, 0))
@@ -44,7 +55,7 @@ class Clock:
         return max(0.0, min(share, left) - RESERVE_S) if left > 2 * RESERVE_S else 0.0
 
     def spent(self, seat: int, seconds: float) -> None:
-        """Counts the time itself, for controllers that never send ``time_left``."""
+        """Subtract the time of a move, for controllers that never send ``time_left``."""
         if self.unlimited:
             return
         left, stones = self.left.get(seat, (self.main, 0))

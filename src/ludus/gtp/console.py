@@ -1,4 +1,4 @@
-"""The engine on a pair of streams: a controller's, or a terminal."""
+"""Engine on a pair of streams: a controller's, or a terminal."""
 
 from __future__ import annotations
 
@@ -16,17 +16,22 @@ from ludus.gtp.protocol import MAX_LINE, answer
 class Lines(Protocol):
     """A source of lines."""
 
-    def readline(self, size: int, /) -> bytes: ...
+    def readline(self, size: int, /) -> bytes:
+        """Return the next line, at most ``size`` bytes of it; empty at the end of the input."""
 
 
 class _Descriptor:
-    """Lines of a file descriptor, without the lock of Python's buffers: a thread that still waits for a line
-    when the program ends would hold it, and the interpreter would abort."""
+    """Lines of a file descriptor, without the lock of Python's buffers.
+
+    A thread that still waits for a line when the program ends would hold that lock, and the interpreter would
+    abort.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._held = descriptor, b""
 
     def readline(self, size: int, /) -> bytes:
+        """Return the next line, at most ``size`` bytes of it; empty at the end of the input."""
         while b"\n" not in self._held[:size] and len(self._held) < size:
             chunk = os.read(self._descriptor, 1 << 16)
             if not chunk:
@@ -45,7 +50,7 @@ def _lines_of(stream: IO[bytes]) -> Lines:
 
 
 def _bounded(lines: Lines) -> Iterator[bytes]:
-    """The lines; empty bytes for one of more than ``MAX_LINE``."""
+    """Yield the lines; empty bytes for one of more than ``MAX_LINE``."""
     while line := lines.readline(MAX_LINE + 1):
         if len(line) > MAX_LINE and not line.endswith(b"\n"):
             while (rest := lines.readline(MAX_LINE)) and not rest.endswith(b"\n"):
@@ -55,10 +60,16 @@ def _bounded(lines: Lines) -> Iterator[bytes]:
 
 
 def run(engine: Engine, stream: IO[bytes] | None, out: IO[str], *, ponder: bool = False) -> None:
-    """Answers until ``quit`` or the end of the input. ``ponder``: the player searches between commands.
+    """Answer until ``quit`` or the end of the input.
 
     A separate thread reads, so that a streaming command ends at the next input line. Bytes that are not UTF-8
-    are kept for paths; lines of more than ``MAX_LINE`` bytes are refused. ``stream`` None: no input.
+    are kept for paths; lines of more than ``MAX_LINE`` bytes are refused.
+
+    Args:
+        engine: The engine.
+        stream: Input; None = no input.
+        out: Output.
+        ponder: The player also searches between commands.
     """
     if stream is None:
         return

@@ -15,22 +15,26 @@ from ludus.games.match import GameError, Match
 from ludus.pool.watch import Patience
 
 MAX_ANSWER = 1 << 20
-LOOK_S = 0.5  # the longest time between two looks at the clock
+LOOK_S = 0.5  # maximum time between two readings of the clock
 
 
 class ProgramError(RuntimeError):
-    """An engine that ended, does not answer, or breaks the protocol."""
+    """An engine ended, does not answer, or breaks the protocol."""
 
 
-class Refused(ProgramError):
-    """A command that the program answered with ``?``."""
+class CommandFailure(ProgramError):
+    """The program answered a command with ``?``."""
 
 
 class Program:
-    """A GTP engine as a child process. ``timeout_s`` is for one answer. Use it as a context manager.
+    """A GTP engine as a child process. Use it as a context manager.
 
-    ``waited_s``: seconds waited for answers so far. Time in which this process stood still (Ctrl-Z, a
-    suspended machine) counts neither there nor for ``timeout_s``: the engine may have stood still too.
+    Time in which this process stood still (Ctrl-Z, a suspended machine) counts neither for ``timeout_s`` nor
+    in ``waited_s``: the engine may have stood still too.
+
+    Attributes:
+        name: The engine's name and version.
+        waited_s: Seconds waited for answers so far.
     """
 
     def __init__(
@@ -39,6 +43,16 @@ class Program:
         timeout_s: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Start the engine.
+
+        Args:
+            command: The command and its arguments, as a shell line or a list.
+            timeout_s: Time limit of an answer in seconds.
+            clock: Source of seconds.
+
+        Raises:
+            ProgramError: The engine does not start or does not answer.
+        """
         words = shlex.split(command) if isinstance(command, str) else list(command)
         self.timeout_s = timeout_s
         self.command = " ".join(words)
@@ -56,13 +70,13 @@ class Program:
         self.name = self.command
         try:
             self.name = f"{self.ask('name')} {self.ask('version')}"
-        except Refused:
+        except CommandFailure:
             pass
         except ProgramError:
             self.close()
             raise
 
-    def _read(self) -> None:
+    def _read(self) -> None:  # runs in its own thread
         out = self._process.stdout
         assert out is not None
         while line := out.readline(MAX_ANSWER):
@@ -70,12 +84,12 @@ class Program:
         self._lines.put(None)
 
     def ask(self, command: str) -> str:
-        """The answer to a command. Raises :class:`Refused` or :class:`ProgramError`."""
+        """Return the answer to a command. Raise :class:`CommandFailure` or :class:`ProgramError`."""
         (text,) = self.ask_all([command])
         return text
 
     def ask_all(self, commands: Sequence[str]) -> list[str]:
-        """The answers to several commands, which are sent at once. Raises as :meth:`ask`."""
+        """Send several commands at once and return their answers. Errors are those of :meth:`ask`."""
         first = self._number + 1
         self._number += len(commands)
         text = "".join(f"{first + i} {c}\n" for i, c in enumerate(commands))
@@ -89,7 +103,7 @@ class Program:
         answers = [self._answer(first + i) for i in range(len(commands))]
         for command, (good, answer) in zip(commands, answers, strict=True):
             if not good:
-                raise Refused(f"{self.command}: {command}: {answer}")
+                raise CommandFailure(f"{self.command}: {command}: {answer}")
         return [answer for _, answer in answers]
 
     def _answer(self, number: int) -> tuple[bool, str]:
@@ -111,7 +125,7 @@ class Program:
         return head[0] == "=", "\n".join([head[len(mark) :].strip(), *lines[1:]]).strip()
 
     def _line(self, patience: Patience) -> str | None:
-        """The next line; None at the end of the output."""
+        """Return the next line; None at the end of the output."""
         before = patience.waited_s
         while True:
             try:
@@ -126,7 +140,7 @@ class Program:
                 raise ProgramError(f"{self.command}: no answer within {self.timeout_s:g} s")
 
     def close(self) -> None:
-        """Sends ``quit``, then ends the process."""
+        """Send ``quit``, then end the process."""
         process = self._process
         if process.poll() is None:
             try:
@@ -139,15 +153,26 @@ class Program:
                 process.wait()
 
     def __enter__(self) -> Program:
+        """Return the running engine."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Close the engine."""
         self.close()
 
 
 @dataclass(slots=True)
-class Played:
-    """A match between two programs. ``points``: Black's less White's and komi, by ``counted_by``."""
+class ProgramMatch:
+    """A match between two programs.
+
+    Attributes:
+        moves: Pairs of seat and point.
+        winner: The seat that won; None = drawn or not decided.
+        points: Black's points less White's and komi, by ``counted_by``; None = not counted.
+        by: End of the match: resignation, count, length or illegal move.
+        counted_by: Name of the program that counted.
+        seconds: Thinking time of each seat.
+    """
 
     moves: list[tuple[int, int]] = field(default_factory=list)  # seat, point
     winner: int | None = None  # seat; None = drawn or not decided
@@ -158,7 +183,7 @@ class Played:
 
     @property
     def result(self) -> str:
-        """As in SGF."""
+        """The result as in SGF."""
         if self.winner is None:
             return "0" if self.points == 0 else "Void"
         if self.points is None:
@@ -167,7 +192,7 @@ class Played:
 
 
 def score_points(text: str) -> float:
-    """``B+3.5`` -> 3.5, ``W+12`` -> -12, ``0`` -> 0. Raises ``ValueError``."""
+    """Return ``B+3.5`` as 3.5, ``W+12`` as -12, ``0`` as 0. Raise ``ValueError`` for other text."""
     word = text.split()[0] if text.split() else ""
     if word in ("0", "Draw", "draw", "Jigo"):
         return 0.0
@@ -177,27 +202,47 @@ def score_points(text: str) -> float:
     return sign * float(word[2:])
 
 
-def play_match(
-    black: Program,
-    white: Program,
-    *,
-    size: int = 9,
-    komi: float = 7.5,
-    ko: str = "positional",
-    max_moves: int = 0,
-    referee: Program | None = None,
-    time_s: int = 0,
-    opening: Sequence[int] = (),
-) -> Played:
-    """Plays a match from an empty board. Ludus checks every move; an illegal move loses.
+@dataclass(frozen=True, slots=True)
+class MatchRules:
+    """Board and rules of a match.
 
-    Args:
-        black: The engine of seat 0.
-        white: The engine of seat 1.
+    Attributes:
         size: Lines of the board.
         komi: Points for White.
         ko: The ko rule, as the parameter of the game ``go``.
         max_moves: Limit of moves; 0 = 3 per point.
+    """
+
+    size: int = 9
+    komi: float = 7.5
+    ko: str = "positional"
+    max_moves: int = 0
+
+    @property
+    def params(self) -> dict[str, int | float | str]:
+        """The parameters of the game ``go``."""
+        most = self.max_moves or 3 * self.size * self.size
+        return {"size": self.size, "komi": self.komi, "ko": self.ko, "max_moves": most}
+
+
+DEFAULT_RULES = MatchRules()
+
+
+def play_match(
+    black: Program,
+    white: Program,
+    rules: MatchRules = DEFAULT_RULES,
+    *,
+    referee: Program | None = None,
+    time_s: int = 0,
+    opening: Sequence[int] = (),
+) -> ProgramMatch:
+    """Play a match from an empty board. Ludus checks every move; an illegal move loses.
+
+    Args:
+        black: The engine of seat 0.
+        white: The engine of seat 1.
+        rules: Board and rules.
         referee: The engine that counts the score. Without one Ludus counts, with all stones alive.
         time_s: Main time of each engine in seconds; 0 = no limit.
         opening: Points to play first, Black's first move included.
@@ -206,26 +251,26 @@ def play_match(
         GameError: An illegal opening move.
         ProgramError: An engine breaks the protocol.
     """
-    match = Match("go", {"size": size, "komi": komi, "ko": ko, "max_moves": max_moves or 3 * size * size})
+    match, size = Match("go", rules.params), rules.size
     programs = (black, white)
-    everyone = [black, white, *([referee] if referee else [])]
-    for program in everyone:
-        program.ask_all([f"boardsize {size}", "clear_board", f"komi {komi:g}"])
+    receivers = [black, white, *([referee] if referee else [])]
+    for program in receivers:
+        program.ask_all([f"boardsize {size}", "clear_board", f"komi {rules.komi:g}"])
         if time_s:
             program.ask(f"time_settings {time_s} 0 0")
-    played = Played()
+    played = ProgramMatch()
     seconds = [0.0, 0.0]
 
-    def tell(seat: int, point: int, deaf: Program | None = None) -> None:
+    def record(seat: int, point: int, mover: Program | None = None) -> None:
         played.moves.append((seat, point))
-        for program in everyone:
-            if program is not deaf:
+        for program in receivers:
+            if program is not mover:
                 program.ask(f"play {'bw'[seat]} {go.vertex(point, size)}")
 
     for placed in opening:
         (seat,) = match.to_act
         match.play(placed)
-        tell(seat, placed)
+        record(seat, placed)
     while not match.over:
         (seat,) = match.to_act
         before = programs[seat].waited_s
@@ -242,7 +287,7 @@ def play_match(
         except GameError:
             played.winner, played.by = 1 - seat, f"illegal move {answer}"
             break
-        tell(seat, point, programs[seat])
+        record(seat, point, programs[seat])
     played.seconds = (seconds[0], seconds[1])
     if not played.by:
         played.by = "count" if len(played.moves) >= 2 and played.moves[-1][1] == size * size else "length"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ludus.games import go
 from ludus.games.match import Match
-from ludus.gtp.players import Expected, RawNetwork
+from ludus.gtp.players import Expectation, RawNetwork
 
 if TYPE_CHECKING:
     from ludus.policies.protocol import Network
@@ -16,30 +16,31 @@ if TYPE_CHECKING:
 PLAYOUTS = 128
 
 
-def by_playouts(matches: Sequence[Match]) -> list[Expected]:
-    """Expectations from random continuations of each position."""
+def by_playouts(matches: Sequence[Match]) -> list[Expectation]:
+    """Return expectations from random continuations of each position."""
     found = []
     for match in matches:
         ownership = go.ownership(match, PLAYOUTS)
         lead = sum(ownership) + _without_stones(match)
-        found.append(Expected(lead, _deviation(ownership), tuple(ownership), sampled=True))
+        found.append(Expectation(lead, _deviation(ownership), tuple(ownership), sampled=True))
     return found
 
 
 def _without_stones(match: Match) -> float:
-    """Black's points on an empty board: komi and the bonus for handicap stones, negative."""
+    """Return Black's points on an empty board: komi and the bonus for handicap stones, negative."""
     return go.margin(match, [p for p, c in enumerate(match.view()["cells"]) if c >= 0])
 
 
 def _deviation(ownership: Sequence[float]) -> float:
-    """Standard deviation of the area, as if points were independent, which understates it."""
+    """Return the standard deviation of the area, as if points were independent, which understates it."""
     return math.sqrt(sum(1.0 - min(x * x, 1.0) for x in ownership))
 
 
 class NetworkReader:
-    """Reads a network at single positions."""
+    """Reader of a network at single positions."""
 
     def __init__(self, network: Network) -> None:
+        """Read ``network``; symmetries need one of the boards of a game."""
         from ludus.policies.symmetry import Symmetries
 
         self._network = network
@@ -52,7 +53,7 @@ class NetworkReader:
         return self._board is not None and self._board.predicts_ends
 
     def read(self, match: Match, symmetry: int = 0) -> RawNetwork:
-        """See :class:`ludus.gtp.players.Reader`."""
+        """Return the outputs for a position, as :class:`ludus.gtp.players.Reader`."""
         import torch
 
         (seat,) = match.to_act
@@ -78,14 +79,14 @@ class NetworkReader:
                     owned = self._symmetries.from_turned(cells, symmetry)[0, :-1]
                     ownership = tuple(sign * float(x) for x in owned)
                     lead = sign * float(outputs.score[0])
-                    expected = Expected(lead, _deviation(ownership), ownership)
+                    expected = Expectation(lead, _deviation(ownership), ownership)
             policy = torch.softmax(logits.masked_fill(~legal, -torch.inf), dim=1)[0]
         return RawNetwork(tuple(float(p) for p in policy[: match.spec.heads[0].size]), value, expected)
 
-    def expect(self, matches: Sequence[Match]) -> list[Expected]:
-        """Expectations by the heads; by playouts for finished matches, which have no seat to move."""
+    def expect(self, matches: Sequence[Match]) -> list[Expectation]:
+        """Return expectations by the heads; by playouts for finished matches, which have no seat to move."""
         found = []
         for match in matches:
-            said = self.read(match).expected if match.to_act else None
-            found.append(said if said is not None else by_playouts([match])[0])
+            predicted = self.read(match).expected if match.to_act else None
+            found.append(predicted if predicted is not None else by_playouts([match])[0])
         return found

@@ -13,10 +13,15 @@ RESIGN = -1
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A move with its statistics. ``value`` in [-1, 1] and ``prior`` in [0, 1] are the mover's.
+    """A move with its statistics.
 
-    ``line`` is the most visited continuation, the move included; ``line_visits`` the visits of each of its
-    moves.
+    Attributes:
+        move: A point, or the pass.
+        visits: Visits of the search.
+        value: Mean value for the mover, in [-1, 1].
+        prior: Probability by the policy, in [0, 1].
+        line: The most visited continuation, the move included.
+        line_visits: Visits of each move of ``line``.
     """
 
     move: int
@@ -29,7 +34,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """``move`` is a point, the pass, or ``RESIGN``. ``value`` as in a candidate, or None."""
+    """A chosen move: a point, the pass, or ``RESIGN``, with its value for the mover in [-1, 1], or None."""
 
     move: int
     value: float | None = None
@@ -47,7 +52,7 @@ class Restriction:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A search so far: every legal move, the most visited first. ``value`` is the mover's, in [-1, 1]."""
+    """State of a search: every legal move, the most visited first. ``value`` is the mover's, in [-1, 1]."""
 
     visits: int
     value: float
@@ -55,10 +60,10 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """The expected final score and ownership of a position, from Black's perspective.
+class Expectation:
+    """Expected final score and ownership of a position, from Black's perspective.
 
-    Args:
+    Attributes:
         lead: Black's points less White's and komi.
         deviation: One standard deviation of ``lead``, in points.
         ownership: One number per point, row by row: +1 Black's .. -1 White's.
@@ -75,28 +80,30 @@ class Expected:
 class RawNetwork:
     """A network's outputs for one position.
 
-    ``policy``: a probability for each point and the pass. ``value`` in [-1, 1] is the mover's.
-    ``expected`` is None if the network has no ownership and score heads.
+    Attributes:
+        policy: A probability for each point and the pass.
+        value: Value for the mover, in [-1, 1].
+        expected: Expected score and ownership; None if the network has no heads for them.
     """
 
     policy: tuple[float, ...]
     value: float
-    expected: Expected | None
+    expected: Expectation | None
 
 
 class Player(Protocol):
-    """One player of Go. Called by one thread."""
+    """A player of Go. Called by one thread."""
 
     name: str
     #: Parameters of the game that the player requires (``features``, a network's ``size``).
     needs: Mapping[str, str]
 
     def prepare(self, params: Mapping[str, str]) -> None:
-        """A new match under these parameters. Raises ``ValueError`` if it cannot play them."""
+        """Prepare for a new match under these parameters. Raise ``ValueError`` if it cannot play them."""
         ...
 
     def choose(self, match: Match, seconds: float | None) -> Choice:
-        """Chooses a move for the seat to move.
+        """Choose a move for the seat to move.
 
         Args:
             match: The position. The player may play the chosen move on it; the match then continues with
@@ -112,7 +119,7 @@ class Analyst(Player, Protocol):
     def analyse(
         self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
     ) -> Iterator[Report]:
-        """A report about every ``interval`` seconds, until the caller stops asking."""
+        """Yield a report about every ``interval`` seconds, until the caller stops iterating."""
         ...
 
     def deliberate(
@@ -122,15 +129,15 @@ class Analyst(Player, Protocol):
         interval: float,
         restrictions: Sequence[Restriction] = (),
     ) -> Iterator[Report]:
-        """:meth:`Player.choose` with a report about every ``interval`` seconds and at its end."""
+        """Search as :meth:`Player.choose`; yield a report about every ``interval`` seconds and at the end."""
         ...
 
     def decide(self, match: Match) -> Choice:
-        """The choice after :meth:`deliberate` has ended."""
+        """Return the choice after :meth:`deliberate` has ended."""
         ...
 
-    def expect(self, matches: Sequence[Match]) -> list[Expected]:
-        """Expected final score and ownership of positions."""
+    def expect(self, matches: Sequence[Match]) -> list[Expectation]:
+        """Return the expected final score and ownership of positions."""
         ...
 
 
@@ -138,9 +145,10 @@ class Reader(Player, Protocol):
     """A player with a network."""
 
     def read(self, match: Match, symmetry: int) -> RawNetwork:
-        """The network's outputs for the position under one of the eight symmetries of the board.
+        """Return the network's outputs for the position under one of the eight symmetries of the board.
 
-        Raises ``ValueError`` if the network does not support the symmetry.
+        Raises:
+            ValueError: The network does not support the symmetry.
         """
         ...
 
@@ -149,14 +157,15 @@ class BotPlayer:
     """A bot of the game."""
 
     def __init__(self, name: str) -> None:
+        """Play as the bot ``name`` of the game ``go``."""
         self.name = name
         self.needs: Mapping[str, str] = {}
 
     def prepare(self, params: Mapping[str, str]) -> None:
-        """Does nothing: bots play under all parameters."""
+        """Do nothing: bots play under all parameters."""
 
     def choose(self, match: Match, seconds: float | None) -> Choice:
-        """See :class:`Player`."""
+        """Choose a move, as :class:`Player`."""
         (seat,) = match.to_act
         match.bot(seat, self.name)
         match.advance()

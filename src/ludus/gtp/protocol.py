@@ -16,9 +16,13 @@ _CLEAN = dict.fromkeys([*range(32), 127]) | {9: " "}
 
 
 class CommandLine(NamedTuple):
-    """One command. ``number`` is its id as written, empty without one.
+    """One command of a controller.
 
-    ``rest``: all behind the name as written. A number sign within a word stands in it: paths may hold one.
+    Attributes:
+        number: Its id as written, empty without one.
+        name: Name of the command.
+        arguments: Words after the name.
+        rest: All text after the name as written. A number sign within a word is kept: paths may hold one.
     """
 
     number: str
@@ -28,11 +32,11 @@ class CommandLine(NamedTuple):
 
 
 class GtpError(Exception):
-    """A command that fails; the text follows the question mark."""
+    """A command failed; the text follows the question mark."""
 
 
 def read_command(line: str) -> CommandLine | None:
-    """The command in a line; None for a line of comments and white space."""
+    """Return the command in a line; None for a line of comments and white space."""
     line = line.lstrip(_MARKS)
     words = line.partition("#")[0].translate(_CLEAN).split()
     if not words:
@@ -49,7 +53,10 @@ def read_command(line: str) -> CommandLine | None:
 
 
 def answer(number: str, text: str, *, failed: bool = False) -> str:
-    """The whole answer with its empty line. Inner empty lines would end it early, so they get a space."""
+    """Return the whole answer with its empty line.
+
+    Inner empty lines would end the answer early, so they get a space.
+    """
     lines = [line.rstrip() or " " for line in text.split("\n")] if "\n" in text else [text]
     # Bytes of the controller's that are not UTF-8 cannot be written back.
     body = "\n".join(lines).encode(errors="replace").decode()

@@ -1,4 +1,4 @@
-"""Files of ``loadsgf`` and ``printsgf``: what is read, and what is replaced."""
+"""Files of ``loadsgf`` and ``printsgf``: reading, and replacing nothing but records."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ludus.storage.files import open_regular, read_bounded, write_atomic
 LOOKED_AT = 4096  # bytes that show whether a file is a record
 
 
-def load(text: str) -> go_record.Record:
-    """The record that ``FILE [MOVE]`` names. Raises ``GtpError``."""
+def load(text: str) -> go_record.GoRecord:
+    """Return the record that ``FILE [MOVE]`` names. Raise ``GtpError``."""
     path, until = _file_and_move(text)
     try:
         return go_record.load(read_bounded(path, sgf.MAX_BYTES), until)
@@ -28,7 +28,7 @@ def load(text: str) -> go_record.Record:
 
 
 def save(text: str, record: str) -> None:
-    """Writes a record to the file that ``text`` names. Raises ``GtpError``."""
+    """Write a record to the file that ``text`` names. Raise ``GtpError``."""
     path = _path(text)
     try:
         _refuse_others(path)
@@ -40,13 +40,13 @@ def save(text: str, record: str) -> None:
 
 
 def _path(text: str) -> Path:
-    """All of ``text``, without quotes around it."""
+    """Return all of ``text`` as a path, without quotes around it."""
     quoted = len(text) > 2 and text[0] == text[-1] == '"'
     return Path(text[1:-1] if quoted else text)
 
 
 def _file_and_move(text: str) -> tuple[Path, int | None]:
-    """The file and the move number of ``loadsgf``. All of ``text`` is the path if there is such a file."""
+    """Return the file and move number of ``loadsgf``; all of ``text`` is the path if such a file exists."""
     whole = _path(text)
     before, _, last = text.rpartition(" ")
     digits = last.removeprefix("-")
@@ -63,7 +63,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _refuse_others(path: Path) -> None:
-    """A record replaces a record or an empty file. Raises ``GtpError`` where anything else has the name."""
+    """Raise ``GtpError`` if ``path`` is anything but a record or an empty file."""
     name = shown(str(path))
     if path.is_symlink():
         raise GtpError(f"cannot write file: {name}: a link, expected a regular file or none")
@@ -74,4 +74,4 @@ def _refuse_others(path: Path) -> None:
         return
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start and not (start[:1] == b"(" and start[1:].lstrip()[:1] == b";"):
-        raise GtpError(f"cannot write file: {name}: a file of this name is there, and it is no SGF record")
+        raise GtpError(f"cannot write file: {name}: exists and is no SGF record")

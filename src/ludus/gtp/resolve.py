@@ -18,7 +18,7 @@ from ludus.storage.references import is_reference, refuse_run
 
 
 def resolve_player(text: str, params: Mapping[str, str], *, seed: int = 1, greedy: bool = False) -> Player:
-    """The player that ``text`` names. Raises ``ConfigError`` or ``StorageError``."""
+    """Return the player that ``text`` names. Raise ``ConfigError`` or ``StorageError``."""
     bots = [b.name for b in spec("go").bots]
     if text in bots:
         return BotPlayer(text)
@@ -42,6 +42,17 @@ class NetworkPlayer:
     """A trained policy without search: it samples a move, or takes the most probable with ``greedy``."""
 
     def __init__(self, text: str, params: Mapping[str, str], seed: int, greedy: bool) -> None:
+        """Load the weights that ``text`` names.
+
+        Args:
+            text: Reference of the weights.
+            params: Parameters of the game; those that the weights were trained on replace them.
+            seed: Seed of sampling.
+            greedy: Take the most probable move instead of sampling.
+
+        Raises:
+            ConfigError: The weights are of another game, or have a memory.
+        """
         from ludus.evaluation.players import game_of_player, resolve_player
         from ludus.rollouts.network_actor import NetworkActor
 
@@ -62,10 +73,10 @@ class NetworkPlayer:
         self._reader = NetworkReader(player.actor.network)
 
     def prepare(self, params: Mapping[str, str]) -> None:
-        """Does nothing: the size is in ``needs``, and the network does not observe komi."""
+        """Do nothing: the size is in ``needs``, and the network does not observe komi."""
 
     def choose(self, match: Match, seconds: float | None) -> Choice:
-        """See :class:`~ludus.gtp.players.Player`."""
+        """Choose a move, as :class:`~ludus.gtp.players.Player`; ``seconds`` is ignored."""
         (seat,) = match.to_act
         obs = {name: array[None].copy() for name, array in match.observe(seat).items()}
         mask = match.legal(seat)[None].copy()
@@ -75,5 +86,5 @@ class NetworkPlayer:
         return Choice(int(decision.actions[0, 0]), float(decision.value[0]))
 
     def read(self, match: Match, symmetry: int) -> RawNetwork:
-        """See :class:`~ludus.gtp.players.Reader`."""
+        """Return the network's outputs, as :class:`~ludus.gtp.players.Reader`."""
         return self._reader.read(match, symmetry)

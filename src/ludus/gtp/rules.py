@@ -1,4 +1,4 @@
-"""Rules of Go as KataGo names them, and as the parameters of the game ``go``."""
+"""Rules of Go by KataGo's names, and as the parameters of the game ``go``."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FIXED: Mapping[str, object] = {"scoring": "AREA", "tax": "NONE", "hasButton": Fa
 
 
 def to_json(params: Mapping[str, str]) -> str:
-    """The answer of ``kata-get-rules``."""
+    """Return the answer of ``kata-get-rules``."""
     chinese = params["scoring"] == "chinese"
     rules = {
         "friendlyPassOk": chinese,
@@ -64,9 +64,12 @@ def to_json(params: Mapping[str, str]) -> str:
 
 
 def from_text(text: str, params: Mapping[str, str]) -> dict[str, str]:
-    """Parameters for the argument of ``kata-set-rules``: a name, or JSON whose missing keys stay unchanged.
+    """Return parameters for the argument of ``kata-set-rules``: a name, or JSON.
 
-    Raises ``GtpError`` on what is unknown or cannot be played here.
+    Keys missing in the JSON keep the values of ``params``.
+
+    Raises:
+        GtpError: The rules are unknown or not supported.
     """
     word = text.strip().lower()
     if word in NAMED:
@@ -112,7 +115,7 @@ def _from_keys(given: Mapping[str, object], now: Mapping[str, object]) -> dict[s
 
 
 def name_of(params: Mapping[str, str]) -> str:
-    """The name of a rule set for SGF's ``RU``, or its JSON if it has no name."""
+    """Return the name of a rule set for SGF's ``RU``, or its JSON if it has no name."""
     own = {key: params[key] for key in ("ko", "suicide", "scoring")}
     for name, rules in NAMED.items():
         if own == rules:
@@ -121,9 +124,9 @@ def name_of(params: Mapping[str, str]) -> str:
 
 
 def of_record(text: str) -> dict[str, str] | None:
-    """Parameters for a record's ``RU``; without ``scoring`` where its counting is not played here.
+    """Return parameters for a record's ``RU``; None if the rules are not known.
 
-    None if the rules are not known.
+    ``scoring`` is left out if the counting is not supported.
     """
     if text.strip().startswith("{"):
         try:
@@ -148,5 +151,5 @@ def same(record: Mapping[str, str], params: Mapping[str, str]) -> bool:
 
 
 def in_words(params: Mapping[str, str]) -> str:
-    """Rules as the options that set them."""
+    """Return rules as the options that set them."""
     return ", ".join(f"{key} = {params[key]}" for key in _DEFAULT if key in params)

@@ -1,4 +1,4 @@
-"""A player that searches: with random rollouts (``mcts:2000``) or a network (``RUN@best+search:800``)."""
+"""Players that search: with random rollouts (``mcts:2000``) or a network (``RUN@best+search:800``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ludus.flow.shown import shown
 from ludus.games import go, registry
 from ludus.games.match import Match
 from ludus.gtp.expectation import NetworkReader, by_playouts
-from ludus.gtp.players import Candidate, Choice, Expected, RawNetwork, Report, Restriction
+from ludus.gtp.players import Candidate, Choice, Expectation, RawNetwork, Report, Restriction
 from ludus.mcts import RootStatistics, SearchText, Trees, parse_search
 from ludus.mcts.evaluator import Evaluator
 from ludus.presets.errors import ConfigError
@@ -23,9 +23,23 @@ LEAVES = 8  # leaves of the tree in a batch for a network
 
 
 class SearchedPlayer:
-    """One tree, kept from move to move. A search ends after ``visits``, or by the clock if there is one."""
+    """A player with one tree, kept from move to move.
+
+    A search ends after ``visits``, or by the clock if there is one.
+    """
 
     def __init__(self, text: str, params: Mapping[str, str], seed: int, greedy: bool) -> None:
+        """Parse ``text`` and load its weights.
+
+        Args:
+            text: Player with search, such as ``mcts:2000``.
+            params: Parameters of the game; those that the weights were trained on replace them.
+            seed: Seed of the search.
+            greedy: Play the most visited move from the first ply on.
+
+        Raises:
+            ConfigError: The text is no search, or its weights are of another game.
+        """
         self.name, self._seed, self._moves = text, seed, 0
         try:
             weights, how = parse_search(text)
@@ -57,7 +71,7 @@ class SearchedPlayer:
         self._evaluator, self._reader = evaluator, NetworkReader(evaluator.network)
 
     def prepare(self, params: Mapping[str, str]) -> None:
-        """New trees under these parameters."""
+        """Make new trees under these parameters."""
         name, native = registry.find("go")
         search = self._how.search
         config = msgspec.structs.replace(
@@ -76,7 +90,7 @@ class SearchedPlayer:
         )
 
     def choose(self, match: Match, seconds: float | None) -> Choice:
-        """See :class:`ludus.gtp.players.Player`."""
+        """Choose a move, as :class:`ludus.gtp.players.Player`."""
         for _ in self.deliberate(match, seconds, math.inf):
             pass
         return self.decide(match)
@@ -88,7 +102,7 @@ class SearchedPlayer:
         interval: float,
         restrictions: Sequence[Restriction] = (),
     ) -> Iterator[Report]:
-        """See :class:`ludus.gtp.players.Analyst`."""
+        """Search for one move with reports, as :class:`ludus.gtp.players.Analyst`."""
         trees = self._at(match, restrictions)
         limit = min((s for s in (seconds, self._how.seconds) if s), default=0.0)
         self._moves += 1
@@ -111,7 +125,7 @@ class SearchedPlayer:
         return trees.root(0).visits == before
 
     def decide(self, match: Match) -> Choice:
-        """See :class:`ludus.gtp.players.Analyst`."""
+        """Return the choice, as :class:`ludus.gtp.players.Analyst`."""
         assert self._trees is not None
         trees = self._trees
         early = match.tick < self._how.plies
@@ -122,7 +136,7 @@ class SearchedPlayer:
     def analyse(
         self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
     ) -> Iterator[Report]:
-        """See :class:`ludus.gtp.players.Analyst`."""
+        """Search without end with reports, as :class:`ludus.gtp.players.Analyst`."""
         trees = self._at(match, restrictions)
         most = trees.config.visits
         while True:
@@ -133,15 +147,15 @@ class SearchedPlayer:
                 time.sleep(max(0.0, end - time.monotonic()))
             yield self._report(trees)
 
-    def expect(self, matches: Sequence[Match]) -> list[Expected]:
-        """See :class:`ludus.gtp.players.Analyst`: the network's heads, else random continuations."""
+    def expect(self, matches: Sequence[Match]) -> list[Expectation]:
+        """Return expectations by the network's heads, else by random continuations."""
         if self._reader is not None and self._reader.expects:
             return self._reader.expect(matches)
         return by_playouts(matches)
 
     @property
     def read(self) -> Callable[[Match, int], RawNetwork] | None:
-        """See :class:`ludus.gtp.players.Reader`; None without a network."""
+        """The method of :class:`ludus.gtp.players.Reader`; None without a network."""
         return None if self._reader is None else self._reader.read
 
     def _at(self, match: Match, restrictions: Sequence[Restriction] = ()) -> Trees:

@@ -1,4 +1,4 @@
-"""The match of a GTP controller: set up, play, undo, records."""
+"""Match of a GTP controller: set up, play, undo, records."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from ludus.flow.shown import visible
 from ludus.games import go
-from ludus.games.go_record import Point, Record, Setup
+from ludus.games.go_record import GoRecord, Point, Setup
 from ludus.games.match import GameError, Match, ParamError
 from ludus.gtp import rules
 from ludus.gtp.protocol import GtpError
@@ -27,12 +27,15 @@ COLOURS = {"B": "black", "W": "white"}
 
 
 class Session:
-    """Moves may come in any order of colours and after both have passed, as GTP allows.
-
-    ``params`` are parameters of the game ``go``; ``seed`` is the match's seed, for bots with random choices.
-    """
+    """Match of a controller. Moves may come in any order of colours and after both have passed, as in GTP."""
 
     def __init__(self, params: Mapping[str, str], seed: int) -> None:
+        """Start a match.
+
+        Args:
+            params: Parameters of the game ``go``.
+            seed: Seed of the match, for bots with random choices.
+        """
         self.base = {**DEFAULTS, **params, "max_moves": str(MAX_MOVES)}
         self.seed = seed
         self.moves: list[tuple[int, int]] = []  # seat, point
@@ -40,7 +43,7 @@ class Session:
         self.white: list[int] = []
         self.first = ""
         self.setups: dict[int, Setup] = {}  # changes of the board after so many moves
-        self.loaded = Record()  # its headers stay with the match
+        self.loaded = GoRecord()  # its headers stay with the match
         self.own_rules: dict[str, str] = {}  # the controller's, while a record needs others
         self.unchanged = False  # the match is that of the record, with nothing played or taken back
         self._before: list[Match] = []  # the match before each move
@@ -49,10 +52,12 @@ class Session:
 
     @property
     def size(self) -> int:
+        """Lines of the board."""
         return int(self.base["size"])
 
     @property
     def komi(self) -> float:
+        """Points for White."""
         return float(self.base["komi"])
 
     @property
@@ -64,7 +69,7 @@ class Session:
 
     @property
     def is_full(self) -> bool:
-        """Whether the match has as many moves as it may have."""
+        """Whether the match has the maximum number of moves."""
         return len(self.moves) >= MAX_MOVES
 
     def _params(self) -> dict[str, str]:
@@ -85,7 +90,7 @@ class Session:
 
     @contextmanager
     def restored(self) -> Iterator[None]:
-        """Takes every change back if the body raises ``GtpError`` or ``ParamError``."""
+        """Undo every change if the body raises ``GtpError`` or ``ParamError``."""
         before = {
             name: copy.copy(value) if isinstance(value, dict | list) else value
             for name, value in vars(self).items()
@@ -101,20 +106,20 @@ class Session:
         self.moves, self._before, self.setups = [], [], {}
 
     def clear(self) -> None:
-        """An empty board of the same size and komi, under the rules of the controller."""
+        """Set up an empty board of the same size and komi, under the rules of the controller."""
         self.base |= self.own_rules
         self.own_rules = {}
         self.black, self.white, self.first = [], [], ""
-        self.loaded, self.unchanged = Record(), False
+        self.loaded, self.unchanged = GoRecord(), False
         self._start()
 
     def resize(self, size: int) -> None:
-        """An empty board of ``size``."""
+        """Set up an empty board of ``size`` lines."""
         self.base["size"] = str(size)
         self.clear()
 
     def set_komi(self, komi: float) -> None:
-        """Continues the match under another komi. Raises :class:`GtpError` unless it is a multiple of 0.5."""
+        """Continue the match under another komi. Raise :class:`GtpError` unless it is a multiple of 0.5."""
         text = f"{komi:g}" if abs(komi) < 1000 else str(komi)
         try:
             self._change({"komi": text})
@@ -122,7 +127,7 @@ class Session:
             raise GtpError(f"unacceptable komi: {error}") from None
 
     def set_rules(self, params: Mapping[str, str]) -> None:
-        """Continues the match under other rules. Raises ``GtpError`` if they forbid a past move."""
+        """Continue the match under other rules. Raise ``GtpError`` if they forbid a past move."""
         try:
             self._change(params)
             self.own_rules = {}
@@ -132,7 +137,7 @@ class Session:
             raise GtpError("unacceptable rules: they forbid a move that was played") from None
 
     def _change(self, params: Mapping[str, str]) -> None:
-        """Replays the moves under other parameters. On an error the match stays unchanged."""
+        """Replay the moves under other parameters. On an error the match stays unchanged."""
         with self.restored():
             self.base.update(params)
             self._replay(self.moves, self.setups)
@@ -156,7 +161,7 @@ class Session:
         return f"forbidden under ko = {self.base['ko']}, suicide = {self.base['suicide']}"
 
     def setup(self, black: Sequence[int], white: Sequence[int] = (), first: str = "") -> None:
-        """Places stones on an empty board. On ``GtpError`` the board is empty."""
+        """Place stones on an empty board. On ``GtpError`` the board is empty."""
         self.black, self.white, self.first, self.unchanged = list(black), list(white), first, False
         try:
             self._start()
@@ -165,7 +170,7 @@ class Session:
             raise GtpError(f"these stones cannot stand: {error}") from None
 
     def _set_up(self, change: Setup) -> None:
-        """Changes the board in the middle of a match: it starts again from the stones that stand then."""
+        """Change the board in the middle of a match: the match restarts from the stones on the board."""
         seat = self.to_move if not change.first else "BW".index(change.first)
         if change.stones:
             cells = self.match.view()["cells"]
@@ -183,9 +188,12 @@ class Session:
         self.setups[len(self.moves)] = change
 
     def play(self, seat: int, point: int, played: Match | None = None) -> None:
-        """Plays a move. Raises ``GtpError`` on an illegal move; the match stays unchanged.
+        """Play a move. On an illegal move raise ``GtpError``; the match stays unchanged.
 
-        ``played``: the match after the move, if the player has played it (with a bot's random numbers).
+        Args:
+            seat: The seat that moves.
+            point: A point, or the pass.
+            played: The match after the move, if the player has played it (with a bot's random numbers).
         """
         if self.is_full:
             raise GtpError(f"illegal move: the match has reached {MAX_MOVES} moves")
@@ -201,7 +209,7 @@ class Session:
         self.unchanged = False
 
     def undo(self) -> None:
-        """Takes the last move back, with the stones set up after it. Raises ``GtpError`` if there is none."""
+        """Undo the last move, with the stones set up after it. Raise ``GtpError`` if there is none."""
         if not self._before:
             raise GtpError("cannot undo")
         self.setups.pop(len(self.moves), None)
@@ -210,14 +218,14 @@ class Session:
         self.unchanged = False
 
     def turn_of(self, seat: int) -> Match:
-        """A copy of the match with ``seat`` to move."""
+        """Return a copy of the match with ``seat`` to move."""
         match = self.match.clone()
         if match.to_act != (seat,):
             go.resume(match, seat)
         return match
 
     def dead(self) -> list[int]:
-        """Points of dead stones under the scoring rule: none under Tromp-Taylor."""
+        """Return the points of dead stones under the scoring rule: none under Tromp-Taylor."""
         if self.base["scoring"] == "tromp_taylor":
             return []
         if self._dead is None or self._dead[0] != self.match.hash:
@@ -225,21 +233,21 @@ class Session:
         return self._dead[1]
 
     def score(self) -> float:
-        """Black's points less White's and komi, without dead stones."""
+        """Return Black's points less White's and komi, without dead stones."""
         return go.margin(self.match, self.dead())
 
     # --- records ------------------------------------------------------------
 
-    def load(self, made: Record) -> list[str]:
-        """Loads a match from a record. On ``GtpError`` nothing changes. Returns notes, one line each.
+    def load(self, made: GoRecord) -> list[str]:
+        """Load a match from a record and return notes, one line each. On ``GtpError`` nothing changes.
 
-        The rules stay if the moves follow them. Else the record is replayed, and this match continues, by
-        the record's own rules, without superko, or by no ko rule at all.
+        The rules stay if the moves follow them. Else the record is replayed, and this match continues, by the
+        record's own rules, without superko, or by no ko rule at all.
         """
         with self.restored():
             return self._load_by_rules(made)
 
-    def _load_by_rules(self, made: Record) -> list[str]:
+    def _load_by_rules(self, made: GoRecord) -> list[str]:
         self.clear()
         notes = list(made.notes)
         if made.komi is None:
@@ -262,7 +270,7 @@ class Session:
         raise failed
 
     def _replay_rules(self, own: Mapping[str, str] | None) -> list[dict[str, str]]:
-        """Rules to replay a record by, in order of preference."""
+        """Return rules to replay a record by, in order of preference."""
         choices: list[dict[str, str]] = [{}]
         if own is not None:
             choices.append({key: own[key] for key in ("ko", "suicide")})
@@ -270,7 +278,7 @@ class Session:
             choices += [{"ko": ko, "suicide": suicide} for ko in ("simple", "none")]
         return choices
 
-    def _load(self, made: Record, params: Mapping[str, str]) -> None:
+    def _load(self, made: GoRecord, params: Mapping[str, str]) -> None:
         own = {key: self.base[key] for key in params}
         self.base |= {"size": str(made.size), **params}
         if made.komi is not None:
@@ -285,7 +293,7 @@ class Session:
         self._replay(moves, made.setups)
         self.loaded, self.unchanged = made, True
 
-    def _load_notes(self, stones: Record, made: Record, own: Mapping[str, str] | None) -> list[str]:
+    def _load_notes(self, stones: GoRecord, made: GoRecord, own: Mapping[str, str] | None) -> list[str]:
         notes = []
         named = made.info.get("RU", "")
         if made.assumed:
@@ -299,17 +307,18 @@ class Session:
         return notes
 
     def point_of(self, place: Point) -> int:
+        """Return the point of a column and a row, both from 0."""
         return place[1] * self.size + place[0]
 
-    def record(self) -> Record:
-        """The match as a record, with the headers of the file that it was loaded from."""
+    def record(self) -> GoRecord:
+        """Return the match as a record, with the headers of the file that it was loaded from."""
 
         def place(point: int) -> Point | None:
             return None if point == self.size**2 else (point % self.size, point // self.size)
 
         stones = {name: [place(p) for p in points] for name, points in (("b", self.black), ("w", self.white))}
         placed = len(self.black) if self.black and not self.white else 0
-        return Record(
+        return GoRecord(
             size=self.size,
             komi=self.komi,
             handicap=self.loaded.handicap or placed,

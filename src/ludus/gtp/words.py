@@ -17,14 +17,18 @@ def is_colour(text: str) -> bool:
 
 
 def colour(text: str) -> int:
-    """The seat that ``text`` names. Raises ``GtpError``."""
+    """Return the seat that ``text`` names. Raise ``GtpError``."""
     if not is_colour(text):
         raise GtpError("syntax error: expected a colour, b or w")
     return _COLOURS[text.lower()]
 
 
 def integer(text: str, low: int, high: int, what: str) -> int:
-    """A decimal integer of at most nine digits. Raises ``GtpError`` naming ``what`` was expected."""
+    """Return a decimal integer of at most nine digits.
+
+    Raises:
+        GtpError: Another text, or a number outside ``low`` to ``high``; the message expects ``what``.
+    """
     digits = text.removeprefix("-")
     if digits.isascii() and digits.isdigit() and len(digits) <= 9 and low <= int(text) <= high:
         return int(text)
@@ -32,7 +36,7 @@ def integer(text: str, low: int, high: int, what: str) -> int:
 
 
 def number(text: str, what: str) -> float:
-    """A finite number. Raises ``GtpError`` naming ``what`` was expected."""
+    """Return a finite number. Raise ``GtpError`` with a message that expects ``what``."""
     try:
         value = float(text) if text.isascii() and "_" not in text and len(text) <= 40 else math.nan
     except ValueError:
@@ -43,6 +47,6 @@ def number(text: str, what: str) -> float:
 
 
 def need(arguments: Sequence[str], count: int, form: str) -> None:
-    """Raises ``GtpError`` if there are fewer than ``count`` arguments."""
+    """Raise ``GtpError`` if there are fewer than ``count`` arguments."""
     if len(arguments) < count:
         raise GtpError(f"syntax error: expected {form}")

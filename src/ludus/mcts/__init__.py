@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ludus.mcts.evaluator import CORE_EVALUATORS, Batch, Evaluator, UniformEvaluator
     from ludus.mcts.planner import Plan, Planner, PlannerConfig, parse_plan
     from ludus.mcts.player import SearchPlayer
-    from ludus.mcts.self_play import NEVER_RESIGN, Matches, SelfPlay
+    from ludus.mcts.self_play import NEVER_RESIGN, Matches, MatchNumbers, SelfPlay
     from ludus.mcts.text import SearchText, parse_search
     from ludus.mcts.trees import RootStatistics, Trees
     from ludus.native import SearchError
@@ -27,7 +27,7 @@ else:
         **dict.fromkeys(("Plan", "Planner", "PlannerConfig", "parse_plan"), "ludus.mcts.planner"),
         "SearchPlayer": "ludus.mcts.player",
         **dict.fromkeys(("SearchText", "parse_search"), "ludus.mcts.text"),
-        **dict.fromkeys(("NEVER_RESIGN", "Matches", "SelfPlay"), "ludus.mcts.self_play"),
+        **dict.fromkeys(("NEVER_RESIGN", "MatchNumbers", "Matches", "SelfPlay"), "ludus.mcts.self_play"),
         **dict.fromkeys(("RootStatistics", "Trees"), "ludus.mcts.trees"),
     }
 
@@ -44,6 +44,7 @@ __all__ = [
     "NEVER_RESIGN",
     "Batch",
     "Evaluator",
+    "MatchNumbers",
     "Matches",
     "Plan",
     "Planner",

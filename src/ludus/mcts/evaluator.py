@@ -26,6 +26,7 @@ class Batch:
     """Rows for the observations of leaves. The core borrows the arrays, which are allocated once."""
 
     def __init__(self, spec: GameSpec, rows: int) -> None:
+        """Allocate ``rows`` rows, at least 1, for the observations of ``spec``."""
         if rows < 1:
             raise ValueError(f"a batch needs rows >= 1, got rows={rows}")
         self.rows = rows
@@ -35,15 +36,15 @@ class Batch:
         }
 
     def arrays(self) -> list[Array]:
-        """The arrays in the order of the spec."""
+        """Return the arrays in the order of the spec."""
         return list(self.obs.values())
 
 
 class Evaluator(Protocol):
-    """Evaluates positions in batches. Called by one thread at a time."""
+    """Evaluator of positions in batches. Called by one thread at a time."""
 
     def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
-        """Evaluates the first ``count`` rows of ``batch``.
+        """Evaluate the first ``count`` rows of ``batch``.
 
         Returns:
             ``policy: float32[count, A]`` (not negative, any scale) and ``value: float32[count]`` in [-1, 1].
@@ -52,11 +53,12 @@ class Evaluator(Protocol):
 
 
 class UniformEvaluator:
-    """All moves equal, value 0."""
+    """Evaluator that gives all moves the same number, and value 0."""
 
     def __init__(self, spec: GameSpec) -> None:
+        """Evaluate positions of the game of ``spec``."""
         self._choices = spec.mask_size
 
     def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
-        """See :class:`Evaluator`."""
+        """Return ones and zeros, as :class:`Evaluator`."""
         return np.ones((count, self._choices), np.float32), np.zeros(count, np.float32)

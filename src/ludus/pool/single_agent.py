@@ -14,8 +14,7 @@ from ludus.flow import Slab
 from ludus.flow.seeds import match_seed
 from ludus.flow.slab import Array
 from ludus.games.contained import close_quietly
-from ludus.games.numbers import earned as earned_by
-from ludus.games.numbers import flag, over_of, too_large
+from ludus.games.numbers import flag, over_of, too_large, write_rewards
 from ludus.games.python_game import PythonGame
 from ludus.pool.control_block import DECISIONS, SLOT, TICKS, ControlBlock, Longs
 from ludus.pool.shard import Bools, PoolPlan, Shard, failure
@@ -120,7 +119,7 @@ class SingleAgentShard(Shard):
             try:
                 ended = over_of(game.step(actions[i]))
                 field = "rewards"
-                earned_by(game, earned_of[i])
+                write_rewards(game, earned_of[i])
                 if ended:
                     over[i] = flag("truncated", game.truncated)
                 field = "observe"

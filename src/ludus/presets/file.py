@@ -6,17 +6,14 @@ same error message in a file and on the command line, and the origin of every va
 
 from __future__ import annotations
 
-import copy
-import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import msgspec.inspect as mi
 
-from ludus.algorithms.actor_critic.config import AdvantageConfig
+from ludus.algorithms.config import AdvantageConfig
 from ludus.algorithms.registry import method_of
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.extensions import ExtensionError
@@ -28,14 +25,14 @@ from ludus.games.registry import is_extension
 from ludus.presets import schema
 from ludus.presets.code import given_code, typed_code
 from ludus.presets.config import MAX_DECISIONS, ParamValue, Preset, preset_of, preset_type
+from ludus.presets.document import Document, leaves
 from ludus.presets.game_presets import preset_for, run_title
-from ludus.presets.options import full_path, option_of
-from ludus.presets.renamed import RENAMED, line_of, new_name, renamed_keys, translate
+from ludus.presets.options import option_of
+from ludus.presets.overrides import apply_overrides
 from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
 
-Document = dict[str, object]
 Origin = Literal["default", "preset", "command line"]
 MAX_BYTES = 1 << 20
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -233,19 +230,16 @@ def parse_preset(
     name: str = "preset",
     overrides: Mapping[str, str] | None = None,
     *,
-    stored: bool = False,
     params: Callable[[str], Iterable[str]] = lambda game: (),
 ) -> LoadedPreset:
     """Checks the bytes of a preset file; see :func:`load_preset`.
 
-    ``stored``: the file is the configuration of a run, whose keys may be those of an earlier version.
     ``params``: from a game's reference to the names of its parameters.
     """
     if len(raw) > MAX_BYTES:
         raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; expected a preset file"])
     try:
-        text = text_of(raw)
-        document: Document = from_toml(text)
+        document: Document = from_toml(text_of(raw))
     except TextError as error:
         raise PresetError([f"{source}: {error}"]) from None
     except TomlError as error:
@@ -255,24 +249,15 @@ def parse_preset(
         kind = preset_type(method)
     except ExtensionError as error:
         raise PresetError([f"{source}: algorithm.name: {error}"]) from error
-    old: dict[str, str] = {}
-    overrides, problems = _whole_paths(document, overrides or {}, kind, params)
-    if stored:
-        translate(document)
-    else:
-        old = {p.path: _at_line(source, text, p) for p in renamed_keys(document)}
     origins: dict[str, Origin] = {p: "preset" for p, _ in leaves(document)}
-    for key, value in _names_first(overrides, kind):
-        result = _override(document, key, value, kind)
-        if isinstance(result, Problem):
-            problems.append(result)
-        else:
-            origins = {p: o for p, o in origins.items() if not p.startswith(result + ".")}
-            origins[result] = "command line"
+    paths, problems = apply_overrides(document, overrides or {}, kind, params)
+    for path in paths:
+        origins = {p: o for p, o in origins.items() if not p.startswith(path + ".")}
+        origins[path] = "command line"
     lines = [f"{option_of(p.path)}: {p.text}" for p in problems]
     for problem in schema.check(document, kind):
         where = option_of(problem.path) if _from_command_line(problem.path, origins) else source
-        lines.append(old.get(problem.path, f"{where}: {problem.text}"))
+        lines.append(f"{where}: {problem.text}")
     if lines:
         raise PresetError(lines)
     preset = preset_of(_named(document, kind), method)
@@ -281,43 +266,6 @@ def parse_preset(
     if lines:
         raise PresetError(lines)
     return loaded
-
-
-def _whole_paths(
-    document: Document,
-    overrides: Mapping[str, str],
-    kind: mi.StructType,
-    params: Callable[[str], Iterable[str]],
-) -> tuple[dict[str, str], list[Problem]]:
-    """``overrides`` by whole paths, and those that no path is for: an option may be its last part alone."""
-    top = {field.encode_name for field in kind.fields} | set(RENAMED)
-    short = [key for key in overrides if key.replace("-", "_").partition(".")[0] not in top]
-    whole = {key: text for key, text in overrides.items() if key not in short}
-    if not short:
-        return whole, []
-    chosen = copy.deepcopy(document)
-    for key, text in whole.items():
-        if key.rpartition(".")[2] in _tag_fields(kind):
-            _override(chosen, key, text, kind)
-    here, every = setting_paths(kind, chosen=chosen), setting_paths(kind)
-    game = chosen.get("game")
-    name = whole.get("game.name", game.get("name", "") if isinstance(game, dict) else "")
-    problems: list[Problem] = []
-    for key in short:
-        path = full_path(key, here, every, lambda: params(str(name)))
-        if isinstance(path, Problem):
-            problems.append(path)
-        elif path in whole or path in (k.replace("-", "_") for k in whole):
-            problems.append(Problem(key, f"is {option_of(path)}, which is given twice"))
-        else:
-            whole[path] = overrides[key]
-    return whole, problems
-
-
-def _at_line(source: str, text: str, problem: Problem) -> str:
-    """A mistake of the file ``text`` with the line where it is."""
-    line = line_of(text, problem.path)
-    return f"{source}: line {line}: {problem.text}" if line else f"{source}: {problem.text}"
 
 
 def _named(document: Document, kind: mi.StructType) -> Document:
@@ -349,98 +297,12 @@ def _from_command_line(path: str, origins: Mapping[str, Origin]) -> bool:
     return any(origins.get(".".join(parts[:n])) == "command line" for n in range(1, len(parts) + 1))
 
 
-def _override(document: Document, key: str, text: str, kind: mi.Type) -> str | Problem:
-    """Puts ``text`` at ``key`` into the document; gives the path in the preset's own spelling."""
-    here: Any = document  # the container that the next part names a place in
-    path: list[str] = []
-    parts = key.split(".")
-    if new := new_name(key.replace("-", "_")):
-        return Problem(key, f"this option is now {option_of(new)}")
-    for depth, given in enumerate(parts):
-        last = depth == len(parts) - 1
-        at = ".".join(path)
-        owners: dict[str, str] = {}
-        kind = schema.present(kind)
-        if schema.variants(kind):
-            chosen = schema.variant_of(here, kind)
-            owners = schema.owners_of(kind, chosen) if chosen is not None else {}
-            kind = next(iter(schema.variants(kind).values())) if chosen is None else chosen
-        if isinstance(kind, mi.StructType) and isinstance(here, dict):
-            fields = {f.encode_name: f.type for f in kind.fields}
-            if kind.tag_field:
-                fields[kind.tag_field] = mi.StrType()
-            name = given.replace("-", "_")
-            if name not in fields:
-                return Problem(".".join([*path, name]), schema.unknown_key(at, name, kind, owners))
-            kind = fields[name]
-            slot: str | int = name
-        elif isinstance(kind, mi.DictType) and isinstance(here, dict):
-            kind = kind.value_type
-            parts[depth:] = _with_dotted_key(parts[depth:], table=_has_parts(kind))
-            last = depth == len(parts) - 1
-            slot = name = parts[depth].replace("-", "_")
-        elif isinstance(kind, mi.VarTupleType) and isinstance(here, list):
-            if not given.isdecimal() or int(given) > len(here):
-                return Problem(key, f"{at} has {len(here)} entries; expected an index from 0 to {len(here)}")
-            kind, name, slot = kind.item_type, given, int(given)
-            if slot == len(here):
-                here.append({} if _has_parts(kind) else None)
-        else:
-            return Problem(key, f"{at} is {schema.expected(kind)}, it has no part {given}")
-        path.append(name)
-        kind = schema.present(kind)
-        if last:
-            if isinstance(kind, (mi.StructType, mi.DictType)) or schema.variants(kind):
-                return Problem(key, f"{'.'.join(path)} is a table; set one of its keys")
-            here[slot] = schema.from_text(text, kind)
-        elif isinstance(here, dict) and _has_parts(kind):
-            here = here.setdefault(slot, [] if isinstance(kind, mi.VarTupleType) else {})
-        else:
-            here = here[slot] if _has_parts(kind) else None
-    return ".".join(path)
-
-
-def _with_dotted_key(parts: list[str], table: bool) -> list[str]:
-    """Parts below a table whose keys may hold dots (``tune.algorithm.learning_rate.low``): the key is one.
-
-    ``table``: its values are tables, so that the last part is a key of one of them.
-    """
-    end = len(parts) - 1 if table and len(parts) > 1 else len(parts)
-    return [".".join(parts[:end]).replace('"', ""), *parts[end:]]
-
-
-def _names_first(overrides: Mapping[str, str], kind: mi.StructType) -> list[tuple[str, str]]:
-    """Overrides in an order in which what chooses a table comes before that table's keys."""
-    tags = _tag_fields(kind)
-    return sorted(overrides.items(), key=lambda entry: entry[0].rpartition(".")[2] not in tags)
-
-
-def _tag_fields(kind: mi.Type) -> set[str]:
-    """Keys that choose which of several tables one is, of the type and all below it."""
-    kind = schema.present(kind)
-    if isinstance(kind, mi.VarTupleType):
-        return _tag_fields(kind.item_type)
-    below = schema.variants(kind).values()
-    if below:
-        return {str(struct.tag_field) for struct in below}
-    fields = kind.fields if isinstance(kind, mi.StructType) else ()
-    return {tag for field in fields for tag in _tag_fields(field.type)}
-
-
 def _method_name(document: Document, overrides: Mapping[str, str]) -> str:
     """What the preset says that its method is called; "" where it leaves that out."""
     table = document.get("algorithm")
     given = table.get("name", "") if isinstance(table, dict) else ""
     name = overrides.get("algorithm.name", given)
     return str(name)
-
-
-def _has_parts(kind: mi.Type) -> bool:
-    """Whether an override may go on below: tables, and lists of tables."""
-    kind = schema.present(kind)
-    if isinstance(kind, mi.VarTupleType):
-        return _has_parts(kind.item_type)
-    return isinstance(kind, (mi.StructType, mi.DictType)) or bool(schema.variants(kind))
 
 
 def _together(preset: Preset) -> Iterator[Problem]:
@@ -488,54 +350,7 @@ def _together(preset: Preset) -> Iterator[Problem]:
         yield Problem("opponents.0.weight", "opponents: all weights are 0; expected one above 0")
 
 
-def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """Every value with its dotted path. Lists of tables are entered, lists of plain values are values."""
-    if isinstance(value, msgspec.Struct):
-        value = {name: getattr(value, name) for name in value.__struct_fields__}
-    if isinstance(value, dict) and (value or not path):
-        for key, item in value.items():
-            yield from leaves(item, f"{path}.{key}" if path else str(key))
-    elif (
-        isinstance(value, (list, tuple))
-        and value
-        and all(isinstance(v, (dict, msgspec.Struct)) for v in value)
-    ):
-        for i, item in enumerate(value):
-            yield from leaves(item, f"{path}.{i}")
-    else:
-        yield path, value
-
-
-def setting_paths(kind: mi.Type | None = None, path: str = "", chosen: object = None) -> dict[str, mi.Type]:
-    """Every setting that a preset can hold, with its type; the first entry stands for a list of tables.
-
-    ``chosen``: a document; then only settings that go with its method, its network and its tables.
-    """
-    optional = isinstance(kind, mi.UnionType) and any(isinstance(t, mi.NoneType) for t in kind.types)
-    if optional and isinstance(chosen, (dict, list)) and not chosen:
-        return {}
-    kind = schema.present(kind or preset_type())
-    some = chosen is not None
-    if schema.variants(kind):
-        fitting = schema.variant_of(chosen, kind) if some else None
-        every: dict[str, mi.Type] = {}
-        for struct in schema.variants(kind).values() if fitting is None else (fitting,):
-            every = setting_paths(struct, path, chosen) | every | {f"{path}.{struct.tag_field}": mi.StrType()}
-        return every
-    if isinstance(kind, mi.StructType):
-        out: dict[str, mi.Type] = {}
-        for field in kind.fields:
-            name = field.encode_name
-            below = (chosen.get(name, {}) if isinstance(chosen, dict) else {}) if some else None
-            out |= setting_paths(field.type, f"{path}.{name}" if path else name, below)
-        return out
-    if isinstance(kind, mi.VarTupleType) and _has_parts(kind.item_type):
-        first = (chosen[0] if isinstance(chosen, list) and chosen else {}) if some else None
-        return setting_paths(kind.item_type, f"{path}.0", first)
-    return {path: kind}
-
-
-class Explained(msgspec.Struct, frozen=True):
+class EffectiveValue(msgspec.Struct, frozen=True):
     """One value of the effective configuration."""
 
     path: str
@@ -543,7 +358,7 @@ class Explained(msgspec.Struct, frozen=True):
     origin: Origin
 
 
-def explain(loaded: LoadedPreset) -> list[Explained]:
+def explain(loaded: LoadedPreset) -> list[EffectiveValue]:
     """The effective configuration, value by value, in the order of the structs."""
     plain = msgspec.to_builtins(loaded.preset)
     out = []
@@ -551,58 +366,5 @@ def explain(loaded: LoadedPreset) -> list[Explained]:
         if value is None:  # a table that is left out
             continue
         entry = {"path": path, "value": value, "origin": loaded.origins.get(path, "default")}
-        out.append(msgspec.convert(entry, Explained))
+        out.append(msgspec.convert(entry, EffectiveValue))
     return out
-
-
-def to_toml(preset: Preset, remarks: Mapping[str, str] | None = None) -> str:
-    """The whole preset, defaults written out, as TOML that :func:`parse_preset` reads back equal.
-
-    ``remarks``: dotted path -> comment behind the value.
-    """
-    plain: Document = msgspec.to_builtins(preset)
-    lines: list[str] = []
-    _write_table(lines, "", "", plain, remarks or {})
-    return "\n".join(lines).strip() + "\n"
-
-
-def _write_table(
-    lines: list[str], name: str, path: str, table: Mapping[str, object], remarks: Mapping[str, str]
-) -> None:
-    """``name`` is the table's in TOML, ``path`` its dotted path with the indices of lists."""
-    nested: list[tuple[str, str, object]] = []
-    for key, value in table.items():
-        if value is None:  # left out
-            continue
-        below = f"{path}.{key}" if path else key
-        is_tables = isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], dict)
-        if isinstance(value, dict) or is_tables:
-            nested.append((f"{name}.{_key(key)}" if name else _key(key), below, value))
-        else:
-            line = f"{_key(key)} = {_toml_value(value)}"
-            lines.append(f"{line:<42} # {remarks[below]}" if below in remarks else line)
-    for inner, below, value in nested:
-        if isinstance(value, dict):
-            if value:
-                lines += ["", f"[{inner}]"]
-                _write_table(lines, inner, below, value, remarks)
-        elif isinstance(value, (list, tuple)):
-            for i, item in enumerate(value):
-                lines += ["", f"[[{inner}]]"]
-                _write_table(lines, inner, f"{below}.{i}", item, remarks)
-
-
-def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml_value(key)
-
-
-def _toml_value(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return repr(value)
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml_value(v) for v in value) + "]"
-    raise TypeError(f"a preset cannot hold {type(value).__name__}")

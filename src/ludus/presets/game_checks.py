@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol, cast
+from collections.abc import Iterator, Mapping
 
-from ludus.algorithms.registry import method_of, resolve
+from ludus.algorithms.registry import CheckInput, method_of
 from ludus.flow.names import did_you_mean, nearest
 from ludus.flow.shown import shell
 from ludus.flow.spec import GameSpec, ParamSpec
@@ -22,12 +21,6 @@ from ludus.presets.training_checks import training_problems
 
 #: Opponents that are not bots: the learner's own weights, now and earlier.
 LEARNED_OPPONENTS = ("latest", "past")
-
-
-class Check(Protocol):
-    """Finds what is wrong with a preset for a game."""
-
-    def __call__(self, preset: Preset, declared: GameSpec) -> Iterable[Problem]: ...
 
 
 def find_game(reference: str) -> GameSpec:
@@ -163,10 +156,12 @@ def _search_problems(path: str, name: str, declared: GameSpec) -> Iterator[Probl
         yield Problem(path, f"{path}: {name}: {declared.name} cannot be searched")
 
 
-def method_problems(preset: Preset, declared: GameSpec) -> Iterable[Problem]:
-    """What the preset's method asks of it and of its game."""
-    checks = method_of(preset.algorithm).checks
-    return cast(Check, resolve(checks))(preset, declared) if checks else ()
+def method_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
+    """Yield what the method's own checks find: settings that it cannot train this game with."""
+    pool = preset.pool
+    around = CheckInput(declared, preset.policy, pool.rollout_length, pool.slots * declared.seats)
+    for path, text in method_of(preset.algorithm).problems(preset.algorithm, around):
+        yield Problem(path, text)
 
 
 def _input_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:

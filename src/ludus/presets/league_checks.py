@@ -7,14 +7,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ludus.algorithms.registry import ON_POLICY, method_of
+from ludus.algorithms.registry import method_of
 from ludus.flow.spec import GameSpec, decode_spec
 from ludus.league.checks import Surroundings, problems
 from ludus.league.config import LeagueConfig, Tune
 from ludus.presets import schema
 from ludus.presets.config import Preset
-from ludus.presets.file import LoadedPreset, setting_paths
+from ludus.presets.file import LoadedPreset
 from ludus.presets.hyper import ALGORITHM, PARAMS, tunable_defaults
+from ludus.presets.overrides import setting_paths
 from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
 from ludus.storage.references import load_weights
@@ -42,7 +43,7 @@ def league_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
         settings=tunable_defaults(preset),
         others=tuple(setting_paths()) + tuple(PARAMS + p.name for p in declared.params),
         algorithm=str(preset.algorithm.__struct_config__.tag),
-        on_policy=method_of(preset.algorithm).trainer == ON_POLICY,
+        on_policy=method_of(preset.algorithm).learns_from_slabs,
         lag=preset.run.lag,
         seats=declared.seats,
         spec_hash=declared.spec_hash,
@@ -52,9 +53,21 @@ def league_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     for line in found:
         match = _PATH.match(line)
         yield Problem(match.group() if match else "league", line)
+    yield from _value_only_problems(preset, league)
     yield from _beside(preset, league, declared)
     if not found:
         yield from _tuned_values(preset, league, declared)
+
+
+def _value_only_problems(preset: Preset, league: LeagueConfig) -> Iterator[Problem]:
+    """Yield players that ask for updates of the value alone, where the method has none."""
+    if method_of(preset.algorithm).value_only:
+        return
+    for k, player in enumerate(league.players):
+        if player.value_only_updates:
+            path = f"league.players.{k}.value_only_updates"
+            text = f"{path} = {player.value_only_updates}: expected 0, or an actor-critic method such as appo"
+            yield Problem(path, text)
 
 
 def _beside(preset: Preset, league: LeagueConfig, declared: GameSpec) -> Iterator[Problem]:

@@ -8,8 +8,8 @@ import msgspec.inspect as mi
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.presets import schema
 from ludus.presets.config import GameConfig
-from ludus.presets.file import MAX_BYTES, Document, PresetError
-from ludus.presets.renamed import translate
+from ludus.presets.document import Document
+from ludus.presets.file import MAX_BYTES, PresetError
 
 
 class _GameOnly(msgspec.Struct, frozen=True):
@@ -32,7 +32,6 @@ def parse_game(raw: bytes, source: str) -> GameConfig:
         raise PresetError([f"{source}: {error}"]) from None
     except TomlError as error:
         raise PresetError([f"{source}: not valid TOML: {error}"]) from None
-    translate(document)
     kind = mi.type_info(_GameOnly)
     assert isinstance(kind, mi.StructType)
     game: Document = {"game": document["game"]} if "game" in document else {}

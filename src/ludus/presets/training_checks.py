@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ludus.algorithms.actor_critic.config import ActorCriticConfig
 from ludus.algorithms.config import SlabLearnerConfig
-from ludus.algorithms.registry import ON_POLICY, method_of
+from ludus.algorithms.registry import method_of
 from ludus.flow.spec import GameSpec
 from ludus.presets.config import Preset
 from ludus.presets.schema import Problem
+from ludus.presets.teacher_checks import teacher_problems
 
 
 def training_problems(preset: Preset, declared: GameSpec) -> Iterator[Problem]:
     """Every mistake: path, value, expectation."""
+    yield from teacher_problems(preset, declared)
     yield from _horizon_problems(preset, declared)
     yield from _queue_problems(preset)
     yield from _topology_problems(preset)
@@ -47,7 +48,7 @@ def _queue_problems(preset: Preset) -> Iterator[Problem]:
     reason = ""
     if preset.league is not None:
         reason = "there is a league"
-    elif method_of(preset.algorithm).trainer != ON_POLICY:
+    elif not method_of(preset.algorithm).learns_from_slabs:
         reason = f'algorithm.name = "{method_of(preset.algorithm).name}"'
     elif run.lag == "async":
         reason = 'run.lag = "async": run.max_lag bounds its lag'
@@ -64,7 +65,7 @@ def _topology_problems(preset: Preset) -> Iterator[Problem]:
     reason = ""
     if preset.league is not None:
         reason = "there is a league"
-    elif not isinstance(preset.algorithm, ActorCriticConfig):
+    elif run.topology not in method_of(preset.algorithm).topologies:
         reason = f'algorithm.name = "{method_of(preset.algorithm).name}"'
     elif run.lag == "async":
         reason = 'run.lag = "async"'

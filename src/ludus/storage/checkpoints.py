@@ -263,11 +263,10 @@ class CheckpointStore:
 
     def holding(self, version: int, player: str = "") -> int | None:
         """The checkpoint with ``version`` of the weights, in a league of those of ``player``; or None."""
-        path = self.member_path(version, player) if player else None
-        if path is not None:
-            return int(path.parent.name)
-        # one of an earlier ludus has the weights that evaluations rated, and no others
-        return version if version in self.versions() and not (player and self.members(version)) else None
+        if not player:
+            return version if version in self.versions() else None
+        path = self.member_path(version, player)
+        return None if path is None else int(path.parent.name)
 
     def _file_in(self, number: int, player: str, version: int) -> Path | None:
         files = self._member_files(number)

@@ -28,14 +28,10 @@ class GamesMeta(msgspec.Struct, frozen=True):
 
 
 class MatchFiles:
-    """The folder ``games`` of a run. One process writes.
+    """The folder ``games`` of a run. One process writes."""
 
-    ``former_hash``: the spec's hash in files written before labels were part of it.
-    """
-
-    def __init__(self, folder: Path, meta: GamesMeta, former_hash: str = "") -> None:
+    def __init__(self, folder: Path, meta: GamesMeta) -> None:
         self.folder, self.meta = folder, meta
-        self._known = (meta, msgspec.structs.replace(meta, spec_hash=former_hash or meta.spec_hash))
 
     def path(self, number: int) -> Path:
         return self.folder / f"{number:0{DIGITS}d}{SUFFIX}"
@@ -63,7 +59,7 @@ class MatchFiles:
             meta = from_json(header.get(KEY, ""), GamesMeta)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(f"{path}: the header does not describe matches ({error})") from error
-        if meta not in self._known:
+        if meta != self.meta:
             raise CorruptFile(f"{path}: matches of {meta}, expected {self.meta}")
         return columns
 

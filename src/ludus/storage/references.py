@@ -12,7 +12,7 @@ from pathlib import Path
 from ludus.flow.names import did_you_mean, nearest
 from ludus.flow.shown import shell
 from ludus.flow.weights import Weights
-from ludus.storage.checkpoints import WEIGHTS_FILE, member_of_file
+from ludus.storage.checkpoints import member_of_file
 from ludus.storage.errors import RunNotFound
 from ludus.storage.frozen import is_player_name
 from ludus.storage.rundir import RunDirectory
@@ -132,14 +132,12 @@ def _newest(run: RunDirectory, reference: str) -> Path:
         )
     last = store.resolve("last")
     path = store.members(last).get(reference)
-    if path is not None:
-        return path
-    if members == [reference]:  # the only member: the checkpoint's weights are its
-        return store.path(last) / WEIGHTS_FILE
-    raise RunNotFound(
-        f"{run.path}@{reference}: its newest checkpoint, of an earlier ludus, has the weights of one member "
-        f"alone, {run.path}@last; after ludus resume {shell(str(run.path))} the next one has those of each"
-    )
+    if path is None:
+        raise RunNotFound(
+            f"{run.path}@{reference}: no weights of this member in the newest checkpoint; "
+            f"after ludus resume {shell(str(run.path))} the next one has them"
+        )
+    return path
 
 
 def all_of(run: RunDirectory) -> list[list[str]]:

@@ -1,275 +1,296 @@
-"""Public training API: start_run, resume_run, evaluate."""
+"""Public Python API: train, resume, evaluate, search and make_pool, as ``import ludus`` exports them.
+
+References come from the calling program, so they may name the user's own games (:func:`ludus.games.typed`).
+A program that passes on text from a file of another person grants it the same right.
+"""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import msgspec
 
-from ludus.algorithms.registry import method_of, resolve
-from ludus.evaluation.evaluate import evaluate
-from ludus.evaluation.players import evaluator_of, game_of_player, resolve_player
-from ludus.evaluation.results import EvalResult
-from ludus.evaluation.weights import check_spec
-from ludus.flow.shown import shell, shown
-from ludus.games.names import is_installed_name
-from ludus.policies.summary import check_size
-from ludus.presets import hardware
-from ludus.presets.code import GAME, TEACHER, code_of
-from ludus.presets.config import Preset
-from ludus.presets.errors import ConfigError, Interrupted
-from ludus.presets.file import to_toml
-from ludus.presets.game_checks import resolve_spec
-from ludus.presets.training_checks import training_problems
-from ludus.storage import (
-    Checkpoint,
-    RunDirectory,
-    RunInfo,
-    StorageError,
-    utc_now,
-)
-from ludus.training.changes import in_words, record_change, run_settings
-from ludus.training.league.league_run import prepare as prepare_league
-from ludus.training.prepared import Prepare, Prepared
-from ludus.training.reporting.floors import Floors, floors_of
-from ludus.training.reporting.metrics import read_metrics
-from ludus.training.reporting.sinks import RunStart, Sink, Sinks
-from ludus.training.reporting.tensorboard import default_sinks
-from ludus.training.run_context import RunContext
-from ludus.training.run_game import remember, resumed_code
-from ludus.training.run_loop import RunLoop, Steps
-from ludus.training.start import resumed_start, start_file
-from ludus.training.stopping import more_budget
-from ludus.training.teacher import resumed_teacher, teacher_file
-from ludus.version import __version__
+from ludus.evaluation.settings import DEFAULT, MatchSettings
+from ludus.flow.match import Lineup
+from ludus.flow.pool_options import PoolOptions
+from ludus.flow.public import speaks_python, takes_options
+from ludus.games import typed
+from ludus.games.names import typed_player
+from ludus.mcts.text import SUFFIX, is_search, parse_search
+from ludus.presets.config import ParamValue, Preset
+from ludus.presets.errors import ConfigError, RunFailed
+from ludus.presets.hardware import run_name
 
-__all__ = [
-    "RunResult",
-    "evaluate",
-    "evaluator_of",
-    "game_of_player",
-    "resolve_player",
-    "resume_run",
-    "start_run",
-]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
-RUN_SCHEMA = 1
+    from ludus.evaluation.results import EvalResult
+    from ludus.games.match import Match
+    from ludus.mcts import Evaluator
+    from ludus.mcts.player import Found
+    from ludus.pool import Pool
+    from ludus.training.reporting.sinks import Callback, Sink
+    from ludus.training.runs import RunResult
 
 
-class RunResult(msgspec.Struct, frozen=True):
-    """How a run ended.
+class EvaluateOptions(TypedDict, total=False):
+    """Keyword options of :func:`evaluate`; their defaults are those of ``MatchSettings``."""
 
-    ``best_version``: the weights that ``RUN@best`` gives, in a league those of ``best_player``; ``final``:
-    how they play; ``floors``: what was reached without training; ``more``: settings under which a resume
-    trains on; ``alone``: the game has one seat, so that there is no opponent.
-    """
-
-    run: str
-    reason: str
-    version: int
-    best_version: int
-    steps: int
-    ticks: int
-    minutes: float
-    final: tuple[EvalResult, ...]
-    floors: Floors
-    report: str
-    more: dict[str, str]
-    best_player: str = ""
-    alone: bool = False
+    matches: int
+    seed: int
+    greedy: bool
+    threads: int
+    max_ticks: int
 
 
-def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> RunResult:
-    """A new run in ``run_dir``, from its first slab to its report.
+class MakePoolOptions(TypedDict, total=False):
+    """Keyword options of :func:`make_pool`, with the names and types of ``PoolOptions``."""
 
-    Raises ``RunExists`` (the directory is there), ``ConfigError`` (the preset cannot be put together),
-    ``Interrupted`` (Ctrl-C; saved) and ``RunFailed``.
-    """
-    spec, _ = resolve_spec(preset)
-    info = RunInfo(
-        schema=RUN_SCHEMA,
-        package_version=__version__,
-        game=spec.name,
-        spec_hash=spec.spec_hash,
-        seed=preset.run.seed,
-        started=utc_now(),
-        command=hardware.command(),
-        host=hardware.host(),
-        versions=hardware.versions(),
-        run_id=secrets.token_hex(16),
-        signature=hardware.signature_of(preset.game.name),
-    )
-    start, teacher = start_file(preset), teacher_file(preset)
-    prepared = _prepared(preset)  # a preset that cannot be put together leaves no directory behind
-    try:
-        run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
-        if start is not None:
-            run.save_start(start.read_bytes())
-        if teacher is not None:
-            run.save_teacher(teacher.read_bytes())
-        lock = run.lock()
-    except BaseException:
-        prepared.close()
-        raise
-    report = Sinks((*default_sinks(), *sinks))
-    with lock:
-        _remember(run_dir, preset, preset, report)
-        return _carry_out(preset, prepared, run, report)
+    groups: int
+    threads: int
+    seed: int
+    num_matches: int | None
+    on_error: Literal["raise", "truncate"]
 
 
-def resume_run(
-    run_dir: Path,
+_POOL_DEFAULTS = PoolOptions(slots=1, groups=1, threads=0, on_error="truncate")
+Setting = str | int | float | bool | Sequence[str | int | float]
+
+
+@speaks_python
+def train(
+    preset: str | Path | Preset,
+    run_dir: str | Path | None = None,
     *,
-    sinks: Iterable[Sink] = (),
-    more: Callable[[Preset], Preset] | None = None,
+    settings: Mapping[str, Setting] | None = None,
+    callback: Callback | None = None,
+    sinks: Sequence[Sink] = (),
+) -> RunResult:
+    """Trains as a preset says, in a new run directory, until its budget is used up.
+
+    Args:
+        preset: The name of a shipped preset, a TOML file, or the settings themselves.
+        run_dir: A directory that does not exist yet (default: ``runs/PRESET-DATE-TIME-XXXX``).
+        settings: Settings by dotted path that replace the preset's: ``{"run.max_steps": 100_000}``.
+        callback: Called with the ``UpdateMetrics`` of every update and the ``EvaluationMetrics`` of every
+            evaluation. The run ends in order when it returns False.
+        sinks: Receive everything that the run reports, besides its files and TensorBoard (:class:`Sink`).
+
+    Returns:
+        How the run ended, and how its best weights play.
+
+    Raises:
+        PresetError: A wrong preset or setting.
+        ConfigError: Settings that do not fit together.
+        RunExists: ``run_dir`` exists.
+        RunFailed: Training cannot continue, or the callback raised.
+        Interrupted: Ctrl-C; the run was saved.
+    """
+    from ludus.presets.code import given_code
+    from ludus.presets.file import load_preset
+    from ludus.presets.game_checks import check_game
+    from ludus.training.runs import start_run
+
+    if isinstance(preset, Preset):
+        if settings:
+            raise ConfigError(
+                "settings: only with a preset's name or file; replace fields of a Preset instead"
+            )
+        chosen = given_code(preset)
+        name = Path(chosen.game.name).stem
+    else:
+        loaded = load_preset(str(preset), {k.lstrip("-"): _option(k, v) for k, v in (settings or {}).items()})
+        check_game(loaded)
+        chosen, name = loaded.preset, loaded.name
+    where = Path(run_dir) if run_dir is not None else Path("runs") / run_name(name)
+    return _with_callback(callback, lambda more: start_run(chosen, where, sinks=(*more, *sinks)))
+
+
+def _with_callback(callback: Callback | None, run: Callable[[Sequence[Sink]], RunResult]) -> RunResult:
+    """``run`` with the callback as a sink. Raises ``RunFailed`` once the run is over if it raised."""
+    from ludus.training.reporting.sinks import CallbackSink
+
+    if callback is None:
+        return run(())
+    if not callable(callback):
+        raise TypeError(f"callback: {type(callback).__name__}, expected a function of one argument")
+    sink = CallbackSink(callback)
+    result = run((sink,))
+    if sink.error is not None:
+        raise RunFailed(f"{sink.stop}; {result.run} was saved at version {result.version}") from sink.error
+    return result
+
+
+def _option(path: str, value: object) -> str:
+    """A setting as the command line takes it. Raises ``ConfigError``."""
+    value = getattr(value, "tolist", lambda: value)()  # numpy's numbers and arrays
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (str, int, float, Path)):
+        return str(value)
+    if isinstance(value, Sequence) and all(isinstance(v, (str, int, float)) for v in value):
+        return ",".join(map(str, value))
+    raise ConfigError(
+        f"settings[{path!r}] = {value!r}: expected a string, a number, true or false, or a list of them; "
+        'a path names one value: settings={"run.max_steps": 1000}'
+    )
+
+
+@speaks_python
+def resume(
+    run_dir: str | Path,
+    *,
+    callback: Callback | None = None,
+    sinks: Sequence[Sink] = (),
     game: str = "",
     teacher: str = "",
 ) -> RunResult:
-    """Goes on with the newest whole checkpoint of ``run_dir``, or from the beginning if there is none.
+    """Continues a run from its newest whole checkpoint.
 
-    ``more`` may change the settings in :data:`ludus.training.changes.RESUMABLE`, the budget above all; later
-    resumes keep it. ``game`` names the code of a game that is neither built in nor installed, where
-    this user has not started the run here (:mod:`ludus.training.run_game`).
+    Args:
+        run_dir: A run directory.
+        callback: As for :func:`train`.
+        sinks: As for :func:`train`.
+        game: The code of a game that is neither built in nor installed, for a run that this user did not
+            start here.
+        teacher: The file of a bot in Python that the run learns from, for such a run.
 
-    Raises ``RunNotFound``, ``RunBusy`` (another process trains the run), ``CorruptFile`` and what
-    :func:`start_run` raises.
+    Returns:
+        How the run ended, and how its best weights play.
+
+    Raises:
+        RunNotFound: No such run.
+        CorruptFile: None that can be read; else as :func:`train`.
     """
-    report = Sinks((*default_sinks(), *sinks))
-    run = RunDirectory.open(run_dir)
-    preset = run_settings(run).preset
-    configured, preset = preset, resumed_code(run_dir, preset, game, teacher)
-    _same_game(run, preset, game)
-    before = preset
-    if more is not None:
-        preset = more(preset)
-    run = RunDirectory.open(run_dir, preset.run.keep_checkpoints)
-    status = run.status()
-    with run.lock():
-        if status.state == "lost" and status.holder is not None:
-            report.message(f"the run was lost: {status.holder} ended without a word")
-        checkpoint = _newest(run, report)
-        begun = resumed_start(preset, run, begins=checkpoint is None)
-        prepared = _prepared(resumed_teacher(begun, run), checkpoint)
-        try:
-            if checkpoint is not None:
-                check_spec(
-                    checkpoint.weights.meta, prepared.spec, f"version {checkpoint.version} of {run.path}"
-                )
-            change = record_change(run, before, preset, hardware.command())
-        except BaseException:
-            prepared.close()
-            raise
-        if change is not None:
-            report.message(f"changed from now on: {in_words(change)}")
-        _remember(run_dir, configured, preset, report)
-        return _carry_out(preset, prepared, run, report)
+    from ludus.training.runs import resume_run
+
+    where = Path(run_dir)
+    return _with_callback(
+        callback, lambda more: resume_run(where, sinks=(*more, *sinks), game=game, teacher=teacher)
+    )
 
 
-def _newest(run: RunDirectory, report: Sinks) -> Checkpoint | None:
-    """The newest whole checkpoint; None, and no rows, where there was never one."""
-    if run.checkpoints.versions():
-        checkpoint, problems = run.checkpoints.load_last()
-        for problem in problems:
-            report.problem(f"{problem}; an older checkpoint is used")
-        report.message(f"resuming from version {checkpoint.version}")
-        return checkpoint
-    report.message("no checkpoint was saved yet: starting from the beginning")
-    for path in (run.metrics, run.matches):
-        path.unlink(missing_ok=True)
-    return None
+@speaks_python
+@takes_options(EvaluateOptions, DEFAULT)
+def evaluate(
+    player: str,
+    against: str = "",
+    *,
+    game: str = "",
+    params: dict[str, ParamValue] | None = None,
+    **options: Unpack[EvaluateOptions],
+) -> EvalResult:
+    """Play whole matches between two players, each from every seat.
+
+    Args:
+        player: A bot, ``random``, ``uniform``, a bot in Python (``my_bot.py``, whose code is run),
+            ``RUN@best|last|VERSION|PLAYER|PLAYER:VERSION``, a weights file, any of these weights with
+            ``+search:VISITS``, or ``mcts:VISITS``.
+        against: The same; empty in games of one seat.
+        game: The game; may stay empty where one of the two names weights of a built-in or installed game.
+        params: Parameters of the game (default: the run's).
+        matches: Number of matches.
+        seed: Seed of the matches and of the players' random choices.
+        greedy: Networks take their most probable choices instead of samples.
+        threads: Threads that play, or processes of a Python game; 0 = the calling thread, or one process.
+        max_ticks: Highest number of ticks of a match; a longer one is an error. 0 = the game's limit, else
+            20,000.
+
+    Returns:
+        Win rate with its 95% interval, or the mean return with its own in games of one seat.
+
+    Raises:
+        ConfigError: Players or a game that cannot be played.
+        StorageError: No such weights.
+        RunFailed: Every match ended by an error of the game; the text names the first.
+    """
+    from ludus.evaluation.evaluate import evaluate as play
+
+    result = play(
+        typed_player(player),
+        typed_player(against),
+        MatchSettings(**options),
+        game=typed(game),
+        params=params,
+    )
+    if result.nothing_played:
+        raise RunFailed(result.nothing_played)
+    return result
 
 
-def _same_game(run: RunDirectory, preset: Preset, game: str) -> None:
-    """Raises ``ConfigError`` where ``game``, now that of ``preset``, is not the game of the run."""
-    started = run.info()
-    if not game:
-        return
-    spec, _ = resolve_spec(preset)
-    if spec.spec_hash != started.spec_hash:
-        raise ConfigError(
-            f"--game {game}: {spec.name} has spec {spec.spec_hash}; the run was started with "
-            f"{shown(started.game)}, spec {shown(started.spec_hash)}"
-        )
+@speaks_python
+@takes_options(MakePoolOptions, _POOL_DEFAULTS)
+def make_pool(
+    game: str,
+    params: Mapping[str, object] | None,
+    lineup: Lineup,
+    *,
+    slots: int,
+    **options: Unpack[MakePoolOptions],
+) -> Pool:
+    """Make a pool that plays ``slots`` matches in parallel and asks where a learned policy must decide.
+
+    Args:
+        game: A game by name or reference.
+        params: Parameters of its rules.
+        lineup: Controllers of each role of a match.
+        slots: Number of matches that run in parallel.
+        groups: Rows are received and sent in this many groups.
+        threads: Threads of a compiled game (0: the calling thread plays), or processes of a Python game (at
+            least one).
+        seed: Seed of all matches.
+        num_matches: Number of matches to play in total (default: unlimited).
+        on_error: An error of the game ends its match (``"truncate"``), or is raised (``"raise"``).
+
+    Returns:
+        The pool; attach a :class:`Slab` for each group, then receive and send.
+
+    Raises:
+        ParamError: An unknown game, or a wrong parameter.
+        PoolError: A lineup that the game cannot seat.
+        ValueError: Sizes that do not fit together.
+    """
+    from ludus.pool.factory import make_pool as make
+
+    chosen = msgspec.structs.replace(_POOL_DEFAULTS, slots=slots, **options)
+    return make(typed(game), params or {}, lineup, chosen)
 
 
-def _remember(run_dir: Path, configured: Preset, preset: Preset, report: Sinks) -> None:
+@speaks_python
+def search(match: Match, player: str = "mcts:400", *, seed: int = 0, seconds: float = 0.0) -> Found:
+    """Searches the position of a match for the move of the seat that decides now; nothing is played.
+
+    Args:
+        match: A match of a game of two seats in turn, without chance or hidden information.
+        player: ``mcts:VISITS`` (random rollouts) or ``RUN@best+search:VISITS`` (a network's evaluations).
+        seed: Of what the search draws.
+        seconds: Time of the decision (0: by visits alone).
+
+    Returns:
+        Move, value for that seat in [-1, 1], visits of every move, and the line that the search expects.
+
+    Raises:
+        ConfigError: No searched player, weights of another game, or a match that is over.
+        ValueError: A game that cannot be searched.
+    """
+    from ludus.games.registry import find
+    from ludus.mcts.player import SearchPlayer
+
+    if not is_search(player):
+        raise ConfigError(f"{player}: expected mcts:VISITS or WEIGHTS{SUFFIX}:VISITS")
+    if match.over:
+        raise ConfigError(f"{match.game}: the match is over; no one decides")
     try:
-        remember(run_dir, configured, preset)
-    except (OSError, StorageError) as error:
-        code = code_of(preset)
-        words = [] if is_installed_name(code[GAME]) else [f"--game {shell(code[GAME])}"]
-        words += [f"--teacher {shell(code[TEACHER])}"] if TEACHER in code else []
-        report.problem(
-            f"{error}; this run could not be recorded as yours, so resuming it will need {' '.join(words)}"
-        )
-
-
-def _prepared(preset: Preset, checkpoint: Checkpoint | None = None) -> Prepared:
-    """The run's parts, as its method puts them together."""
-    if wrong := [p.text for p in training_problems(preset, resolve_spec(preset)[0])]:
-        raise ConfigError("\n".join(wrong))
-    try:
-        check_size(preset.policy, resolve_spec(preset)[0])
+        weights, text = parse_search(player)
     except ValueError as error:
-        raise ConfigError(f"policy: {error}") from error
-    if preset.league is not None:
-        return prepare_league(preset, checkpoint)
-    try:
-        prepare = cast(Prepare, resolve(method_of(preset.algorithm).trainer))
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
-    return prepare(preset, checkpoint)
+        raise ConfigError(str(error)) from None
+    evaluator: Evaluator | str = "rollout"
+    if weights:
+        from ludus.evaluation.players import evaluator_of
 
-
-def _carry_out(
-    preset: Preset,
-    prepared: Prepared,
-    run: RunDirectory,
-    report: Sinks,
-) -> RunResult:
-    context = RunContext(preset, run, report.members)
-    with closing(context.report), closing(prepared.begin(context)) as trainer:
-        return _run(trainer, context)
-
-
-def _floors(run: RunDirectory) -> Floors:
-    try:
-        return floors_of(read_metrics(run)[1])
-    except StorageError:
-        return Floors()  # the report says what is wrong with the file
-
-
-def _run(trainer: Steps, context: RunContext) -> RunResult:
-    preset, run, report = context.preset, context.directory, context.report
-    loop = RunLoop(trainer, context)
-    try:
-        report.start(RunStart(run.path, preset, trainer.run_evaluator.spec, loop.doing))
-        if note := hardware.device_note(preset.run):
-            report.message(note)
-        final = loop.run()
-        state = trainer.state
-        alone = trainer.run_evaluator.spec.seats == 1
-        loop.write_report()
-        return RunResult(
-            run=str(run.path),
-            reason=loop.reason,
-            version=trainer.version,
-            best_version=max(state.best_version, 0),
-            steps=state.budget.steps,
-            ticks=state.budget.ticks,
-            minutes=state.budget.minutes,
-            final=final,
-            floors=_floors(run),
-            report=str(run.report),
-            more=more_budget(preset, state.budget, alone),
-            best_player=state.best_player,
-            alone=alone,
-        )
-    except Exception as error:
-        if not isinstance(error, Interrupted):
-            report.event("failed", text=str(error))
-        raise
+        evaluator = evaluator_of(weights, match.spec, symmetries=text.symmetries)[0]
+    native = find(match.game).native
+    searcher = SearchPlayer(match.game, match.params, text, evaluator, seed=seed, native=native)
+    return searcher.decide([0], [match.state], seconds=seconds)[0]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ludus.presets.config import Preset
-from ludus.presets.file import LoadedPreset, leaves, parse_preset
+from ludus.presets.document import leaves
+from ludus.presets.file import LoadedPreset, parse_preset
 from ludus.presets.options import option_of
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import fsync_directory
@@ -69,7 +70,7 @@ def run_settings(run: RunDirectory, overrides: Mapping[str, str] | None = None) 
     for change in read_changes(run):
         now |= {path: repr(after) for path, (_, after) in change.settings.items()}
     given = {key.replace("-", "_"): text for key, text in (overrides or {}).items()}
-    return parse_preset(run.config_bytes(), str(run.config), overrides=now | given, stored=True)
+    return parse_preset(run.config_bytes(), str(run.config), overrides=now | given)
 
 
 def record_change(

@@ -10,7 +10,7 @@ from ludus.evaluation.play import Player
 from ludus.evaluation.results import ALONE, EvalResult
 from ludus.presets.errors import EndlessMatch
 from ludus.storage import StorageError, read_jsonl
-from ludus.training.candidates import BestWeights, Ranked, score_of
+from ludus.training.candidates import BestState, BestWeights, score_of
 from ludus.training.changes import run_settings
 from ludus.training.reporting.floors import floors_of
 from ludus.training.reporting.metrics import EvaluationMetrics, metrics_of
@@ -21,15 +21,15 @@ from ludus.training.stopping import Budget
 RECORDED = 32  # matches of a final evaluation that keep a replay
 
 #: Weights as a player whose draws come from a seed.
-Seeded = Callable[[int], Player]
+PlayerFactory = Callable[[int], Player]
 
 
-class Entrant(NamedTuple):
+class PlayOffEntrant(NamedTuple):
     """Weights in a play-off. ``member``: of a league, whose weights and version they are."""
 
     member: str
     version: int
-    player: Seeded
+    player: PlayerFactory
 
     @property
     def named(self) -> str:
@@ -37,7 +37,7 @@ class Entrant(NamedTuple):
         return f"{self.member}:{self.version}" if self.member else str(self.version)
 
 
-class EvaluationState(Ranked, Protocol):
+class EvaluationState(BestState, Protocol):
     """What the state of a run counts of its evaluations."""
 
     budget: Budget
@@ -46,7 +46,7 @@ class EvaluationState(Ranked, Protocol):
     evaluation_due: bool
 
 
-class Evaluated(Protocol):
+class Evaluable(Protocol):
     """The part of a trainer that is evaluated."""
 
     run_evaluator: RunEvaluator
@@ -59,7 +59,7 @@ class Evaluated(Protocol):
         """Of the newest weights."""
         ...
 
-    def player(self, version: int | None) -> tuple[int, Seeded]:
+    def player(self, version: int | None) -> tuple[int, PlayerFactory]:
         """Weights as evaluations want them, and their version: those that act (None), or those of a
         checkpoint where it is there and they are others. Of a league those of the member that is evaluated.
         Raises ``StorageError``.
@@ -70,12 +70,12 @@ class Evaluated(Protocol):
 class Evaluations:
     """Of one run."""
 
-    def __init__(self, steps: Evaluated, context: RunContext) -> None:
+    def __init__(self, steps: Evaluable, context: RunContext) -> None:
         self._steps, self._context, self._report = steps, context, context.report
         self._config = context.preset.evaluation
         self._best = BestWeights(context.directory, context.report)
 
-    def begin(self) -> None:
+    def pin_candidates(self) -> None:
         """Keeps the checkpoints that the state refers to."""
         self._best.pin(self._steps.state.candidates)
 
@@ -188,14 +188,14 @@ class Evaluations:
             if text := floors.text(result.against):
                 self._report.message(f"floor{'' if result.alone else f' against {result.against}'}: {text}")
 
-    def _play_off(self) -> Entrant:
+    def _play_off(self) -> PlayOffEntrant:
         """The weights that the final matches rate.
 
         The best of many noisy evaluations is mostly the luckiest. So the candidates meet the same fresh
         matches, which alone decide; and because the best of several is lucky again, its own final matches are
         fresh once more. Each member of a league that may be its best enters with its last weights as well.
         """
-        entrants: list[Entrant] = []
+        entrants: list[PlayOffEntrant] = []
         for candidate in self._steps.state.candidates:
             try:
                 entrants.append(self._entrant(candidate.player, candidate.version))
@@ -221,13 +221,13 @@ class Evaluations:
             self._report.evaluation(self._metrics(entrant.version, scores[-1], False, results, playoff=True))
         return max(zip(scores, entrants, strict=True), key=lambda pair: (pair[0], pair[1].version))[1]
 
-    def _entrant(self, member: str, version: int | None) -> Entrant:
+    def _entrant(self, member: str, version: int | None) -> PlayOffEntrant:
         """Raises ``StorageError``."""
         self._context.evaluated = member
-        return Entrant(member, *self._steps.player(version))
+        return PlayOffEntrant(member, *self._steps.player(version))
 
     def _rate(
-        self, player: Seeded, version: int, number: int, matches: int, record: int = 0
+        self, player: PlayerFactory, version: int, number: int, matches: int, record: int = 0
     ) -> tuple[EvalResult, ...]:
         """Raises ``Interrupted``."""
         results = self._steps.run_evaluator.rate(player, version, number, matches, record=record)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ludus.algorithms.imitation.config import ImitationConfig
 from ludus.evaluation.play import RANDOM
 from ludus.evaluation.results import ALONE
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan
@@ -18,6 +17,7 @@ from ludus.presets.errors import ConfigError
 from ludus.rollouts.bank import CACHE
 from ludus.rollouts.lanes import LANES
 from ludus.training.matchmaker import LATEST, PAST, Bot, FixedMixture, Latest, Matchmaker, Past
+from ludus.training.teacher import demonstration_of
 
 TEACHER = "teacher"
 
@@ -61,15 +61,13 @@ def policy_ids(opponents: tuple[OpponentConfig, ...]) -> PolicyIds:
 def trained_rows(spec: GameSpec, preset: Preset) -> int:
     """The policy id whose rows the run's learner trains on: its own, or its teacher's."""
     ids = policy_ids(opponents_of(spec, preset))
-    return ids.teacher if isinstance(preset.algorithm, ImitationConfig) else ids.learner
+    return ids.learner if demonstration_of(preset) is None else ids.teacher
 
 
 def teaching_bot(spec: GameSpec, preset: Preset) -> str:
-    """The bot of the core that an imitation learns from; empty: another teacher, or none."""
-    config = preset.algorithm
-    if isinstance(config, ImitationConfig) and config.teacher in {b.name for b in spec.bots}:
-        return config.teacher
-    return ""
+    """Return the bot of the core that the method learns from; empty for another teacher, or none."""
+    shown = demonstration_of(preset)
+    return shown.teacher if shown is not None and shown.teacher in {b.name for b in spec.bots} else ""
 
 
 def bot_opponents(opponents: tuple[OpponentConfig, ...]) -> tuple[str, ...]:
@@ -129,8 +127,8 @@ def build_lineup(spec: GameSpec, preset: Preset) -> Lineup:
         handover_bot=preset.curriculum.bot,
         handover_ticks=preset.curriculum.ticks if preset.curriculum.bot else 0,
     )
-    config = preset.algorithm
-    if isinstance(config, ImitationConfig) and config.seats == "all":
+    shown = demonstration_of(preset)
+    if shown is not None and shown.seats == "all":
         return lineup_of(spec, learner, learner)
     other = SeatPlan(controllers=matchmaker.controllers, frame_skip=skips.pop())
     return lineup_of(spec, learner, other)
@@ -140,7 +138,7 @@ def build_seats(spec: GameSpec, preset: Preset) -> Seats:
     """Seats of the learner and the preset's opponents. Raises ``ConfigError``."""
     ids = policy_ids(opponents_of(spec, preset))
     labels = {ids.learner: LATEST} | dict(build_matchmaker(spec, preset).labels)
-    if isinstance(preset.algorithm, ImitationConfig):
+    if demonstration_of(preset) is not None:
         labels[ids.teacher] = TEACHER
     return Seats(ids, build_lineup(spec, preset), labels)
 

@@ -36,7 +36,7 @@ class Interrupt:
             yield
 
 
-class Clock:
+class TrainingClock:
     """Minutes of training, of wall and processor time."""
 
     def __init__(self) -> None:
@@ -56,14 +56,14 @@ class Clock:
 
 
 class RunContext:
-    """Owned by a run from its first message to its last. Made by :func:`ludus.training.api.start_run`."""
+    """Owned by a run from its first message to its last. Made by :func:`ludus.training.runs.start_run`."""
 
     def __init__(self, preset: Preset, directory: RunDirectory, sinks: Iterable[Sink] = ()) -> None:
         self.preset, self.directory = preset, directory
         self.log = RunLog(directory)
         self.report = Reporter(self.log, sinks)
         self.interrupt = Interrupt()
-        self.clock = Clock()
+        self.clock = TrainingClock()
         self.needed = NeededFiles(self.report)
         #: Of a league: the members that evaluations rate in turn; the best of them is the run's.
         self.contenders: tuple[str, ...] = ("",)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from ludus.evaluation.play import UNIFORM, Player, opponent, play_matches, scripted_player
 from ludus.evaluation.results import EvalResult, seat_of_plan, summarise
+from ludus.evaluation.settings import MatchHooks, MatchSettings
 from ludus.flow import GameSpec, MatchResult
 from ludus.flow.seeds import SEED_EVALUATION, derive_seed
 from ludus.presets.config import Preset
@@ -94,6 +97,13 @@ class RunEvaluator:
             over += len(ended)
             self.doing = f"{what}: {over:,} of {matches * len(self.against):,} matches are over"
 
+        settings = MatchSettings(
+            matches=matches,
+            threads=pool_thread_count(preset),
+            record=record,
+            max_ticks=preset.evaluation.max_ticks,
+            timeout_s=preset.pool.timeout_s,
+        )
         finished(())
         for index, name in enumerate(self.against):
             seed = derive_seed(preset.run.seed, SEED_EVALUATION, number, index)
@@ -103,14 +113,8 @@ class RunEvaluator:
                 self.params,
                 player,
                 opponent(name, self.spec, self.params, seed ^ 1, opponent_skip(preset, name)),
-                matches=matches,
-                seed=seed,
-                threads=pool_thread_count(preset),
-                record=record,
-                max_ticks=preset.evaluation.max_ticks,
-                timeout_s=preset.pool.timeout_s,
-                should_stop=self.should_stop,
-                finished=finished,
+                msgspec.structs.replace(settings, seed=seed),
+                MatchHooks(self.should_stop, finished),
             )
             if self.should_stop():
                 return None

@@ -11,14 +11,14 @@ from ludus.pool import MatchError, PoolError
 from ludus.presets.errors import RunFailed
 from ludus.storage import StorageError
 from ludus.training.changes import options
-from ludus.training.evaluations import Evaluated, Evaluations
+from ludus.training.evaluations import Evaluable, Evaluations
 from ludus.training.reporting.report import write_report
 from ludus.training.run_context import RunContext
-from ludus.training.saving import Saved, Saver
+from ludus.training.saving import Checkpointable, Saver
 from ludus.training.stopping import more_budget, reason_to_stop
 
 
-class Steps(Evaluated, Saved, Protocol):
+class Steps(Evaluable, Checkpointable, Protocol):
     """What a trainer does its own way. Between two rounds nothing is under way."""
 
     def doing(self) -> str:
@@ -62,7 +62,7 @@ class RunLoop:
         """
         steps, context = self.steps, self.context
         context.clock.lap()
-        self.evaluations.begin()
+        self.evaluations.pin_candidates()
         with context.interrupt.signals():
             self._say_what_would_go_on()
             self._evaluate_initial()

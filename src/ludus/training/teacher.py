@@ -1,13 +1,13 @@
-"""A run's copy of its teacher: ``algorithm.teacher`` may name weights that change or go."""
+"""Teachers of a run: the player that a method learns from, and the run's copy of a teacher's weights."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal, Protocol, cast
 
 import msgspec
 
-from ludus.algorithms.actor_critic.config import AdvantageConfig
-from ludus.algorithms.imitation.config import ImitationConfig
+from ludus.algorithms.registry import method_of
 from ludus.games.names import is_bot_file
 from ludus.mcts.text import SUFFIX
 from ludus.presets.config import Preset
@@ -15,40 +15,60 @@ from ludus.presets.errors import ConfigError
 from ludus.storage import RunDirectory, StorageError, is_reference, resolve_weights
 
 
-def teacher_file(preset: Preset) -> Path | None:
-    """The file that ``algorithm.teacher`` means now, None without one. Raises ``ConfigError``."""
-    algorithm = preset.algorithm
-    if not isinstance(algorithm, AdvantageConfig | ImitationConfig):
+class Demonstration(Protocol):
+    """Settings of a method that learns from the decisions of a player (``Method.teaches = "player"``)."""
+
+    @property
+    def teacher(self) -> str:
+        """Name of the player: weights, a bot of the game, a bot in Python or a search."""
+        ...
+
+    @property
+    def seats(self) -> Literal["one", "all"]:
+        """Seats that it plays."""
+        ...
+
+    @property
+    def greedy(self) -> bool:
+        """Whether it plays its most probable choices."""
+        ...
+
+
+def demonstration_of(preset: Preset) -> Demonstration | None:
+    """Return how a player teaches the preset's method; None for methods that learn from their own play."""
+    if method_of(preset.algorithm).teaches != "player":
         return None
-    weights, _ = _weights(algorithm)
+    return cast(Demonstration, preset.algorithm)
+
+
+def teacher_file(preset: Preset) -> Path | None:
+    """Return the weights file that ``algorithm.teacher`` names, None without one. Raises ``ConfigError``."""
+    weights, _ = _weights(preset)
     if not weights:
         return None
-    if preset.run.lag == "async" and preset.run.over_lag == "drop":
-        raise ConfigError('run.over_lag = "drop": expected "wait" where a teacher sees every slab')
-    if preset.run.topology == "one_to_one":
-        raise ConfigError('run.topology = "one_to_one": expected "many_to_one" where there is a teacher')
     try:
         return resolve_weights(weights).resolve()
     except StorageError as error:
-        raise ConfigError(f'algorithm.teacher = "{algorithm.teacher}": {error}') from error
+        raise ConfigError(f'algorithm.teacher = "{_teacher(preset)}": {error}') from error
 
 
 def resumed_teacher(preset: Preset, run: RunDirectory) -> Preset:
-    """The preset of a run that goes on: its teacher is its own copy."""
-    algorithm = preset.algorithm
-    if not isinstance(algorithm, AdvantageConfig | ImitationConfig) or not run.teacher.is_file():
+    """Return the preset of a resumed run: a teacher with weights is the run's own copy."""
+    weights, search = _weights(preset)
+    if not weights or not run.teacher.is_file():
         return preset
-    weights, search = _weights(algorithm)
-    if not weights:
-        return preset
-    own = msgspec.structs.replace(algorithm, teacher=f"{run.teacher}{search}")
+    own = msgspec.structs.replace(preset.algorithm, teacher=f"{run.teacher}{search}")
     return msgspec.structs.replace(preset, algorithm=own)
 
 
-def _weights(algorithm: AdvantageConfig | ImitationConfig) -> tuple[str, str]:
-    """The weights that a teacher is made of, "" if none, and how it searches with them."""
-    text = algorithm.teacher
-    if isinstance(algorithm, AdvantageConfig):
+def _teacher(preset: Preset) -> str:
+    return str(getattr(preset.algorithm, "teacher", ""))
+
+
+def _weights(preset: Preset) -> tuple[str, str]:
+    """Return the weights of the teacher, "" if it has none, and how it searches with them."""
+    text = _teacher(preset)
+    if demonstration_of(preset) is None:
         return text, ""
     weights, plus, search = text.rpartition(SUFFIX) if SUFFIX in text else (text, "", "")
     return (weights, plus + search) if is_reference(weights) and not is_bot_file(text) else ("", "")

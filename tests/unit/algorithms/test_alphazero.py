@@ -10,15 +10,16 @@ import pytest
 import torch
 
 from ludus.algorithms.alphazero import learner as learner_module
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.alphazero.loss import Loss, alphazero_loss, masked_log_probs
 from ludus.algorithms.alphazero.replay_buffer import ReplayBuffer
 from ludus.algorithms.alphazero.samples import Positions
-from ludus.flow.positions import MatchMoves, PositionQuery
+from ludus.algorithms.config import AlphaZeroConfig
+from ludus.algorithms.learner import LearnerContext
+from ludus.flow.positions import PositionQuery
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
-from ludus.mcts import Matches, SearchConfig, SelfPlay, SelfPlayConfig
+from ludus.mcts import Matches, MatchNumbers, SearchConfig, SelfPlay, SelfPlayConfig
 from ludus.native import core
 from ludus.policies.config import ResnetConfig
 from ludus.policies.protocol import BoardOutputs
@@ -38,7 +39,7 @@ def played(count: int, seed: int = 1, first: int = 0) -> Matches:
         SelfPlayConfig(slots=16, full_share=0.7, cheap_visits=4),
         evaluator="rollout",
         seed=seed,
-        first=first,
+        numbers=MatchNumbers(first),
     )
     games = Matches.empty()
     while len(games) < count:
@@ -47,12 +48,9 @@ def played(count: int, seed: int = 1, first: int = 0) -> Matches:
     return games
 
 
-def lead(
-    match: Array, actions: Array, offset: Array, first: Array, wanted: Array, rows: Array
-) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
-    board = np.zeros((len(rows), 3), np.uint8)
-    mask = np.zeros((len(rows), 9), np.uint8)
-    query = PositionQuery(MatchMoves(match, actions, offset), first, wanted, rows)
+def lead(query: PositionQuery) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
+    board = np.zeros((len(query.rows), 3), np.uint8)
+    mask = np.zeros((len(query.rows), 9), np.uint8)
     core.read_positions(GAME, {}, 1, query, [board], mask)
     return {"board": board}, mask
 
@@ -158,7 +156,7 @@ def test_a_learner_overfits_a_batch_and_goes_on_where_it_was(optimizer: str) -> 
         ema=0.5,
     )
     spec = game_spec(GAME)
-    learner = AlphaZeroLearner(config, tower(SMALL, spec), seed=1, threads=2)
+    learner = AlphaZeroLearner(config, tower(SMALL, spec), LearnerContext(1, workers=2))
     data = positions(64)
     first = learner.learn(data, 0.0)
     for _ in range(60):
@@ -166,7 +164,7 @@ def test_a_learner_overfits_a_batch_and_goes_on_where_it_was(optimizer: str) -> 
     assert last.policy_excess < 0.6 * first.policy_excess
     assert last.value_loss < 0.7 * first.value_loss
 
-    other = AlphaZeroLearner(config, tower(SMALL, spec), seed=1, threads=2)
+    other = AlphaZeroLearner(config, tower(SMALL, spec), LearnerContext(1, workers=2))
     learner.publish(data)
     arrays, counters = learner.state()
     other.load_state(arrays, counters)
@@ -187,7 +185,7 @@ def test_published_statistics_are_those_of_the_data_and_of_no_version_before() -
     """Acting on the very batch that was measured gives what training on it computes (paper, appendix C)."""
     spec = game_spec(GAME)
     config = AlphaZeroConfig(batch=64, statistics_batches=1, symmetries=False)
-    learner = AlphaZeroLearner(config, tower(SMALL, spec), seed=1)
+    learner = AlphaZeroLearner(config, tower(SMALL, spec), LearnerContext(1))
     data = positions(64)
     for version in range(1, 4):
         for _ in range(10):
@@ -210,7 +208,7 @@ def test_a_minibatch_is_cut_for_as_many_threads_as_are_given() -> None:
     weights = []
     for threads in (1, 2, 2):
         config = AlphaZeroConfig(batch=16, learning_rate=0.1, symmetries=False)
-        learner = AlphaZeroLearner(config, tower(SMALL, game_spec(GAME)), seed=1, threads=threads)
+        learner = AlphaZeroLearner(config, tower(SMALL, game_spec(GAME)), LearnerContext(1, workers=threads))
         assert learner.threads == threads
         learner.learn(batch, 0.0)
         weights.append(learner.parameters.vector.numpy().copy())
@@ -239,7 +237,7 @@ def test_sprt_decides_and_errs_as_rarely_as_it_says() -> None:
 def test_weights_that_play_are_the_running_average() -> None:
     """Of the learner's vectors after each minibatch, its memory growing with their number."""
     config = AlphaZeroConfig(batch=32, schedule="constant", learning_rate=0.1, symmetries=False, ema=0.75)
-    learner = AlphaZeroLearner(config, tower(SMALL, game_spec(GAME)), seed=1)
+    learner = AlphaZeroLearner(config, tower(SMALL, game_spec(GAME)), LearnerContext(1))
     data = positions(32)
     expected = learner.parameters.vector.double().numpy().copy()
     for minibatches in range(1, 8):
@@ -259,7 +257,7 @@ def test_weights_that_play_are_the_running_average() -> None:
 @pytest.mark.parametrize("turn", range(8))
 def test_policy_and_legality_turn_with_the_board(turn: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Positions with one own stone, whose cell is the target and the only legal move: it stays there."""
-    learner = AlphaZeroLearner(AlphaZeroConfig(batch=18), tower(SMALL, game_spec(GAME)), seed=1)
+    learner = AlphaZeroLearner(AlphaZeroConfig(batch=18), tower(SMALL, game_spec(GAME)), LearnerContext(1))
     cells = np.arange(18) % 9
     board = np.zeros((18, 3), np.uint8)
     one = np.eye(9, dtype=np.float32)[cells]

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from ludus.algorithms.actor_critic.objective import Decisions
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.loss import appo_loss
+from ludus.algorithms.appo import appo_loss
+from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.learner import UpdateStats
 from ludus.algorithms.samples import Samples
 from ludus.algorithms.tasks import Task, UpdatePlan
@@ -65,7 +65,7 @@ def played(learner: AppoLearner, seed: int, idle: float = 0.3, steps: int = 10, 
 
 def run(learner: AppoLearner, slab: Slab, workers: int) -> UpdateStats:
     """An update by several threads."""
-    plan = learner.begin(slab, 0.25)
+    plan = learner.start(slab, 0.25)
     threads = [threading.Thread(target=plan.help, args=(w,)) for w in range(1, workers)]
     for thread in threads:
         thread.start()
@@ -156,15 +156,15 @@ def test_first_update_at_lag_zero_clips_nothing(memory: str) -> None:
 
 def gradient_of(learner: AppoLearner, slab: Slab, micro_batch: int) -> tuple[torch.Tensor, int]:
     """The gradient of the one minibatch as the optimiser sees it, and the number of its micro-batches."""
-    learner.config = msgspec.structs.replace(learner.config, micro_batch=micro_batch, epochs=1, minibatches=1)
-    learner.config = msgspec.structs.replace(learner.config, max_grad_norm=0.0)
+    changes = {"micro_batch": micro_batch, "epochs": 1, "minibatches": 1, "max_grad_norm": 0.0}
+    learner.set_config(msgspec.structs.replace(learner.config, **changes))
     seen: list[torch.Tensor] = []
 
     def keep(gradient: torch.Tensor, learning_rate: float) -> None:
         seen.append(gradient.clone())
 
     learner.optimiser.step = keep  # type: ignore[method-assign]
-    plan = learner.begin(slab)
+    plan = learner.start(slab)
     plan.help(0)
     learner.finish()
     return seen[0], plan.tasks_run[0]
@@ -299,7 +299,7 @@ def test_rewards_are_scaled_and_clipped() -> None:
 
 def test_schedules_follow_progress() -> None:
     learner = make_learner(learning_rate=1e-3, learning_rate_schedule="linear")
-    plan = learner.begin(played(learner, 1), progress=0.75)
+    plan = learner.start(played(learner, 1), progress=0.75)
     plan.help(0)
     assert learner.finish().numbers["learner/learning_rate"] == pytest.approx(2.5e-4)
 
@@ -320,9 +320,9 @@ def test_updates_are_begun_and_finished_in_turn() -> None:
     with pytest.raises(RuntimeError, match="no update was begun"):
         learner.finish()
     slab = played(learner, 1)
-    plan = learner.begin(slab)
+    plan = learner.start(slab)
     with pytest.raises(RuntimeError, match="has not been finished"):
-        learner.begin(slab)
+        learner.start(slab)
     while not plan.run_available(0):
         pass
     assert learner.finish().version == 1

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.forward import forward_steps
 from ludus.algorithms.returns import transitions
-from ludus.algorithms.samples import Samples
-from ludus.algorithms.seats import latest_observations, other_seats, rows_of_seats
+from ludus.algorithms.samples import Samples, latest_observations, other_seats, rows_of_seats
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan, Slab
 from ludus.flow.pool_options import PoolOptions
 from ludus.games import spec as game_spec

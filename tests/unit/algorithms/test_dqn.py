@@ -12,12 +12,12 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from ludus.algorithms.dqn.config import DqnConfig
-from ludus.algorithms.dqn.learner import DqnLearner, beta_at, epsilon_at, make_learner
+from ludus.algorithms.config import DqnConfig
+from ludus.algorithms.dqn.learner import DqnLearner, beta_at, epsilon_at
 from ludus.algorithms.dqn.loss import dqn_loss
 from ludus.algorithms.dqn.ring import ENDED, Followed, followed, slab_transitions
 from ludus.algorithms.dqn.sampling import FLOOR, draw_by_priority, draw_evenly, priority_of
-from ludus.algorithms.learner import UpdateStats
+from ludus.algorithms.learner import LearnerContext, UpdateStats
 from ludus.flow import Slab
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
@@ -31,7 +31,7 @@ PLAIN: dict[str, object] = {"ring": 3, "batch": 48, "micro_batch": 20, "updates"
 
 def learner_of(workers: int = 1, policy: EncoderConfig = POLICY, **changes: object) -> DqnLearner:
     config = msgspec.convert({**PLAIN, **changes, "name": "dqn"}, DqnConfig)
-    return make_learner(config, PolicyNetwork(policy, SPEC, 1), seed=1, workers=workers)
+    return DqnLearner(config, PolicyNetwork(policy, SPEC, 1), LearnerContext(1, workers=workers))
 
 
 def played(learner: DqnLearner, seed: int, steps: int = 10, rows: int = 12) -> Slab:
@@ -49,7 +49,7 @@ def mine(slab: Slab) -> npt.NDArray[np.bool_]:
 
 
 def whole(learner: DqnLearner, slab: Slab, workers: int = 1, progress: float = 0.25) -> UpdateStats:
-    plan = learner.begin(slab, progress)
+    plan = learner.start(slab, progress)
     threads = [threading.Thread(target=plan.help, args=(w,)) for w in range(1, workers)]
     for thread in threads:
         thread.start()
@@ -462,3 +462,10 @@ def test_a_network_of_log_odds_is_refused() -> None:
     logits = msgspec.structs.replace(POLICY, output="logits", duelling=False)
     with pytest.raises(ValueError, match='output = "logits": expected "q", which dqn trains'):
         learner_of(policy=logits)
+
+
+def test_an_update_of_the_value_alone_is_refused() -> None:
+    learner = learner_of()
+    slab = random_slab(SPEC, 4, 6, 1)
+    with pytest.raises(ValueError, match=r'algorithm\.name = "dqn" has no updates of the value alone'):
+        learner.start(slab, value_only=True)

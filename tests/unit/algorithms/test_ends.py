@@ -11,18 +11,28 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
 from ludus.algorithms.alphazero.loss import SCORE_DELTA, ends_loss
 from ludus.algorithms.alphazero.replay_buffer import ReplayBuffer
 from ludus.algorithms.alphazero.samples import Ends, Positions
+from ludus.algorithms.config import AlphaZeroConfig
+from ludus.algorithms.learner import LearnerContext
 from ludus.flow import GameSpec, Weights
 from ludus.flow.positions import MatchMoves, PositionQuery
 from ludus.flow.slab import Array
 from ludus.games import spec as game_spec
 from ludus.games.names import typed
 from ludus.games.searchable import searchable
-from ludus.mcts import NEVER_RESIGN, Matches, SearchConfig, SearchError, SelfPlay, SelfPlayConfig, Trees
+from ludus.mcts import (
+    NEVER_RESIGN,
+    Matches,
+    MatchNumbers,
+    SearchConfig,
+    SearchError,
+    SelfPlay,
+    SelfPlayConfig,
+    Trees,
+)
 from ludus.native import core
 from ludus.policies.config import ResnetConfig
 from ludus.policies.factory import build_network
@@ -81,12 +91,9 @@ def ends_of(games: Matches, params: dict[str, str] | None = None) -> Ends:
     return ends
 
 
-def lead(
-    match: Array, actions: Array, offset: Array, first: Array, wanted: Array, rows: Array
-) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
-    planes = np.zeros((len(rows), *SPEC.observation[0].packed_shape), np.uint8)
-    mask = np.zeros((len(rows), SPEC.mask_size), np.uint8)
-    query = PositionQuery(MatchMoves(match, actions, offset), first, wanted, rows)
+def lead(query: PositionQuery) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
+    planes = np.zeros((len(query.rows), *SPEC.observation[0].packed_shape), np.uint8)
+    mask = np.zeros((len(query.rows), SPEC.mask_size), np.uint8)
     core.read_positions("go", PARAMS, 1, query, [planes], mask)
     return {"planes": planes}, mask
 
@@ -106,7 +113,9 @@ def test_a_finished_match_says_who_owns_what_and_others_do_not() -> None:
 
 def played(count: int, *, first: int = 0, resign: float = NEVER_RESIGN) -> Matches:
     plays = SelfPlayConfig(slots=16, never_resign_share=0.3)
-    play = SelfPlay("go", PARAMS, SearchConfig(visits=8), plays, evaluator="rollout", seed=1, first=first)
+    play = SelfPlay(
+        "go", PARAMS, SearchConfig(visits=8), plays, evaluator="rollout", seed=1, numbers=MatchNumbers(first)
+    )
     play.set_resign(resign)
     games = Matches.empty()
     while len(games) < count:
@@ -139,8 +148,8 @@ def test_what_cannot_be_counted_is_refused() -> None:
     ends = Ends.empty(1, 0)
     for name in ("tic_tac_toe", typed("tests.unit.pool.hosted_games:Duel")):
         reference, module = searchable(name)
+        moves = MatchMoves(games.match, np.zeros(1, np.uint16), np.array([0, 1]))
         with pytest.raises(SearchError, match="does not count who owns what"):
-            moves = MatchMoves(games.match, np.zeros(1, np.uint16), np.array([0, 1]))
             module.read_ends(reference, {}, 1, moves, ends)
 
 
@@ -277,7 +286,7 @@ def positions(count: int, seed: int = 1, *, counted: bool = True) -> Positions:
 def learner(policy: ResnetConfig, threads: int = 1, **changes: object) -> AlphaZeroLearner:
     plain: dict[str, object] = {"batch": 64, "schedule": "constant", "learning_rate": 0.05}
     config = msgspec.convert(plain | changes | {"name": "alphazero"}, AlphaZeroConfig)
-    return AlphaZeroLearner(config, tower(policy, SPEC), seed=1, threads=threads)
+    return AlphaZeroLearner(config, tower(policy, SPEC), LearnerContext(1, workers=threads))
 
 
 def test_heads_learn_and_targets_turn_with_the_board() -> None:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.learner import make_learner
+from ludus.algorithms.appo import make_learner
+from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.forward import Outputs, evaluate, forward_rows, forward_steps, part_size, units_of
+from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.samples import Samples
 from ludus.flow import Slab
 from ludus.policies.config import EncoderConfig
@@ -93,7 +94,7 @@ def test_a_learner_trains_the_rows_of_its_policy_id(memory: str) -> None:
     policy = msgspec.structs.replace(POLICY, memory=memory)
     states = []
     for trained, noise in ((0, False), (5, False), (5, True)):
-        learner = make_learner(config, PolicyNetwork(policy, SPEC, 1), seed=1, policy=trained)
+        learner = make_learner(config, PolicyNetwork(policy, SPEC, 1), LearnerContext(1, policy=trained))
         slab = random_slab(SPEC, STEPS, ROWS, 1, idle=0.3)
         act(learner.network, slab, 1)
         if 0 in slab.memory:
@@ -116,7 +117,7 @@ def test_a_learner_trains_the_rows_of_its_policy_id(memory: str) -> None:
 
 def test_other_networks_are_kept_with_the_state() -> None:
     learner, again = (
-        make_learner(AppoConfig(), PolicyNetwork(POLICY, SPEC, seed), seed=1) for seed in (1, 2)
+        make_learner(AppoConfig(), PolicyNetwork(POLICY, SPEC, seed), LearnerContext(1)) for seed in (1, 2)
     )
     learner.others["target"] = PolicyNetwork(POLICY, SPEC, 3)
     again.others["target"] = PolicyNetwork(POLICY, SPEC, 4)
@@ -124,6 +125,6 @@ def test_other_networks_are_kept_with_the_state() -> None:
     expected = learner.others["target"].state_dict()
     for name, tensor_ in again.others["target"].state_dict().items():
         np.testing.assert_array_equal(tensor_.numpy(), expected[name].numpy())
-    arrays, counters = make_learner(AppoConfig(), PolicyNetwork(POLICY, SPEC, 1), seed=1).state()
+    arrays, counters = make_learner(AppoConfig(), PolicyNetwork(POLICY, SPEC, 1), LearnerContext(1)).state()
     with pytest.raises(ValueError, match=r"learner state: target\..*found nothing"):
         again.load_state(arrays, counters)

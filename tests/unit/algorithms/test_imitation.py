@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.algorithms.imitation.config import ImitationConfig
-from ludus.algorithms.imitation.learner import ImitationLearner
-from ludus.algorithms.imitation.loss import Shown, imitation_loss
+from ludus.algorithms.config import ImitationConfig
+from ludus.algorithms.imitation import Demonstrations, ImitationLearner, imitation_loss
+from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.returns import gae, transitions
 from ludus.algorithms.samples import Samples
 from ludus.flow import Slab
@@ -25,7 +25,9 @@ TEACHER = 3
 def make_learner(memory: str = "none", workers: int = 1, **changes: object) -> ImitationLearner:
     policy = msgspec.structs.replace(POLICY, memory=memory)
     config = msgspec.convert({"minibatches": 1, "micro_batch": 4096, **changes}, ImitationConfig)
-    return ImitationLearner(config, PolicyNetwork(policy, SPEC, 1), seed=1, policy=TEACHER, workers=workers)
+    return ImitationLearner(
+        config, PolicyNetwork(policy, SPEC, 1), LearnerContext(1, policy=TEACHER, workers=workers)
+    )
 
 
 def lesson(seed: int, teacher: int = TEACHER, version: int = 900) -> Slab:
@@ -61,7 +63,7 @@ def test_the_loss_equals_a_float64_loop() -> None:
     given = (
         torch.from_numpy(np.asarray(a, np.float32)) for a in (log_prob, entropy, agrees, value, target, known)
     )
-    loss = imitation_loss(config, Shown(*given))
+    loss = imitation_loss(config, Demonstrations(*given))
     assert float(loss.total) == pytest.approx(total, rel=1e-5)
     assert float(loss.numbers["loss/imitation"]) == pytest.approx(-log_prob.sum(), rel=1e-5)
     assert float(loss.numbers["imitation/accuracy"]) == agrees.sum()
@@ -205,4 +207,4 @@ def test_a_learner_goes_on_bit_equal(memory: str) -> None:
 def test_several_heads_of_the_value_are_refused() -> None:
     policy = msgspec.structs.replace(POLICY, value_heads=2)
     with pytest.raises(ValueError, match="value_heads = 2: expected 1"):
-        ImitationLearner(ImitationConfig(), PolicyNetwork(policy, SPEC, 1), seed=1)
+        ImitationLearner(ImitationConfig(), PolicyNetwork(policy, SPEC, 1), LearnerContext(1))

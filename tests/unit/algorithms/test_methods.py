@@ -11,12 +11,13 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from ludus.algorithms.a2c.learner import a2c_returns
-from ludus.algorithms.actor_critic.corrected import corrected_returns
+from ludus.algorithms.a2c import a2c_returns
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.actor_critic.objective import Decisions
+from ludus.algorithms.actor_critic.returns import vtrace_returns
 from ludus.algorithms.config import MethodConfig
-from ludus.algorithms.policy_gradient.learner import policy_gradient_returns
+from ludus.algorithms.learner import LearnerContext
+from ludus.algorithms.policy_gradient import policy_gradient_returns
 from ludus.algorithms.registry import find, resolve
 from ludus.algorithms.returns import Returns, monte_carlo, transitions
 from ludus.flow import Slab
@@ -45,7 +46,7 @@ def make_learner(method: str, policy: EncoderConfig = POLICY, **changes: object)
     known = find(method)
     assert known is not None
     config = config_of(method, **{"minibatches": 1, "micro_batch": 4096, **changes})
-    made = resolve(known.learner)(config, PolicyNetwork(policy, SPEC, 1), seed=1)
+    made = resolve(known.learner)(config, PolicyNetwork(policy, SPEC, 1), LearnerContext(1))
     assert isinstance(made, ActorCriticLearner)
     return made
 
@@ -193,7 +194,7 @@ def test_impala_returns_are_v_trace(rho_clip: float) -> None:
     """Equation 1 of the paper and its advantage r + discount v(s') - V(s), one number at a time."""
     m = moments(7, 0.4)
     config = config_of("impala", discount=0.9, rho_clip=rho_clip, c_clip=1.5)
-    out = corrected_returns(config, m.transitions(), m.value, m.ratio)  # type: ignore[arg-type]
+    out = vtrace_returns(config, m.transitions(), m.value, m.ratio)  # type: ignore[arg-type]
     count = 0
     for row in range(m.reward.shape[1]):
         follows = 0.0  # v(s') of the next decision

@@ -13,7 +13,7 @@ import torch
 
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.config import SettingError
-from ludus.algorithms.learner import UpdateStats
+from ludus.algorithms.learner import LearnerContext, UpdateStats
 from ludus.algorithms.returns import upgo
 from ludus.algorithms.samples import Samples
 from ludus.flow import Slab, Weights
@@ -237,7 +237,7 @@ def test_dependent_heads_have_a_divergence_too() -> None:
     config = msgspec.convert(
         {"kl_coefficient": 1.0, "epochs": 2, "learning_rate": 1e-2}, type(make_learner("appo").config)
     )
-    learner = ActorCriticLearner(known, config, PolicyNetwork(policy, pointing_spec(), 1), seed=1)
+    learner = ActorCriticLearner(known, config, PolicyNetwork(policy, pointing_spec(), 1), LearnerContext(1))
     slab = random_slab(pointing_spec(), 10, 24, 1)
     act(learner.network, slab, 1)
     assert learner.update(slab).numbers["loss/anchor_kl"] > 1e-6
@@ -282,13 +282,13 @@ def test_a_teacher_is_followed_while_its_coefficient_lasts(tmp_path: Path) -> No
     for progress in (0.0, 1.0):  # the coefficient falls to 0
         learner = make_learner("appo", **settings)
         for seed in range(12):
-            learner.begin(played(learner, seed), progress).help(0)
+            learner.start(played(learner, seed), progress).help(0)
             stats = learner.finish()
         distances[progress] = stats.numbers["loss/teacher_kl"]
     assert distances[0.0] < 0.5 * distances[1.0]
     learner = make_learner("appo", **settings, teacher_coefficient_final=3.0)
     for seed in range(12):
-        learner.begin(played(learner, seed), 1.0).help(0)
+        learner.start(played(learner, seed), 1.0).help(0)
         stats = learner.finish()
     assert stats.numbers["loss/teacher_kl"] == pytest.approx(distances[0.0], rel=1e-3)
 
@@ -398,7 +398,7 @@ def test_what_cannot_teach_is_refused(tmp_path: Path, kind: str, message: str) -
         other: Any = make_learner("appo").objective
         config = make_learner("appo").config
         network = PolicyNetwork(EncoderConfig(dense=(4,), hidden=(4,)), spec, 1)
-        save_weights(ActorCriticLearner(other, config, network, seed=1).weights(), path)
+        save_weights(ActorCriticLearner(other, config, network, LearnerContext(1)).weights(), path)
     elif kind == "tower":
         weights = make_learner("appo").weights()
         made = tower(ResnetConfig(blocks=1, filters=4), make_spec((tensor("board", "u8", (2, 3, 3)),), (9,)))
@@ -411,7 +411,8 @@ def test_what_cannot_teach_is_refused(tmp_path: Path, kind: str, message: str) -
         objective: Any = make_learner("appo").objective
         values = PolicyNetwork(msgspec.structs.replace(POLICY, output="q"), SPEC, 1)
         save_weights(
-            ActorCriticLearner(objective, make_learner("appo").config, values, seed=1).weights(), path
+            ActorCriticLearner(objective, make_learner("appo").config, values, LearnerContext(1)).weights(),
+            path,
         )
     elif kind == "gru":
         teach(tmp_path, "gru")

@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from ludus.algorithms.actor_critic.advantages import Batch
+from ludus.algorithms.config import TrpoConfig
 from ludus.algorithms.forward import forward
+from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.samples import Samples
 from ludus.algorithms.tasks import Task
-from ludus.algorithms.trpo.config import TrpoConfig
 from ludus.algorithms.trpo.conjugate import solve
 from ludus.algorithms.trpo.learner import TrpoLearner
 from ludus.flow import GameSpec, Slab
@@ -32,7 +33,7 @@ Result = TypeVar("Result")
 def make_learner(
     config: TrpoConfig = EXACT, policy: EncoderConfig = POLICY, spec: GameSpec = SPEC, workers: int = 1
 ) -> TrpoLearner:
-    learner = TrpoLearner(config, PolicyNetwork(policy, spec, 1), seed=1, workers=workers)
+    learner = TrpoLearner(config, PolicyNetwork(policy, spec, 1), LearnerContext(1, workers=workers))
     with torch.no_grad():  # a policy that is not uniform
         for name, parameter in learner.network.named_parameters():
             if name.startswith("policy_head."):
@@ -221,7 +222,7 @@ def test_bits_do_not_depend_on_the_threads_and_parts_add_up() -> None:
     found = []
     for workers, micro_batch in ((1, 64), (3, 64), (1, 4096)):
         learner = make_learner(msgspec.structs.replace(EXACT, micro_batch=micro_batch), workers=workers)
-        plan = learner.begin(played(learner))
+        plan = learner.start(played(learner))
         for worker in reversed(range(workers)):
             plan.help(worker)
         learner.finish()
@@ -232,7 +233,7 @@ def test_bits_do_not_depend_on_the_threads_and_parts_add_up() -> None:
 
 def test_a_shared_critic_is_refused() -> None:
     with pytest.raises(ValueError, match='critic = "shared": the value would move the policy'):
-        TrpoLearner(EXACT, PolicyNetwork(EncoderConfig(dense=(4,), hidden=(4,)), SPEC, 1), seed=1)
+        TrpoLearner(EXACT, PolicyNetwork(EncoderConfig(dense=(4,), hidden=(4,)), SPEC, 1), LearnerContext(1))
 
 
 def test_a_preset_with_a_shared_critic_is_refused() -> None:
@@ -243,9 +244,8 @@ def test_a_preset_with_a_shared_critic_is_refused() -> None:
 
 def test_updates_of_the_value_alone_leave_the_policy() -> None:
     learner = make_learner()
-    learner.value_only = True
     before, value = learner.parameters.vector.clone(), _critic(learner)
-    learner.update(played(learner))
+    learner.update(played(learner), value_only=True)
     moved = learner.parameters.vector != before
     assert moved[value].any()
     assert not moved[~value].any()

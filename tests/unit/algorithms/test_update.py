@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ludus.algorithms.actor_critic.advantages import Batch
-from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.config import A2cConfig, AppoConfig
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.samples import Index
 from ludus.flow import Slab
@@ -172,3 +172,25 @@ def test_rewards_whose_squares_overflow_are_refused_by_name(reward: float, scale
     for fitting in (make_learner(reward_scale=1e-38), make_learner(reward_clip=1.0)):
         assert fitting.update(slab).refusal == ""
         assert fitting.version == 1
+
+
+def test_an_update_of_the_value_alone_leaves_the_policy_and_the_next_one_moves_it() -> None:
+    learner = make_learner()
+    value = {n for n in learner.parameters.names if n in learner.network.critic_parameters()}
+
+    def moved(value_only: bool) -> set[str]:
+        before = learner.parameters.named(learner.parameters.vector)
+        learner.update(played(learner, 1), value_only=value_only)
+        after = learner.parameters.named(learner.parameters.vector)
+        return {n for n in before if not np.array_equal(before[n], after[n])}
+
+    assert moved(True) <= value
+    assert moved(False) - value
+
+
+def test_settings_of_another_method_are_refused() -> None:
+    learner = make_learner()
+    learner.set_config(AppoConfig(learning_rate=0.5))
+    assert learner.config.learning_rate == 0.5
+    with pytest.raises(TypeError, match="expected AppoConfig, got A2cConfig"):
+        learner.set_config(A2cConfig())

@@ -8,15 +8,15 @@ import pytest
 import torch
 from torch import nn
 
-from ludus.algorithms.actor_critic.value_heads import (
+from ludus.algorithms.actor_critic.returns import (
     blank_values,
-    explained,
-    moves_of_heads,
     returns_of_heads,
+    transitions_of_heads,
 )
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.learner import OBJECTIVE
+from ludus.algorithms.appo import OBJECTIVE
+from ludus.algorithms.config import AppoConfig
 from ludus.algorithms.loss import value_loss
+from ludus.algorithms.returns import explained_variance
 from ludus.flow import Slab
 from ludus.policies.config import EncoderConfig
 from ludus.policies.network import PolicyNetwork
@@ -35,12 +35,12 @@ def test_each_head_has_the_returns_of_its_discount_and_advantages_are_summed() -
     config = AppoConfig(value_discounts=(0.9, 0.5), value_weights=(2.0, 0.25))
     active = slab.active != 0
     rewards = [slab.reward, slab.reward * np.float32(3.0)]
-    moves_of_both = moves_of_heads(slab, rewards, None, value, active)
+    moves_of_both = transitions_of_heads(slab, rewards, None, value, active)
     both = returns_of_heads(OBJECTIVE, config, moves_of_both, value, None)
     single = []
     for k, discount in enumerate((0.9, 0.5)):
         own = np.ascontiguousarray(value[..., k])
-        moves = moves_of_heads(slab, rewards[k : k + 1], None, own, active)
+        moves = transitions_of_heads(slab, rewards[k : k + 1], None, own, active)
         single.append(returns_of_heads(OBJECTIVE, AppoConfig(discount=discount), moves, own, None))
         np.testing.assert_array_equal(both.target[..., k], single[k].target)
     weighted = 2 * single[0].advantage + 0.25 * single[1].advantage
@@ -131,7 +131,7 @@ def test_the_value_loss_is_the_mean_over_heads() -> None:
     value, target = torch.tensor([[1.0, 3.0], [0.0, 0.0]]), torch.zeros(2, 2)
     assert float(value_loss(value, target)) == 0.5 * (1.0 + 9.0) / 2
     targets = np.array([[0.0, 0.0], [1.0, 2.0]], np.float32)
-    assert explained(targets, targets * np.array([1.0, 0.0], np.float32)) == pytest.approx(0.5)
+    assert explained_variance(targets, targets * np.array([1.0, 0.0], np.float32)) == pytest.approx(0.5)
 
 
 def test_values_of_acting_are_kept_for_one_head_alone() -> None:

@@ -50,7 +50,7 @@ def test_importing_the_package_is_cheap(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "first",
-    ["import ludus", "import ludus.training.api, ludus.mcts.trees", "from ludus import train, search"],
+    ["import ludus", "import ludus.training.runs, ludus.mcts.trees", "from ludus import train, search"],
 )
 def test_every_listed_name_is_there_whatever_was_imported_before(first: str, tmp_path: Path) -> None:
     """Names of the API do not depend on the modules that were imported before."""
@@ -70,7 +70,7 @@ def test_every_listed_name_is_there_whatever_was_imported_before(first: str, tmp
 def test_settings_are_those_of_the_command_line(tmp_path: Path) -> None:
     """Numbers, lists and truth values by path; a wrong one is refused in the same words."""
     from ludus.presets.file import PresetError
-    from ludus.training import python_api
+    from ludus.training import api
 
     with pytest.raises(PresetError, match=r"unknown key algorithm.clip_ratoi .did you mean clip_ratio"):
         ludus.train("tic_tac_toe", tmp_path / "run", settings={"algorithm.clip_ratoi": 0.2})
@@ -89,7 +89,7 @@ def test_settings_are_those_of_the_command_line(tmp_path: Path) -> None:
     assert "hidden = [8, 8]" in written
     assert "dense = []" in written
     assert "normalise_values = false" in written
-    assert [python_api._option("run.x", v) for v in (True, [8, 4], 1e-3, "gru")] == [
+    assert [api._option("run.x", v) for v in (True, [8, 4], 1e-3, "gru")] == [
         "true",
         "8,4",
         "0.001",

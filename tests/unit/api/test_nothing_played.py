@@ -11,6 +11,7 @@ from ludus.cli.__main__ import main
 from ludus.cli.live import interval_text
 from ludus.evaluation import evaluate as module
 from ludus.evaluation.results import EvalResult, summarise
+from ludus.evaluation.settings import MatchSettings
 from ludus.evaluation.tournament import tournament
 from ludus.flow import MatchResult
 from ludus.presets.errors import ConfigError, RunFailed
@@ -77,7 +78,7 @@ def test_python_raises_it(failing: list[str]) -> None:
         ludus.evaluate("random", against, game=failing[-3], matches=3)
     if against:
         with pytest.raises(ConfigError, match="uniform: 3 matches failed; the first: match 0"):
-            tournament(["random", "uniform"], game=failing[-3], matches=3)
+            tournament(["random", "uniform"], MatchSettings(matches=3), game=failing[-3])
 
 
 def test_reports_and_lines_of_a_run_say_it(failing: list[str]) -> None:

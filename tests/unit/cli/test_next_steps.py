@@ -8,9 +8,10 @@ import pytest
 
 from ludus.cli.commands.train import next_steps
 from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.settings import MatchSettings
 from ludus.flow import MatchResult
-from ludus.training.api import RunResult
 from ludus.training.reporting.floors import Floors
+from ludus.training.runs import RunResult
 
 DAMAGED = {"empty": b"", "zeros": bytes(500), "words": b"a text", "short": b"LUDUSREC", "python": b"LUDUSREP"}
 
@@ -18,7 +19,7 @@ DAMAGED = {"empty": b"", "zeros": bytes(500), "words": b"a text", "short": b"LUD
 @pytest.fixture(scope="module")
 def whole() -> bytes:
     found: list[MatchResult] = []
-    evaluate("random", "random", game="tic_tac_toe", matches=1, record=1, keep=found.append)
+    evaluate("random", "random", MatchSettings(matches=1, record=1), game="tic_tac_toe", keep=found.append)
     return found[0].replay
 
 

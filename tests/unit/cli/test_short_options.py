@@ -8,8 +8,10 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.presets.config import preset_type
-from ludus.presets.file import Document, load_preset, parse_preset, setting_paths
+from ludus.presets.document import Document
+from ludus.presets.file import load_preset, parse_preset
 from ludus.presets.options import full_path, option_of
+from ludus.presets.overrides import setting_paths
 
 PRESET = '[game]\nname = "tic_tac_toe"\n[[opponents]]\nname = "random"\n[evaluation]\nevery_steps = 0\n'
 

@@ -81,7 +81,7 @@ def test_lines_show_every_run_under_way(tmp_path: Path, capsys: pytest.CaptureFi
 def test_the_time_left_is_that_of_this_process_alone(tmp_path: Path) -> None:
     view, shown = SweepLines(), some(tmp_path)
     assert "left" not in view.summary(shown, view.progress(shown))
-    view.begun -= 60.0
+    view.started -= 60.0
     shown.outcomes["more"] = Outcome(PlannedRun("more", "c", 1, "p", {}), "finished")
     text = view.summary(shown, view.progress(shown))
     # An eighth of the work in a minute; 5.5 of 8 runs are left.

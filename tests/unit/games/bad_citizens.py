@@ -1,4 +1,4 @@
-"""An environment and a game that do what a guest of a process should not. Each is one word of ``does``.
+"""An environment and a game that act on their process. Each is one word of ``does``.
 
 ``at``: where it happens (``init``, ``reset``, ``step``, ``close``).
 """
@@ -50,8 +50,8 @@ def _raise(error: BaseException) -> None:
 
 
 def _much() -> None:
-    for deed in ("folder", "print", "dtype", "signals", "random"):
-        DEEDS[deed]()
+    for action in ("folder", "print", "dtype", "signals", "random"):
+        ACTIONS[action]()
 
 
 def _company() -> None:
@@ -81,7 +81,7 @@ def _replace_streams() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
-DEEDS: dict[str, Callable[[], object]] = {
+ACTIONS: dict[str, Callable[[], object]] = {
     "close-streams": _close_streams,
     "close-buffers": _close_buffers,
     "close-descriptors": _close_descriptors,
@@ -127,7 +127,7 @@ class Deeds:
 
     def _maybe(self, at: str) -> None:
         if at == self.at and (at != "step" or self.tick == 2):
-            DEEDS.get(self.does, int)()
+            ACTIONS.get(self.does, int)()
 
 
 class Guest(Deeds, gymnasium.Env[Any, Any]):

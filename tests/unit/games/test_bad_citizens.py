@@ -20,6 +20,7 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.settings import MatchSettings
 from ludus.games import contained as gate
 from ludus.games.contained import GameExit, GameHangs, close_quietly, contained
 from ludus.games.names import typed
@@ -54,7 +55,7 @@ def _umask() -> int:
 
 
 def state() -> dict[str, Any]:
-    """Of the process: all that a guest may not change."""
+    """Return the state of the process that a game may not change."""
     import torch
 
     return {
@@ -84,14 +85,14 @@ CHANGES = (
 
 @pytest.mark.parametrize("at", ["init", "reset", "close"])
 @pytest.mark.parametrize("does", CHANGES)
-def test_a_game_that_is_made_leaves_the_process_as_it_was(does: str, at: str) -> None:
+def test_creating_a_game_leaves_the_process_as_it_was(does: str, at: str) -> None:
     before = state()
     assert game_spec(typed(GUEST), {"does": does, "at": at}).seats == 1
     assert state() == before
 
 
 @pytest.mark.parametrize("does", ["print", "os-write", "child-prints"])
-def test_what_a_game_prints_goes_to_stderr(does: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_output_of_a_game_goes_to_stderr(does: str, capfd: pytest.CaptureFixture[str]) -> None:
     sys.stdout.write("before\n")
     game_spec(typed(GUEST), {"does": does, "at": "reset"})
     sys.stdout.write("after\n")
@@ -140,7 +141,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("game", [GUEST, OWN])
 @pytest.mark.parametrize("does", ERRORS)
-def test_a_game_that_cannot_be_made_is_named_with_the_reason(
+def test_a_game_that_cannot_be_created_is_named_with_the_reason(
     game: str, does: str, request: pytest.FixtureRequest
 ) -> None:
     if does == "hang":
@@ -172,7 +173,7 @@ def test_a_file_that_exits_while_it_is_read_is_read_again(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("does", ["exit", "os-exit", "raise"])
-def test_a_reset_that_fails_while_the_game_is_made_is_an_error_of_the_game(does: str) -> None:
+def test_a_reset_that_fails_at_creation_is_an_error_of_the_game(does: str) -> None:
     with pytest.raises(ParamError, match=rf"cannot be made: {ERRORS[does]}$"):
         game_spec(typed(GUEST), {"does": does, "at": "reset"})
 
@@ -184,8 +185,8 @@ def test_a_game_whose_close_fails_can_be_played(does: str, request: pytest.Fixtu
     game: Any = maker(typed(GUEST), {"does": does, "at": "close"}).make()
     game.reset(1)
     assert not game.step(np.zeros((1, 1), np.int32))
-    said = close_quietly(game)
-    assert said.startswith("close()")
+    message = close_quietly(game)
+    assert message.startswith("close()")
 
 
 MATCH_ERRORS = {
@@ -210,7 +211,7 @@ def test_a_game_that_ends_its_process_in_a_match_loses_that_match(
     assert "no match was played to its end: match 0" in err
     assert MATCH_ERRORS[does, at] in err
     evaluate(
-        "random", game=typed(GUEST), params={"does": does, "at": at}, matches=1,
+        "random", settings=MatchSettings(matches=1), game=typed(GUEST), params={"does": does, "at": at},
         keep=lambda match: errors.append(match.error),
     )  # fmt: skip
     assert MATCH_ERRORS[does, at] in errors[0]
@@ -218,7 +219,9 @@ def test_a_game_that_ends_its_process_in_a_match_loses_that_match(
 
 def test_matches_are_played_outside_the_process(capfd: pytest.CaptureFixture[str]) -> None:
     before = state()
-    result = evaluate("random", game=typed(GUEST), params={"does": "much", "at": "step"}, matches=2)
+    result = evaluate(
+        "random", settings=MatchSettings(matches=2), game=typed(GUEST), params={"does": "much", "at": "step"}
+    )
     assert (result.matches, result.errors) == (2, 0)
     assert state() == before
     out, err = capfd.readouterr()
@@ -232,14 +235,14 @@ def test_matches_do_not_depend_on_the_order_of_hashes() -> None:
     for _ in range(2):
         records: list[bytes] = []
         evaluate(
-            "random", game=typed(OWN), params={"does": "hash"}, matches=1, record=1,
+            "random", settings=MatchSettings(matches=1, record=1), game=typed(OWN), params={"does": "hash"},
             keep=lambda match: records.append(match.replay),  # noqa: B023
         )  # fmt: skip
         seen.append(records[0][-60:])
     assert seen[0] == seen[1]
 
 
-def test_a_command_does_not_wait_for_what_a_game_left_running() -> None:
+def test_a_command_does_not_wait_for_threads_that_a_game_left_running() -> None:
     command = [sys.executable, "-m", "ludus", "games", "show", GUEST, "--param", "does=company", "--json"]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, cwd=ROOT, check=True
@@ -263,7 +266,7 @@ def test_a_call_that_catches_everything_is_stopped_as_well() -> None:
         stubborn()
 
 
-def test_gates_inside_each_other_keep_their_limits() -> None:
+def test_nested_containments_keep_their_limits() -> None:
     def nested() -> None:
         with contained(60.0):
             pass
@@ -274,7 +277,7 @@ def test_gates_inside_each_other_keep_their_limits() -> None:
     assert not 0 < signal.getitimer(signal.ITIMER_REAL)[0] < 60
 
 
-def test_an_exit_in_another_thread_is_the_games_too() -> None:
+def test_an_exit_in_another_thread_is_an_error_of_the_game_too() -> None:
     caught: list[BaseException] = []
 
     def run() -> None:
@@ -291,7 +294,7 @@ def test_an_exit_in_another_thread_is_the_games_too() -> None:
     assert str(caught[0]) == "the game called sys.exit(3)"
 
 
-def test_children_of_a_game_leave_as_they_like() -> None:
+def test_child_processes_of_a_game_may_exit_as_they_like() -> None:
     with contained():
         pid = os.fork()
         if pid == 0:
@@ -300,7 +303,7 @@ def test_children_of_a_game_leave_as_they_like() -> None:
     assert os.waitstatus_to_exitcode(status) == 9
 
 
-def test_the_gate_works_without_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_containment_works_without_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     with contained():
         sys.stderr.write("into stderr\n")

@@ -41,7 +41,7 @@ def course(env: Any, actions: list[Any]) -> list[Any]:
 
 @pytest.mark.parametrize("copied", ROUTES)
 @pytest.mark.parametrize("game", ["tic_tac_toe", "minirts", "tower_defense", "leduc_poker"])
-def test_a_copy_plays_on_by_itself(game: str, copied: Callable[[Any], Any]) -> None:
+def test_a_copy_continues_independently(game: str, copied: Callable[[Any], Any]) -> None:
     name = next(i for i in ludus.gymnasium.ids if i.startswith(f"ludus/{game}-"))
     env = gymnasium.make(name)
     env.reset(seed=3)
@@ -58,7 +58,9 @@ def test_a_copy_plays_on_by_itself(game: str, copied: Callable[[Any], Any]) -> N
 
 
 @pytest.mark.parametrize("copied", ROUTES)
-def test_copies_before_a_match_after_it_and_of_many(copied: Callable[[Any], Any]) -> None:
+def test_environments_are_copied_before_and_after_a_match_and_in_vectors(
+    copied: Callable[[Any], Any],
+) -> None:
     fresh = copied(LudusEnv("connect_four"))
     assert fresh.reset(seed=1)[0].keys() == LudusEnv("connect_four").reset(seed=1)[0].keys()
     over = LudusEnv("matrix")
@@ -77,7 +79,7 @@ def test_copies_before_a_match_after_it_and_of_many(copied: Callable[[Any], Any]
 
 
 @pytest.mark.parametrize("copied", ROUTES)
-def test_games_in_python_and_pettingzoo_are_copied(copied: Callable[[Any], Any]) -> None:
+def test_environments_of_python_games_and_pettingzoo_are_copied(copied: Callable[[Any], Any]) -> None:
     env = LudusEnv(OWN)
     env.reset(seed=1)
     env.step(0)
@@ -113,7 +115,7 @@ class Bound:
         return getattr(self.inner, name)
 
 
-def test_a_game_that_cannot_be_copied_says_so() -> None:
+def test_a_game_that_cannot_be_copied_raises_a_type_error() -> None:
     env = LudusEnv(f"{__name__}:Bound")
     env.reset(seed=1)
     with pytest.raises(TypeError, match=r"^own-pays: it has no clone\(\), and cannot be copied: TypeError: "):
@@ -124,7 +126,7 @@ DISCRETE = [1.7, "1", True, None, [1, 2], [[1]], np.nan, np.array([1.5]), np.arr
 
 
 @pytest.mark.parametrize("action", DISCRETE, ids=repr)
-def test_what_is_no_choice_is_refused(action: object) -> None:
+def test_a_value_that_is_no_choice_is_refused(action: object) -> None:
     env = LudusEnv("tic_tac_toe")
     env.reset(seed=1)
     before = env.action_masks().tolist()
@@ -141,7 +143,7 @@ def test_every_form_of_an_integer_is_a_choice(action: object) -> None:
     assert not env.action_masks()[1]
 
 
-def test_choices_of_several_heads_and_of_many_matches() -> None:
+def test_choices_of_several_heads_and_of_many_matches_are_checked() -> None:
     spec = declare(
         "two", observation=[tensor("x", (1,))], heads=[HeadSpec("a", 3), HeadSpec("b", 4)], seats=1
     )
@@ -159,7 +161,7 @@ def test_choices_of_several_heads_and_of_many_matches() -> None:
     vector.step(np.array([[1], [2]]))
 
 
-def test_numbers_of_a_box(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_another_form_are_refused_for_a_box(monkeypatch: pytest.MonkeyPatch) -> None:
     env = LudusEnv("gymnasium/Pendulum-v1")
     env.reset(seed=1)
     for wrong in (np.nan, [np.inf], "1", True, [1.0, 2.0], [[0.5]]):

@@ -17,7 +17,7 @@ from ludus.games import go, sgf
 from ludus.games.match import Match
 from ludus.gtp.analysis import MOST_SCORED, lower_bound, read_options
 from ludus.gtp.engine import Engine
-from ludus.gtp.players import BotPlayer, Candidate, Expected, Report, Restriction
+from ludus.gtp.players import BotPlayer, Candidate, Expectation, Report, Restriction
 from ludus.gtp.protocol import GtpError
 from ludus.gtp.resolve import resolve_player
 from tests.unit.gtp.test_engine import Thinker, ask, engine, ok
@@ -106,9 +106,9 @@ def test_a_score_of_a_network_is_stated_for_the_moves_that_it_read() -> None:
         ) -> Iterator[Report]:
             yield Report(81, 0.0, tuple(Candidate(p, 1, 0.0, 0.01) for p in range(81)))
 
-        def expect(self, matches: Sequence[Match]) -> list[Expected]:
+        def expect(self, matches: Sequence[Match]) -> list[Expectation]:
             # A match that has ended has no seat to read it for.
-            return [Expected(1.0, 2.0, (0.5,) * 81, sampled=m.view()["last"] == 3) for m in matches]
+            return [Expectation(1.0, 2.0, (0.5,) * 81, sampled=m.view()["last"] == 3) for m in matches]
 
     text = report(Engine(Wide(40, 0.0)), "kata-analyze b 10 rootInfo true")
     scored = ["scoreLead" in part for part in text.partition("rootInfo")[0].split("info move ")[1:]]

@@ -9,7 +9,15 @@ import sys
 import pytest
 
 from ludus.games.match import GameError
-from ludus.gtp.driver import LOOK_S, Program, ProgramError, Refused, play_match, score_points
+from ludus.gtp.driver import (
+    LOOK_S,
+    CommandFailure,
+    MatchRules,
+    Program,
+    ProgramError,
+    play_match,
+    score_points,
+)
 
 OURS = [sys.executable, "-m", "ludus.cli", "gtp"]
 GNU_GO = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")
@@ -18,24 +26,24 @@ GNU_GO = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")
 def test_two_of_ours_play_to_the_end() -> None:
     with Program([*OURS, "random"]) as black, Program([*OURS, "tactical", "--seed", "3"]) as white:
         assert black.name.startswith("Ludus")
-        with pytest.raises(Refused, match="unknown command"):
+        with pytest.raises(CommandFailure, match="unknown command"):
             black.ask("hello")
-        played = play_match(black, white, size=7, komi=3.5)
+        played = play_match(black, white, MatchRules(7, 3.5))
     assert played.by == "count"
     assert played.moves[-1][1] == played.moves[-2][1] == 49
     assert played.points is not None
     assert played.result[:2] == ("B+" if played.points > 0 else "W+")
 
 
-def test_a_match_begins_with_the_opening_that_everybody_is_told() -> None:
+def test_a_match_starts_with_an_opening_that_all_programs_receive() -> None:
     with Program([*OURS, "random"]) as black, Program([*OURS, "tactical"]) as white:
-        played = play_match(black, white, size=7, komi=3.5, opening=[24, 16, 32])
+        played = play_match(black, white, MatchRules(7, 3.5), opening=[24, 16, 32])
         assert played.moves[:4] == [(0, 24), (1, 16), (0, 32), (1, played.moves[3][1])]
-        # Whoever had not been told would have played on a taken point by now, or would count otherwise.
+        # A program that missed the opening would have played on a taken point, or would count otherwise.
         assert played.by == "count"
         assert black.ask("final_score") == white.ask("final_score")
         with pytest.raises(GameError):
-            play_match(black, white, size=7, komi=3.5, opening=[24, 24])
+            play_match(black, white, MatchRules(7, 3.5), opening=[24, 24])
 
 
 def test_programs_that_are_none() -> None:
@@ -72,7 +80,7 @@ def test_a_match_against_gnu_go_with_gnu_go_as_referee() -> None:
     gnu = f"{GNU_GO} --mode gtp --level 1 --chinese-rules --positional-superko --capture-all-dead"
     with Program([*OURS, "tactical"]) as ours, Program(gnu) as other, Program(gnu) as referee:
         for black, white in ((ours, other), (other, ours)):
-            played = play_match(black, white, size=7, komi=3.5, referee=referee)
+            played = play_match(black, white, MatchRules(7, 3.5), referee=referee)
             assert played.winner is not None
             assert not played.by.startswith("illegal")
             assert played.by == "resignation" or played.counted_by.startswith("GNU Go")

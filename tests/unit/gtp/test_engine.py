@@ -16,7 +16,7 @@ from ludus.games.match import Match
 from ludus.gtp import console
 from ludus.gtp.clock import Clock
 from ludus.gtp.engine import COMMANDS, STREAMS, Engine
-from ludus.gtp.players import RESIGN, BotPlayer, Candidate, Choice, Expected, Report, Restriction
+from ludus.gtp.players import RESIGN, BotPlayer, Candidate, Choice, Expectation, Report, Restriction
 
 
 def engine(bot: str = "random", **params: str) -> Engine:
@@ -212,8 +212,8 @@ class Thinker:
     def decide(self, match: Match) -> Choice:
         return Choice(self.move, self.value)
 
-    def expect(self, matches: Sequence[Match]) -> list[Expected]:
-        return [Expected(3.5 - m.tick, 2.0, (0.5,) * 81) for m in matches]
+    def expect(self, matches: Sequence[Match]) -> list[Expectation]:
+        return [Expectation(3.5 - m.tick, 2.0, (0.5,) * 81) for m in matches]
 
 
 def report(visits: int) -> Report:

@@ -226,7 +226,7 @@ def test_a_record_replaces_records_alone(loader: Loader, monkeypatch: pytest.Mon
     os.mkfifo(folder / "pipe")
     monkeypatch.chdir(folder)  # a long path is cut in the middle
     (answer,) = ask(e, "printsgf notes.txt")
-    assert answer.endswith("notes.txt: a file of this name is there, and it is no SGF record")
+    assert answer.endswith("notes.txt: exists and is no SGF record")
     for name in ("link", "pipe", "none/x.sgf", "x" * 300, ""):
         assert ask(e, f"printsgf {folder}/{name}")[0].startswith("? cannot write file: "), name
     assert notes.read_text() == "(see below)"

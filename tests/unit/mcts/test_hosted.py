@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ludus.evaluation.play import play_evaluation, rollout_player
+from ludus.evaluation.settings import MatchSettings
 from ludus.flow import GameSpec
 from ludus.flow.positions import MatchMoves, PositionQuery
 from ludus.games import spec as game_spec
@@ -219,14 +220,16 @@ def test_games_that_cannot_be_searched_are_refused(game: str, why: str) -> None:
 def test_searched_players_meet_in_evaluations() -> None:
     spec: GameSpec = game_spec(HOSTED)
     strong, weak = (rollout_player(f"mcts:{n}", spec, {}, n) for n in (200, 2))
-    result, matches = play_evaluation(spec, {}, strong, weak, matches=12, seed=1)
+    result, matches = play_evaluation(spec, {}, strong, weak, MatchSettings(matches=12, seed=1))
     assert result.errors == 0
     assert result.matches == 12
     assert result.counts[0] >= 10
     assert {m.plan_of_seat[0] for m in matches} == {0, 1}
     poker = game_spec("openspiel/kuhn_poker")
     with pytest.raises(ConfigError, match="hidden information"):
-        play_evaluation(poker, {}, rollout_player("mcts:4", poker, {}, 1), weak, matches=2, seed=1)
+        play_evaluation(
+            poker, {}, rollout_player("mcts:4", poker, {}, 1), weak, MatchSettings(matches=2, seed=1)
+        )
 
 
 def test_what_searches_a_game_is_found_by_its_name() -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from ludus.evaluation.play import Player, play_evaluation, rollout_player
+from ludus.evaluation.settings import MatchSettings
 from ludus.games import spec as game_spec
 from ludus.games.connect_four import Solver, random_positions
 from ludus.mcts import (
@@ -110,7 +111,9 @@ def test_games_that_cannot_be_searched_are_refused() -> None:
     spec = game_spec("minirts")
     bot = Player("simple", bot="simple")
     with pytest.raises(ConfigError, match="at the same time"):
-        play_evaluation(spec, {}, rollout_player("mcts:10", spec, {}, 1), bot, matches=2, seed=1)
+        play_evaluation(
+            spec, {}, rollout_player("mcts:10", spec, {}, 1), bot, MatchSettings(matches=2, seed=1)
+        )
 
 
 def test_texts_of_players() -> None:
@@ -138,7 +141,9 @@ def test_texts_of_players() -> None:
 def test_a_search_beats_chance_and_keeps_its_tree_between_its_moves() -> None:
     spec = game_spec(GAME)
     player = rollout_player("mcts:60", spec, {}, 5)
-    result, played = play_evaluation(spec, {}, player, Player("random", bot="random"), matches=20, seed=2)
+    result, played = play_evaluation(
+        spec, {}, player, Player("random", bot="random"), MatchSettings(matches=20, seed=2)
+    )
     assert result.counts[0] >= 18
     assert all(not r.error for r in played)
 

@@ -11,7 +11,7 @@ import torch
 
 from ludus.flow import GameSpec
 from ludus.policies.action_distribution import Independent
-from ludus.policies.autoregressive import Pointing
+from ludus.policies.autoregressive import AutoregressiveDistribution
 from ludus.policies.config import EncoderConfig
 from ludus.policies.distribution import Heads
 from ludus.policies.network import PolicyNetwork
@@ -153,7 +153,7 @@ def test_some_moments_of_a_batch_are_judged_as_alone() -> None:
     keep[[2, 3, 11, 29]] = True
     whole, _ = network.flat(obs)
     part = whole.select(keep)
-    assert isinstance(part, Pointing)
+    assert isinstance(part, AutoregressiveDistribution)
     evaluated = part.evaluate(mask[keep], drawn.actions[keep])
     torch.testing.assert_close(evaluated.log_prob, drawn.log_prob[keep], atol=1e-6, rtol=1e-6)
     alone, _ = network.flat({n: x[keep] for n, x in obs.items()})
@@ -185,7 +185,7 @@ def test_pointers_need_their_tensor() -> None:
 def test_seed_fixes_the_numbers() -> None:
     a, b, c = (PolicyNetwork(CONFIG, pointing_spec(), seed=s).state_dict() for s in (1, 1, 2))
     assert all(torch.equal(a[n], b[n]) for n in a)
-    assert not torch.equal(a["policy_head.each.0.told"], c["policy_head.each.0.told"])
+    assert not torch.equal(a["policy_head.each.0.embedding"], c["policy_head.each.0.embedding"])
 
 
 def test_divergence_follows_the_chain_rule() -> None:

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.learner import SlabLearner, UpdateStats
+from ludus.algorithms.config import AppoConfig
+from ludus.algorithms.learner import LearnerContext, SlabLearner, UpdateStats
 from ludus.algorithms.samples import Samples
 from ludus.algorithms.tasks import Task
 from ludus.flow import Slab
@@ -158,7 +158,7 @@ class Elsewhere(SlabLearner[AppoConfig]):
 
 def test_a_method_with_gradients_of_its_own_refreshes_them_too() -> None:
     network = PolicyNetwork(CONFIG, SPEC, seed=1)
-    learner = Elsewhere(AppoConfig(micro_batch=48), network, seed=1)
+    learner = Elsewhere(AppoConfig(micro_batch=48), network, LearnerContext(1))
     slab = played(network, 1)
     samples = Samples(slab, network)
     expected = inputs_of_norms(network, samples, np.flatnonzero(samples.learner_mask[:-1]))

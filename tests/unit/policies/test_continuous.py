@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.config import AppoConfig
 from ludus.flow import GameSpec, HeadSpec, Slab
 from ludus.games.adapters.spaces import continuous as given_to_the_game
 from ludus.games.python_game import declare, tensor

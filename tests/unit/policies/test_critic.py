@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.config import AppoConfig
 from ludus.flow import HeadSpec, WeightsMeta
 from ludus.flow import Weights as WeightsFile
 from ludus.games.python_game import declare
@@ -174,7 +174,7 @@ deviation = "free"
     )
 
 
-def test_weights_from_before_these_settings_load() -> None:
+def test_settings_that_a_weights_file_leaves_out_have_their_defaults() -> None:
     network = PolicyNetwork(SMALL, SPEC, seed=1)
     fields = msgspec.json.decode(network.architecture)
     for name in ("leaky_slope", "deviation", "critic"):

@@ -204,7 +204,7 @@ def test_what_is_decoded_has_the_declared_shape() -> None:
     spec = declare("toy", observation=[named("short")], heads=[HeadSpec("take", 2)])
     network = PolicyNetwork(EncoderConfig(hidden=(4,), dense=()), spec, seed=0)
     with pytest.raises(
-        ValueError, match=r"codec short gives .*\[2, 1\], its layout\(\) says float32\[2, 8\]"
+        ValueError, match=r"codec short gives .*\[2, 1\], its layout\(\) declares float32\[2, 8\]"
     ):
         network.vectors({"cells": torch.zeros((2, 1), dtype=torch.uint8)})
 

@@ -13,8 +13,7 @@ import torch
 from safetensors.numpy import save
 
 from ludus.flow import Weights, WeightsMeta
-from ludus.policies.config import EncoderConfig, PolicyConfig, ResnetConfig, decode_config, encode_config
-from ludus.policies.factory import build_network
+from ludus.policies.config import EncoderConfig, ResnetConfig, decode_config, encode_config
 from ludus.policies.network import PolicyNetwork
 from ludus.policies.weights import WeightsError, build_policy, load_weights, save_weights
 from tests.unit.synthetic import make_spec, tensor
@@ -49,19 +48,6 @@ def test_round_trip_builds_an_equal_policy_from_the_file_alone(tmp_path: Path) -
         network.step(obs, network.initial_memory(2), first).logits,
         original.step(obs, original.initial_memory(2), first).logits,
     )
-
-
-def test_towers_from_before_their_heads_planes_were_a_setting_still_load() -> None:
-    board = make_spec((tensor("planes", "u8", (2, 5, 5)),), (3,))
-    then = ResnetConfig(blocks=1, filters=8, policy_planes=2, value_planes=1)
-    network = build_network(then, board, seed=1)
-    fields = msgspec.json.decode(network.architecture)
-    del fields["policy_planes"], fields["value_planes"], fields["network"]
-    spec = msgspec.json.encode(board).decode()
-    meta = WeightsMeta(1, board.spec_hash, msgspec.json.encode(fields).decode(), spec, board.name, 5, 1)
-    built = build_policy(Weights(meta, {n: t.numpy().copy() for n, t in network.state_dict().items()}))
-    obs = {"planes": torch.ones(2, 2, 5, 5, dtype=torch.uint8)}
-    assert torch.equal(built.step(obs).logits, network.step(obs).logits)
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,17 +161,8 @@ def test_mutated_files_are_refused_or_harmless(tmp_path: Path) -> None:
     assert refused > 150
 
 
-@pytest.mark.parametrize(
-    ("config", "network", "kept"),
-    [
-        ({"hidden": [8], "blocks": 0, "filters": 64, "ownership": False}, "encoder", {"hidden": [8]}),
-        ({"hidden": [8], "blocks": 3, "filters": 16}, "resnet", {"blocks": 3, "filters": 16}),
-        ({"network": "encoder", "hidden": [8]}, "encoder", {"hidden": [8]}),
-    ],
-)
-def test_a_configuration_from_before_networks_had_names(
-    config: dict[str, object], network: str, kept: dict[str, object]
-) -> None:
-    decoded = decode_config(msgspec.json.encode(config).decode())
-    assert decoded == msgspec.convert({"network": network, **kept}, PolicyConfig)
-    assert decode_config(encode_config(decoded)) == decoded
+def test_a_configuration_names_its_network() -> None:
+    for config in (EncoderConfig(hidden=(8,)), ResnetConfig(blocks=3, filters=16)):
+        assert decode_config(encode_config(config)) == config
+    with pytest.raises(msgspec.ValidationError, match="network"):
+        decode_config('{"hidden": [8]}')

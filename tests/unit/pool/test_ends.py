@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.settings import MatchSettings
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan, Slab
 from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
@@ -127,7 +128,7 @@ def test_matches_without_a_decision_end_the_run(api: str) -> None:
 
 def test_an_evaluation_without_a_decision_says_so() -> None:
     with pytest.raises(PoolError, match=r"4 matches in a row ended without a decision"):
-        evaluate("random", "random", game=ENDS, params={"plan": "empty"}, matches=4)
+        evaluate("random", "random", MatchSettings(matches=4), game=ENDS, params={"plan": "empty"})
 
 
 def test_an_empty_match_now_and_then_is_a_match() -> None:

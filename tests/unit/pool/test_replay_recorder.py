@@ -65,7 +65,7 @@ def test_recorded_matches_play_out_the_same_again(workers: int) -> None:
         assert info.reproduced == "unknown"
         check = replays.verify(data)
         assert (check.same, check.ticks, check.last_same, check.difference) == (True, 13, 13, "")
-        assert replays.info(replays.tried(data)).reproduced == "yes"
+        assert replays.info(replays.mark_reproduced(data)).reproduced == "yes"
     again = {d.tick: d.action for d in replays.decisions(results[5].replay)}
     assert sorted(again) == list(range(13))
     assert len(set(again.values())) == 3
@@ -109,8 +109,8 @@ def test_what_differs_is_found_where_it_differs() -> None:
     check = replays.verify(record(1.0))
     assert not check.same
     assert check.last_same == 0
-    assert check.difference == "what the match shows differs after tick 10"
-    assert replays.info(replays.tried(record(1.0))).reproduced == "no"
+    assert check.difference == "the observations, masks or rewards differ after tick 10"
+    assert replays.info(replays.mark_reproduced(record(1.0))).reproduced == "no"
 
 
 def test_a_match_that_failed_or_was_cut_off_says_so() -> None:

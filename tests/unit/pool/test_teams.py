@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ludus.evaluation.play import Player, play_matches, scripted_player
+from ludus.evaluation.settings import MatchSettings
 from ludus.flow import Controller, GameSpec, Lineup, SeatPlan, Slab
 from ludus.flow.lineups import lineup_of
 from ludus.flow.pool_options import PoolOptions
@@ -111,7 +112,9 @@ def test_the_dead_are_paid_with_their_team() -> None:
 def test_evaluation_gives_a_player_its_whole_team() -> None:
     game = spec("pommerman", TEAM)
     simple, noop = scripted_player("simple", game, 1), Player("still", bot="noop")
-    results = play_matches(game, {**TEAM, "max_steps": "300"}, simple, noop, matches=12, seed=4)
+    results = play_matches(
+        game, {**TEAM, "max_steps": "300"}, simple, noop, MatchSettings(matches=12, seed=4)
+    )
     assert [r.match for r in results] == list(range(12))
     assert {r.plan_of_seat.index(0) for r in results} == {0, 1, 2, 3}
     for r in results:

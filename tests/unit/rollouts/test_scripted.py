@@ -9,6 +9,7 @@ import pytest
 
 from ludus.cli import __main__ as cli
 from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.settings import MatchSettings
 from ludus.games import spec
 from ludus.games.names import is_bot_file, typed
 from ludus.rollouts.actor import ActInput
@@ -113,10 +114,10 @@ def test_files_that_hold_no_bot_are_refused(tmp_path: Path) -> None:
 
 def test_a_bot_in_python_plays_whole_matches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bot = typed(written(tmp_path, BOT))
-    result = evaluate(bot, "noop", game="rts", matches=6, seed=1)
+    result = evaluate(bot, "noop", MatchSettings(matches=6, seed=1), game="rts")
     assert result.errors == 0
     assert result.wins == 6
-    again = evaluate(bot, "noop", game="rts", matches=6, seed=1)
+    again = evaluate(bot, "noop", MatchSettings(matches=6, seed=1), game="rts")
     assert again.mean_ticks == result.mean_ticks
     written(
         tmp_path,

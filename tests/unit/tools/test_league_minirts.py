@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 
 from benchmarks.strength import league_minirts
 from ludus.presets.file import load_preset
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 from tools.raw_lines import Line, read_lines, write_record
 from tools.records import Record
 

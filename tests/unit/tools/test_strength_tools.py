@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 from benchmarks.strength import go_curve, gtp_match
 from ludus.presets.file import load_preset
 from ludus.storage import RunDirectory
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 TINY = {
     "algorithm.batch": "32",

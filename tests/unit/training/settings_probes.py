@@ -19,7 +19,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.algorithms.config import AlphaZeroConfig
 from ludus.codecs import TensorLayout
 from ludus.games import spec as game_spec
 from ludus.mcts import Batch, Trees
@@ -39,9 +39,9 @@ from ludus.presets.game_checks import method_problems, params_text, resolve_spec
 from ludus.storage import RunDirectory, read_jsonl
 from ludus.training.actor_learner import async_loop, build, sampler
 from ludus.training.alphazero import components as alphazero_parts
-from ludus.training.api import start_run
 from ludus.training.opponents import build_lineup
 from ludus.training.reporting.sinks import Sink
+from ludus.training.runs import start_run
 from ludus.training.stopping import Budget, progress, reason_to_stop
 from tests.unit.synthetic import act, random_slab
 from tests.unit.training.runs import reproducible_rows
@@ -243,7 +243,7 @@ def updates(preset: Preset) -> object:
         act(learner.network, slab, seed, learner.version)
         slab.version[:, :4] -= 1
         slab.log_prob[:, :4] += np.random.default_rng(seed).normal(size=(8, 4)) * 0.3
-        learner.begin(slab, share).help(0)
+        learner.start(slab, share).help(0)
         learner.finish()
     tensors = learner.weights().tensors
     return digest(b"".join(tensors[n].tobytes() for n in sorted(tensors)))

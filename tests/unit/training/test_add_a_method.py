@@ -13,10 +13,11 @@ import pytest
 import ludus
 from ludus.algorithms import registry
 from ludus.cli import __main__ as cli
+from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.settings import MatchSettings
 from ludus.flow.extensions import ExtensionError
 from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.storage import RunDirectory
-from ludus.training.api import evaluate
 from ludus.training.reporting.metrics import read_metrics
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "guides" / "add_a_method.md").read_text("utf-8")
@@ -57,7 +58,7 @@ def test_the_method_of_the_guide_trains_resumes_and_is_reported(
     assert cli.main(["resume", "run", "--run.max-steps", str(result.steps + 2000), "--quiet"]) == 0
     assert "reinforce" in Path("run/report.md").read_text()
     assert cli.main(["eval", "run@last", "--against", "random", "--matches", "50"]) == 0
-    assert evaluate("run@last", "random", matches=100).won[0] > 0.65
+    assert evaluate("run@last", "random", MatchSettings(matches=100)).won[0] > 0.65
     capsys.readouterr()
     again = read_metrics(RunDirectory.open(Path("run")))[0]
     assert again[-1].version > metrics[-1].version

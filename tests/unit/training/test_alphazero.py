@@ -11,19 +11,21 @@ import pytest
 import torch
 
 from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.settings import MatchSettings
 from ludus.games import replays
 from ludus.presets.config import Preset
+from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError
-from ludus.presets.file import PresetError, load_preset, parse_preset, to_toml
+from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.presets.game_checks import check_game
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.training.alphazero.checkpoint import AlphaZeroState
 from ludus.training.alphazero.components import build_alphazero
 from ludus.training.alphazero.gate import Gate, GateResult, Named
 from ludus.training.alphazero.trainer import AlphaZeroTrainer
-from ludus.training.api import resume_run, start_run
 from ludus.training.reporting.metrics import read_metrics
 from ludus.training.run_context import RunContext
+from ludus.training.runs import resume_run, start_run
 
 TOML = """
 [game]
@@ -84,11 +86,11 @@ def test_a_run_leaves_what_every_run_leaves_and_goes_on(tmp_path: Path) -> None:
     steps = [r["steps"] for r in rows]
     assert steps == sorted(set(steps))  # type: ignore[type-var]
 
-    rated = evaluate(f"{run_dir}@last+search:4", "random", matches=4)
+    rated = evaluate(f"{run_dir}@last+search:4", "random", MatchSettings(matches=4))
     assert rated.matches == 4
-    assert evaluate(f"{run_dir}@last", "mcts:5,plies=0", matches=4).matches == 4
+    assert evaluate(f"{run_dir}@last", "mcts:5,plies=0", MatchSettings(matches=4)).matches == 4
     with pytest.raises(ConfigError, match="did you mean c_puct"):
-        evaluate(f"{run_dir}@last+search:4,cpuct=1", "random", matches=4)
+        evaluate(f"{run_dir}@last+search:4,cpuct=1", "random", MatchSettings(matches=4))
 
 
 @pytest.mark.usefixtures("stepped_self_play")
@@ -119,7 +121,7 @@ def test_a_game_written_in_python_is_learned_too(tmp_path: Path) -> None:
     assert kept
     for path in kept:
         assert replays.info(path.read_bytes()).reproduced == "yes"
-    rated = evaluate(f"{run_dir}@last+search:4", "mcts:5", matches=4)
+    rated = evaluate(f"{run_dir}@last+search:4", "mcts:5", MatchSettings(matches=4))
     assert (rated.game, rated.matches, rated.errors) == ("openspiel/tic_tac_toe", 4, 0)
 
 
@@ -254,7 +256,7 @@ def test_a_run_learns_how_matches_end(tmp_path: Path) -> None:
     )
     assert more.steps >= 3000
     assert read_metrics(run)[0][-1].numbers["learner/counted"] > 0
-    assert evaluate(f"{run_dir}@last+search:4", "random", matches=2).matches == 2
+    assert evaluate(f"{run_dir}@last+search:4", "random", MatchSettings(matches=2)).matches == 2
 
 
 def test_ownership_and_score_are_refused_where_nothing_is_counted(tmp_path: Path) -> None:

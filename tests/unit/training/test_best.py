@@ -12,10 +12,10 @@ from ludus.evaluation.play import Player
 from ludus.evaluation.results import EvalResult
 from ludus.presets.config import Preset
 from ludus.storage import RunDirectory, read_jsonl
-from ludus.training.api import resume_run, start_run
 from ludus.training.candidates import Candidate, best_candidates
 from ludus.training.reporting.metrics import EvaluationMetrics, metrics_of
 from ludus.training.run_evaluator import FINAL, PLAYOFF, RunEvaluator
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, small_preset
 

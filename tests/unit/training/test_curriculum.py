@@ -12,7 +12,7 @@ from ludus.presets.errors import Interrupted
 from ludus.presets.file import PresetError, load_preset
 from ludus.presets.game_checks import check_game
 from ludus.training.actor_learner.curriculum import Handover, advanced, handover_ticks
-from ludus.training.api import resume_run, start_run
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import InterruptAt, last_weights, same_weights

@@ -7,14 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludus.algorithms.actor_critic.reuse import minibatches_of, passes
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.horizon import with_horizon
+from ludus.algorithms.config import AppoConfig, with_horizon
+from ludus.algorithms.minibatch import minibatches_of, passes
 from ludus.presets.errors import ConfigError, Interrupted
 from ludus.presets.file import PresetError, load_preset
 from ludus.presets.game_checks import check_game
-from ludus.training.api import resume_run, start_run
 from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import InterruptAt, last_weights, same_weights, start_and_kill

@@ -15,7 +15,7 @@ from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.presets.game_checks import check_game
 from ludus.rollouts.network_actor import NetworkActor
 from ludus.storage import RunDirectory
-from ludus.training.api import resume_run, start_run
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows
 from .test_runs import last_weights, same_weights, start_and_kill

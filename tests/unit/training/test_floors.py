@@ -9,20 +9,21 @@ from typing import cast
 import msgspec
 import pytest
 
-from ludus.cli.commands.train import tell
+from ludus.cli.commands.train import show_ending
 from ludus.evaluation.play import Player, opponent, play_evaluation, scripted_player
 from ludus.evaluation.results import EvalResult
+from ludus.evaluation.settings import MatchSettings
 from ludus.games import spec as game_spec
 from ludus.presets.config import OpponentConfig, Preset
 from ludus.presets.errors import EndlessMatch, Interrupted
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory, RunLog, read_jsonl
 from ludus.storage.jsonl import Row
-from ludus.training.api import resume_run, start_run
 from ludus.training.opponents import opponent_skip
 from ludus.training.reporting.metrics import EvaluationMetrics, read_metrics
 from ludus.training.run_context import Interrupt
 from ludus.training.run_evaluator import INITIAL, RunEvaluator
+from ludus.training.runs import resume_run, start_run
 from ludus.training.sweep.loop import greedy_words
 
 from .league.test_league_runs import LEAGUE
@@ -224,7 +225,7 @@ def test_uniform_play_is_the_other_floor(tmp_path: Path, capsys: pytest.CaptureF
     assert (result.floors.initial, result.floors.uniform) == (recorder.evaluations[0].results, final.uniform)
     report = (tmp_path / "run" / "report.md").read_text()
     assert f"Floor against random: initial weights {first.win_rate:.1%} (" in report
-    tell(result, "tic_tac_toe", as_json=False)
+    show_ending(result, "tic_tac_toe", as_json=False)
     assert text in capsys.readouterr().out
 
 
@@ -291,6 +292,6 @@ def directly(preset: Preset, seed: int, own: int, theirs: int, against: str = "s
     game = game_spec("minirts")
     player = scripted_player("uniform", game, seed, own)
     result, _ = play_evaluation(
-        game, {}, player, opponent(against, game, {}, seed ^ 1, theirs), matches=6, seed=seed
+        game, {}, player, opponent(against, game, {}, seed ^ 1, theirs), MatchSettings(matches=6, seed=seed)
     )
     return result

@@ -9,7 +9,7 @@ import pytest
 import ludus
 from ludus.cli.__main__ import main
 from ludus.presets.file import PresetError
-from ludus.training.api import resume_run, start_run
+from ludus.training.runs import resume_run, start_run
 
 from .runs import small_preset
 

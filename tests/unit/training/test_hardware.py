@@ -10,7 +10,7 @@ import torch
 from ludus.presets import hardware
 from ludus.presets.config import RunConfig
 from ludus.presets.errors import ConfigError
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 from tests.unit.training.runs import Recorder, small_preset
 
 

@@ -17,7 +17,7 @@ from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, load_preset, parse_preset
 from ludus.presets.game_checks import check_game
 from ludus.training.actor_learner.build import build, build_learner
-from ludus.training.api import resume_run, start_run
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import last_weights, same_weights, start_and_kill

@@ -7,7 +7,6 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
@@ -20,7 +19,7 @@ from ludus.training.alphazero import trainer
 from ludus.training.alphazero.checkpoint import AlphaZeroState, decode_state
 from ludus.training.alphazero.gate import Gate, GateResult, Named
 from ludus.training.alphazero.match_store import MatchStore
-from ludus.training.api import RunResult, resume_run, start_run
+from ludus.training.runs import RunResult, resume_run, start_run
 
 from .runs import Recorder
 from .test_alphazero import preset
@@ -171,8 +170,3 @@ def test_a_gate_that_is_interrupted_decides_nothing_and_is_held_again(
     assert numbers == [1, 2, *range(2, after.gates + 1)]
     judged = [e["version"] for e in read_jsonl(run / "events.jsonl") if e["event"] == "gate"]
     assert judged == list(range(1, after.learner["version"] + 1))  # every version, each once
-
-
-def test_a_checkpoint_of_an_older_version_owes_nothing_more() -> None:
-    old = msgspec.json.encode({"schema": 1, "debt": 0.25})
-    assert not decode_state(old, "test").gate_due

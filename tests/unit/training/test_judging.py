@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ludus.evaluation.play import Player, play_matches, scripted_player
+from ludus.evaluation.settings import MatchSettings
 from ludus.flow import MatchResult
 from ludus.mcts import SearchConfig, SearchText
 from ludus.mcts.player import SearchPlayer
@@ -25,7 +26,7 @@ from ludus.training.alphazero.components import (
     moved_threshold,
 )
 from ludus.training.alphazero.gate import CHUNK, Gate, GateResult
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 from .test_alphazero import TOML
 
@@ -44,7 +45,9 @@ def moves_of(wanted: Preset) -> list[bytes]:
     components = build_alphazero(wanted)
     player = Gate(wanted, components, "r@{}".format).player(components.learner.playing, seed=5, version=0)
     random = scripted_player("random", components.spec, 2)
-    played = play_matches(components.spec, components.params, player, random, matches=8, seed=3, record=8)
+    played = play_matches(
+        components.spec, components.params, player, random, MatchSettings(matches=8, seed=3, record=8)
+    )
     components.close()
     return [r.replay for r in played]
 
@@ -107,16 +110,18 @@ def gated(
     (template,) = play_matches(
         components.spec,
         components.params,
-        *(scripted_player("random", components.spec, s) for s in (1, 2)),
-        matches=1,
-        seed=1,
+        scripted_player("random", components.spec, 1),
+        scripted_player("random", components.spec, 2),
+        MatchSettings(matches=1, seed=1),
     )
 
-    def played(*args: object, matches: int, seed: int) -> list[MatchResult]:
-        seeds.append(seed)
+    def played(
+        spec: object, params: object, player: object, against: object, settings: MatchSettings
+    ) -> list[MatchResult]:
+        seeds.append(settings.seed)
         return [
             msgspec.structs.replace(template, plan_of_seat=(0, 1), outcome=(o, -o), match=i)
-            for i, o in zip(range(matches), outcomes * matches, strict=False)
+            for i, o in zip(range(settings.matches), outcomes * settings.matches, strict=False)
         ]
 
     monkeypatch.setattr(gate, "play_matches", played)

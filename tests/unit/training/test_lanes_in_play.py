@@ -15,8 +15,8 @@ from ludus.storage import RunDirectory, resolve_weights
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.checkpoint import decode_state
 from ludus.training.actor_learner.sampler import Sampler, build_sampler
-from ludus.training.api import resume_run, start_run
 from ludus.training.matchmaker import player_of
+from ludus.training.runs import resume_run, start_run
 
 from .runs import small_preset
 from .test_runs import InterruptAt

@@ -13,10 +13,10 @@ from ludus.cli import __main__ as cli
 from ludus.evaluation.tournament import expand
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory
-from ludus.training.api import start_run
 from ludus.training.reporting.league_record import read_record
 from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.reporting.sinks import RunStart, Sink
+from ludus.training.runs import start_run
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "guides" / "league.md").read_text("utf-8")
 SMALL = {

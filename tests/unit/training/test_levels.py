@@ -10,7 +10,7 @@ import pytest
 from ludus.games import replays, spec
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory, read_weights
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 from .runs import Recorder
 

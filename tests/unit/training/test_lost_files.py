@@ -28,9 +28,9 @@ from ludus.training.alphazero.components import (
     last_session,
     read_matches,
 )
-from ludus.training.api import resume_run, start_run
 from ludus.training.matchmaker import PastWindow
 from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, small_preset
 from .test_alphazero import TOML

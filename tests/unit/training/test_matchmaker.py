@@ -6,11 +6,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-import msgspec
 import pytest
 
 from ludus.flow import Orders
-from ludus.training.actor_learner.checkpoint import decode_state
 from ludus.training.matchmaker import Bot, FixedMixture, Latest, Matchmaker, Past
 
 
@@ -117,18 +115,3 @@ def test_a_state_that_is_none_is_refused(state: bytes, message: str) -> None:
 def test_decisions_need_no_torch() -> None:
     code = "import sys, ludus.training.matchmaker; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_a_checkpoint_from_before_there_were_matchmakers_goes_on() -> None:
-    """Its window of past weights stood in a field of its own."""
-    original = mixture()
-    play(original, 1, 35)
-    window = msgspec.json.encode(msgspec.json.decode(original.state())["past"])
-    state = decode_state(b'{"schema":1,"past":' + window + b"}")
-    assert (state.snapshots, state.past) == ([10, 20, 30], None)
-    resumed = mixture()
-    resumed.load_state(bytes(state.matchmaker))
-    assert play(resumed, 36, 90) == play(original, 36, 90)
-    again = decode_state(msgspec.json.encode(state))
-    assert (bytes(again.matchmaker), again.snapshots) == (bytes(state.matchmaker), state.snapshots)
-    assert bytes(decode_state(b'{"schema":1,"past":null}').matchmaker) == b"{}"

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from ludus.cli import __main__ as cli
+from ludus.policies.weights import save_weights
 from ludus.presets.errors import ConfigError
-from ludus.training.api import resume_run, start_run
+from ludus.training.actor_learner.build import build_learner
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import last_weights, same_weights, start_and_kill
@@ -89,14 +91,16 @@ def test_a_killed_run_goes_on_with_its_own_copy_of_the_teacher(tmp_path: Path) -
 
 
 def test_a_teacher_that_cannot_be_leaves_no_run(tmp_path: Path) -> None:
+    teacher = tmp_path / "teacher.safetensors"
+    save_weights(build_learner(small_preset()).weights(), teacher)
     for changes, message in (
         ({"algorithm__teacher": "nowhere@best"}, r'algorithm\.teacher = "nowhere@best": '),
         (
-            {"algorithm__teacher": "x", "run__lag": "async", "run__over_lag": "drop"},
+            {"algorithm__teacher": teacher, "run__lag": "async", "run__over_lag": "drop"},
             r'run\.over_lag = "drop": expected "wait" where a teacher sees every slab',
         ),
         (
-            {"algorithm__teacher": "x", "run__topology": "one_to_one"},
+            {"algorithm__teacher": teacher, "run__topology": "one_to_one"},
             r'run\.topology = "one_to_one": expected "many_to_one" where there is a teacher',
         ),
     ):

@@ -1,23 +1,18 @@
-"""Rows of ``metrics.jsonl``: written, read again, and read from runs of before 0.1.0; sinks that fail."""
+"""Rows of ``metrics.jsonl``: written and read again; sinks that fail."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from ludus.presets.config import Preset
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
-from ludus.training.api import resume_run, start_run
 from ludus.training.reporting.metrics import UpdateMetrics, metrics_of, metrics_row, read_metrics
-from ludus.training.reporting.report import report_text
 from ludus.training.reporting.sinks import Sink
+from ludus.training.runs import start_run
 
 from .runs import Recorder, small_preset
-
-RUNS = Path(__file__).resolve().parents[2] / "golden" / "old_runs"
 
 
 def update(**numbers: float) -> UpdateMetrics:
@@ -50,62 +45,18 @@ def test_a_run_has_the_scalars_of_its_evaluations(tmp_path: Path) -> None:
         assert row[f"{namespace}/random/win_rate"] == result["win_rate"]
 
 
-def test_old_rows_are_read_under_the_present_names() -> None:
-    updates, evaluations = read_metrics(RunDirectory.open(RUNS / "ppo"))
-    rows = list(read_jsonl(RUNS / "ppo" / "metrics.jsonl"))
-    first = msgspec.convert(rows[0], dict[str, object])
-    loss = msgspec.convert(first["loss"], dict[str, float])
-    time = msgspec.convert(first["time"], dict[str, float])
-    numbers = updates[0].numbers
-    assert (updates[0].version, updates[0].steps, updates[0].lag) == (1, 32, {0: 32})
-    assert numbers["policy/kl"] == loss["kl"]
-    assert numbers["loss/policy"] == loss["policy_loss"]
-    assert numbers["throughput/ticks_per_s"] == time["frames_per_s"]
-    assert numbers["rollout/win_rate/random"] == pytest.approx(2 / 7)
-    assert len(updates) + len(evaluations) == len(rows)
-    (searched,), _ = read_metrics(RunDirectory.open(RUNS / "alphazero"))
-    assert searched.numbers["replay_buffer/matches"] == 51
-    assert searched.numbers["self_play/first_seat_win_rate"] == pytest.approx(39 / 51)
-    assert "rollout/running_return" not in searched.numbers
-
-
-@pytest.mark.parametrize(("name", "steps"), [("ppo", 128), ("alphazero", 400)])
-def test_an_old_run_that_goes_on_has_rows_of_both_schemas_and_a_report(
-    name: str, steps: int, tmp_path: Path
-) -> None:
-    path = tmp_path / "run"
-    shutil.copytree(RUNS / name, path)
-    run = RunDirectory.open(path)
-    before = len(read_metrics(run)[0])
-
-    def on(preset: Preset) -> Preset:
-        return msgspec.structs.replace(preset, run=msgspec.structs.replace(preset.run, max_steps=steps))
-
-    assert report_text(run, small_preset(), "ended").count("| loss/policy |") == 1
-    resume_run(path, more=on)
-    rows = [r for r in read_jsonl(run.metrics) if r["kind"] == "update"]
-    assert {r.get("schema") for r in rows} == {None, 2}
-    updates, _ = read_metrics(run)
-    assert len(updates) > before
-    versions = [u.version for u in updates]
-    assert versions == sorted(versions)
-    report = run.report.read_text()
-    assert f"{updates[-1].steps:,} decisions" in report
-    assert report.count("| loss/policy |") == 1  # a column for both
-
-
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ('{"schema":3,"kind":"update"}', "schema 3, this version of ludus reads 1 to 2"),
+        ('{"schema":3,"kind":"update"}', "schema 3, this version of ludus reads 2"),
         ('{"schema":2,"kind":"update","version":"x"}', "version"),
         ('{"schema":2,"kind":"evaluation"}', "version"),
-        ('{"kind":"update","loss":{"kl":"x"}}', "float"),
+        ('{"kind":"update","version":3}', "schema None, this version of ludus reads 2"),
     ],
 )
 def test_a_bad_row_is_named(row: str, says: str, tmp_path: Path) -> None:
     path = tmp_path / "run"
-    shutil.copytree(RUNS / "ppo", path)
+    start_run(small_preset(evaluation__every_steps=0, run__max_steps=200), path)
     run = RunDirectory.open(path)
     good = len(run.metrics.read_text().splitlines())
     with run.metrics.open("a") as file:

@@ -11,6 +11,7 @@ from ludus.cli.commands.evaluate import document, show
 from ludus.cli.live import interval_text
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.results import ALONE, EvalResult, summarise
+from ludus.evaluation.settings import MatchSettings
 from ludus.flow import MatchResult
 from ludus.flow.decode import from_json, to_json
 from ludus.games.names import typed
@@ -18,8 +19,8 @@ from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.file import load_preset
 from ludus.ratings import mean_interval
 from ludus.training.actor_learner.rollout_summary import RolloutSummary, running_return, summarise_rollout
-from ludus.training.api import resume_run, start_run
 from ludus.training.reporting.metrics import EvaluationMetrics
+from ludus.training.runs import resume_run, start_run
 
 GAME = typed(str(Path(__file__).parents[1] / "pool" / "hosted_games.py"))
 PRESET = """
@@ -59,14 +60,13 @@ NO_RATES = dict.fromkeys(("win_rate", "ci_low", "ci_high", "wins", "draws", "los
 
 
 def test_there_is_no_win_rate_where_nothing_is_won() -> None:
-    """In Python, in JSON, in text, and in results that earlier versions wrote."""
+    """In Python, in JSON and in text."""
     rated = summarise([result(1.0), result(3.0)], player="me", against=ALONE, game="walk", seed=1)
     assert {name: getattr(rated, name) for name in NO_RATES} == NO_RATES
     assert (rated.win_rate_by_seat, rated.measure, rated.counts) == ((), 2.0, (0, 0, 0))
     written = from_json(to_json(rated), dict[str, object])
     assert {name: written[name] for name in NO_RATES} == NO_RATES
-    old = written | dict.fromkeys(NO_RATES, 0) | {"draws": 20, "score": 0.5, "win_rate_by_seat": [0.0]}
-    assert from_json(to_json(old), EvalResult) == rated
+    assert from_json(to_json(rated), EvalResult) == rated
     assert "%" not in interval_text(rated)
     shown = document(rated)
     assert not (set(NO_RATES) | {"win_rate_by_seat"}) & set(shown)
@@ -131,11 +131,11 @@ def test_a_run_from_training_to_report(tmp_path: Path) -> None:
     assert "## Mean return while training" in report
     assert "| 12 | " in report
     assert "Win rate" not in report
-    again = evaluate(f"{run}@best", matches=12)
+    again = evaluate(f"{run}@best", settings=MatchSettings(matches=12))
     assert again.alone
     with pytest.raises(ConfigError, match="has one seat, expected no opponent"):
-        evaluate(f"{run}@best", "random", matches=2)
-    assert evaluate("random", game=GAME, matches=4).mean_return > 0
+        evaluate(f"{run}@best", "random", MatchSettings(matches=2))
+    assert evaluate("random", settings=MatchSettings(matches=4), game=GAME).mean_return > 0
 
     more = resume_run(
         run, more=lambda p: load_preset(str(run / "config.toml"), {"run.max-steps": "1500"}).preset

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ludus.algorithms.actor_critic.learner import ActorCriticLearner
-from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.config import AppoConfig
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import PresetError, load_preset
@@ -18,7 +18,7 @@ from ludus.presets.game_checks import check_game
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.actor_learner.round_robin_loop import TurnRounds
 from ludus.training.actor_learner.trainer import build_components, make_rounds
-from ludus.training.api import resume_run, start_run
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import last_weights, same_weights, start_and_kill

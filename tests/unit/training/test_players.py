@@ -7,6 +7,7 @@ import pytest
 from ludus.evaluation import evaluate as module
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.players import resolve_player
+from ludus.evaluation.settings import MatchSettings
 
 
 def test_two_sides_of_the_same_name_have_seeds_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,8 +18,8 @@ def test_two_sides_of_the_same_name_have_seeds_of_their_own(monkeypatch: pytest.
         return resolve_player(*arguments, seed=seed, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "resolve_player", note)
-    first = evaluate("mcts:4", "mcts:4", game="tic_tac_toe", matches=2, seed=1)
-    assert evaluate("mcts:4", "mcts:4", game="tic_tac_toe", matches=2, seed=1) == first
-    evaluate("mcts:4", "mcts:4", game="tic_tac_toe", matches=2, seed=2)
+    first = evaluate("mcts:4", "mcts:4", MatchSettings(matches=2, seed=1), game="tic_tac_toe")
+    assert evaluate("mcts:4", "mcts:4", MatchSettings(matches=2, seed=1), game="tic_tac_toe") == first
+    evaluate("mcts:4", "mcts:4", MatchSettings(matches=2, seed=2), game="tic_tac_toe")
     assert seeds[:2] == seeds[2:4]
     assert len(set(seeds)) == 4

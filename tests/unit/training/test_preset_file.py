@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
-from ludus.algorithms.appo.config import AppoConfig
+from ludus.algorithms.config import AppoConfig
 from ludus.league.config import Beats, LeagueConfig, Period
-from ludus.policies.config import EncoderConfig, ResnetConfig
+from ludus.policies.config import EncoderConfig
 from ludus.presets.config import GameConfig, OpponentConfig, Preset, preset_of
+from ludus.presets.document import to_toml
 from ludus.presets.file import (
     MAX_BYTES,
     PresetError,
@@ -23,7 +23,6 @@ from ludus.presets.file import (
     load_preset,
     parse_preset,
     shipped_presets,
-    to_toml,
 )
 from ludus.presets.game_checks import check_game
 
@@ -236,14 +235,14 @@ def full_size(name: str) -> tuple[Preset, LeagueConfig]:
     small, full = (load_preset(n).preset for n in (name, f"{name}-full"))
     assert small.league is not None
     assert full.league is not None
-    assert len(full.league.players) >= len(small.league.players)
+    assert len(full.league.members) >= len(small.league.members)
     assert full.run.max_minutes > small.run.max_minutes or full.run.max_steps > 1e9
     return full, full.league
 
 
 def test_shipped_leagues_have_a_second_file_with_the_papers_numbers() -> None:
     _, league = full_size("alphastar")
-    assert [p.role for p in league.players] == ["main", "main_exploiter", *["league_exploiter"] * 2]
+    assert [p.role for p in league.members] == ["main", "main_exploiter", *["league_exploiter"] * 2]
     for player in league.players:
         assert isinstance(player.freeze, Beats)
         assert (player.freeze.rate, player.freeze.min_steps, player.freeze.max_steps) == (0.7, 2e9, 4e9)
@@ -253,7 +252,7 @@ def test_shipped_leagues_have_a_second_file_with_the_papers_numbers() -> None:
     assert [p.role for p in league.players] == ["openai_five"]
     assert preset.pool.slots * preset.pool.rollout_length == 983_040
     preset, league = full_size("pbt")
-    assert [p.role for p in league.players] == ["population"] * 8
+    assert [p.role for p in league.members] == ["population"] * 8
     assert league.population.every * int(preset.game.params["frame_skip"]) == 5_000_000
     preset, league = full_size("pommerman-league")
     assert isinstance(league.players[0].freeze, Period)
@@ -274,43 +273,3 @@ def test_a_preset_is_plain_data() -> None:
     """What resume reads back is what was trained with, whatever the types."""
     preset = load_preset("minirts").preset
     assert preset_of(msgspec.to_builtins(preset)) == preset
-
-
-@pytest.mark.parametrize(
-    ("lines", "at", "message"),
-    [
-        ("[pool]\ngroups = 1\n# matches = 3\nmatches = 4\n", 4, "pool.matches: this key is now pool.slots"),
-        ("[pool]\nsteps = 4\n", 2, "pool.steps: this key is now pool.rollout_length"),
-        ("pool = {groups = 1, steps = 4}\n", 1, "pool.steps: this key is now pool.rollout_length"),
-        ("pool.steps = 4\n", 1, "pool.steps: this key is now pool.rollout_length"),
-        ("\n[search]\nvisits = 3\n", 2, "search: this table is now algorithm.search"),
-        ("[self_play]\n", 1, "self_play: this table is now algorithm.self_play"),
-    ],
-)
-def test_an_old_key_is_refused_with_the_new_one_and_its_line(lines: str, at: int, message: str) -> None:
-    assert mistakes(lines.encode() + GAME) == [f"presets/x.toml: line {at}: {message}"]
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("pool.matches", "--pool.matches: this option is now --pool.slots"),
-        ("pool.steps", "--pool.steps: this option is now --pool.rollout-length"),
-        ("search.visits", "--search.visits: this option is now --algorithm.search.visits"),
-        ("self-play.slots", "--self-play.slots: this option is now --algorithm.self-play.slots"),
-    ],
-)
-def test_an_old_option_is_refused_with_the_new_one(option: str, message: str) -> None:
-    assert mistakes(GAME, {option: "4"}) == [message]
-
-
-def test_a_stored_configuration_with_old_keys_is_read() -> None:
-    old = GAME + b"[pool]\nmatches = 12\nsteps = 3\n[search]\nvisits = 7\n[self_play]\nslots = 5\n"
-    appo = parse_preset(old, "config.toml", stored=True).preset
-    assert (appo.pool.slots, appo.pool.rollout_length) == (12, 3)
-    assert appo.algorithm == AppoConfig()
-    more = old + b'[algorithm]\nname = "alphazero"\n[policy]\nblocks = 2\nhidden = [8]\n'
-    preset = parse_preset(more, "config.toml", stored=True).preset
-    assert isinstance(preset.algorithm, AlphaZeroConfig)
-    assert (preset.algorithm.search.visits, preset.algorithm.self_play.slots) == (7, 5)
-    assert preset.policy == ResnetConfig(blocks=2)

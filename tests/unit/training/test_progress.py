@@ -10,9 +10,9 @@ import pytest
 
 from ludus.evaluation.play import play_matches
 from ludus.presets.config import Preset
-from ludus.training.api import start_run
 from ludus.training.reporting.metrics import UpdateMetrics
 from ludus.training.reporting.sinks import RunStart
+from ludus.training.runs import start_run
 
 from .league.test_league_runs import league_preset
 from .runs import Recorder, small_preset

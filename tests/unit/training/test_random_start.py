@@ -8,6 +8,7 @@ import pytest
 from ludus.cli import __main__ as cli
 from ludus.evaluation.evaluate import evaluate
 from ludus.evaluation.play import Player, play_matches
+from ludus.evaluation.settings import MatchSettings
 from ludus.flow import MatchResult
 from ludus.games import spec as game_spec
 from ludus.presets.errors import ConfigError
@@ -29,9 +30,7 @@ def matches(random_start: int, seed: int = 3) -> list[MatchResult]:
         {},
         Player("one", actor=ScriptedActor(ByHeart, SPEC)),
         Player("other", actor=ScriptedActor(ByHeart, SPEC)),
-        matches=200,
-        seed=seed,
-        random_start=random_start,
+        MatchSettings(matches=200, seed=seed, random_start=random_start),
     )
 
 
@@ -56,9 +55,8 @@ def test_through_the_api_and_the_command_line(capsys: pytest.CaptureFixture[str]
     result = evaluate(
         "mcts:2",
         "mcts:2",
+        MatchSettings(matches=20, random_start=8),
         game="connect_four",
-        matches=20,
-        random_start=8,
         keep=lambda r: lengths.append(r.ticks - r.decisions),
     )
     assert result.matches == 20
@@ -76,8 +74,8 @@ def test_through_the_api_and_the_command_line(capsys: pytest.CaptureFixture[str]
 
 def test_what_cannot_begin_at_random() -> None:
     with pytest.raises(ConfigError, match="random_start = -1"):
-        evaluate("mcts:2", "mcts:2", game="tic_tac_toe", matches=2, random_start=-1)
+        evaluate("mcts:2", "mcts:2", MatchSettings(matches=2, random_start=-1), game="tic_tac_toe")
     with pytest.raises(ConfigError, match="perfect plays from the first tick"):
-        evaluate("mcts:2", "perfect", game="tic_tac_toe", matches=2, random_start=2)
+        evaluate("mcts:2", "perfect", MatchSettings(matches=2, random_start=2), game="tic_tac_toe")
     with pytest.raises(ConfigError, match="has no bot random"):
-        evaluate("random", game="gymnasium/CartPole-v1", matches=2, random_start=2)
+        evaluate("random", settings=MatchSettings(matches=2, random_start=2), game="gymnasium/CartPole-v1")

@@ -17,8 +17,8 @@ from ludus.presets.errors import Interrupted, RunFailed
 from ludus.storage import CorruptFile, RunBusy, RunDirectory, read_jsonl
 from ludus.storage.lock import Holder, RunLock, is_locked
 from ludus.training.actor_learner.trainer import Trainer
-from ludus.training.api import resume_run, start_run
 from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.training.runs import resume_run, start_run
 
 from .runs import TOML, Recorder, small_preset
 from .test_alphazero import TOML as ALPHAZERO
@@ -170,8 +170,7 @@ def test_a_lock_file_that_is_gone_admits_no_second_writer(tmp_path: Path, change
     assert not is_locked(path)
 
 
-def test_a_second_writer_of_an_older_version_is_seen(tmp_path: Path) -> None:
-    """It locks the file alone."""
+def test_a_writer_that_locks_the_file_alone_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     fd = os.open(path, os.O_RDWR | os.O_CREAT)
     fcntl.flock(fd, fcntl.LOCK_EX)

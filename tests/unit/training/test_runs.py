@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from ludus.evaluation.evaluate import evaluate
+from ludus.evaluation.settings import MatchSettings
 from ludus.games.replays import info as replay_info
 from ludus.presets.config import Preset
+from ludus.presets.document import to_toml
 from ludus.presets.errors import ConfigError, Interrupted
-from ludus.presets.file import to_toml
 from ludus.storage import RunDirectory, RunExists, read_jsonl, read_weights
-from ludus.training.api import resume_run, start_run
 from ludus.training.reporting.metrics import UpdateMetrics
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 
@@ -99,7 +100,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from tests.unit.training.test_runs import KillAt
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 from ludus.presets.file import parse_preset
 preset = parse_preset(Path({preset!r}).read_bytes(), "killed").preset
 start_run(preset, Path({run!r}), sinks=[KillAt({update})])
@@ -201,11 +202,11 @@ def test_target_ends_a_run_early(tmp_path: Path) -> None:
 
 def test_evaluate_players(tmp_path: Path) -> None:
     start_run(small_preset(run__max_steps=200), tmp_path / "run")
-    result = evaluate(f"{tmp_path}/run@last", "random", matches=50)
+    result = evaluate(f"{tmp_path}/run@last", "random", MatchSettings(matches=50))
     assert result.matches == 50
     assert result.won[1] <= result.won[0] <= result.won[2]
-    assert evaluate(f"{tmp_path}/run@last", "random", matches=50) == result
-    bots = evaluate("perfect", "random", game="tic_tac_toe", matches=60)
+    assert evaluate(f"{tmp_path}/run@last", "random", MatchSettings(matches=50)) == result
+    bots = evaluate("perfect", "random", MatchSettings(matches=60), game="tic_tac_toe")
     assert bots.losses == 0
     assert bots.counts[0] > 40
     with pytest.raises(ConfigError, match="did you mean random"):

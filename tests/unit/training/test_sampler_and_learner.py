@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ludus.algorithms.appo.config import AppoConfig
-from ludus.algorithms.appo.learner import make_learner
-from ludus.algorithms.learner import Learner
+from ludus.algorithms.appo import make_learner
+from ludus.algorithms.config import AppoConfig
+from ludus.algorithms.learner import Learner, LearnerContext
 from ludus.flow import Controller, Lineup, RolloutStats, SeatPlan, Slab, Weights
 from ludus.flow.pool_options import PoolOptions
 from ludus.games import spec as game_spec
@@ -88,7 +88,7 @@ def test_a_sampler_takes_newer_weights_and_refuses_others() -> None:
     source = StoredWeights(learner.weights())
     sampler.take({0: source})
     sampler.play(sampler.slabs[0], sink)
-    learner.begin(sampler.slabs[0], 0.0).help(0)
+    learner.start(sampler.slabs[0], 0.0).help(0)
     learner.finish()
     source.put(learner.weights())
     sampler.take({0: source})
@@ -116,14 +116,14 @@ def test_a_learner_trains_from_stored_slabs() -> None:
     for _ in range(2):
         slab = sampler.slabs[0]
         sampler.play(slab, sink)
-        first.begin(slab, 0.0).help(0)
+        first.start(slab, 0.0).help(0)
         first.finish()
     for fields in sink.slabs:
         slab = Slab(sampler.spec, sampler.slabs[0].steps, sampler.slabs[0].rows)
         slab.memory = {0: np.empty_like(fields["memory.0"])}
         for name, array in slab.fields().items():
             array[...] = fields[name]
-        second.begin(slab, 0.0).help(0)
+        second.start(slab, 0.0).help(0)
         assert second.finish().samples > 0
     sampler.close()
     assert same_weights(first.weights(), second.weights())
@@ -142,7 +142,7 @@ def two_learners(first: int, second: int, pipelined: bool) -> tuple[list[Weights
     for seed, (policy, config) in enumerate(configs.items()):
         network = PolicyNetwork(config, spec, seed)
         learners[policy] = make_learner(
-            AppoConfig(micro_batch=64), network, seed=seed, policy=policy, workers=2
+            AppoConfig(micro_batch=64), network, LearnerContext(seed, policy, workers=2)
         )
         actors[policy] = NetworkActor(PolicyNetwork(config, spec, seed).for_acting(), seed, -1)
     sampler = Sampler(

@@ -17,7 +17,7 @@ from safetensors.numpy import load_file, save_file
 
 from ludus.presets.errors import Interrupted
 from ludus.storage import RunDirectory, read_jsonl
-from ludus.training.api import resume_run, start_run
+from ludus.training.runs import resume_run, start_run
 
 from .runs import Recorder, reproducible_rows, small_preset
 from .test_runs import InterruptAt, last_weights, same_weights

@@ -11,10 +11,10 @@ import pytest
 
 from ludus.games import spec
 from ludus.storage import RunDirectory, read_jsonl
-from ludus.training.api import resume_run, start_run
 from ludus.training.reporting.metrics import UpdateMetrics, metrics_row
 from ludus.training.reporting.sinks import RunStart
 from ludus.training.reporting.tensorboard import TensorBoardSink
+from ludus.training.runs import resume_run, start_run
 from tests.unit.training.runs import small_preset
 
 pytest.importorskip("tensorboard")

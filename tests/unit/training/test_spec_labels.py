@@ -1,12 +1,7 @@
-"""Labels are part of what a policy depends on; files from before they counted go on being read.
-
-``tests/golden/old_runs`` holds runs at tic-tac-toe from before 0.1.0: ``ppo`` and ``alphazero`` have specs
-whose hash left labels out, ``past`` (past weights are the only opponent) has past opponents without lanes.
-"""
+"""Labels of tensors and heads are part of the spec hash: weights fit no game with other labels."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import msgspec
@@ -15,13 +10,12 @@ import pytest
 from ludus import games
 from ludus.cli import __main__ as cli
 from ludus.evaluation.weights import network_of
-from ludus.flow import GameSpec
+from ludus.flow import GameSpec, Weights, WeightsMeta
 from ludus.games import rulebook, spec
-from ludus.policies.weights import load_weights
+from ludus.policies.config import EncoderConfig
+from ludus.policies.factory import build_network
 from ludus.presets.errors import ConfigError
-from ludus.storage import RunDirectory
 
-RUNS = Path(__file__).resolve().parents[2] / "golden" / "old_runs"
 BOARD = spec("tic_tac_toe")
 
 
@@ -34,6 +28,13 @@ def with_labels(where: str) -> GameSpec:
     part = (BOARD.observation if where == "observation" else BOARD.heads)[0]
     changed = msgspec.structs.replace(part, labels=exchanged(part.labels))
     return msgspec.structs.replace(BOARD, **{where: (changed,)})
+
+
+def small_weights(spec: GameSpec) -> Weights:
+    network = build_network(EncoderConfig(hidden=(2,)), spec, 1)
+    text = msgspec.json.encode(spec).decode()
+    meta = WeightsMeta(1, spec.spec_hash, network.architecture, text, spec.name, 0, 1)
+    return Weights(meta, {name: tensor.numpy() for name, tensor in network.state_dict().items()})
 
 
 def swapped(text: str) -> str:
@@ -53,50 +54,32 @@ def two_types_exchanged(folder: Path) -> tuple[Path, Path]:
 def test_labels_count(where: str) -> None:
     other = with_labels(where)
     assert other.spec_hash != BOARD.spec_hash
-    assert other.former_hash == BOARD.former_hash
     meaning = msgspec.structs.replace(BOARD, meaning="another", title="another")
     assert meaning.spec_hash == BOARD.spec_hash
 
 
 def test_a_rulebook_with_two_types_exchanged_is_another_game(tmp_path: Path) -> None:
     one, two = (spec("rts", {"rulebook": rulebook.read(p)}) for p in two_types_exchanged(tmp_path))
-    assert one.former_hash == two.former_hash
+    assert one.label_difference(two)
     assert one.spec_hash != two.spec_hash
 
 
-@pytest.mark.parametrize("run", ["ppo", "alphazero"])
-def test_weights_from_before_load_by_the_spec_that_they_carry(run: str) -> None:
-    (path,) = (RUNS / run).glob("checkpoints/*/weights.safetensors")
-    weights = load_weights(path)
-    assert weights.meta.spec_hash == BOARD.former_hash != BOARD.spec_hash
+@pytest.mark.parametrize(("where", "names"), [("observation", "'own', 'opponent'"), ("heads", "'a3', 'b3'")])
+def test_weights_are_refused_for_other_labels_with_the_first_that_differs(where: str, names: str) -> None:
+    weights = small_weights(BOARD)
     network_of(weights, BOARD)
-    for where, names in (("observation", "'own', 'opponent'"), ("heads", "'a3', 'b3'")):
-        with pytest.raises(ConfigError, match=f"^old: made for tic_tac_toe with spec .* is {names} here"):
-            network_of(weights, with_labels(where), "old")
+    with pytest.raises(ConfigError, match=f"^mine: made for tic_tac_toe with spec .* is {names} here"):
+        network_of(weights, with_labels(where), "mine")
 
 
-@pytest.mark.parametrize("own", [False, True])
-@pytest.mark.parametrize(("run", "steps"), [("ppo", 128), ("alphazero", 400), ("past", 500)])
-def test_a_run_from_before_goes_on(
-    run: str, steps: int, own: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """``own``: this user's run, whose match states are taken back; another user's begins its matches anew."""
-    shutil.copytree(RUNS / run, tmp_path / "run")
-    at = str(tmp_path / "run")
-    if own:
-        store = RunDirectory.open(Path(at)).checkpoints
-        store.save(store.load_last()[0])  # signed with this user's key
-    assert cli.main(["eval", f"{at}@last", "--against", "random", "--matches", "10"]) == 0
-    capsys.readouterr()
-    assert cli.main(["resume", at, "--run.max-steps", str(steps)]) == 0, capsys.readouterr()
-    assert ("begin anew" in "".join(capsys.readouterr())) == (run == "past" or (run == "ppo" and not own))
-    checkpoint, problems = RunDirectory.open(Path(at)).checkpoints.load_last()
-    assert problems == []
-    assert checkpoint.version > int(next(p.name for p in (RUNS / run).glob("checkpoints/0*")))
-    assert checkpoint.weights.meta.spec_hash == BOARD.spec_hash
+def test_no_label_is_named_where_more_than_labels_differ() -> None:
+    other = msgspec.structs.replace(with_labels("heads"), version=BOARD.version + 1)
+    assert BOARD.label_difference(other) == ""
+    with pytest.raises(ConfigError, match=r"this game has spec .* \(version \d+\)$"):
+        network_of(small_weights(BOARD), other, "mine")
 
 
-def test_a_run_does_not_go_on_with_other_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_not_resumed_with_other_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = ["--pool.slots", "2", "--pool.groups", "1", "--pool.rollout-length", "2", "--policy.dense", "2"]
     small += ["--policy.hidden", "2", "--evaluation.final-matches", "0", "--run.threads", "1"]
     one, _ = two_types_exchanged(tmp_path)

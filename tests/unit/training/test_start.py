@@ -18,7 +18,7 @@ from ludus.presets.game_checks import check_game
 from ludus.storage import RunDirectory
 from ludus.training.actor_learner.build import build_learner
 from ludus.training.alphazero.components import build_alphazero
-from ludus.training.api import resume_run, start_run
+from ludus.training.runs import resume_run, start_run
 from ludus.training.start import begin_with
 
 from .runs import reproducible_rows, small_preset

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from ludus.evaluation.settings import MatchSettings
 from ludus.evaluation.tournament import expand, tournament
 from ludus.presets.errors import ConfigError
 from ludus.presets.file import parse_preset
 from ludus.storage import StorageError
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 from tests.unit.training.test_one_seat import GAME as ONE_SEAT
 
 TOML = """
@@ -46,7 +47,9 @@ checkpoint_every_minutes = 0.0000001
 
 
 def test_better_players_are_rated_higher() -> None:
-    table = tournament(["random", "mcts:4", "mcts:100", "perfect"], game="tic_tac_toe", matches=40)
+    table = tournament(
+        ["random", "mcts:4", "mcts:100", "perfect"], MatchSettings(matches=40), game="tic_tac_toe"
+    )
     assert [s.player for s in table.standings] == ["random", "mcts:4", "mcts:100", "perfect"]
     ratings = {s.player: s.elo for s in table.standings}
     assert ratings["random"] < ratings["mcts:4"] < ratings["mcts:100"] < ratings["perfect"] + 100
@@ -66,7 +69,7 @@ def test_the_versions_of_a_run_and_neighbours(tmp_path: Path) -> None:
         f"{names[0]}+search:8,c_puct=1",
         f"{names[-1]}+search:8,c_puct=1",
     ]
-    table = tournament([f"{run}@all"], versions=4, neighbours=1, matches=4)
+    table = tournament([f"{run}@all"], MatchSettings(matches=4), versions=4, neighbours=1)
     assert table.game == "tic_tac_toe"
     assert [list(row) for row in table.matches] == [[0, 4, 0, 0], [4, 0, 4, 0], [0, 4, 0, 4], [0, 0, 4, 0]]
 
@@ -109,7 +112,7 @@ def weights(tmp_path: Path) -> str:
 def test_any_player_determines_the_game(weights: str, place: int) -> None:
     players = ["random", "mcts:4"]
     players.insert(place, weights)
-    table = tournament(players, matches=2)
+    table = tournament(players, MatchSettings(matches=2))
     assert table.game == "tic_tac_toe"
     assert all(s.matches == 4 for s in table.standings)
 
@@ -127,15 +130,17 @@ def test_all_players_are_checked_before_a_match(weights: str, wrong: str, game: 
     """The wrong one is the last of four: five pairs would have met."""
     played: list[object] = []
     with pytest.raises((ConfigError, StorageError), match=message):
-        tournament(["random", "mcts:4", weights, wrong], game=game, matches=2, on_result=played.append)
+        tournament(
+            ["random", "mcts:4", weights, wrong], MatchSettings(matches=2), game=game, on_result=played.append
+        )
     assert played == []
 
 
 def test_bots_alone_do_not_determine_the_game() -> None:
     with pytest.raises(ConfigError, match="name one"):
-        tournament(["random", "mcts:4", "perfect"], matches=2)
+        tournament(["random", "mcts:4", "perfect"], MatchSettings(matches=2))
 
 
 def test_players_of_a_game_of_one_seat_do_not_meet() -> None:
     with pytest.raises(ConfigError, match=r"^rate needs a game of two or more seats; walk has one"):
-        tournament(["random", "noop"], game=ONE_SEAT, matches=2)
+        tournament(["random", "noop"], MatchSettings(matches=2), game=ONE_SEAT)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 from . import test_alphazero, test_dqn_runs
 from .runs import Recorder, small_preset

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
+from ludus.algorithms.config import AlphaZeroConfig
 from ludus.flow.weights import Weights
 from ludus.mcts.network import NetworkEvaluator
 from ludus.policies.weights import load_weights
@@ -25,7 +25,7 @@ from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset
 from ludus.storage import resolve_weights
 from ludus.training.alphazero.components import build_alphazero, make_plays
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "weights.json"
 TOLERANCE = 2e-3  # of a few updates on another processor

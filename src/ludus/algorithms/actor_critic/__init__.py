@@ -1,1 +1,1 @@
-"""What methods with a policy and a value share: epochs of minibatches over one slab."""
+"""Learner of methods with a policy and a value: epochs of minibatches over one slab."""

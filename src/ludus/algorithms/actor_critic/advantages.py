@@ -1,7 +1,7 @@
-"""What every learner with a policy and a value has: advantages and value targets of one slab.
+"""Learner with a policy and a value: advantages and value targets of one slab.
 
 Where decisions are older than the learner's weights and the method corrects for that, one forward pass gives
-today's probabilities and values first.
+the current probabilities and values first.
 """
 
 from __future__ import annotations
@@ -13,32 +13,28 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from ludus.algorithms.actor_critic.objective import Config, Decisions, Objective
-from ludus.algorithms.actor_critic.reuse import shuffled_minibatches
-from ludus.algorithms.actor_critic.taught import Counted
-from ludus.algorithms.actor_critic.terms import ExtraTerms, Given, Term, upgo_term, with_terms
-from ludus.algorithms.actor_critic.value_heads import (
+from ludus.algorithms.actor_critic.objective import Config, Coverage, Decisions, Objective
+from ludus.algorithms.actor_critic.returns import (
     blank_values,
-    explained,
     flat,
-    moves_of_heads,
     returns_of_heads,
+    transitions_of_heads,
 )
+from ludus.algorithms.actor_critic.terms import ExtraTerms, Term, TermInput, upgo_term, with_terms
 from ludus.algorithms.forward import Bools, Floats, forward
-from ludus.algorithms.learner import SlabLearner, UpdateStats
+from ludus.algorithms.learner import LearnerContext, SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
-from ludus.algorithms.returns import Transitions, upgo
+from ludus.algorithms.minibatch import shuffle_key, shuffled_minibatches
+from ludus.algorithms.returns import Transitions, explained_variance, upgo
 from ludus.algorithms.samples import Index, Samples
 from ludus.algorithms.tasks import Task
 from ludus.flow.slab import Array
 from ludus.policies.network import PolicyNetwork
 
-EPOCHS_A_VERSION = 64  # shuffles of one version are numbered apart from those of the next
-
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What the gradients of one update read. ``[T, R]`` each, values and targets normalised."""
+    """Inputs of the gradients of one update. ``[T, R]`` each, values and targets normalised."""
 
     samples: Samples
     advantage: Floats
@@ -49,47 +45,45 @@ class Batch:
 
 
 class AdvantageLearner(SlabLearner[Config]):
-    """Advantages and value targets of a slab; a method makes its steps of them.
+    """Learner that makes advantages and value targets of a slab; a method makes its steps of them.
 
-    For the other arguments see :class:`SlabLearner`.
+    In an update of the value alone the optimiser's moments of all parameters are updated. For the other
+    arguments see :class:`SlabLearner`.
     """
+
+    has_value_only_updates = True
 
     def __init__(
         self,
         objective: Objective[Config],
         config: Config,
         network: PolicyNetwork,
-        *,
-        seed: int,
-        policy: int = 0,
-        workers: int = 1,
-        frame_skip: int = 1,
+        context: LearnerContext,
     ) -> None:
-        super().__init__(config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip)
+        """Check the settings of value heads. Raises ``ValueError``, or ``SettingError`` for the teacher."""
+        super().__init__(config, network, context)
         for key, text in config.head_problems(network.config.value_heads):
             raise ValueError(f"algorithm.{key} {text}")
         self.objective = objective
-        #: Updates move what only the value depends on; the optimiser's moments of all parameters go on.
-        self.value_only = False
-        self._counted = Counted()
-        self._extra = ExtraTerms(config.teacher, network, policy)
+        self._coverage = Coverage()
+        self._extra = ExtraTerms(config.teacher, network, self.policy)
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
         """See :meth:`Learner.state`."""
         arrays, counters = super().state()
-        if self.objective.demands(self.config) is not None:
-            counters |= {"decided": self._counted.decided, "taught": self._counted.taught}
+        if self.objective.minimum_coverage(self.config) is not None:
+            counters |= {"decided": self._coverage.decided, "trainable": self._coverage.trainable}
         arrays |= self._extra.state()
         return arrays, counters
 
     def load_state(self, arrays: dict[str, Array], counters: dict[str, int]) -> None:
         """See :meth:`Learner.load_state`."""
         super().load_state(arrays, counters)
-        self._counted = Counted(counters.get("decided", 0), counters.get("taught", 0))
+        self._coverage = Coverage(counters.get("decided", 0), counters.get("trainable", 0))
         self._extra.load_state(arrays)
 
     def _stages(self, samples: Samples, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
-        self._extra.begin(samples.slab)
+        self._extra.start(samples.slab)
         yield from self._learn(samples, progress, stats)
         yield self._extra.end(self.config.micro_batch)
 
@@ -105,10 +99,10 @@ class AdvantageLearner(SlabLearner[Config]):
             yield self._evaluations(samples, value, log_prob)
         if corrects:
             ratio = np.exp(log_prob - slab.log_prob)
-        predicted = slab.value if acted else value  # where acting gave no values, those of today
+        predicted = slab.value if acted else value  # where acting gave no values, the current ones
         final_value = slab.final_value if acted else None
         rewards = [self._rewards(slab)] * heads  # all heads have the whole reward
-        moves = moves_of_heads(slab, rewards, final_value, value, samples.learner_mask)
+        moves = transitions_of_heads(slab, rewards, final_value, value, samples.learner_mask)
         returns = returns_of_heads(self.objective, self.config, moves, value, ratio)
         trained = np.flatnonzero(returns.valid)
         stats.samples = len(trained)
@@ -117,7 +111,7 @@ class AdvantageLearner(SlabLearner[Config]):
             return
         targets = flat(returns.target)[trained]
         self._absorb_returns(targets)
-        stats.numbers["value/explained_variance"] = explained(targets, flat(predicted[:-1])[trained])
+        stats.numbers["value/explained_variance"] = explained_variance(targets, flat(predicted[:-1])[trained])
         stats.numbers["value/target_mean"] = float(targets.mean())
         stats.numbers["rollout/reward_mean"] = float(moves[0].reward.reshape(-1)[trained].mean())
         batch = Batch(
@@ -132,7 +126,7 @@ class AdvantageLearner(SlabLearner[Config]):
         self._absorb_observations(samples, trained)
 
     def _terms(self, moves: Transitions, value: Floats, valid: Bools, progress: float) -> tuple[Term, ...]:
-        """What the settings add to the method's own loss."""
+        """Return the terms that the settings add to the method's own loss."""
         terms = self._extra.divergences(self.config, self.network, valid, progress)
         if self.config.upgo_coefficient > 0.0:
             upgoing = upgo(moves, value, discount=self.config.discount)
@@ -141,35 +135,35 @@ class AdvantageLearner(SlabLearner[Config]):
         return terms
 
     def _count(self, stats: UpdateStats, rollout_length: int) -> None:
-        """Refuses settings under which too few decisions of the first updates are taught."""
-        demand = self.objective.demands(self.config)
-        if demand is not None:
-            self._counted.decided += sum(stats.lag.values())
-            self._counted.taught += stats.samples
-            stats.refusal = self._counted.refusal(demand, stats.version, rollout_length)
+        """Refuse settings under which too few decisions of the first updates have a return."""
+        minimum = self.objective.minimum_coverage(self.config)
+        if minimum is not None:
+            self._coverage.decided += sum(stats.lag.values())
+            self._coverage.trainable += stats.samples
+            stats.refusal = self._coverage.refusal(minimum, stats.version, rollout_length)
 
     @abstractmethod
     def _epochs(self, batch: Batch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
-        """The method's steps.
+        """Make the method's steps.
 
         Sets ``stats.learned`` and ``stats.gradient_steps``, and adds to ``stats.numbers``. ``stats.samples``
         is the number of decisions that are ``batch.valid``.
         """
 
     def _minibatches(self, batch: Batch, epoch: int, share: float) -> Iterator[list[Index]]:
-        """The parts of each minibatch of one shuffled pass over ``share`` in (0, 1] of the slab."""
-        key = (self.seed, self.version * EPOCHS_A_VERSION + epoch)
+        """Yield the parts of each minibatch of one shuffled pass over ``share`` in (0, 1] of the slab."""
+        key = shuffle_key(self.seed, self.version, epoch)
         return shuffled_minibatches(self.network, batch.valid, self.config, key, share)
 
     def _entropy_coefficient(self, progress: float) -> float:
-        """Of the entropy when the share ``progress`` of the budget is spent."""
+        """Return the entropy's weight when the share ``progress`` of the budget is spent."""
         first, final = self.config.entropy_coefficient, self.config.entropy_coefficient_final
         return first + progress * (final - first)
 
     def _loss(
         self, batch: Batch, network: PolicyNetwork, part: Index, entropy_coefficient: float
     ) -> tuple[Loss, int]:
-        """The objective's loss over one part, and the number of decisions in it."""
+        """Return the objective's loss over one part, and the number of decisions in it."""
         samples = batch.samples
         index, distribution, value = forward(network, samples, part, batch.valid)
         masks, actions = samples.masks(index), samples.actions(index)
@@ -188,11 +182,11 @@ class AdvantageLearner(SlabLearner[Config]):
             target=pick(batch.target),
         )
         loss = self.objective.loss(self.config, decisions, entropy_coefficient)
-        given = Given(samples, part, index, distribution, masks, actions, decisions)
-        return with_terms(loss, batch.terms, given), len(index)
+        inputs = TermInput(samples, part, index, distribution, masks, actions, decisions)
+        return with_terms(loss, batch.terms, inputs), len(index)
 
     def _standardised(self, advantage: Floats, trained: Index) -> Floats:
-        """Advantages of the trained decisions to mean 0 and deviation 1, over the whole slab."""
+        """Return advantages with mean 0 and deviation 1 over the trained decisions of the slab."""
         if not self.config.normalise_advantages:
             return advantage
         picked = advantage.reshape(-1)[trained].astype(np.float64)

@@ -1,4 +1,4 @@
-"""The learner of most actor-critic methods: epochs of minibatches over one slab."""
+"""Learner of most actor-critic methods: epochs of minibatches over one slab."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import TypeVar
 import numpy as np
 
 from ludus.algorithms.actor_critic.advantages import AdvantageLearner, Batch
-from ludus.algorithms.actor_critic.config import ActorCriticConfig
 from ludus.algorithms.actor_critic.objective import Objective
-from ludus.algorithms.actor_critic.reuse import passes
-from ludus.algorithms.learner import UpdateStats
+from ludus.algorithms.config import ActorCriticConfig
+from ludus.algorithms.learner import LearnerContext, UpdateStats
 from ludus.algorithms.loss import Loss
-from ludus.algorithms.minibatch import MinibatchResult, mean_of
+from ludus.algorithms.minibatch import MinibatchResult, mean_of, passes
 from ludus.algorithms.optimiser import RATE_STEP, Optimiser, Partial, learning_rate_at, rate_steps_after
 from ludus.algorithms.samples import Index
 from ludus.algorithms.tasks import Task
@@ -24,22 +23,17 @@ Config = TypeVar("Config", bound=ActorCriticConfig)
 
 
 class ActorCriticLearner(AdvantageLearner[Config]):
-    """Optimises one :class:`Objective`. For the other arguments see :class:`SlabLearner`."""
+    """Learner of one :class:`Objective`. For the other arguments see :class:`SlabLearner`."""
 
     def __init__(
         self,
         objective: Objective[Config],
         config: Config,
         network: PolicyNetwork,
-        *,
-        seed: int,
-        policy: int = 0,
-        workers: int = 1,
-        frame_skip: int = 1,
+        context: LearnerContext,
     ) -> None:
-        super().__init__(
-            objective, config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip
-        )
+        """See :class:`AdvantageLearner`."""
+        super().__init__(objective, config, network, context)
         self._rate_steps = 0  # by which the learning rate was moved to reach its KL
 
     def state(self) -> tuple[dict[str, Array], dict[str, int]]:
@@ -61,7 +55,7 @@ class ActorCriticLearner(AdvantageLearner[Config]):
             return self._loss(batch, network, part, entropy)
 
         optimiser: Optimiser = self.optimiser
-        if self.value_only:
+        if self._value_only:
             optimiser = Partial(optimiser, self.parameters, self.network.critic_parameters())
         results: list[MinibatchResult] = []
         kl = 0.0  # of the last pass

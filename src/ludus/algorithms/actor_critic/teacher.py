@@ -16,40 +16,49 @@ from ludus.storage import StorageError, resolve_weights
 
 
 class Teacher(RowMemory):
-    """Sees every slab of one learner, in order.
-
-    Args:
-        network: the teacher's; never trained.
-        policy: id of the policy in slabs whose rows are taught.
-    """
+    """Frozen policy that reads every slab of one learner, in order."""
 
     def __init__(self, network: PolicyNetwork, policy: int) -> None:
+        """Keep the teacher's network, which is never trained.
+
+        Args:
+            network: The teacher's.
+            policy: Id of the policy in slabs whose rows the learner trains on.
+        """
         super().__init__(network, policy, "teacher")
 
-    def lesson(self, slab: Slab) -> Samples:
-        """The slab as the teacher sees it."""
+    def batch(self, slab: Slab) -> Samples:
+        """Return the slab as the teacher sees it: the teacher batch."""
         return Samples(slab, self.network, self.policy, self.of(slab))
 
     @torch.no_grad()
-    def distribution(self, lesson: Samples, part: Index, steps: Index, valid: Bools) -> ActionDistribution:
-        """What the teacher would do at the decisions of one part; carries no gradients.
+    def distribution(
+        self, teacher_batch: Samples, part: Index, steps: Index, valid: Bools
+    ) -> ActionDistribution:
+        """Return the teacher's choices at the decisions of one part, without gradients.
 
         Args:
-            lesson: of :meth:`lesson`.
-            part: units of the learner; rows if it has learned memory.
+            teacher_batch: Batch of :meth:`batch`.
+            part: Units of the learner; rows if it has learned memory.
             steps: ``int64[N]``, the part's decisions.
             valid: ``bool[T, R]``, the decisions that are trained on.
         """
         if self.network.recurrent is None:
-            return forward_steps(self.network, lesson, steps).distribution
-        return forward_rows(self.network, lesson, part, valid).distribution
+            return forward_steps(self.network, teacher_batch, steps).distribution
+        return forward_rows(self.network, teacher_batch, part, valid).distribution
 
 
 def load_teacher(text: str, learner: PolicyNetwork, policy: int) -> Teacher | None:
-    """The teacher that ``algorithm.teacher`` names; None for "".
+    """Load the teacher that ``algorithm.teacher`` names; None for "".
 
-    Raises :class:`SettingError` for what is no weights file, for weights of another spec, for a teacher
-    that reads what the learner does not, and for one with learned memory of a learner without.
+    Args:
+        text: ``RUN@VERSION`` or a weights file.
+        learner: Network that learns.
+        policy: Id of the policy in slabs that the learner trains.
+
+    Raises:
+        SettingError: It is no weights file, its weights are of another spec, it reads tensors that the
+            learner does not, or it has learned memory and the learner has none.
     """
     if not text:
         return None

@@ -13,10 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.loss import EndsLoss, alphazero_loss, ends_loss, masked_log_probs
 from ludus.algorithms.alphazero.samples import Positions
 from ludus.algorithms.alphazero.stats import LearnStats
+from ludus.algorithms.config import AlphaZeroConfig
+from ludus.algorithms.learner import LearnerContext
 from ludus.algorithms.optimiser import (
     SGD,
     AdamW,
@@ -43,14 +44,12 @@ class AlphaZeroLearner:
         self,
         config: AlphaZeroConfig,
         network: ResidualNetwork,
-        *,
-        seed: int,
-        threads: int = 1,
+        context: LearnerContext,
     ) -> None:
-        self.config, self.network, self.spec, self.seed = config, network, network.spec, seed
+        self.config, self.network, self.spec, self.seed = config, network, network.spec, context.seed
         self.symmetries = Symmetries(network.spec) if config.symmetries else None
         self.parameters = FlatParameters(self.network)
-        self.threads = max(1, threads if network.device.type == "cpu" else 1)
+        self.threads = max(1, context.workers if network.device.type == "cpu" else 1)
         self._replicas = [replica_of(network) for _ in range(self.threads)]
         for replica in self._replicas:
             replica.train()

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ludus.algorithms.dqn.config import DqnConfig
+from ludus.algorithms.config import DqnConfig
 from ludus.algorithms.dqn.loss import dqn_loss, td_target
 from ludus.algorithms.dqn.ring import Batch, Ring, followed, slab_transitions
 from ludus.algorithms.dqn.sampling import draw_by_priority, draw_evenly, priority_of
-from ludus.algorithms.learner import SlabLearner, UpdateStats
+from ludus.algorithms.learner import LearnerContext, SlabLearner, UpdateStats
 from ludus.algorithms.loss import Loss
 from ludus.algorithms.minibatch import MinibatchResult
 from ludus.algorithms.optimiser import learning_rate_at, under
@@ -46,21 +46,13 @@ def beta_at(config: DqnConfig, progress: float) -> float:
 
 
 class DqnLearner(SlabLearner[DqnConfig]):
-    """For the arguments see :class:`SlabLearner`. ``ValueError`` for a network without Q-values."""
+    """Learner of DQN. For the arguments see :class:`~ludus.algorithms.learner.SlabLearner`."""
 
-    def __init__(
-        self,
-        config: DqnConfig,
-        network: PolicyNetwork,
-        *,
-        seed: int,
-        policy: int = 0,
-        workers: int = 1,
-        frame_skip: int = 1,
-    ) -> None:
+    def __init__(self, config: DqnConfig, network: PolicyNetwork, context: LearnerContext) -> None:
+        """Raise ``ValueError`` for a network without Q-values."""
         if network.epsilon is None:
             raise ValueError(f'policy.output = "{network.config.output}": expected "q", which dqn trains')
-        super().__init__(config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip)
+        super().__init__(config, network, context)
         self.ring = Ring(network.spec, network.inputs, config.ring, config.buffer_mib)
         self.gradient_steps = 0
         self._bootstraps = self.minibatches.replicas  # the networks that value successors, one a worker
@@ -229,16 +221,3 @@ class DqnLearner(SlabLearner[DqnConfig]):
         for name, buffer in self.others[TARGET].named_buffers():
             if name.startswith(prefix):
                 buffer.copy_(mine[name])
-
-
-def make_learner(
-    config: DqnConfig,
-    network: PolicyNetwork,
-    *,
-    seed: int,
-    policy: int = 0,
-    workers: int = 1,
-    frame_skip: int = 1,
-) -> DqnLearner:
-    """The learner of a run or of one player. See :class:`~ludus.algorithms.learner.SlabLearner`."""
-    return DqnLearner(config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 class Solution(NamedTuple):
-    """``x`` with ``A x`` near ``b``."""
+    """Solution ``x`` with ``A x`` near ``b``."""
 
     x: Tensor  # [P]
     curvature: float  # x^T A x
@@ -19,14 +19,14 @@ class Solution(NamedTuple):
 
 
 def solve(b: Tensor, steps: int, tolerance: float = 1e-5) -> Generator[Tensor, Tensor, Solution]:
-    """Solves ``A x = b`` for a symmetric positive definite ``A``, from ``x = 0``.
+    """Solve ``A x = b`` for a symmetric positive definite ``A``, from ``x = 0``.
 
     Yields vectors ``p: [P]`` and is sent ``A p``. Scalars are sums in double precision.
 
     Args:
         b: ``float32[P]``.
-        steps: at most so many products.
-        tolerance: of the residual, relative to ``|b|``.
+        steps: Largest number of products, >= 1.
+        tolerance: Bound of the residual, relative to ``|b|``.
     """
     x = torch.zeros_like(b)
     residual, direction = b.clone(), b.clone()

@@ -18,20 +18,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludus.algorithms.actor_critic.advantages import EPOCHS_A_VERSION, AdvantageLearner, Batch
-from ludus.algorithms.actor_critic.corrected import corrected_returns
+from ludus.algorithms.actor_critic.advantages import AdvantageLearner, Batch
 from ludus.algorithms.actor_critic.objective import Objective
-from ludus.algorithms.actor_critic.reuse import passes
-from ludus.algorithms.actor_critic.value_heads import flat
+from ludus.algorithms.actor_critic.returns import flat, vtrace_returns
+from ludus.algorithms.config import TrpoConfig
 from ludus.algorithms.forward import forward, part_size, units_of
-from ludus.algorithms.learner import UpdateStats
+from ludus.algorithms.learner import LearnerContext, UpdateStats
 from ludus.algorithms.loss import Loss
-from ludus.algorithms.minibatch import MinibatchResult, mean_of
+from ludus.algorithms.minibatch import EPOCHS_A_VERSION, MinibatchResult, mean_of, passes, shuffle_key
 from ludus.algorithms.optimiser import learning_rate_at
 from ludus.algorithms.parameters import replica_of
 from ludus.algorithms.samples import Index, pieces
 from ludus.algorithms.tasks import Task
-from ludus.algorithms.trpo.config import TrpoConfig
 from ludus.algorithms.trpo.conjugate import Solution, solve
 from ludus.algorithms.trpo.loss import critic_loss, surrogate_loss
 from ludus.policies.network import PolicyNetwork
@@ -40,53 +38,44 @@ Stages = Generator[Sequence[Task], None, None]
 POLICY_SHUFFLE = EPOCHS_A_VERSION - 1  # number of the shuffle of the policy's update
 
 
-class _Measured(NamedTuple):
+class _Measurement(NamedTuple):
     """Means over the decisions at some parameters."""
 
     loss: float  # of the surrogate and the entropy
     kl: float  # from the policy at the start of the update
 
 
-OBJECTIVE = Objective(corrected_returns, surrogate_loss, corrects_lag=lambda config: config.vtrace)
+OBJECTIVE = Objective(vtrace_returns, surrogate_loss, corrects_lag=lambda config: config.vtrace)
 
 
 class TrpoLearner(AdvantageLearner[TrpoConfig]):
-    """For the arguments see :class:`~ludus.algorithms.learner.SlabLearner`.
+    """Learner of TRPO. For the arguments see :class:`~ludus.algorithms.learner.SlabLearner`."""
 
-    Raises ``ValueError`` for a network whose value shares parameters with the policy: regression of the value
-    would move the policy out of the trust region.
-    """
+    def __init__(self, config: TrpoConfig, network: PolicyNetwork, context: LearnerContext) -> None:
+        """Check that the value has an encoder of its own.
 
-    def __init__(
-        self,
-        config: TrpoConfig,
-        network: PolicyNetwork,
-        *,
-        seed: int,
-        policy: int = 0,
-        workers: int = 1,
-        frame_skip: int = 1,
-    ) -> None:
+        Raises:
+            ValueError: The value shares parameters with the policy: regression of the value would move the
+                policy out of the trust region.
+        """
         if network.critic is None:
             raise ValueError(
                 'critic = "shared": the value would move the policy; algorithm.name = "trpo" expects "own"'
             )
         network.precision = "float32"  # differences of gradients need its digits
-        super().__init__(
-            OBJECTIVE, config, network, seed=seed, policy=policy, workers=workers, frame_skip=frame_skip
-        )
+        super().__init__(OBJECTIVE, config, network, context)
         anchor = PolicyNetwork(network.config, network.spec, 0, network.precision).to(network.device)
         self._anchor = anchor  # the policy at the start of an update
         self._anchors = [replica_of(anchor) for _ in self.minibatches.replicas]
 
     def _epochs(self, batch: Batch, progress: float, stats: UpdateStats) -> Iterator[Sequence[Task]]:
-        if not self.value_only:
+        if not self._value_only:
             yield from self._policy(batch, progress, stats)
             self.minibatches.norm_sums.clear()  # of other weights
         yield from self._value(batch, progress, stats)
 
     def _value(self, batch: Batch, progress: float, stats: UpdateStats) -> Stages:
-        """Epochs of minibatches; no parameter of the policy has a gradient."""
+        """Make epochs of minibatches; no parameter of the policy has a gradient."""
         config = self.config
         rate = learning_rate_at(config, progress)
 
@@ -106,14 +95,14 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
         stats.numbers["learner/learning_rate"] = rate
 
     def _policy(self, batch: Batch, progress: float, stats: UpdateStats) -> Stages:
-        """Moves the policy."""
+        """Move the policy."""
         config, parameters = self.config, self.parameters
         self.copy_to(self._anchor)
         coefficient = self._entropy_coefficient(progress)
         units = units_of(self.network, batch.valid)
         size = part_size(self.network, config.micro_batch, batch.samples.slab.steps)
-        key = [self.seed, self.version * EPOCHS_A_VERSION + POLICY_SHUFFLE]
-        shuffled = np.random.Generator(np.random.Philox(key=key)).permutation(units)
+        key = shuffle_key(self.seed, self.version, POLICY_SHUFFLE)
+        shuffled = np.random.Generator(np.random.Philox(key=list(key))).permutation(units)
         some = list(pieces(shuffled[: max(1, round(config.fisher_share * len(units)))], size))
         parts = list(pieces(units, size))
 
@@ -123,7 +112,7 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
 
         gradient, count, sums = yield from self.minibatches.gradient(parts, surrogate)
         gradient = gradient.clone()
-        before = _Measured(sums.pop("total") / count, 0.0)
+        before = _Measurement(sums.pop("total") / count, 0.0)
         stats.numbers |= {name: total / count for name, total in sums.items()}
         stats.numbers["learner/grad_norm"] = float(gradient.norm())
         start = parameters.vector.clone()
@@ -144,7 +133,7 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
     def _direction(
         self, batch: Batch, parts: Sequence[Index], gradient: Tensor, start: Tensor
     ) -> Generator[Sequence[Task], None, tuple[Solution, int]]:
-        """``(F + damping I)^-1 gradient`` and how many decisions were differentiated for it."""
+        """Return ``(F + damping I)^-1 gradient`` and the number of decisions differentiated for it."""
         solver = solve(gradient, self.config.conjugate_steps)
         inspected = 0
         try:
@@ -160,9 +149,9 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
     def fisher_product(
         self, batch: Batch, parts: Sequence[Index], vector: Tensor, start: Tensor
     ) -> Generator[Sequence[Task], None, tuple[Tensor, int]]:
-        """``F vector: [P]`` over the decisions of ``parts`` at ``start``, by central difference.
+        """Return ``F vector: [P]`` over the decisions of ``parts`` at ``start``, by central difference.
 
-        Also returns how many decisions were differentiated. The parameters are ``start`` afterwards.
+        Also returns the number of differentiated decisions. The parameters are ``start`` afterwards.
         """
 
         def divergence(network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
@@ -183,12 +172,12 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
         parts: Sequence[Index],
         start: Tensor,
         step: Tensor,
-        before: _Measured,
+        before: _Measurement,
         coefficient: float,
-    ) -> Generator[Sequence[Task], None, tuple[float, _Measured]]:
-        """The first of the shortening steps that lowers the loss within the trust region.
+    ) -> Generator[Sequence[Task], None, tuple[float, _Measurement]]:
+        """Find the first of the shortening steps that lowers the loss within the trust region.
 
-        Returns its share of ``step``; 0 where there is none, and then nothing has moved.
+        Returns its share of ``step`` and the means there; 0 where there is none, and then nothing has moved.
         """
         share = 1.0
         for _ in range(self.config.backtracks):
@@ -202,8 +191,8 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
 
     def _measure(
         self, batch: Batch, parts: Sequence[Index], coefficient: float
-    ) -> Generator[Sequence[Task], None, _Measured]:
-        """Loss and divergence at the present parameters."""
+    ) -> Generator[Sequence[Task], None, _Measurement]:
+        """Return loss and divergence at the current parameters."""
         done: list[tuple[float, float, int]] = [(0.0, 0.0, 0)] * len(parts)
 
         @torch.no_grad()
@@ -215,10 +204,12 @@ class TrpoLearner(AdvantageLearner[TrpoConfig]):
 
         yield [functools.partial(measure, i) for i in range(len(parts))]
         samples = sum(count for _, _, count in done)
-        return _Measured(sum(loss for loss, _, _ in done) / samples, sum(kl for _, kl, _ in done) / samples)
+        return _Measurement(
+            sum(loss for loss, _, _ in done) / samples, sum(kl for _, kl, _ in done) / samples
+        )
 
     def _divergence(self, batch: Batch, network: PolicyNetwork, part: Index) -> tuple[Loss, int]:
-        """KL(policy at the start of the update || policy of ``network``), a sum over decisions."""
+        """Return KL(policy at the start of the update || policy of ``network``), a sum over decisions."""
         samples = batch.samples
         anchor = self._anchors[self.minibatches.replicas.index(network)]
         with torch.no_grad():

@@ -1,21 +1,21 @@
-"""The losses of TRPO as pure functions over flat samples."""
+"""Losses of TRPO as pure functions over flat samples."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
 from ludus.algorithms.actor_critic.objective import Decisions
+from ludus.algorithms.config import TrpoConfig
 from ludus.algorithms.loss import Loss, value_loss
-from ludus.algorithms.trpo.config import TrpoConfig
 
 
 def surrogate_loss(config: TrpoConfig, decisions: Decisions, entropy_coefficient: float) -> Loss:
-    """-(pi / mu) A - entropy_coefficient * entropy (Schulman et al. 2015, equation 14).
+    """Return -(pi / mu) A - entropy_coefficient * entropy (Schulman et al. 2015, equation 14).
 
     Args:
-        config: not read.
+        config: Not read.
         decisions: ``N`` decisions.
-        entropy_coefficient: of the entropy at this point of the run.
+        entropy_coefficient: Weight of the entropy at this point of the run.
 
     Returns:
         The sum over decisions, with ``loss/policy`` and ``policy/entropy`` (nats).
@@ -27,12 +27,12 @@ def surrogate_loss(config: TrpoConfig, decisions: Decisions, entropy_coefficient
 
 
 def critic_loss(config: TrpoConfig, value: Tensor, target: Tensor) -> Loss:
-    """``value_coefficient`` times half the squared error of the value, summed over decisions.
+    """Return ``value_coefficient`` times half the squared error of the value, summed over decisions.
 
     Args:
         config: ``value_coefficient``.
         value: ``float32[N]`` or ``[N, heads]``, predictions in normalised units.
-        target: as ``value``.
+        target: Targets, of the shape of ``value``.
     """
     error = value_loss(value, target)
     return Loss(config.value_coefficient * error, {"loss/value": error})

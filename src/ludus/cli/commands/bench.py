@@ -29,7 +29,8 @@ class BenchSim(msgspec.Struct, frozen=True):
     """Measure simulation speed of a game: bots against bots in the core, then the same through the pool.
 
     ns_per_tick is per core. pool_overhead is the share of ticks/s that the pool costs with the same bots and
-    threads."""
+    threads.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus bench sim minirts",
@@ -49,6 +50,7 @@ class BenchSim(msgspec.Struct, frozen=True):
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        """Measure, print the rates and return the exit code."""
         from ludus.games.simulate import bench_sim
 
         game, params = read_game(self.game, self.param)
@@ -111,7 +113,7 @@ class BenchSim(msgspec.Struct, frozen=True):
         return DONE
 
     def _bots(self, spec: GameSpec) -> list[str]:
-        """The bot of each seat."""
+        """Return the bot of each seat. Raise :class:`UserError` for a wrong number or name."""
         names = [name.strip() for name in self.bots.split(",") if name.strip()]
         if not names:
             names = [spec.bots[0].name if spec.bots else UNIFORM]
@@ -131,7 +133,8 @@ class BenchTrain(msgspec.Struct, frozen=True):
 
     The limits: the pool alone with random actions; the network alone (inference and learning) on the same
     batches; both together, an upper bound for any arrangement of the same work. Any setting of the preset
-    can be given as for ludus train. Writes no files."""
+    can be given as for ludus train. Writes no files.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus bench train minirts",
@@ -144,6 +147,7 @@ class BenchTrain(msgspec.Struct, frozen=True):
     overrides: dict[str, str] = {}
 
     def run(self) -> int:
+        """Train for the measuring time, print the rates and return the exit code."""
         from ludus.presets.file import load_preset
         from ludus.presets.game_checks import check_game
 
@@ -215,5 +219,5 @@ def pool_ticks_per_s(
 
 
 def usable_processors() -> int:
-    """Number of processors available to this process."""
+    """Return the number of processors available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""``ludus completion``: a few lines for the shell that ask ``ludus`` itself what may come next."""
+"""``ludus completion``: a few lines for the shell that ask ``ludus`` itself for candidates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ complete -c ludus -a '(__ludus_complete)'
 class Completion(msgspec.Struct, frozen=True):
     """Print a completion script: commands, options, settings of presets, games, bots and runs.
 
-    bash and zsh: add the first example to ~/.bashrc or ~/.zshrc, for zsh below compinit."""
+    bash and zsh: add the first example to ~/.bashrc or ~/.zshrc, for zsh below compinit.
+    """
 
     EXAMPLES: ClassVar = (
         'eval "$(ludus completion bash)"',
@@ -52,5 +53,6 @@ class Completion(msgspec.Struct, frozen=True):
     shell: Annotated[Literal["bash", "zsh", "fish"], positional("the shell")]
 
     def run(self) -> int:
+        """Print the script and return the exit code."""
         console.result(_SCRIPTS[self.shell].rstrip())
         return DONE

@@ -31,6 +31,7 @@ class Doctor(msgspec.Struct, frozen=True):
     json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
+        """Print the facts and return the exit code."""
         facts: dict[str, dict[str, object]] = {
             "ludus": _ludus(),
             "core": _core(),
@@ -54,7 +55,7 @@ def _text(value: object) -> str:
         return " ".join(map(str, value)) or "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "not there" if value is None else str(value)
+    return "none" if value is None else str(value)
 
 
 def _version(package: str) -> str | None:
@@ -70,7 +71,7 @@ def _ludus() -> dict[str, object]:
 
 
 def _commit(folder: Path) -> str | None:
-    """The commit of the checkout that the package runs from; None outside of one."""
+    """Return the commit of the checkout that the package runs from; None outside a checkout."""
     if not (folder.parent.parent / ".git").exists():
         return None
     try:
@@ -87,7 +88,7 @@ def _commit(folder: Path) -> str | None:
 
 
 def _core() -> dict[str, object]:
-    """The compiled core, or the reason why it cannot be loaded."""
+    """Return facts about the compiled core, or the reason why it cannot be loaded."""
     try:
         from ludus.games import list_games
         from ludus.games.simulate import build_info, signature
@@ -133,7 +134,7 @@ def _machine() -> dict[str, object]:
 
 
 def _cpuinfo() -> tuple[str, set[str]]:
-    """Model name and feature flags, if the system reports them."""
+    """Return the model name and the feature flags, if the system reports them."""
     model, flags = "", set[str]()
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")

@@ -10,17 +10,14 @@ import msgspec
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, INTERRUPTED, CommandError
-from ludus.cli.params import game_spec, read_game
+from ludus.cli.match_options import Count, MatchOptions, Natural, hooks_of
 
 if TYPE_CHECKING:
     from ludus.evaluation.results import EvalResult
     from ludus.flow.match import MatchResult
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
-Natural = Annotated[int, msgspec.Meta(ge=0)]
 
-
-class Eval(msgspec.Struct, frozen=True):
+class Eval(MatchOptions, frozen=True, kw_only=True):
     """Play matches between two players and report the win rate with its 95% Wilson interval.
 
     Players take the seats in turn. In a game of one seat, the result is the mean return. A win rate
@@ -40,7 +37,8 @@ class Eval(msgspec.Struct, frozen=True):
       my_bot.py              a bot written in Python
 
     Ctrl-C stops after the finished matches (exit code 130). The result is also appended to
-    RUN/results.jsonl of the weights that played."""
+    RUN/results.jsonl of the weights that played.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus eval RUN@best --against simple --matches 1000",
@@ -53,33 +51,16 @@ class Eval(msgspec.Struct, frozen=True):
     against: Annotated[
         str, option("the opponent at the other seats (none in a game of one seat)", "PLAYER")
     ] = ""
-    game: Annotated[str, option("the game (default: the one that the weights were trained on)", "GAME")] = ""
     matches: Annotated[Count, option("number of matches", "N")] = 400
-    frame_skip: Annotated[Natural, option("ticks between decisions (default: each player's own)", "N")] = 0
     against_frame_skip: Annotated[
         Natural, option("ticks between decisions of the opponent (default: as --frame-skip)", "N")
     ] = 0
-    param: Annotated[tuple[str, ...], option("set a parameter of the game; repeatable", "NAME=VALUE")] = ()
-    seed: Annotated[Natural, option("seed of the matches", "N")] = 1
-    greedy: Annotated[bool, option("play the most probable action instead of sampling")] = False
-    threads: Annotated[
-        Natural,
-        option("simulation threads; 0 = the main thread, or one process (default: 0)", "N"),
-    ] = 0
-    random_start: Annotated[
-        Natural, option("start each match with random play for up to N ticks, drawn per seat and match", "N")
-    ] = 0
-    max_ticks: Annotated[
-        Natural, option("tick limit of a match (default: the game's own limit, else 20,000)", "N")
-    ] = 0
     record: Annotated[str, option("write replays of the first matches into this folder", "DIR")] = ""
     record_matches: Annotated[Count, option("number of replays that --record writes", "N")] = 10
-    json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
-        game, params = read_game(self.game, self.param)
-        if game:
-            game_spec(game, params)
+        """Play the matches, print and record the result, and return the exit code."""
+        game, params = self.game_and_params()
         from ludus.cli import results
         from ludus.cli.progress import Progress
         from ludus.evaluation.evaluate import evaluate
@@ -100,23 +81,13 @@ class Eval(msgspec.Struct, frozen=True):
                 unlike.extend([result.match] * (info(result.replay).reproduced == "no"))
 
         with Progress(self.matches) as progress:
-            result = evaluate(
-                player,
-                against,
-                game=game,
-                params=params or None,
-                matches=self.matches,
-                seed=self.seed,
-                frame_skip=self.frame_skip,
+            settings = msgspec.structs.replace(
+                self.match_settings(self.matches),
                 against_frame_skip=self.against_frame_skip,
-                greedy=self.greedy,
-                threads=self.threads,
-                random_start=self.random_start,
-                max_ticks=self.max_ticks,
                 record=self.record_matches if self.record else 0,
-                keep=keep,
-                should_stop=progress.should_stop,
-                finished=progress.add,
+            )
+            result = evaluate(
+                player, against, settings, game=game, params=params, keep=keep, hooks=hooks_of(progress)
             )
         if result.interrupted and not result.matches:
             console.note("interrupted before a match was over")
@@ -151,10 +122,10 @@ _WON = ("win_rate", "ci_low", "ci_high", "score")
 
 
 def document(result: EvalResult) -> dict[str, object]:
-    """The result as JSON, without win rates for games of one seat without winners.
+    """Return the result as JSON, without win rates for games of one seat without winners.
 
-    Numbers that are not there are null: all, where no match was played to its end; the interval and the
-    deviation of one match's return.
+    Missing numbers are null: all of them if no match was completed; the interval and the deviation if there
+    was only one match.
     """
     out: dict[str, object] = msgspec.to_builtins(result)
     if result.matches < 2:
@@ -170,7 +141,7 @@ def document(result: EvalResult) -> dict[str, object]:
 
 
 def _returns(result: EvalResult) -> list[tuple[str, str]]:
-    """A row with the mean return, where it says more than who won: chips of poker, points."""
+    """Return a row with the mean return if it adds to the outcomes, as in poker; else no row."""
     outcome = ((result.wins or 0) - (result.losses or 0)) / max(1, result.matches)
     if abs(result.mean_return - outcome) < 1e-9:
         return []
@@ -178,7 +149,7 @@ def _returns(result: EvalResult) -> list[tuple[str, str]]:
 
 
 def _return_interval(result: EvalResult) -> str:
-    """The interval of the mean return in parentheses; one match has none."""
+    """Return the interval of the mean return in parentheses; "" for a single match, which has none."""
     if result.matches < 2:
         return ""
     bounds = f"{result.return_low:.2f} to {result.return_high:.2f}"
@@ -186,7 +157,12 @@ def _return_interval(result: EvalResult) -> str:
 
 
 def show(result: EvalResult, kept: list[tuple[str, str]]) -> None:
-    """Prints the result as a table; ``kept``: rows about written files."""
+    """Print the result as a table.
+
+    Args:
+        result: Result of the evaluation.
+        kept: Rows about written files, for the end of the table.
+    """
     from ludus.storage.references import labelled
 
     player, against = labelled(result.player), labelled(result.against)

@@ -1,4 +1,4 @@
-"""``ludus games list | show | check``."""
+"""``ludus games list | show | check | schema``."""
 
 from __future__ import annotations
 
@@ -27,14 +27,16 @@ class GamesList(msgspec.Struct, frozen=True):
     """List the playable games: built in, installed as packages, and those of other libraries.
 
     LIBRARY lists the games of one library, as references that every command takes: gymnasium, atari,
-    pettingzoo, openspiel, vizdoom."""
+    pettingzoo, openspiel, vizdoom.
+    """
 
     EXAMPLES: ClassVar = ("ludus games list", "ludus games list gymnasium")
 
-    library: Annotated[str, positional("a library, whose games are listed", "LIBRARY")] = ""
+    library: Annotated[str, positional("list the games of this library", "LIBRARY")] = ""
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        """Print the list and return the exit code."""
         from ludus.games import list_games, spec
 
         if self.library:
@@ -62,7 +64,7 @@ class GamesList(msgspec.Struct, frozen=True):
         return DONE
 
     def _hosted(self) -> int:
-        """The games of one library."""
+        """Print the games of one library. Raise :class:`UserError` if it is unknown or not installed."""
         from ludus.games import libraries
 
         family = self.library.rstrip("/")
@@ -80,7 +82,7 @@ class GamesList(msgspec.Struct, frozen=True):
 
 
 def _hosted_rows() -> Iterator[tuple[str, str, str]]:
-    """Reference, library and how to see its games, of each library."""
+    """Yield a row for each library: an example reference, its meaning, and how to list its games."""
     from ludus.flow.shown import shell
     from ludus.games import libraries
 
@@ -109,6 +111,7 @@ class GamesShow(msgspec.Struct, frozen=True):
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        """Print the spec and return the exit code."""
         from ludus.cli.params import game_spec, read_game
 
         spec = game_spec(*read_game(self.game, self.param))
@@ -123,7 +126,8 @@ class GamesCheck(msgspec.Struct, frozen=True):
     """Check a game against the contract: determinism, cloning, masks, ranges, refusals, ends, replays.
 
     In a game of two seats, bots also play themselves: the win rate of seat 0 shows whether the seats are
-    equal. A rulebook (.toml) is validated first. Exit code 3 if a check fails."""
+    equal. A rulebook (.toml) is validated first. Exit code 3 if a check fails.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus games check tic_tac_toe",
@@ -139,6 +143,7 @@ class GamesCheck(msgspec.Struct, frozen=True):
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        """Check the game, print the findings and return the exit code."""
         from ludus.cli.params import game_spec, read_params, typed
         from ludus.games import check_game, rulebook
 
@@ -184,13 +189,15 @@ class GamesCheck(msgspec.Struct, frozen=True):
 class GamesSchema(msgspec.Struct, frozen=True):
     """Print the JSON schema of rulebooks, with which editors complete and check my_rules.toml.
 
-    The first line of the rulebook names the schema: #:schema ./rulebook.schema.json"""
+    The first line of the rulebook names the schema: #:schema ./rulebook.schema.json
+    """
 
     EXAMPLES: ClassVar = ("ludus games schema > rulebook.schema.json",)
 
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        """Print the schema and return the exit code."""
         from ludus.games import rulebook
 
         console.document(rulebook.schema())
@@ -198,14 +205,14 @@ class GamesSchema(msgspec.Struct, frozen=True):
 
 
 def first_seat(share: SeatShare) -> Interval:
-    """The first seat's share of the decided matches."""
+    """Return the first seat's share of the decided matches, with its Wilson interval."""
     from ludus.ratings import wilson_interval
 
     return wilson_interval(share.won[0], sum(share.won))
 
 
 def describe_seats(shares: Sequence[SeatShare]) -> str:
-    """The balance of the seats in each bot's matches against itself, one line per bot."""
+    """Return the balance of the seats in each bot's matches against itself, one line per bot."""
     rows = []
     for share in shares:
         if not sum(share.won):
@@ -223,7 +230,7 @@ def describe_seats(shares: Sequence[SeatShare]) -> str:
 
 
 def describe_rulebook(text: str, spec: GameSpec) -> str:
-    """The units and choices of a rulebook, as a table and lines of text."""
+    """Return the units and choices of a rulebook, as a table and lines of text."""
     from ludus.games import rulebook
 
     values = rulebook.keys(text)
@@ -250,7 +257,7 @@ def describe_rulebook(text: str, spec: GameSpec) -> str:
 
 
 def describe(spec: GameSpec) -> str:
-    """The spec of a game as text."""
+    """Return the spec of a game as text."""
     how = "turn by turn" if spec.turn_based else "all seats at once"
     sees = "everything" if spec.perfect_information else "what its own seat may see"
     parts = [
@@ -284,7 +291,7 @@ def _range(param: ParamSpec) -> str:
 
 
 def _choices(head: HeadSpec) -> tuple[str, str]:
-    """Number of choices, and what they are."""
+    """Return the number of choices and their names; for a continuous head "" and its range."""
     if head.kind != "continuous":
         return str(head.size), ", ".join(head.labels) or head.meaning
     what = "an integer" if head.integer else "a number"

@@ -25,7 +25,8 @@ class Gtp(msgspec.Struct, frozen=True):
 
     PLAYER is a bot (random, tactical), RUN@best, RUN@last, RUN@VERSION, RUN@PLAYER of a league or a weights
     file. Append +search:VISITS to search with the network; mcts:VISITS searches with random playouts. The
-    controller sets board size and komi; a network keeps the size that it was trained on."""
+    controller sets board size and komi; a network keeps the size that it was trained on.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus gtp RUN@best+search:400 --resign 0.9",
@@ -44,6 +45,7 @@ class Gtp(msgspec.Struct, frozen=True):
     quiet: Annotated[bool, option("print nothing on stderr")] = False
 
     def run(self) -> int:
+        """Serve GTP on stdin and stdout until ``quit`` or the end of input; return the exit code."""
         params = read_params(self.param)
         if self.size:
             params["size"] = self.size

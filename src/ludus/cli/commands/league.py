@@ -1,4 +1,4 @@
-"""``ludus league``: what the journal of a league says, also while the run goes on."""
+"""``ludus league``: the contents of a league's journal, also while the run continues."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Run = Annotated[str, positional("the directory of a run with a league", "RUN")]
 Json = Annotated[bool, option("print one JSON document")]
-NOBODY_MET = "no player has met another: a league that has just started, or a game of one seat"
+NONE_MET = "no player has met another: a league that has just started, or a game of one seat"
 WIDE = 12  # columns of a payoff that fit a terminal
 
 
@@ -39,7 +39,7 @@ def _unknown(name: str, valid: list[str]) -> UserError:
 
 
 def _cell(table: PayoffTable, i: int, j: int) -> str:
-    """Percent, or what stands where nobody met."""
+    """Return a win rate in percent, or ``-`` for a pair that has not met."""
     met = table.wins[i][j] + table.draws[i][j] + table.losses[i][j]
     return "." if i == j else f"{100 * table.rate[i][j]:.0f}" if met else "-"
 
@@ -51,7 +51,8 @@ def _ago(then: float) -> str:
 class LeagueStatus(msgspec.Struct, frozen=True):
     """Show the members of a league: how far each is, what it froze, and what it is doing.
 
-    Works while the run goes on, and does not slow it down. STEPS are decisions that a member learned from."""
+    Works during the run and does not slow it down. STEPS are decisions that a member learned from.
+    """
 
     EXAMPLES: ClassVar = ("ludus league status runs/league", "ludus league status runs/league --json")
 
@@ -59,6 +60,7 @@ class LeagueStatus(msgspec.Struct, frozen=True):
     json: Json = False
 
     def run(self) -> int:
+        """Print the members and return the exit code."""
         run, record = _read(self.run_dir)
         from ludus.league.summary import status
 
@@ -102,7 +104,8 @@ class LeaguePlayers(msgspec.Struct, frozen=True):
     """List all players of a league: members, what they froze, and bots.
 
     A frozen player plays anywhere as RUN@PLAYER:VERSION, a member with its newest weights as RUN@PLAYER:
-    ludus eval runs/league@main --against runs/league@main:last"""
+    ludus eval runs/league@main --against runs/league@main:last
+    """
 
     EXAMPLES: ClassVar = (
         "ludus league players runs/league",
@@ -113,6 +116,7 @@ class LeaguePlayers(msgspec.Struct, frozen=True):
     json: Json = False
 
     def run(self) -> int:
+        """Print the players and return the exit code."""
         run, record = _read(self.run_dir)
         from ludus.league.summary import players
         from ludus.storage.references import labelled
@@ -147,8 +151,9 @@ class LeaguePayoff(msgspec.Struct, frozen=True):
     A rate is the mean of a Beta distribution; - stands for players that have not met. Rates of live members
     are those of about their last 100 matches with each opponent (a star marks these members), rates between
     frozen players count all. With --player the table has one player's opponents, their matches and the 95%
-    interval: counts are of all matches since either's weights were replaced, RATE OF says which matches a
-    rate counts, DRAWN BY has all matches ever. The document of --json has all counts."""
+    interval: counts are of all matches since either's weights were replaced, RATE OF names the matches that a
+    rate counts, DRAWN BY has all matches ever. The document of --json has all counts.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus league payoff runs/league",
@@ -162,6 +167,7 @@ class LeaguePayoff(msgspec.Struct, frozen=True):
     json: Json = False
 
     def run(self) -> int:
+        """Print the table and return the exit code."""
         _, record = _read(self.run_dir)
         from ludus.league.summary import against, payoff, the_newest
         from ludus.storage.references import labelled
@@ -200,7 +206,7 @@ class LeaguePayoff(msgspec.Struct, frozen=True):
             console.document(payoff(record))
             return DONE
         if not record.anybody_met():
-            console.result(NOBODY_MET)
+            console.result(NONE_MET)
             return DONE
         chosen = the_newest(record, self.most)
         table = payoff(record, chosen)
@@ -216,7 +222,7 @@ class LeaguePayoff(msgspec.Struct, frozen=True):
         ]
         console.result(console.table(lines, ("", "player", *numbers)))
         if live:
-            console.note(f"* lives: its rates are of about the last {table.window:.0f} matches of each pair")
+            console.note(f"* live member: rates of about the last {table.window:.0f} matches of each pair")
         left = len(record.players) - len(chosen)
         if left > 0:
             console.note(f"{left} more players; --most {len(record.players)} or --json shows them")
@@ -226,12 +232,13 @@ class LeaguePayoff(msgspec.Struct, frozen=True):
 class LeagueRatings(msgspec.Struct, frozen=True):
     """Rate the players of a league from its journal: no match is played.
 
-    ELO is the Bradley-Terry rating with its 95% interval: it decides. SKILL is TrueSkill with random play at
-    0: a lead of d wins with probability Phi(d / 9.862), so 8.3 is 80%. NASH is the share of a player in the
-    mixture that nobody beats, and its Elo against that mixture. A live member counts as a new player after
-    each freeze.
+    ELO is the Bradley-Terry rating with its 95% interval: rank players by it. SKILL is TrueSkill with random
+    play at 0: a lead of d wins with probability Phi(d / 9.862), so 8.3 is 80%. NASH is the share of a player
+    in the unbeaten (maximum-entropy Nash) mixture, and its Elo against that mixture. A live member counts as
+    a new player after each freeze.
 
-    The bot random is 0 where it was met; without an anchor the mean Elo is 0."""
+    The bot random has rating 0 if it was met; without an anchor the mean Elo is 0.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus league ratings runs/league",
@@ -245,6 +252,7 @@ class LeagueRatings(msgspec.Struct, frozen=True):
     json: Json = False
 
     def run(self) -> int:
+        """Print the ratings and return the exit code."""
         anchors = dict(self._anchor(text) for text in self.anchor)
         _, record = _read(self.run_dir)
         from ludus.league.strengths import Z95, strengths
@@ -258,7 +266,7 @@ class LeagueRatings(msgspec.Struct, frozen=True):
             console.document(shown)
             return DONE
         if not record.anybody_met():
-            console.result(NOBODY_MET)
+            console.result(NONE_MET)
             return DONE
         ordered = sorted(shown.players, key=lambda s: (s.rating is None, -(s.rating or 0.0)))
         rows = [
@@ -290,9 +298,10 @@ class LeagueRatings(msgspec.Struct, frozen=True):
 
 
 class LeagueLineage(msgspec.Struct, frozen=True):
-    """Show what each frozen player and each copy of a member came from, as a tree.
+    """Show the parent of each frozen player and of each copy of a member, as a tree.
 
-    A member that went on from first weights, or from another's, begins a line of its own."""
+    A member that restarted from its first weights, or from another player's, starts a line of its own.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus league lineage runs/league",
@@ -304,6 +313,7 @@ class LeagueLineage(msgspec.Struct, frozen=True):
     json: Json = False
 
     def run(self) -> int:
+        """Print the tree, or one member's events, and return the exit code."""
         _, record = _read(self.run_dir)
         from ludus.league.summary import lineage, tree
 

@@ -23,6 +23,7 @@ class PresetsList(msgspec.Struct, frozen=True):
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        """Print the list and return the exit code."""
         presets = {name: load_preset(name).preset for name in shipped_presets()}
         if self.json:
             console.document(
@@ -37,7 +38,8 @@ class PresetsList(msgspec.Struct, frozen=True):
 class PresetsShow(msgspec.Struct, frozen=True):
     """Print the file of a preset, to read or to start your own.
 
-    Settings left out have their default; ludus train PRESET --explain shows all of them."""
+    Settings left out have their default; ludus train PRESET --explain shows all of them.
+    """
 
     EXAMPLES: ClassVar = ("ludus presets show minirts > mine.toml",)
 
@@ -45,6 +47,7 @@ class PresetsShow(msgspec.Struct, frozen=True):
     json: Annotated[bool, option("print the preset with all defaults as one JSON document")] = False
 
     def run(self) -> int:
+        """Print the preset and return the exit code."""
         loaded = load_preset(self.preset)
         if self.json:
             console.document({"preset": loaded.source, **msgspec.to_builtins(loaded.preset)})

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-import msgspec
-
 from ludus.cli import console
 from ludus.cli.arguments import option, positional
 from ludus.cli.errors import DONE, INTERRUPTED
-from ludus.cli.params import game_spec, read_game
+from ludus.cli.match_options import Count, MatchOptions, Natural, hooks_of
 
 if TYPE_CHECKING:
     from ludus.evaluation.results import EvalResult
     from ludus.evaluation.tournament import Tournament
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
-Natural = Annotated[int, msgspec.Meta(ge=0)]
 
-
-class Rate(msgspec.Struct, frozen=True):
+class Rate(MatchOptions, frozen=True, kw_only=True):
     """Rate players in a round robin: Elo with its error, and Nash averaging.
 
     Nash averaging stays fair when players are copies of each other or beat each other in a cycle.
@@ -29,7 +24,8 @@ class Rate(msgspec.Struct, frozen=True):
     --neighbours 1 only consecutive versions meet: self-play Elo, which is cheap and overestimates progress.
 
     Ctrl-C stops after the finished matches (exit code 130). The table is also appended to
-    RUN/results.jsonl of the weights that played."""
+    RUN/results.jsonl of the weights that played.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus rate simple hit_and_run random --game minirts",
@@ -37,7 +33,6 @@ class Rate(msgspec.Struct, frozen=True):
     )
 
     players: Annotated[tuple[str, ...], positional("the players to rate", "PLAYER")]
-    game: Annotated[str, option("the game (default: the one that the weights were trained on)", "GAME")] = ""
     matches: Annotated[Count, option("matches of each pair", "N")] = 40
     versions: Annotated[
         Count, option("number of versions of a run or a member that RUN@all stands for, at most", "N")
@@ -45,26 +40,10 @@ class Rate(msgspec.Struct, frozen=True):
     neighbours: Annotated[
         Natural, option("let a player meet only the next N of the list; 0 = everyone (default: 0)", "N")
     ] = 0
-    frame_skip: Annotated[Natural, option("ticks between decisions (default: each player's own)", "N")] = 0
-    param: Annotated[tuple[str, ...], option("set a parameter of the game; repeatable", "NAME=VALUE")] = ()
-    seed: Annotated[Natural, option("seed of the matches", "N")] = 1
-    greedy: Annotated[bool, option("play the most probable action instead of sampling")] = False
-    threads: Annotated[
-        Natural,
-        option("simulation threads; 0 = the main thread, or one process (default: 0)", "N"),
-    ] = 0
-    random_start: Annotated[
-        Natural, option("start each match with random play for up to N ticks, drawn per seat and match", "N")
-    ] = 0
-    max_ticks: Annotated[
-        Natural, option("tick limit of a match (default: the game's own limit, else 20,000)", "N")
-    ] = 0
-    json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
-        game, params = read_game(self.game, self.param)
-        if game:
-            game_spec(game, params)
+        """Play the matches, print and record the table, and return the exit code."""
+        game, params = self.game_and_params()
         from ludus.cli import results
         from ludus.cli.progress import Progress
         from ludus.evaluation.tournament import pairings, tournament
@@ -85,20 +64,13 @@ class Rate(msgspec.Struct, frozen=True):
         with Progress(total) as progress:
             table = tournament(
                 self.players,
+                self.match_settings(self.matches),
                 game=game,
-                params=params or None,
-                matches=self.matches,
+                params=params,
                 versions=self.versions,
                 neighbours=self.neighbours,
-                seed=self.seed,
-                frame_skip=self.frame_skip,
-                greedy=self.greedy,
-                threads=self.threads,
-                random_start=self.random_start,
-                max_ticks=self.max_ticks,
-                should_stop=progress.should_stop,
-                finished=progress.add,
                 on_result=on_result,
+                hooks=hooks_of(progress),
             )
         if table.interrupted and not any(map(any, table.matches)):
             console.note("interrupted before a match was over")

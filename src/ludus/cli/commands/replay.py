@@ -21,7 +21,7 @@ GAME = option("code of a game that is neither built in nor installed (./my_game.
 
 
 def read_replay(name: str) -> bytes:
-    """The bytes of a replay file. Raises :class:`UserError`."""
+    """Return the bytes of a replay file. Raise :class:`UserError` if there is none or it is too large."""
     from ludus.storage.errors import CorruptFile
     from ludus.storage.files import read_bounded
 
@@ -43,6 +43,7 @@ class ReplayInfo(msgspec.Struct, frozen=True):
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        """Print the facts and return the exit code."""
         from ludus.games import replays
         from ludus.storage.references import labelled
 
@@ -74,7 +75,7 @@ class ReplayInfo(msgspec.Struct, frozen=True):
 
 
 def _hosted_rows(info: ReplayFacts) -> list[tuple[str, str]]:
-    """Rows for games written in Python."""
+    """Return the rows for games written in Python."""
     if info.format == 1:
         return []
     words = {
@@ -88,7 +89,7 @@ def _hosted_rows(info: ReplayFacts) -> list[tuple[str, str]]:
 
 
 def passed_over(name: str) -> str:
-    """The reason to skip a file: a folder, or a page or video made from a replay; "" = read it."""
+    """Return the reason to skip a file: a folder, or a page or video made from a replay; "" = read it."""
     path = Path(name)
     if path.is_dir():
         return "skipped: a folder"
@@ -104,7 +105,8 @@ class ReplayVerify(msgspec.Struct, frozen=True):
     """Re-simulate replays and compare every hash.
 
     Exit code 3 if a replay differs, 2 if the only problem is a game that is not installed. Files that are
-    not replays (pages, videos) are named and skipped."""
+    not replays (pages, videos) are named and skipped.
+    """
 
     EXAMPLES: ClassVar = ("ludus replay verify replays/*.ludus",)
 
@@ -113,6 +115,7 @@ class ReplayVerify(msgspec.Struct, frozen=True):
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        """Verify the files, print a line for each and return the exit code."""
         from ludus.cli.params import typed
         from ludus.games import replays
         from ludus.games.names import UnknownGame
@@ -166,6 +169,7 @@ class ReplayToHtml(msgspec.Struct, frozen=True):
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        """Write the page, print its path and return the exit code."""
         from ludus.cli.params import typed
         from ludus.web.replay_page import to_html
 
@@ -199,6 +203,7 @@ class ReplayToVideo(msgspec.Struct, frozen=True):
     json: Annotated[bool, JSON] = False
 
     def run(self) -> int:
+        """Write the video, print its path and return the exit code."""
         from ludus.cli.params import typed
         from ludus.web.video import FPS, to_video
 
@@ -222,7 +227,7 @@ class ReplayToVideo(msgspec.Struct, frozen=True):
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Writes a temporary file and renames it, so that a full disk leaves no partial file."""
+    """Write a temporary file and rename it, so that a full disk leaves no partial file."""
     from ludus.storage.files import write_atomic
 
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,8 @@ class Bench(msgspec.Struct, frozen=True):
     """Measure search speed: simulations alone, and self-play with a network.
 
     Simulations use a free evaluator on one thread and include rules and observations. With --blocks, a
-    residual network of that size is timed alone and in self-play, alternately."""
+    residual network of that size is timed alone and in self-play, alternately.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus search bench connect_four",
@@ -38,6 +39,7 @@ class Bench(msgspec.Struct, frozen=True):
     json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
+        """Measure, print the rates and return the exit code."""
         game, params = read_game(self.game, self.param)
         game_spec(game, params)
         from ludus.bench.search import bench_search

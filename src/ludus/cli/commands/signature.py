@@ -15,7 +15,8 @@ class Signature(msgspec.Struct, frozen=True):
     """Print a hash of the behaviour of all games, and one per game.
 
     It changes when a game behaves differently, and is equal on every machine, compiler and thread count.
-    With --expect, exit code 3 if it differs."""
+    With --expect, exit code 3 if it differs.
+    """
 
     EXAMPLES: ClassVar = ("ludus signature",)
 
@@ -23,6 +24,7 @@ class Signature(msgspec.Struct, frozen=True):
     json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
+        """Print the hashes, compare them with ``--expect`` and return the exit code."""
         from ludus.games.registry import BUILT_IN
         from ludus.games.simulate import game_signature, signature
 

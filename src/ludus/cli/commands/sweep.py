@@ -27,12 +27,13 @@ Natural = Annotated[int, msgspec.Meta(ge=0)]
 class Sweep(msgspec.Struct, frozen=True):
     """Train many runs of one preset: a grid, named cells or random points, each with several seeds.
 
-    Runs are processes, as many at a time as there are processors. The directory is the only memory: a sweep
-    that was interrupted or killed goes on with the same command, and a failed run is tried again then. More
-    seeds may be added to the file, other changes need another directory. A setting of all runs can be given
-    as for ludus train. At the end a report is written into the directory.
+    Runs are processes, as many at a time as there are processors. All state is in the directory: the same
+    command continues a sweep that was interrupted or killed, and tries failed runs again. More seeds may be
+    added to the file; other changes need another directory. A setting of all runs can be given as for ludus
+    train. At the end a report is written into the directory.
 
-    Exit code 1: some run failed, the others are finished."""
+    Exit code 1: some run failed, the others are finished.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus sweep sweeps/lag.toml",
@@ -51,6 +52,7 @@ class Sweep(msgspec.Struct, frozen=True):
     overrides: dict[str, str] = {}
 
     def run(self) -> int:
+        """Train the runs, or print them with ``--explain``, and return the exit code."""
         from ludus.training.sweep.config import preset_hashes, read_sweep
         from ludus.training.sweep.plan import check_sweep
         from ludus.training.sweep.search import check_search
@@ -105,10 +107,11 @@ class Report(msgspec.Struct, frozen=True):
     """Compare runs, or the cells of sweeps: tables and learning curves, as Markdown and as one page.
 
     Runs that differ in nothing but the seed are one cell. A cell is named after the settings in which it
-    differs, or where these are many after its method, its game or its folder; one table has all of them.
-    report.html is one file with the plots inside, which opens in any browser. Intervals are Student's under
-    five seeds, else those of a stratified bootstrap of the interquartile mean. Of one sweep the report is
-    written into its directory, of anything else into --out; without it, it is only printed."""
+    differs. If these are many, it is named after its method, its game or its folder, and one table lists
+    them. report.html is one file with the plots inside, which opens in any browser. Intervals are Student's
+    under five seeds, else those of a stratified bootstrap of the interquartile mean. The report of one sweep
+    is written into its directory, any other into --out; without --out it is only printed.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus report runs/lag",
@@ -124,6 +127,7 @@ class Report(msgspec.Struct, frozen=True):
     json: Annotated[bool, option("print one JSON document")] = False
 
     def run(self) -> int:
+        """Print the report, write its files and return the exit code."""
         if not self.runs:
             raise UserError(
                 "ludus report: missing RUN (directories of sweeps or runs); see: ludus report --help"
@@ -147,7 +151,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def usable_processors(config: SweepConfig) -> int:
-    """Runs at a time: one for each processor, fewer where a run has more threads."""
+    """Return the number of runs at a time: one per processor, fewer if a run has more threads."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     threads = config.settings["run.threads"]
     each = int(threads) if isinstance(threads, (int, str)) and str(threads).isdecimal() else 1
@@ -155,7 +159,7 @@ def usable_processors(config: SweepConfig) -> int:
 
 
 def show_runs(runs: Sequence[PlannedRun], as_json: bool) -> None:
-    """The runs of a sweep that is not started."""
+    """Print the planned runs of a sweep."""
     if as_json:
         console.document(runs)
         return
@@ -169,7 +173,7 @@ def show_runs(runs: Sequence[PlannedRun], as_json: bool) -> None:
 
 
 def show_report(report: SweepReport) -> None:
-    """The results of a sweep as aligned columns."""
+    """Print the results of a sweep as aligned columns."""
     from ludus.training.sweep.tables import interval_text
 
     for play, against in dict.fromkeys((r.play, r.against) for r in report.results):

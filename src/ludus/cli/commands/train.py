@@ -17,7 +17,8 @@ from ludus.flow.interrupts import like_ctrl_c
 from ludus.flow.shown import shell
 from ludus.games.names import is_installed_name
 from ludus.presets.config import Preset
-from ludus.presets.file import Explained, LoadedPreset, explain, load_preset, to_toml
+from ludus.presets.document import to_toml
+from ludus.presets.file import EffectiveValue, LoadedPreset, explain, load_preset
 from ludus.presets.game_checks import check_game, effective_params
 from ludus.presets.options import ends_with, option_of
 from ludus.training.changes import RESUMABLE, options, run_settings
@@ -26,7 +27,7 @@ from ludus.training.run_game import resumed_code
 if TYPE_CHECKING:
     from ludus.flow import GameSpec
     from ludus.policies.summary import NetworkSummary
-    from ludus.training.api import RunResult
+    from ludus.training.runs import RunResult
 
 JSON = option("print one JSON document when the run has ended")
 QUIET = option("show no progress")
@@ -36,13 +37,14 @@ class Train(msgspec.Struct, frozen=True):
     """Train a policy by a preset, or on a game, in a new run directory.
 
     A game's name in the preset's place trains by the shipped preset of that game, or by settings that fit
-    what it shows and asks for; the output says which preset to copy.
+    its observations and actions; the output names a preset to copy.
 
     Every setting of the preset is also an option: --run.max-minutes 5, --algorithm.learning-rate 1e-4,
-    --opponents.0.weight 2, --game.params.map-size 32, --policy.channels 16,32. The last part is enough where
-    one setting has it: --max-minutes 5, --learning-rate 1e-4. --explain lists them all.
+    --opponents.0.weight 2, --game.params.map-size 32, --policy.channels 16,32. The last part is enough if
+    only one setting has it: --max-minutes 5, --learning-rate 1e-4. --explain lists them all.
 
-    Ctrl-C saves a checkpoint and prints the command that resumes the run."""
+    Ctrl-C saves a checkpoint and prints the command that resumes the run.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus train tic_tac_toe",
@@ -68,6 +70,7 @@ class Train(msgspec.Struct, frozen=True):
     overrides: dict[str, str] = {}
 
     def run(self) -> int:
+        """Train, or print the settings with ``--explain``, and return the exit code."""
         loaded = load_preset(self.preset, self.overrides)
         spec = check_game(loaded)
         if loaded.note:
@@ -83,11 +86,11 @@ class Train(msgspec.Struct, frozen=True):
             raise UserError(f"--run-dir {run_dir}: exists already; {RunDirectory(run_dir).hint()}")
 
         from ludus.cli.live import make_view
-        from ludus.training.api import start_run
+        from ludus.training.runs import start_run
 
         with like_ctrl_c(), make_view(self.quiet) as view:
             result = start_run(loaded.preset, run_dir, sinks=[view])
-        tell(result, loaded.preset.game.name, self.json)
+        show_ending(result, loaded.preset.game.name, self.json)
         return DONE
 
 
@@ -97,7 +100,8 @@ class Resume(msgspec.Struct, frozen=True):
     A new budget may be given, and later resumes keep it: --run.max-minutes, --run.max-steps, --run.target;
     so may --run.threads. RUN/changes.jsonl records the change. The code of a game that is neither built in
     nor installed is loaded if you started the run on this machine, or if --game names it; so is a teacher
-    in Python, which --teacher names."""
+    in Python, which --teacher names.
+    """
 
     EXAMPLES: ClassVar = (
         "ludus resume runs/minirts-20261120-1530-3f2a",
@@ -116,6 +120,7 @@ class Resume(msgspec.Struct, frozen=True):
     overrides: dict[str, str] = {}
 
     def run(self) -> int:
+        """Resume the run, print its result and return the exit code."""
         run_dir = Path(self.directory)
         config = run_dir / "config.toml"
         if not config.is_file():
@@ -129,7 +134,7 @@ class Resume(msgspec.Struct, frozen=True):
         check_game(loaded)
 
         from ludus.cli.live import make_view
-        from ludus.training.api import resume_run
+        from ludus.training.runs import resume_run
 
         def changed(_: Preset) -> Preset:
             return loaded.preset
@@ -142,12 +147,16 @@ class Resume(msgspec.Struct, frozen=True):
                 game=self.game,
                 teacher=self.teacher,
             )
-        tell(result, loaded.preset.game.name, self.json)
+        show_ending(result, loaded.preset.game.name, self.json)
         return DONE
 
 
 def resumable(given: Mapping[str, str]) -> dict[str, str]:
-    """The settings that a resumed run is given, by their whole paths. Raises :class:`UserError`."""
+    """Return the given settings by their whole paths.
+
+    Raises:
+        UserError: A setting may not change.
+    """
     out: dict[str, str] = {}
     for key, text in given.items():
         name = key.replace("-", "_")
@@ -160,17 +169,24 @@ def resumable(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def run_name(preset: str) -> str:
-    """``minirts-20261120-1530-3f2a``."""
+    """Return a new name for a run: ``minirts-20261120-1530-3f2a``."""
     return f"{preset}-{time.strftime('%Y%m%d-%H%M')}-{os.urandom(2).hex()}"
 
 
 def print_explained(
     loaded: LoadedPreset, spec: GameSpec, params: dict[str, str | int | float | bool], as_json: bool
 ) -> None:
-    """The effective settings with their origins, and the network: a TOML preset with comments, or JSON."""
+    """Print the effective settings with their origins, and the network.
+
+    Args:
+        loaded: The preset.
+        spec: Spec of its game.
+        params: Effective parameters of the game.
+        as_json: Print one JSON document instead of a TOML preset with comments.
+    """
     game = msgspec.structs.replace(loaded.preset.game, params=params)
     whole = msgspec.structs.replace(loaded, preset=msgspec.structs.replace(loaded.preset, game=game))
-    settings: list[Explained] = explain(whole)
+    settings: list[EffectiveValue] = explain(whole)
     network = explained_network(loaded, spec)
     if as_json:
         console.document({"preset": loaded.source, "settings": settings, "network": network})
@@ -186,9 +202,10 @@ def print_explained(
 
 
 def explained_network(loaded: LoadedPreset, spec: GameSpec) -> NetworkSummary | None:
-    """What the preset's network is made of; None where torch is not installed.
+    """Return a summary of the preset's network; None if torch is not installed.
 
-    Raises :class:`UserError` where settings and game do not fit.
+    Raises:
+        UserError: Settings and game do not fit.
     """
     try:
         from ludus.policies.summary import summary_of
@@ -200,8 +217,14 @@ def explained_network(loaded: LoadedPreset, spec: GameSpec) -> NetworkSummary | 
         raise UserError(f"{loaded.where('policy')}: {error}") from None
 
 
-def tell(result: RunResult, game: str, as_json: bool) -> None:
-    """How the run ended, and what to do next. ``game``: the reference by which its game was loaded."""
+def show_ending(result: RunResult, game: str, as_json: bool) -> None:
+    """Print how the run ended, and the next commands.
+
+    Args:
+        result: Result of the run.
+        game: Reference by which its game was loaded.
+        as_json: Print the result as one JSON document instead.
+    """
     if as_json:
         console.document(result)
         return
@@ -231,7 +254,7 @@ def tell(result: RunResult, game: str, as_json: bool) -> None:
 
 
 def next_steps(result: RunResult, game: str) -> list[str]:
-    """Commands about a run that has ended, each with all that it needs."""
+    """Return complete commands about a run that has ended."""
     run = shell(result.run)
     named = "" if is_installed_name(game) else f" --game {shell(game)}"
     against = "" if result.alone else " --against random"

@@ -30,7 +30,7 @@ _PARAMS = (
     ParamSpec("stack", "integer", "4", 1, 16, meaning="observed pictures, the newest last"),
     ParamSpec("size", "integer", "84", 16, 160, meaning="height and width of a picture"),
     ParamSpec("sticky", "real", "0.0", 0, 1, meaning="chance that a frame repeats the action before it"),
-    ParamSpec("noop_max", "integer", "30", 0, 1000, meaning="a match begins with 0 to so many idle frames"),
+    ParamSpec("noop_max", "integer", "30", 0, 1000, meaning="most idle frames at the start of a match"),
     ParamSpec(
         "episodic_life", "text", "false", choices=("false", "true"), meaning="a lost life ends the match"
     ),
@@ -52,6 +52,7 @@ class AtariGame:
     """One emulator. With ``episodic_life``, ``reset`` after a lost life continues from there."""
 
     def __init__(self, maker: AtariMaker) -> None:
+        """Start one emulator of the game that ``maker`` describes."""
         self.spec, self._maker = maker.spec, maker
         self._ale = maker.emulator()
         self._ale.reset_game()
@@ -71,10 +72,11 @@ class AtariGame:
         return int(self._ale.getScreenDims()[0])
 
     def reset(self, seed: int) -> None:
+        """Start a match with no-op frames drawn from ``seed``, or continue after a lost life."""
         ale, maker = self._ale, self._maker
         self._rng = np.random.default_rng(seed)
-        goes_on = maker.episodic_life and not ale.game_over() and self._lives > 0 and not self.truncated
-        if goes_on:
+        continues = maker.episodic_life and not ale.game_over() and self._lives > 0 and not self.truncated
+        if continues:
             self._wait(self._actions[0])
         else:
             self._frame_count = 0
@@ -95,7 +97,7 @@ class AtariGame:
         core.shrink_max(self._frames[0], self._frames[0], self._stack[-1])
 
     def _restart(self) -> None:
-        """The state that every match starts from, with its picture: the screen is not part of a state."""
+        """Restore the state that every match starts from, and its picture, which is not part of a state."""
         self._ale.reset_game()
         self._ale.restoreSystemState(self._start)
         self._frames[0][...] = self._picture
@@ -105,9 +107,11 @@ class AtariGame:
         self._ale.getScreenGrayscale(self._frames[0])
 
     def to_act(self) -> Sequence[int]:
+        """Return the only seat."""
         return (0,)
 
     def step(self, actions: Ints) -> bool:
+        """Hold an action for ``frame_skip`` frames. True when the game or an episode of one life is over."""
         ale, maker = self._ale, self._maker
         wanted = self._actions[int(actions[0, 0])]
         skip, sticky = maker.frame_skip, maker.sticky
@@ -133,16 +137,19 @@ class AtariGame:
         return over or lost or self.truncated
 
     def rewards(self, out: Floats) -> None:
+        """Write the points of the last step."""
         out[0] = self._reward
 
     def outcome(self, out: Floats) -> None:
+        """Write 0: no one wins or loses against the console."""
         out[0] = 0.0
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        """Write the stacked pictures ``uint8[stack, size, size]``."""
         out["screen"][...] = self._stack
 
     def hash(self) -> int:
-        """A hash of everything that the future depends on."""
+        """Return a hash of everything that the future depends on."""
         import hashlib
 
         state = self._ale.cloneSystemState().serialize() if hasattr(self._ale, "cloneSystemState") else b""
@@ -152,9 +159,10 @@ class AtariGame:
 
 
 class AtariMaker:
-    """``name`` as Gymnasium or as its ROM is called: ``Breakout``, ``MsPacman`` or ``ms_pacman``."""
+    """Maker of a game, named as in Gymnasium or by its ROM: ``Breakout``, ``MsPacman``, ``ms_pacman``."""
 
     def __init__(self, name: str, params: Mapping[str, str]) -> None:
+        """Declare the game. Raises ``ValueError`` for an unknown game or parameter."""
         from ale_py import roms
 
         self._rom = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
@@ -199,7 +207,7 @@ class AtariMaker:
         )
 
     def emulator(self) -> ALEInterface:
-        """A machine with the game's ROM, silent."""
+        """Create a silent emulator with the game's ROM. Raises ``ValueError`` if it cannot run."""
         import ale_py
         from ale_py import roms
 
@@ -217,13 +225,14 @@ class AtariMaker:
         return ale
 
     def make(self) -> PythonGame:
+        """Create a game with an emulator of its own."""
         return AtariGame(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:
-        """None: an emulator a match is faster, and its chance belongs to the match."""
+        """Return None: an emulator a match is faster, and its chance belongs to the match."""
         return None
 
 
 def maker(name: str, params: Mapping[str, str]) -> AtariMaker:
-    """See :class:`AtariMaker`."""
+    """Return a maker of the game ``name``: see :class:`AtariMaker`."""
     return AtariMaker(name, params)

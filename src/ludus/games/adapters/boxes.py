@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gymnasium.spaces import Box
 
 NONE = OPEN / 2.0
-#: Integers of one number. ``u`` is a float32, so ``p`` tells apart some 2**25 places.
+#: Integers of one number. ``u`` is a float32, so ``p`` has some 2**25 distinct values.
 MAX_INTEGERS = 1 << 24
 #: Largest magnitude of an integer, which a head's float64 bounds hold exactly.
 MAX_INTEGER = 1 << 53
@@ -43,9 +43,13 @@ class UnsupportedSpace(ValueError):
 
 
 class BoxNumbers:
-    """The heads of one Box, and decisions as its members. Raises :class:`UnsupportedSpace`."""
+    """The heads of one Box, and the conversion of decisions to its members."""
 
     def __init__(self, name: str, box: Box[Any]) -> None:
+        """Create a head for each number of ``box``, called ``name_i``.
+
+        Raises :class:`UnsupportedSpace` for bounds that no head can have.
+        """
         self.dtype, self.shape = np.dtype(box.dtype), tuple(int(n) for n in box.shape)
         low, high = np.ravel(box.low), np.ravel(box.high)
         self.heads = [
@@ -61,7 +65,7 @@ class BoxNumbers:
         self._low, self._high = np.maximum(low, -largest), np.minimum(high, largest)
 
     def decode(self, decisions: Ints) -> Array:
-        """``int32[..., K]`` -> ``[..., *shape]`` in the box's own dtype, inside the box."""
+        """Convert ``int32[..., K]`` to ``[..., *shape]`` in the box's own dtype, inside the box."""
         shape = (*decisions.shape[:-1], *self.shape)
         if self._first is not None:
             whole = self._first + self._numbers.places(decisions).astype(self._first.dtype)
@@ -101,10 +105,11 @@ def _head(name: str, box: Box[Any], low: Any, high: Any) -> HeadSpec:
 class HeadNumbers:
     """Decisions of ``K`` heads as the numbers for the game (see :class:`HeadSpec`).
 
-    What stands at heads that are not continuous means nothing.
+    The numbers of heads that are not continuous are meaningless.
     """
 
     def __init__(self, heads: Sequence[HeadSpec]) -> None:
+        """Prepare the bounds of ``heads``, in the order of the decisions' columns."""
         self._heads = tuple(heads)
         self._low, self._high = np.array([h.low for h in heads]), np.array([h.high for h in heads])
         self._low32, self._high32 = self._low.astype(np.float32), self._high.astype(np.float32)
@@ -115,7 +120,7 @@ class HeadNumbers:
         self._count = np.array([h.high - h.low + 1.0 if h.integer else 1.0 for h in heads])
 
     def float32(self, decisions: Ints) -> npt.NDArray[np.float32]:
-        """``int32[..., K]`` -> ``float32[..., K]``."""
+        """Convert ``int32[..., K]`` to ``float32[..., K]``."""
         u = np.ascontiguousarray(decisions).view(np.float32)
         squashed = self._low32 + (np.tanh(u) + np.float32(1.0)) * np.float32(0.5) * self._range32
         inside = np.minimum(np.maximum(squashed, self._low32), self._high32)
@@ -128,7 +133,7 @@ class HeadNumbers:
         return value
 
     def float64(self, decisions: Ints) -> npt.NDArray[np.float64]:
-        """``int32[..., K]`` -> ``float64[..., K]``, of heads none of which is an integer."""
+        """Convert ``int32[..., K]`` to ``float64[..., K]``, for heads none of which is an integer."""
         u = np.ascontiguousarray(decisions).view(np.float32).astype(np.float64)
         p = (np.tanh(u) + 1.0) * 0.5
         value: npt.NDArray[np.float64] = np.where(self._bounded, self._low * (1.0 - p) + self._high * p, u)
@@ -137,7 +142,7 @@ class HeadNumbers:
         return value
 
     def places(self, decisions: Ints) -> npt.NDArray[np.int64]:
-        """``int64[..., K]``: how far above ``low`` the integer of each head is; 0 at other heads."""
+        """Return ``int64[..., K]``: how far above ``low`` the integer of each head is; 0 at other heads."""
         u = np.ascontiguousarray(decisions).view(np.float32).astype(np.float64)
         share = np.where(self._count > 1.0, (np.tanh(u) + 1.0) * 0.5, 0.0)
         place: npt.NDArray[np.int64] = np.minimum(np.floor(share * self._count), self._count - 1.0).astype(
@@ -147,7 +152,7 @@ class HeadNumbers:
 
 
 def continuous(decisions: Ints, heads: Sequence[HeadSpec]) -> npt.NDArray[np.float32]:
-    """:meth:`HeadNumbers.float32`."""
+    """Convert ``int32[..., K]`` to numbers: see :meth:`HeadNumbers.float32`."""
     return HeadNumbers(heads).float32(decisions)
 
 
@@ -160,7 +165,10 @@ def _half_open(u: npt.NDArray[np.float64], head: HeadSpec) -> npt.NDArray[np.flo
 
 
 def decision(head: HeadSpec, value: float) -> np.int32:
-    """The inverse: the bits of ``u`` for a number of a continuous head. Bounds become the nearest ``u``."""
+    """Return the bits of ``u`` for a number of a continuous head, the inverse of decoding.
+
+    Bounds become the nearest ``u``.
+    """
     if head.integer:
         count = head.high - head.low + 1.0
         p = (np.round(np.clip(value, head.low, head.high)) - head.low + 0.5) / count

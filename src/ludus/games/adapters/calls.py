@@ -1,4 +1,4 @@
-"""Calls of an environment, with errors that say how its methods must look."""
+"""Calls of an environment, with errors that show the expected signatures."""
 
 from __future__ import annotations
 
@@ -10,10 +10,19 @@ RESET = "reset(self, *, seed=None, options=None)"
 STEP = "observation, reward, terminated, truncated, info"
 
 
-def begun(reset: Callable[..., Any], own: Callable[..., Any], seed: int) -> tuple[Any, Any]:
-    """What ``reset(seed=seed)`` gives: observation and info. ``own``: the method without wrappers around it.
+def reset_env(reset: Callable[..., Any], own: Callable[..., Any], seed: int) -> tuple[Any, Any]:
+    """Call ``reset(seed=seed)`` of an environment.
 
-    Raises ``ValueError`` where it lacks an argument, or returns something else.
+    Args:
+        reset: The method to call.
+        own: The same method without wrappers around it.
+        seed: Seed of the match.
+
+    Returns:
+        Observation and info.
+
+    Raises:
+        ValueError: The method lacks an argument, or returns something else.
     """
     try:
         given = reset(seed=seed)
@@ -32,15 +41,15 @@ def begun(reset: Callable[..., Any], own: Callable[..., Any], seed: int) -> tupl
     return given[0], given[1]
 
 
-def stepped(error: ValueError) -> ValueError:
-    """``error`` of a step, in the words of the interface where the number of its values is wrong."""
+def step_error(error: ValueError) -> ValueError:
+    """Return ``error`` of a step, reworded if the step returned a wrong number of values."""
     if "to unpack (expected 5" not in str(error):
         return error
     return ValueError(f"step() returned {_count(error)}: expected {STEP}")
 
 
 def _count(error: ValueError) -> str:
-    """``not enough values to unpack (expected 5, got 4)`` -> ``4 values``."""
+    """Return ``4 values`` for ``not enough values to unpack (expected 5, got 4)``."""
     _, got, number = str(error).rstrip(")").partition("got ")
     return f"{number} values" if got else "too many values"
 

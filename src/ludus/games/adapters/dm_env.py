@@ -15,7 +15,7 @@ import numpy as np
 
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
-from ludus.games.adapters.masks import MASK, Masks, given
+from ludus.games.adapters.masks import MASK, Masks, masks_in
 from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
@@ -39,12 +39,14 @@ class DmEnvGame:
     """One environment as a game of one seat. An end with a discount above 0 is a truncation."""
 
     def __init__(self, maker: DmEnvMaker) -> None:
+        """Prepare a game; its environment is created by the first reset."""
         self.spec, self._maker = maker.spec, maker
         self._env: Any = None
         self._step: Any = None
         self.truncated = False
 
     def reset(self, seed: int) -> None:
+        """Start a match, in a new environment where environments take seeds."""
         if self._env is None or self._maker.seeded:
             close_quietly(self._env)
             self._env = self._maker.environment(seed)
@@ -52,9 +54,11 @@ class DmEnvGame:
         self.truncated = False
 
     def to_act(self) -> Sequence[int]:
+        """Return the only seat."""
         return (0,)
 
     def step(self, actions: Ints) -> bool:
+        """Play one decision. True at the last step of an episode."""
         self._step = self._env.step(self._maker.action(actions[0]))
         over = bool(self._step.last())
         discount = self._step.discount
@@ -62,34 +66,40 @@ class DmEnvGame:
         return over
 
     def rewards(self, out: Floats) -> None:
+        """Write the reward of the last step, 0 where the environment gives none."""
         reward = self._step.reward
         out[0] = 0.0 if reward is None else number("reward", reward)
 
     def outcome(self, out: Floats) -> None:
+        """Write 0: an environment has no winner."""
         out[0] = 0.0
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        """Write the last observation. Raises ``ValueError`` for one that its spec cannot hold."""
         self._maker.observation.write(self._step.observation, out)
 
     def legal(self, seat: int, out: Bytes) -> None:
-        self._maker.masks.write(given(self._step.observation, None), out)
+        """Write the legality that the last observation contains; all legal without a mask."""
+        self._maker.masks.write(masks_in(self._step.observation, None), out)
 
     def mismatch(self, seat: int) -> str:
-        """What of the last observation is not in its spec; empty if none."""
+        """Describe the first part of the last observation that is not in its spec; empty if none."""
         return difference(self._maker.observation.space, self._step.observation, "observation").replace(
             "observation_space", "observation_spec"
         )
 
     def close(self) -> None:
+        """Close the environment."""
         if self._env is not None:
             self._env.close()
 
 
 class DmEnvMaker:
-    """An environment under parameters. Raises ``ValueError`` if it cannot be hosted."""
+    """Maker of a dm_env environment under parameters."""
 
     def __init__(self, name: str, params: Mapping[str, str]) -> None:
-        import dm_env  # noqa: F401 - said here, not in the first match
+        """Create the environment once and declare its spec. Raises ``ValueError`` if it cannot be hosted."""
+        import dm_env  # noqa: F401 - fails here, not in the first match
 
         module_name, colon, attribute = name.partition(":")
         if not colon:
@@ -122,26 +132,27 @@ class DmEnvMaker:
         )
 
     def environment(self, seed: int) -> Any:
-        """A new environment."""
+        """Create an environment."""
         values: dict[str, Any] = dict(self._values)
         if self.seeded:
             values["seed"] = seed
         return self._create(**values)  # type: ignore[misc]
 
     def action(self, decision: Ints) -> Any:
-        """A decision as the environment's ``step`` takes it."""
+        """Convert a decision ``int32[K]`` to the form that the environment's ``step`` takes."""
         return _member(self._action_spec, self.actions.decode(decision))
 
     def make(self) -> PythonGame:
+        """Create a game with an environment of its own."""
         return DmEnvGame(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:
-        """None: dm_env has no vectorised environments."""
+        """Return None: dm_env has no vectorised environments."""
         return None
 
 
 def space_of(spec: Any) -> Any:
-    """A spec of dm_env as a space of Gymnasium. Raises ``UnsupportedSpace``."""
+    """Convert a spec of dm_env to a space of Gymnasium. Raises ``UnsupportedSpace``."""
     from dm_env import specs
     from gymnasium import spaces
 
@@ -170,7 +181,7 @@ def space_of(spec: Any) -> Any:
 
 
 def _member(spec: Any, value: Any) -> Any:
-    """A member of :func:`space_of` as one of ``spec``: its containers, its dtypes."""
+    """Convert a member of :func:`space_of` to one of ``spec``: its containers, its dtypes."""
     if isinstance(spec, Mapping):
         return {k: _member(v, value[str(k)]) for k, v in spec.items()}
     if isinstance(spec, (list, tuple)):
@@ -180,5 +191,5 @@ def _member(spec: Any, value: Any) -> Any:
 
 
 def maker(name: str, params: Mapping[str, str]) -> DmEnvMaker:
-    """See :class:`DmEnvMaker`."""
+    """Return a maker of the environment ``name``: see :class:`DmEnvMaker`."""
     return DmEnvMaker(name, params)

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from ludus.flow.names import nearest
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
-from ludus.games.adapters.calls import begun, stepped
-from ludus.games.adapters.masks import MASK, Masks, given
+from ludus.games.adapters.calls import reset_env, step_error
+from ludus.games.adapters.masks import MASK, Masks, masks_in
 from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation
@@ -53,6 +53,7 @@ class GymnasiumGame:
         actions: Actions,
         masks: Masks,
     ) -> None:
+        """Wrap ``env``, with the conversions of its spaces that the maker has prepared."""
         self.spec = spec
         self.truncated = False
         self._env, self._observation, self._actions, self._masks = env, observation, actions, masks
@@ -62,36 +63,43 @@ class GymnasiumGame:
         self._step = env.step
 
     def reset(self, seed: int) -> None:
-        self._value, self._info = begun(self._env.reset, self._env.unwrapped.reset, seed)
+        """Start a match with ``seed``. Raises ``ValueError`` for a ``reset`` of another form."""
+        self._value, self._info = reset_env(self._env.reset, self._env.unwrapped.reset, seed)
 
     def to_act(self) -> Sequence[int]:
+        """Return the only seat."""
         return (0,)
 
     def step(self, actions: Ints) -> bool:
+        """Play one decision. True when the episode is terminated or truncated."""
         action = self._actions.decode(actions[0])
         try:
             self._value, self._reward, terminated, truncated, self._info = self._step(action)
         except ValueError as error:
-            raise stepped(error) from error
+            raise step_error(error) from error
         if terminated is not False or truncated is not False:
             terminated, truncated = flag("terminated", terminated), flag("truncated", truncated)
         self.truncated = truncated and not terminated
         return terminated or truncated
 
     def rewards(self, out: Floats) -> None:
+        """Write the reward of the last step. Raises ``ValueError`` if it is no number."""
         out[0] = number("reward", self._reward)
 
     def outcome(self, out: Floats) -> None:
+        """Write 0: an environment has no winner."""
         out[0] = 0.0
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        """Write the last observation. Raises ``ValueError`` for one that its space cannot hold."""
         self._observation.write(self._value, out)
 
     def legal(self, seat: int, out: Bytes) -> None:
-        self._masks.write(given(self._value, self._info), out)
+        """Write the legality from the last observation or info; all legal without a mask."""
+        self._masks.write(masks_in(self._value, self._info), out)
 
     def mismatch(self, seat: int) -> str:
-        """What of the last observation is not in its space, or which space has changed; empty if none."""
+        """Describe how the last observation or a space differs from the declared spaces; empty if it fits."""
         now = self._env.action_space
         if now is not self._actions.space and now != self._actions.space:
             return (
@@ -101,6 +109,7 @@ class GymnasiumGame:
         return difference(self._observation.space, self._value, "observation")
 
     def close(self) -> None:
+        """Close the environment."""
         self._env.close()
 
 
@@ -114,15 +123,18 @@ class GymnasiumVector:
         observation: Observation,
         actions: Actions,
     ) -> None:
+        """Wrap the vector environment ``env``, whose observation is one vector."""
         self._env, self._name, self._actions = env, spec.observation[0].name, actions
         self._observation = observation
         self._value: Array = np.zeros(0)
 
     def reset(self, seed: int) -> None:
+        """Start all matches."""
         self._value, info = self._env.reset(seed=seed)
         _no_mask(info)
 
     def step(self, actions: Ints) -> tuple[Floats, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Play ``int32[k, K]``. Returns reward, terminated and truncated, ``[k]`` each."""
         self._value, reward, terminated, truncated, info = self._env.step(self._actions.decode_many(actions))
         _no_mask(info)
         count = len(actions)
@@ -133,9 +145,11 @@ class GymnasiumVector:
         )
 
     def observe(self, out: Mapping[str, Array]) -> None:
+        """Write the last observations ``[k, ...]``."""
         self._observation.write_many(self._value, out[self._name])
 
     def close(self) -> None:
+        """Close the environment."""
         self._env.close()
 
 
@@ -145,9 +159,18 @@ def _no_mask(info: Any) -> None:
 
 
 class GymnasiumMaker:
-    """An environment ``id`` under parameters. Raises ``ValueError`` if Gymnasium does not know it."""
+    """Maker of an environment of Gymnasium under parameters."""
 
     def __init__(self, environment: str, params: Mapping[str, str]) -> None:
+        """Create the environment once and declare its spec.
+
+        Args:
+            environment: Its id, with the module that registers it in front if needed: ``module:Id-v0``.
+            params: Parameters of its constructor and of the adapter, as text.
+
+        Raises:
+            ValueError: Gymnasium does not know the id, or the environment cannot be hosted.
+        """
         import gymnasium
 
         module, colon, self._id = environment.rpartition(":")
@@ -171,7 +194,7 @@ class GymnasiumMaker:
         layouts = settings(values)
         values.pop(PICTURE_LAYOUT.name, None)
         self._kwargs: dict[str, Any] = dict(values)
-        with warnings.catch_warnings(record=True) as warned:  # of an old version, said where it can be made
+        with warnings.catch_warnings(record=True) as warned:  # of an old version, shown again below
             warnings.simplefilter("always")
             env = self._environment()
         for one in {str(warning.message): warning for warning in warned}.values():
@@ -184,8 +207,8 @@ class GymnasiumMaker:
                 raise ValueError(f"gymnasium/{environment}: {error}") from None
             self.masks = Masks(self.actions)
             labels = _labels(env)
-            value, info = begun(env.reset, env.unwrapped.reset, 0)
-            self._masked = bool(given(value, info))
+            value, info = reset_env(env.reset, env.unwrapped.reset, 0)
+            self._masked = bool(masks_in(value, info))
         finally:
             close_quietly(env)
         heads = self.actions.heads
@@ -211,9 +234,11 @@ class GymnasiumMaker:
             raise ValueError(f"gymnasium/{self._id}: cannot be made with {self._kwargs}: {error}") from None
 
     def make(self) -> PythonGame:
+        """Create a game with an environment of its own."""
         return GymnasiumGame(self._environment(), self.spec, self.observation, self.actions, self.masks)
 
     def make_vector(self, matches: int) -> VectorGame | None:
+        """Create a vector environment of ``matches`` matches, or return None if the library has none."""
         import gymnasium
         from gymnasium.vector import AutoresetMode
 
@@ -235,7 +260,7 @@ class GymnasiumMaker:
 
 
 def _declared(registered: Any, limit: int) -> list[ParamSpec]:
-    """Parameters of the environment's constructor, then those of the adapter."""
+    """Return the parameters of the environment's constructor, then those of the adapter."""
     from gymnasium.envs.registration import load_env_creator
 
     creator = registered.entry_point
@@ -260,14 +285,14 @@ def _declared(registered: Any, limit: int) -> list[ParamSpec]:
             "text",
             "auto",
             choices=("auto", "no"),
-            meaning="use the library's own batched environment where there is one",
+            meaning="use the library's own batched environment if it has one",
         )
     )
     return [*out, PICTURE_LAYOUT]
 
 
 def _labels(env: gymnasium.Env[Any, Any]) -> tuple[str, ...]:
-    """Names of the actions, if the environment has them (Atari)."""
+    """Return the names of the actions, if the environment has them (Atari)."""
     meanings = getattr(env.unwrapped, "get_action_meanings", None)
     return tuple(str(m).lower() for m in meanings()) if callable(meanings) else ()
 
@@ -300,5 +325,5 @@ def _near(environment: str, prefix: str) -> str:
 
 
 def maker(name: str, params: Mapping[str, str]) -> GymnasiumMaker:
-    """See :class:`GymnasiumMaker`."""
+    """Return a maker of the environment ``name``: see :class:`GymnasiumMaker`."""
     return GymnasiumMaker(name, params)

@@ -10,7 +10,7 @@ import numpy as np
 from ludus.flow.slab import Array
 from ludus.flow.spec import TensorSpec
 from ludus.games.adapters.gymnasium import GymnasiumMaker
-from ludus.games.adapters.masks import Given, given
+from ludus.games.adapters.masks import StepMask, masks_in
 from ludus.games.adapters.spaces import at
 from ludus.games.exports.values import mask_rows
 from ludus.games.python_game import Bytes, Ints
@@ -20,11 +20,12 @@ class GymnasiumFace:
     """Observations and actions in the spaces of ``maker``'s environment."""
 
     def __init__(self, maker: GymnasiumMaker) -> None:
+        """Use the conversions that ``maker`` has for its environment."""
         self._observation, self._actions, self._masks = maker.observation, maker.actions, maker.masks
         self._space, self._spec = maker.observation.space, maker.spec
 
     def rows(self, observation: Any, needed: Sequence[TensorSpec]) -> tuple[dict[str, Array], int | None]:
-        """See :class:`ludus.games.exports.values.Face`."""
+        """Return ``packed[N, ...]`` of each tensor: see :class:`ludus.games.exports.values.Face`."""
         path, leaf = self._observation.leaves[0]
         try:
             shape = np.shape(at(observation, path))
@@ -52,16 +53,19 @@ class GymnasiumFace:
         return iter(iterate(batch_space(self._space, count), observation))
 
     def legal(self, observation: Any, mask: Any, count: int | None) -> Bytes:
-        """See :class:`ludus.games.exports.values.Face`. Without ``mask``: that of the observation."""
+        """Return ``uint8[N, A]``: see :class:`ludus.games.exports.values.Face`.
+
+        Without ``mask``, the mask of the observation counts.
+        """
         if mask is not None and count is not None:
             return mask_rows(self._spec, mask, count)
         out = np.ones((count or 1, self._spec.mask_size), np.uint8)
         for row, member in zip(out, self._members(observation, count), strict=True):
-            self._masks.write(given(member, None) if mask is None else (Given(mask, "mask"),), row)
+            self._masks.write(masks_in(member, None) if mask is None else (StepMask(mask, "mask"),), row)
         return out
 
     def actions(self, decisions: Ints, count: int | None) -> Any:
-        """See :class:`ludus.games.exports.values.Face`."""
+        """Return members of the action space: see :class:`ludus.games.exports.values.Face`."""
         if count is None:
             return self._actions.decode(decisions[0])
         from gymnasium.vector.utils import concatenate, create_empty_array

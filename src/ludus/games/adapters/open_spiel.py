@@ -25,6 +25,7 @@ class OpenSpielGame:
     """One state. Seats are OpenSpiel's players, rewards its own; the outcome is the sign of the returns."""
 
     def __init__(self, maker: OpenSpielMaker) -> None:
+        """Prepare a game; its state is created by :meth:`reset` or :meth:`clone`."""
         self._maker, self.spec = maker, maker.spec
         self._rng: np.random.Generator | None = None  # of games with chance
         self._state: Any = None
@@ -32,13 +33,14 @@ class OpenSpielGame:
         self.truncated = False
 
     def reset(self, seed: int) -> None:
+        """Start a match. Chance events are drawn from ``seed``."""
         self._rng = None if self.spec.deterministic else np.random.default_rng(seed)
         self._state = self._maker.game.new_initial_state()
         self._before = self._state.returns()
         self._chance()
 
     def _chance(self) -> None:
-        """Plays until a seat must decide or the game is over."""
+        """Play chance events until a seat must decide or the game is over."""
         state = self._state
         while self._rng is not None and not state.is_terminal() and state.is_chance_node():
             actions, odds = zip(*state.chance_outcomes(), strict=True)
@@ -47,6 +49,7 @@ class OpenSpielGame:
             state.apply_action(actions[index])
 
     def to_act(self) -> Sequence[int]:
+        """Return the seats that decide now, ascending."""
         state = self._state
         if not self.spec.turn_based and state.is_simultaneous_node():
             able = [s for s in range(self.spec.seats) if state.legal_actions(s)]
@@ -54,6 +57,7 @@ class OpenSpielGame:
         return (state.current_player(),)
 
     def step(self, actions: Ints) -> bool:
+        """Play the deciding seats' actions. Raises ``ValueError`` for an illegal one. True at the end."""
         state = self._state
         self._before = state.returns()
         if not self.spec.turn_based and state.is_simultaneous_node():
@@ -76,9 +80,11 @@ class OpenSpielGame:
             raise ValueError(f"action {action} of seat {seat} is illegal; legal are {legal[:20]}")
 
     def rewards(self, out: Floats) -> None:
+        """Write each seat's change of its return in the last step."""
         out[...] = np.asarray(self._state.returns(), np.float32) - np.asarray(self._before, np.float32)
 
     def outcome(self, out: Floats) -> None:
+        """Write the sign of the returns; with more than two seats the highest return wins."""
         returns = np.asarray(self._state.returns(), np.float64)
         if self.spec.seats == 1:
             out[...] = 0.0
@@ -89,6 +95,7 @@ class OpenSpielGame:
             out[...] = np.where(returns == best, 1.0, -1.0) if (returns != best).any() else 0.0
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
+        """Write the seat's observation or information state."""
         values = self._maker.tensor_of(self._state, seat)
         target = out["observation"]
         array = np.asarray(values, np.float32).reshape(self._maker.shape)
@@ -99,6 +106,7 @@ class OpenSpielGame:
             target[...] = array
 
     def legal(self, seat: int, out: Bytes) -> None:
+        """Write the legal actions ``uint8[A]``. Raises ``ValueError`` if a seat in turn has none."""
         choices = self._state.legal_actions(seat)
         if not choices and not self._state.is_simultaneous_node():
             raise ValueError(f"no legal action: legal_actions({seat}) is empty")
@@ -106,12 +114,15 @@ class OpenSpielGame:
         out[choices if choices else [0]] = 1  # OpenSpiel takes any action of a seat that has none
 
     def hash(self) -> int:
-        """A hash of the whole history."""
+        """Return a hash of the whole history."""
         text = str(self._state.history()).encode()
         return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
     def clone(self) -> OpenSpielGame:
-        """An independent copy, for games of perfect information; others would reveal hidden information."""
+        """Return an independent copy of a match of perfect information.
+
+        Raises ``ValueError`` for other games: their copies would reveal hidden information.
+        """
         if not self.spec.perfect_information:
             raise ValueError(f"{self.spec.name}: hidden information cannot be cloned")
         other = OpenSpielGame(self._maker)
@@ -125,9 +136,10 @@ class OpenSpielGame:
 
 
 class OpenSpielMaker:
-    """The game ``name`` under parameters. Raises ``ValueError`` for unsupported games."""
+    """Maker of the game ``name`` under parameters."""
 
     def __init__(self, name: str, params: Mapping[str, str]) -> None:
+        """Load the game and declare its spec. Raises ``ValueError`` for unsupported games."""
         import pyspiel
 
         if name not in pyspiel.registered_names():
@@ -183,7 +195,7 @@ class OpenSpielMaker:
         )
 
     def _is_binary(self) -> bool:
-        """Whether observations of random play contain only 0 and 1; the same in every process."""
+        """Return whether observations of random play contain only 0 and 1; equal in every process."""
         rng = np.random.default_rng(0)
         for _ in range(5):
             state = self.game.new_initial_state()
@@ -202,21 +214,22 @@ class OpenSpielMaker:
         return True
 
     def tensor_of(self, state: Any, seat: int) -> Any:
-        """A seat's flat observation."""
+        """Return a seat's flat observation."""
         return (
             state.observation_tensor(seat) if self._by_observation else state.information_state_tensor(seat)
         )
 
     def make(self) -> PythonGame:
+        """Create a game object."""
         return OpenSpielGame(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:
-        """None: OpenSpiel has no vectorised environments."""
+        """Return None: OpenSpiel has no vectorised environments."""
         return None
 
 
 def _declared(specification: Mapping[str, Any]) -> list[ParamSpec]:
-    """OpenSpiel's parameters; game-valued ones and those without a default are left out."""
+    """Return OpenSpiel's parameters, without games as values and without those that have no default."""
     out = []
     for name, value in sorted(specification.items()):
         if isinstance(value, bool):
@@ -231,5 +244,5 @@ def _declared(specification: Mapping[str, Any]) -> list[ParamSpec]:
 
 
 def maker(name: str, params: Mapping[str, str]) -> OpenSpielMaker:
-    """See :class:`OpenSpielMaker`."""
+    """Return a maker of the game ``name``: see :class:`OpenSpielMaker`."""
     return OpenSpielMaker(name, params)

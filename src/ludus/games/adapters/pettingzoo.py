@@ -18,8 +18,8 @@ import numpy as np
 from ludus.flow.extras import requirement
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec, ParamSpec
-from ludus.games.adapters.calls import begun, stepped
-from ludus.games.adapters.masks import MASK, Given, Masks, given
+from ludus.games.adapters.calls import reset_env, step_error
+from ludus.games.adapters.masks import MASK, Masks, StepMask, masks_in
 from ludus.games.adapters.pictures import PARAM as PICTURE_LAYOUT
 from ludus.games.adapters.pictures import settings
 from ludus.games.adapters.spaces import Actions, Observation, UnsupportedSpace
@@ -43,12 +43,12 @@ from ludus.games.typed_import import import_typed
 
 FAMILIES = ("atari", "butterfly", "classic", "sisl")  # PettingZoo's own extras of the same names
 _API = ParamSpec(
-    "api", "text", "auto", choices=("auto", "parallel", "aec"), meaning="which of its two faces is used"
+    "api", "text", "auto", choices=("auto", "parallel", "aec"), meaning="which of its two APIs is used"
 )
 
 
 class _Seats:
-    """The common part of the two APIs: agents as seats, values, masks, rewards."""
+    """Common part of the two APIs: agents as seats, values, masks, rewards."""
 
     def __init__(self, maker: PettingZooMaker) -> None:
         self.spec, self._maker = maker.spec, maker
@@ -57,13 +57,13 @@ class _Seats:
         self._seat = {name: seat for seat, name in enumerate(self._names)}
         seats = len(self._names)
         self._values: list[Any] = [None] * seats
-        self._masks: list[Sequence[Given]] = [()] * seats
+        self._masks: list[Sequence[StepMask]] = [()] * seats
         self._ends = np.zeros(seats, np.uint8)
         self._earned = np.zeros(seats, np.float32)
         self._total = np.zeros(seats, np.float64)
         self.truncated = False
 
-    def _begin(self) -> None:
+    def _clear(self) -> None:
         self._earned[...] = 0.0
         self._total[...] = 0.0
         self._values = [None] * len(self._names)
@@ -81,7 +81,7 @@ class _Seats:
         return sorted(self._seat_of(a) for a in self._env.agents)
 
     def _mark(self, terminations: Mapping[Any, Any], truncations: Mapping[Any, Any]) -> None:
-        """Keeps the newest flags of every agent. Who is terminated is not truncated as well."""
+        """Keep the newest flags of every agent. A terminated agent is not truncated as well."""
         for agent in {**dict.fromkeys(self._env.agents), **terminations, **truncations}:
             end = PLAYING
             if _flagged("termination", agent, terminations):
@@ -91,7 +91,10 @@ class _Seats:
             self._ends[self._seat_of(agent)] = end
 
     def _settle(self) -> bool:
-        """After a step. True when no agent is left; one that left without a flag is terminated."""
+        """Mark the ends after a step. True when no agent is left.
+
+        An agent that left without a flag is terminated.
+        """
         here = np.zeros(len(self._names), np.bool_)
         here[self._acting()] = True
         seen = np.array([value is not None for value in self._values])
@@ -101,19 +104,19 @@ class _Seats:
         return over
 
     def ends(self, out: Bytes) -> None:
-        """Each agent's own end."""
+        """Write each agent's own end: ``PLAYING``, ``TERMINATED`` or ``TRUNCATED``."""
         out[...] = self._ends
 
     def _keep(self, agent: str, value: Any, info: Any) -> None:
         seat = self._seat_of(agent)
-        self._masks[seat] = given(value, info)
+        self._masks[seat] = masks_in(value, info)
         self._values[seat] = value
 
     def rewards(self, out: Floats) -> None:
         out[...] = self._earned
 
     def outcome(self, out: Floats) -> None:
-        """By the sum of rewards: the highest wins; equal sums are a draw."""
+        """Write the outcome by the sum of rewards: the highest wins; equal sums are a draw."""
         out[...] = 0.0
         if len(out) > 1 and (self._total != self._total[0]).any():
             out[...] = np.where(self._total == self._total.max(), 1.0, -1.0)
@@ -134,7 +137,7 @@ class _Seats:
             raise ValueError(f"seat {seat} ({self._names[seat]}): {error}") from None
 
     def mismatch(self, seat: int) -> str:
-        """What of a seat's last observation is not in its space; empty if none."""
+        """Describe the first part of a seat's last observation that is not in its space; empty if none."""
         if self._values[seat] is None:
             return ""
         agent = self._names[seat]
@@ -146,25 +149,28 @@ class _Seats:
 
 
 class ParallelGame(_Seats):
-    """All present agents act at once."""
+    """A game of the parallel API: all present agents act at once."""
 
     def reset(self, seed: int) -> None:
+        """Start a match with ``seed``. Raises ``ValueError`` for a ``reset`` of another form."""
         own = getattr(self._env, "unwrapped", self._env).reset
-        values, infos = begun(self._env.reset, own, seed)
-        self._begin()
+        values, infos = reset_env(self._env.reset, own, seed)
+        self._clear()
         for agent, value in values.items():
             self._keep(agent, value, infos.get(agent))
 
     def to_act(self) -> Sequence[int]:
+        """Return the seats of the present agents, ascending."""
         return self._acting()
 
     def step(self, actions: Ints) -> bool:
+        """Play the decisions of all present agents. True when no agent is left."""
         decide = self._maker.decode
         chosen = {a: decide(self._seat_of(a), actions[self._seat_of(a)]) for a in self._env.agents}
         try:
             values, rewards, terminations, truncations, infos = self._env.step(chosen)
         except ValueError as error:
-            raise stepped(error) from error
+            raise step_error(error) from error
         self._earned[...] = 0.0
         for agent, value in values.items():
             self._keep(agent, value, infos.get(agent))
@@ -176,18 +182,21 @@ class ParallelGame(_Seats):
 
 
 class TurnGame(_Seats):
-    """One agent acts at a time (AEC). Agents that are done are skipped."""
+    """A game of the AEC API: one agent acts at a time. Agents that are done are skipped."""
 
     def reset(self, seed: int) -> None:
+        """Start a match with ``seed``."""
         self._env.reset(seed=seed)
-        self._begin()
+        self._clear()
         for agent in self._env.agents:
             self._keep(agent, self._env.observe(agent), self._env.infos.get(agent))
 
     def to_act(self) -> Sequence[int]:
+        """Return the selected agent's seat."""
         return (self._seat_of(self._env.agent_selection),) if self._env.agents else ()
 
     def step(self, actions: Ints) -> bool:
+        """Play the selected agent's decision. True when no agent is left."""
         env = self._env
         if not env.agents:  # none was there after reset
             return True
@@ -211,13 +220,13 @@ class TurnGame(_Seats):
 
 
 def _flagged(what: str, agent: Any, flags: Mapping[Any, Any]) -> bool:
-    """The agent's flag; false where there is none."""
+    """Return the agent's flag, false where there is none."""
     value = flags.get(agent, False)
     return value is not False and flag(f"{what} of {agent}", value)
 
 
 def _package_of(missing: str, module: str) -> str:
-    """The requirement of a missing module: PettingZoo has an extra for each of its families."""
+    """Return the requirement of a missing module: PettingZoo has an extra for each of its families."""
     package = missing.partition(".")[0]
     if package in ("gymnasium", "pettingzoo") and missing == package:
         return requirement("pettingzoo")
@@ -226,9 +235,10 @@ def _package_of(missing: str, module: str) -> str:
 
 
 class PettingZooMaker:
-    """A module's environment under parameters. Raises ``ValueError`` if it cannot be hosted."""
+    """Maker of a module's environment under parameters."""
 
     def __init__(self, name: str, params: Mapping[str, str]) -> None:
+        """Create the environment once and declare its spec. Raises ``ValueError`` if it cannot be hosted."""
         module_name = name if "." in name else "pettingzoo." + name.replace("/", ".")
         module = import_typed(
             module_name, f"pettingzoo/{name}", lambda missing: _package_of(missing, module_name)
@@ -242,7 +252,7 @@ class PettingZooMaker:
         values = typed_params(declared, params)
         api = values.pop("api", "auto")
         if api == "parallel" and parallel is None or api == "aec" and turns is None:
-            raise ValueError(f"pettingzoo/{name}: api = {api}: {module_name} has no such face")
+            raise ValueError(f"pettingzoo/{name}: api = {api}: {module_name} has no such API")
         self._turns = api == "aec" or parallel is None
         self._create: Callable[..., Any] = turns if self._turns else parallel  # type: ignore[assignment]
         self._layouts = settings(values)
@@ -267,7 +277,7 @@ class PettingZooMaker:
         )
 
     def environment(self) -> Any:
-        """A new environment."""
+        """Create an environment."""
         try:
             return self._create(**self._values)
         except TypeError as error:
@@ -276,7 +286,7 @@ class PettingZooMaker:
             ) from None
 
     def _describe(self, env: Any) -> None:
-        """Tensors and heads that fit every agent."""
+        """Set tensors and heads that fit every agent. Raises ``UnsupportedSpace`` if there are none."""
         seen = [env.observation_space(a) for a in self.agents]
         self._observations = [Observation(s, self._layouts, MASK) for s in seen]
         self._actions = [Actions(env.action_space(a)) for a in self.agents]
@@ -289,7 +299,7 @@ class PettingZooMaker:
                 len(t.shape) != 1 or t.dtype != "f32" for t in flat
             ):
                 raise UnsupportedSpace(
-                    f"agents see different things ({seen[0]} and {seen[-1]}); "
+                    f"agents have different observation spaces ({seen[0]} and {seen[-1]}); "
                     "only flat vectors of numbers are padded"
                 )
             self._lengths = [t.shape[0] for t in flat]
@@ -300,16 +310,16 @@ class PettingZooMaker:
         heads = max((a.heads for a in self._actions), key=lambda h: sum(x.size for x in h))
         if any(a.heads != heads for a in self._actions) and not all(a.discrete for a in self._actions):
             raise UnsupportedSpace(
-                "agents act differently; only Discrete spaces of different sizes are padded"
+                "agents have different action spaces; only Discrete spaces of different sizes are padded"
             )
         self._heads = heads
 
     def space(self, seat: int) -> Any:
-        """The seat's own observation space."""
+        """Return the seat's own observation space."""
         return self._observations[seat].space
 
     def write(self, seat: int, value: Any, out: Mapping[str, Array]) -> None:
-        """Writes a seat's observation, padded with zeros."""
+        """Write a seat's observation, padded with zeros."""
         if self._lengths is None:
             self._observations[seat].write(value, out)
             return
@@ -318,20 +328,21 @@ class PettingZooMaker:
         self._observations[seat].write(value, {self._observations[seat].tensors[0].name: target[:length]})
 
     def decode(self, seat: int, decision: Ints) -> Any:
-        """A decision as the seat's action."""
+        """Convert a decision ``int32[K]`` to the seat's action. Raises ``ValueError`` for a padded choice."""
         choices = self.choices[seat]
         if choices is not None and int(decision[0]) >= choices:
             raise ValueError(f"action {int(decision[0])} of seat {seat} is not in [0, {choices})")
         return self._actions[seat].decode(decision)
 
     def make(self) -> PythonGame:
+        """Create a game with an environment of its own."""
         return TurnGame(self) if self._turns else ParallelGame(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:
-        """None: PettingZoo has no vectorised environments."""
+        """Return None: PettingZoo has no vectorised environments."""
         return None
 
 
 def maker(name: str, params: Mapping[str, str]) -> PettingZooMaker:
-    """See :class:`PettingZooMaker`."""
+    """Return a maker of the environment ``name``: see :class:`PettingZooMaker`."""
     return PettingZooMaker(name, params)

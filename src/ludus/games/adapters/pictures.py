@@ -1,4 +1,4 @@
-"""Pictures: which boxes are planes of a picture, and in what order their axes stand.
+"""Pictures: recognition of boxes that are pictures, and the order of their axes.
 
 ``auto``   Boxes of bytes with two axes [H, W] or three, [H, W, C] or [C, H, W]. The sides H and W are
            neighbours of at least 8 pixels each. If both orders are possible, the sides are the neighbours
@@ -28,9 +28,10 @@ PARAM = ParamSpec(
 
 
 class Layouts:
-    """The layouts of a game's boxes: one for all, or some by tensor. Raises ``ValueError``."""
+    """Layouts of a game's boxes: one for all, or some by tensor."""
 
     def __init__(self, text: str = "auto") -> None:
+        """Read ``hwc`` or ``TENSOR:LAYOUT, ...``. Raises ``ValueError`` for an unknown layout."""
         self._all, self._by_name = "auto", dict[str, str]()
         for part in (p.strip() for p in text.split(",") if p.strip()):
             name, colon, layout = part.rpartition(":")
@@ -43,11 +44,11 @@ class Layouts:
                 self._all = layout
 
     def of(self, tensor: str) -> str:
-        """The layout of a tensor."""
+        """Return the layout of a tensor."""
         return self._by_name.get(tensor, self._all)
 
     def check(self, tensors: Sequence[str]) -> None:
-        """Raises ``ValueError`` for a name that is no tensor's."""
+        """Raise ``ValueError`` for a name that is no tensor's."""
         for name in self._by_name:
             if name not in tensors:
                 hint = did_you_mean(name, tensors, "valid", 0.4)
@@ -63,7 +64,7 @@ class Picture(NamedTuple):
 
 
 def picture(shape: tuple[int, ...], of_bytes: bool, layout: str) -> Picture | None:
-    """How a box of ``shape`` is read, or None if as a vector."""
+    """Return how a box of ``shape`` is read as a picture, or None for a vector."""
     axes = len(shape)
     if layout == "auto":
         layout = _recognised(shape) if of_bytes else "flat"
@@ -94,7 +95,7 @@ def _recognised(shape: tuple[int, ...]) -> str:
 
 
 def meaning_of_flat(shape: tuple[int, ...], of_bytes: bool, layout: str) -> str:
-    """What a box with several axes becomes that is no picture, and why; empty for others."""
+    """Describe a box with several axes that becomes a flat vector, and why; empty for other boxes."""
     if len(shape) < 2:
         return ""
     why = (
@@ -108,5 +109,5 @@ def meaning_of_flat(shape: tuple[int, ...], of_bytes: bool, layout: str) -> str:
 
 
 def settings(values: Mapping[str, object]) -> Layouts:
-    """The layouts that a game's parameters set."""
+    """Return the layouts that a game's parameters set."""
     return Layouts(str(values.get(PARAM.name, "auto")))

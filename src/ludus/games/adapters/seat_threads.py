@@ -11,25 +11,26 @@ _Call = tuple[Future[object], Callable[..., object], tuple[object, ...]]
 
 
 class SeatThreads:
-    """Calls of one seat run in their order, those of several seats at the same time.
+    """Threads for the seats of a match. Calls of one seat run in their order, those of several at once.
 
     The threads are daemons: unlike those of ``ThreadPoolExecutor``, one that never returns does not keep the
     process from its end.
     """
 
     def __init__(self, seats: int, name: str) -> None:
+        """Start a thread for each of ``seats``, called ``name-SEAT``."""
         self._calls: list[queue.SimpleQueue[_Call | None]] = [queue.SimpleQueue() for _ in range(seats)]
         for seat, calls in enumerate(self._calls):
             threading.Thread(target=_run, args=(calls,), name=f"{name}-{seat}", daemon=True).start()
 
     def submit(self, seat: int, call: Callable[..., object], *args: object) -> Future[object]:
-        """Runs ``call(*args)`` in the seat's thread."""
+        """Run ``call(*args)`` in the seat's thread."""
         future: Future[object] = Future()
         self._calls[seat].put((future, call, args))
         return future
 
     def close(self) -> None:
-        """Ends every thread after the calls that were submitted to it."""
+        """End every thread after the calls that were submitted to it."""
         for calls in self._calls:
             calls.put(None)
 

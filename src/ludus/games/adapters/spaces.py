@@ -34,7 +34,10 @@ Write = Callable[[Any, Array], None]
 
 
 def leaves(space: Space[Any], path: Path = ()) -> list[tuple[Path, Space[Any]]]:
-    """Every leaf with its path. Spaces without a fixed size (Graph, Text, Sequence, OneOf) are refused."""
+    """Return every leaf with its path. Raises ``UnsupportedSpace`` for spaces without a fixed size.
+
+    Those are Graph, Text, Sequence and OneOf.
+    """
     from gymnasium import spaces
 
     if isinstance(space, spaces.Dict):
@@ -60,7 +63,7 @@ def _what(name: str) -> str:
 
 
 def at(value: Any, path: Path) -> Any:
-    """The part of a sample at ``path``."""
+    """Return the part of a sample at ``path``."""
     for part in path:
         value = value[part]
     return value
@@ -80,6 +83,7 @@ class Observation:
     """
 
     def __init__(self, space: Space[Any], layouts: Layouts | None = None, mask: str = "") -> None:
+        """Declare the tensors. Raises ``UnsupportedSpace`` for a space that tensors cannot hold."""
         from gymnasium import spaces
 
         self.space = space
@@ -105,7 +109,7 @@ class Observation:
         self._single = self._writers[0] if len(self.leaves) == 1 and not self.leaves[0][0] else None
 
     def write(self, value: Any, out: Mapping[str, Array]) -> None:
-        """Writes ``value`` into one row, or raises ``ValueError`` that names the tensor and the value.
+        """Write ``value`` into one row, or raise ``ValueError`` that names the tensor and the value.
 
         A value that the tensor cannot hold as it is, or of another shape, is refused.
         """
@@ -121,7 +125,7 @@ class Observation:
             write(part, out[name])
 
     def write_many(self, value: Any, out: Array) -> None:
-        """Writes a batch ``[k, ...]`` of a space without parts, whose tensor is a vector."""
+        """Write a batch ``[k, ...]`` of a space without parts, whose tensor is a vector."""
         ((_, leaf),) = self.leaves
         what = _what(self.tensors[0].name)
         batch = shaped(what, value, (len(out), *cast("Any", leaf).shape))
@@ -225,6 +229,10 @@ class Actions:
     """Heads of an action space, and the conversion of decisions to actions."""
 
     def __init__(self, space: Space[Any]) -> None:
+        """Declare the heads of ``space``.
+
+        Raises ``UnsupportedSpace`` for a space that heads cannot express.
+        """
         from gymnasium import spaces
 
         self.space = space
@@ -233,13 +241,13 @@ class Actions:
         self.parts: list[tuple[Path, Space[Any], slice]] = []
         self._boxes: dict[int, BoxNumbers] = {}
         for path, leaf in leaves(space):
-            begin, name = len(self.heads), _name(path, "action")
+            first, name = len(self.heads), _name(path, "action")
             if isinstance(leaf, spaces.Box):
-                self._boxes[begin] = BoxNumbers(name, leaf)
-                self.heads += self._boxes[begin].heads
+                self._boxes[first] = BoxNumbers(name, leaf)
+                self.heads += self._boxes[first].heads
             else:
                 self.heads += _choices(name, leaf)
-            self.parts.append((path, leaf, slice(begin, len(self.heads))))
+            self.parts.append((path, leaf, slice(first, len(self.heads))))
         if not self.heads or len(self.heads) > MAX_HEADS:
             count = len(self.heads)
             raise UnsupportedSpace(f"the action space {space} has {count} heads, expected 1 to {MAX_HEADS}")
@@ -261,7 +269,7 @@ class Actions:
         return len(self.parts) == 1 and not self.parts[0][0]
 
     def decode(self, decision: Ints) -> Any:
-        """``int32[K]`` -> a member of the space."""
+        """Convert ``int32[K]`` to a member of the space."""
         if self._plain:
             return int(decision[0])
         return self._build(self.space, iter(self.parts), decision)
@@ -284,7 +292,7 @@ class Actions:
         return numbers.reshape(leaf.shape).astype(leaf.dtype)
 
     def decode_many(self, decisions: Ints) -> Array:
-        """``int32[k, K]`` -> a batch of a space without parts, in its own dtype."""
+        """Convert ``int32[k, K]`` to a batch of a space without parts, in its own dtype."""
         leaf: Any = self.parts[0][1]
         if self._boxes:
             return self._boxes[0].decode(decisions)

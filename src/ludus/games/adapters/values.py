@@ -23,18 +23,18 @@ SLACK = 1e-6  # of a float beyond its bound, relative to the bound: rounding is 
 
 
 def tensor_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of a tensor with the numbers of a Box of ``dtype``."""
+    """Return the dtype of a tensor with the numbers of a Box of ``dtype``."""
     return dtype if str(dtype) in KEPT else np.dtype(np.float32)
 
 
 def short(value: object) -> str:
-    """``value`` on one line of at most 60 characters."""
+    """Return ``value`` on one line of at most 60 characters."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def array_of(what: str, value: Any) -> Array:
-    """``value`` as an array of numbers. Raises ``ValueError`` that names ``what``."""
+    """Return ``value`` as an array of numbers. Raises ``ValueError`` that names ``what``."""
     try:
         array = value if isinstance(value, np.ndarray) else np.asarray(value)
     except Exception as error:
@@ -45,7 +45,7 @@ def array_of(what: str, value: Any) -> Array:
 
 
 def shaped(what: str, value: Any, shape: tuple[int, ...]) -> Array:
-    """``value`` as an array of numbers of ``shape``. Raises ``ValueError`` that names ``what``."""
+    """Return ``value`` as an array of numbers of ``shape``. Raises ``ValueError`` that names ``what``."""
     array = array_of(what, value)
     if array.shape != shape:
         raise ValueError(f"{what}: shape {array.shape}, the space has {shape}")
@@ -53,7 +53,7 @@ def shaped(what: str, value: Any, shape: tuple[int, ...]) -> Array:
 
 
 def kept(what: str, array: Array, dtype: np.dtype[Any]) -> Array:
-    """``array`` in ``dtype``. Raises ``ValueError`` if that changes a value; rounding to a float is none."""
+    """Convert ``array`` to ``dtype``. Raises ``ValueError`` if that changes a value, apart from rounding."""
     if array.dtype == dtype or np.can_cast(array.dtype, dtype, "safe"):
         return array
     same: Any
@@ -74,14 +74,14 @@ def kept(what: str, array: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _first(array: Array, wrong: npt.NDArray[np.bool_]) -> str:
-    """The first of the wrong elements, with its place."""
+    """Return the first of the wrong elements, with its place."""
     place = tuple(int(i) for i in np.argwhere(wrong)[0]) if array.ndim else ()
     value = array[place].item() if place else array.item()
     return f"{value!r} at {list(place)}" if place else f"{value!r}"
 
 
 def whole(what: str, value: Any, shape: tuple[int, ...]) -> Sequence[int]:
-    """The integers of ``value``, flat. Raises ``ValueError`` for another shape and for other numbers."""
+    """Return the integers of ``value``, flat. Raises ``ValueError`` for other shapes and numbers."""
     if shape == () and isinstance(value, (int, np.integer)):
         return (int(value),)
     array = array_of(what, value)
@@ -95,7 +95,7 @@ def whole(what: str, value: Any, shape: tuple[int, ...]) -> Sequence[int]:
 
 
 def zeros_and_ones(what: str, array: Array) -> npt.NDArray[np.bool_]:
-    """``array != 0``. Raises ``ValueError`` for an element that is neither 0 nor 1."""
+    """Return ``array != 0``. Raises ``ValueError`` for an element that is neither 0 nor 1."""
     bits = array != 0
     if array.dtype.kind != "b" and not (bits == array).all():
         raise ValueError(f"{what}: {_first(array, bits != array)}, expected 0 or 1")
@@ -103,11 +103,11 @@ def zeros_and_ones(what: str, array: Array) -> npt.NDArray[np.bool_]:
 
 
 def difference(space: Space[Any], value: Any, where: str) -> str:
-    """The first part of ``value`` that is not in ``space``, and what to change; empty for a member.
+    """Describe the first part of ``value`` that is not in ``space``, and the remedy; empty for a member.
 
     Args:
         space: A space of fixed size.
-        value: What the environment returned for it.
+        value: The environment's value for it.
         where: Name of the value, such as ``observation``; parts are named like ``observation['a'][0]``.
     """
     from gymnasium import spaces

@@ -23,8 +23,8 @@ from ludus.native import core
 
 _PARAMS = (
     ParamSpec("frame_skip", "integer", "4", 1, 100, meaning="tics that a decision is held for"),
-    ParamSpec("height", "integer", "72", 8, 120, meaning="of what is seen, pixels"),
-    ParamSpec("width", "integer", "128", 8, 160, meaning="of what is seen, pixels"),
+    ParamSpec("height", "integer", "72", 8, 120, meaning="of the observed screen, pixels"),
+    ParamSpec("width", "integer", "128", 8, 160, meaning="of the observed screen, pixels"),
     ParamSpec("colour", "text", "true", choices=("false", "true"), meaning="red, green and blue, else grey"),
     ParamSpec(
         "actions",
@@ -41,17 +41,18 @@ _PARAMS = (
 _SCREEN = (120, 160)
 
 
-class Eyes:
+class VizdoomSeat:
     """One player's observations, and the buttons of its decisions."""
 
     def __init__(self, maker: VizdoomMaker, buttons: int) -> None:
+        """Allocate the observation of one player, for an engine with ``buttons`` buttons."""
         self._single = maker.single
         self._press = [0] * buttons
         self._screen = np.zeros((maker.channels, *maker.size), np.uint8)
         self._variables = np.zeros(maker.variables, np.float32)
 
     def look(self, game: Any) -> None:
-        """Reads the screen; after the end the last image stays."""
+        """Read the screen; after the end the last image stays."""
         state = game.get_state()
         if state is None:
             return
@@ -66,7 +67,7 @@ class Eyes:
             self._variables[...] = state.game_variables
 
     def press(self, action: Ints) -> list[int]:
-        """``action: int32[K]`` in the engine's form."""
+        """Convert ``action: int32[K]`` to the engine's buttons."""
         press = self._press
         if self._single:
             choice = int(action[0])
@@ -78,60 +79,69 @@ class Eyes:
         return press
 
     def write(self, out: Mapping[str, Array]) -> None:
-        """Every tensor of the spec."""
+        """Write every tensor of the spec."""
         out["screen"][...] = self._screen
         if len(self._variables):
             out["variables"][...] = self._variables
 
 
 class VizdoomGame:
-    """One engine process."""
+    """A game of one player with an engine process of its own."""
 
     def __init__(self, maker: VizdoomMaker) -> None:
+        """Start the engine. Raises ``ProcessUnusable`` if this process cannot start one."""
         from ludus.games.adapters.vizdoom_match import check_process
 
         check_process()
         self.spec, self._maker = maker.spec, maker
         self._game = maker.engine()
         self._game.init()
-        self._eyes = maker.eyes()
+        self._interface = maker.seat()
         self._reward = 0.0
         self.truncated = False
 
     def reset(self, seed: int) -> None:
+        """Start a match with ``seed``."""
         self._game.set_seed(seed)
         self._game.new_episode()
         self.truncated = False
-        self._eyes.look(self._game)
+        self._interface.look(self._game)
 
     def to_act(self) -> Sequence[int]:
+        """Return the only seat."""
         return (0,)
 
     def step(self, actions: Ints) -> bool:
+        """Hold the decision for ``frame_skip`` tics. True when the episode is finished."""
         game = self._game
-        self._reward = game.make_action(self._eyes.press(actions[0]), self._maker.frame_skip)
+        self._reward = game.make_action(self._interface.press(actions[0]), self._maker.frame_skip)
         over = bool(game.is_episode_finished())
         self.truncated = over and bool(game.is_episode_timeout_reached())
-        self._eyes.look(game)
+        self._interface.look(game)
         return over
 
     def rewards(self, out: Floats) -> None:
+        """Write the scenario's reward of the last step."""
         out[0] = self._reward
 
     def outcome(self, out: Floats) -> None:
+        """Write 0: a single player has no opponent."""
         out[0] = 0.0
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
-        self._eyes.write(out)
+        """Write the screen and the game variables."""
+        self._interface.write(out)
 
     def close(self) -> None:
+        """End the engine."""
         self._game.close()
 
 
 class VizdoomMaker:
-    """A scenario under parameters. Raises ``ValueError``."""
+    """Maker of a scenario under parameters."""
 
     def __init__(self, name: str, params: Mapping[str, str]) -> None:
+        """Load the scenario and declare its spec. Raises ``ValueError`` for one that cannot be played."""
         import vizdoom
 
         self._config = Path(name) if name.endswith(".cfg") else Path(vizdoom.scenarios_path) / f"{name}.cfg"
@@ -163,7 +173,7 @@ class VizdoomMaker:
             low=0,
             high=255,
             scale=1 / 255,
-            meaning="what is seen",
+            meaning="the screen",
         )
         seen = [screen]
         if names:
@@ -185,7 +195,7 @@ class VizdoomMaker:
         )
 
     def engine(self) -> Any:
-        """A DoomGame that is not started yet."""
+        """Create a DoomGame that is not started yet."""
         import vizdoom
 
         game = vizdoom.DoomGame()
@@ -206,11 +216,12 @@ class VizdoomMaker:
         game.set_doom_config_path(os.devnull)
         return game
 
-    def eyes(self) -> Eyes:
-        """Of one player."""
-        return Eyes(self, self._buttons)
+    def seat(self) -> VizdoomSeat:
+        """Create the observations and buttons of one player."""
+        return VizdoomSeat(self, self._buttons)
 
     def make(self) -> PythonGame:
+        """Create a game of one player, or a match of several."""
         if self.players == 1:
             return VizdoomGame(self)
         from ludus.games.adapters.vizdoom_match import VizdoomMatch
@@ -218,10 +229,10 @@ class VizdoomMaker:
         return VizdoomMatch(self)
 
     def make_vector(self, matches: int) -> VectorGame | None:
-        """None: ViZDoom has no vectorised environments."""
+        """Return None: ViZDoom has no vectorised environments."""
         return None
 
 
 def maker(name: str, params: Mapping[str, str]) -> VizdoomMaker:
-    """See :class:`VizdoomMaker`."""
+    """Return a maker of the scenario ``name``: see :class:`VizdoomMaker`."""
     return VizdoomMaker(name, params)

@@ -42,17 +42,23 @@ HOST = "-deathmatch +sv_spawnfarthest 1 +sv_noautoaim 1 +sv_respawnprotect 1 +sv
 _stuck: set[Future[object]] = set()
 
 
-class Player(Protocol):
+class SeatInterface(Protocol):
     """One seat's observations, and the buttons of its decisions."""
 
-    def look(self, game: Any) -> None: ...
+    def look(self, game: Any) -> None:
+        """Read the screen of a running engine."""
+        ...
 
-    def press(self, action: Ints) -> list[int]: ...
+    def press(self, action: Ints) -> list[int]:
+        """Convert ``action: int32[K]`` to the engine's buttons."""
+        ...
 
-    def write(self, out: Mapping[str, Array]) -> None: ...
+    def write(self, out: Mapping[str, Array]) -> None:
+        """Write every tensor of the spec."""
+        ...
 
 
-class Settings(Protocol):
+class Scenario(Protocol):
     """A scenario for ``players``, which starts its engines: ``vizdoom.VizdoomMaker``."""
 
     spec: GameSpec
@@ -61,9 +67,13 @@ class Settings(Protocol):
     match_tics: int
     tic_s: float
 
-    def engine(self) -> Any: ...
+    def engine(self) -> Any:
+        """Create a DoomGame that is not started yet."""
+        ...
 
-    def eyes(self) -> Player: ...
+    def seat(self) -> SeatInterface:
+        """Create the observations and buttons of one player."""
+        ...
 
 
 class VizdoomMatch:
@@ -74,13 +84,14 @@ class VizdoomMatch:
     :class:`ProcessUnusable` from :meth:`reset` means that this process cannot.
     """
 
-    def __init__(self, maker: Settings) -> None:
+    def __init__(self, maker: Scenario) -> None:
+        """Start a thread for each seat; engines start with the first match."""
         self.spec, self._maker = maker.spec, maker
         seats = maker.players
         self._threads = SeatThreads(seats, "vizdoom-seat")
         self._games: list[Any] = []
         self._engines: set[int] = set()  # pids
-        self._eyes = [maker.eyes() for _ in range(seats)]
+        self._interfaces = [maker.seat() for _ in range(seats)]
         self._earned = np.zeros(seats, np.float32)
         self._score = np.zeros((seats, 2))  # the scenario's total and frags, at the last decision
         self._now = np.zeros((seats, 2))
@@ -96,13 +107,14 @@ class VizdoomMatch:
         return {pid for pid in self._engines if pid in engine_processes()}
 
     def reset(self, seed: int) -> None:
+        """Restart all engines, with ``seed`` in each."""
         self._stop()
         check_process()
         self._tics, self.truncated = 0, False
-        self._barrier = threading.Barrier(len(self._eyes))
+        self._barrier = threading.Barrier(len(self._interfaces))
         self._done[:] = [0] * len(self._done)
         before = engine_processes()
-        self._games = [self._maker.engine() for _ in self._eyes]
+        self._games = [self._maker.engine() for _ in self._interfaces]
         # An engine makes this folder when it starts; two that make it at the same time end the process.
         with contextlib.suppress(OSError):
             os.makedirs("_vizdoom", exist_ok=True)
@@ -116,19 +128,21 @@ class VizdoomMatch:
             game.set_seed(seed)
         try:
             with yielding():
-                self._together("start", self._begin, START_S, before)
+                self._together("start", self._start, START_S, before)
         finally:
             self._engines |= engine_processes() - before
         self._score[...] = self._now
 
     def to_act(self) -> Sequence[int]:
-        return range(len(self._eyes))
+        """Return all seats."""
+        return range(len(self._interfaces))
 
     def step(self, actions: Ints) -> bool:
+        """Play one decision of every seat. True when ``match_tics`` are played."""
         if not self._games:
             raise RuntimeError("the engines of this match are gone")
-        for game, eyes, action in zip(self._games, self._eyes, actions, strict=True):
-            game.set_action(eyes.press(action))
+        for game, interface, action in zip(self._games, self._interfaces, actions, strict=True):
+            game.set_action(interface.press(action))
         self._skip = min(self._maker.frame_skip, self._maker.match_tics - self._tics)
         self._done[:] = [0] * len(self._done)
         self._together("tic", self._advance, self._maker.tic_s)
@@ -138,30 +152,33 @@ class VizdoomMatch:
         return bool(self._tics >= self._maker.match_tics)
 
     def rewards(self, out: Floats) -> None:
+        """Write the scenario's rewards of the last step plus one point per frag."""
         out[...] = self._earned
 
     def outcome(self, out: Floats) -> None:
-        """+1 for the most frags, -1 for fewer; 0 for all seats if all have equally many."""
+        """Write +1 for the most frags, -1 for fewer, and 0 for all seats if all have equally many."""
         frags = self._score[:, 1]
         best = frags == frags.max()
         out[...] = 0.0 if best.all() else np.where(best, 1.0, -1.0)
 
     def observe(self, seat: int, out: Mapping[str, Array]) -> None:
-        self._eyes[seat].write(out)
+        """Write the seat's screen and game variables."""
+        self._interfaces[seat].write(out)
 
     def close(self) -> None:
+        """End the engines and the threads."""
         self._stop()
         self._threads.close()
 
-    # What a seat's own thread does:
+    # The methods that run in a seat's own thread:
 
-    def _begin(self, seat: int) -> None:
+    def _start(self, seat: int) -> None:
         game = self._games[seat]
         game.init()
         self._look(seat, game)
 
     def _advance(self, seat: int) -> None:
-        """Plays a decision, tic by tic in step with the other engines; only the last frame is rendered."""
+        """Play a decision, tic by tic in step with the other engines; only the last frame is rendered."""
         game, last = self._games[seat], self._skip - 1
         try:
             for tic in range(last):
@@ -180,12 +197,12 @@ class VizdoomMatch:
 
         frags = game.get_game_variable(vizdoom.GameVariable.FRAGCOUNT)
         self._now[seat] = game.get_total_reward(), frags
-        self._eyes[seat].look(game)
+        self._interfaces[seat].look(game)
 
     def _together(
         self, what: str, each: Callable[[int], object], limit_s: float, before: set[int] | None = None
     ) -> None:
-        """Runs ``each`` for all seats in parallel under a watchdog, until the last is done."""
+        """Run ``each`` for all seats in parallel under a watchdog, until the last is done."""
         futures = [self._threads.submit(seat, each, seat) for seat in range(len(self._games))]
         moved, done, late = -1, set[Future[object]](), set(futures)
         while late and sum(self._done) > moved and not any(f.exception() for f in done):
@@ -195,7 +212,7 @@ class VizdoomMatch:
         broken = {seat: e for seat, e in errors.items() if e is not None}
         if not late and not broken:
             return
-        # Who waited for another seat has not failed. Where a seat has, the others may yet finish their tic.
+        # A seat that waited for another has not failed. Where one has, the others may yet finish their tic.
         waited = {seat for seat, e in broken.items() if isinstance(e, threading.BrokenBarrierError)}
         if len(waited) < len(broken):
             _, late = wait(late, limit_s)
@@ -210,7 +227,7 @@ class VizdoomMatch:
         )
 
     def _stop(self) -> None:
-        """Ends all engines: first by a request, then by SIGKILL."""
+        """End all engines: first by a request, then by SIGKILL."""
         games, self._games = self._games, []
         futures = [self._threads.submit(seat, game.close) for seat, game in enumerate(games)]
         _, late = wait(futures, STOP_S)
@@ -225,7 +242,7 @@ class VizdoomMatch:
 
 
 def check_process() -> None:
-    """Raises :class:`ProcessUnusable` while a thread of this process waits for an engine that was killed."""
+    """Raise :class:`ProcessUnusable` while a thread of this process waits for an engine that was killed."""
     _stuck.difference_update([call for call in _stuck if call.done()])
     if _stuck:
         raise ProcessUnusable(
@@ -235,20 +252,20 @@ def check_process() -> None:
 
 
 def _wrong(what: str, frozen: list[int], broken: dict[int, BaseException | None], limit_s: float) -> str:
-    said = []
+    reasons = []
     if frozen:
-        said.append(f"seats {', '.join(map(str, frozen))} did not finish a {what} within {limit_s:g} s")
+        reasons.append(f"seats {', '.join(map(str, frozen))} did not finish a {what} within {limit_s:g} s")
     for seat, error in sorted(broken.items()):
         text = str(error).strip().splitlines()
-        said.append(f"seat {seat}: {type(error).__name__}: {text[0] if text else ''}")
-    if not said:  # all engines finished, but one had timed out
-        said.append(f"a seat needed longer than {limit_s:g} s for a {what}")
-    return f"{what}: " + "; ".join(said)
+        reasons.append(f"seat {seat}: {type(error).__name__}: {text[0] if text else ''}")
+    if not reasons:  # all engines finished, but one had timed out
+        reasons.append(f"a seat needed longer than {limit_s:g} s for a {what}")
+    return f"{what}: " + "; ".join(reasons)
 
 
 @contextlib.contextmanager
 def yielding() -> Iterator[None]:
-    """Programs that this process starts meanwhile let others run where they find nothing to receive."""
+    """Make programs that start meanwhile yield the processor where they find nothing to receive."""
     library, before = str(YIELD_LIBRARY), os.environ.get("LD_PRELOAD")
     # The loader takes blanks and colons for the ends of names.
     if not YIELD_LIBRARY.is_file() or " " in library or ":" in library:
@@ -265,7 +282,7 @@ def yielding() -> Iterator[None]:
 
 
 def engine_processes() -> set[int]:
-    """Engines that this process has started and that have not ended."""
+    """Return the engines that this process has started and that have not ended."""
     own, found = os.getpid(), set()
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError):
@@ -277,7 +294,7 @@ def engine_processes() -> set[int]:
 
 
 def free_port() -> int:
-    """A free UDP port."""
+    """Return a free UDP port."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -22,8 +22,8 @@ from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.exports.match import kept_state, make_match, revive, unpack_one
+from ludus.games.exports.observations import ObservationFormat
 from ludus.games.exports.picture import Picture, picture
-from ludus.games.exports.reading import Reading
 from ludus.games.exports.spaces import Illegal, action_space, choices_of, decision_of, mask_of, possible_of
 from ludus.games.names import typed
 
@@ -38,16 +38,16 @@ def _check_render_mode(mode: str | None) -> str | None:
 
 
 class LudusEnv(gymnasium.Env[Observation, Any]):
-    """One match at a time, seen from ``seat``.
+    """Gymnasium environment of one match at a time, seen from ``seat``.
 
     Args:
         game: A game by name or reference.
         seat: The seat that the environment's agent has.
-        opponent: Who plays the other seats: a bot of the game, or ``random``.
+        opponent: Player of the other seats: a bot of the game, or ``random``.
         illegal: An illegal choice is replaced by the first legal one (``"replace"``); ``"raise"`` refuses it.
         render_mode: ``"rgb_array"``: ``render()`` returns a picture of the observation.
         frame_skip: Ticks between two decisions of the seat (0: the game's default; compiled games alone).
-        decoded: Observations are what a network reads after the game's codecs, float32 planes, rows and
+        decoded: Observations are decoded by the game's codecs as for a network, to float32 planes, rows and
             vectors, instead of the packed tensors. Needs torch.
         params: Parameters of the rules, as further keyword arguments.
     """
@@ -66,26 +66,27 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
         decoded: bool = False,
         **params: object,
     ) -> None:
+        """Create the environment. Raises ``ValueError`` for an unknown game, parameter, seat or opponent."""
         self.render_mode = _check_render_mode(render_mode)
         self._match = make_match(game, params, [seat], opponent, frame_skip)
         spec = self._match.spec
         if not 0 <= seat < spec.seats:
             raise ValueError(f"seat = {seat}: {spec.name} has seats 0 to {spec.seats - 1}")
         self.game_spec, self.seat, self._illegal = spec, seat, illegal
-        self._reading = Reading(spec, decoded=decoded)
-        self.observation_space = self._reading.space()  # type: ignore[assignment]
+        self._format = ObservationFormat(spec, decoded=decoded)
+        self.observation_space = self._format.space()  # type: ignore[assignment]
         self.action_space = action_space(spec)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begins a match; equal seeds and actions give equal matches."""
+        """Start a match; equal seeds and actions give equal matches."""
         super().reset(seed=seed)
         self._match.reset(seed)
         return self._see(), self._info()
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """One decision, and everything until the next one of this seat."""
+        """Play one decision, and everything until the next one of this seat."""
         match = self._match
         if match.over:
             raise gymnasium.error.ResetNeeded("the match is over: call reset() first")
@@ -109,15 +110,15 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
         )
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """``bool[choices of all heads]``, as MaskablePPO of sb3-contrib asks for it.
+        """Return ``bool[choices of all heads]``, as MaskablePPO of sb3-contrib needs it.
 
-        Of heads that depend on others: what is legal after some choice of those. Raises ``ValueError`` where
-        a head is continuous.
+        A choice of a head that depends on others is true if it is legal after some choice of those. Raises
+        ``ValueError`` if a head is continuous.
         """
         return np.concatenate(possible_of(self.game_spec, self._match.legal(self.seat)))
 
     def render(self) -> Picture | None:
-        """``uint8[H, W, 3]`` with ``render_mode="rgb_array"``: a picture of the seat's observation."""
+        """Draw the observation as ``uint8[H, W, 3]`` with ``render_mode="rgb_array"``; else return None."""
         if self.render_mode is None:
             gymnasium.logger.warn(
                 'render() without a mode: make the environment with render_mode="rgb_array"'
@@ -126,7 +127,7 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
         return picture(self.game_spec, self._match.observe(self.seat))
 
     def _see(self) -> Observation:
-        return self._reading.one(self._match.observe(self.seat))
+        return self._format.one(self._match.observe(self.seat))
 
     def _info(self) -> dict[str, Any]:
         legal = self._match.legal(self.seat)
@@ -134,11 +135,12 @@ class LudusEnv(gymnasium.Env[Observation, Any]):
         return {"legal": legal} if mask is None else {"legal": legal, "action_mask": mask}
 
     def close(self) -> None:
+        """End the match and release its resources."""
         self._match.close()
 
 
 class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
-    """``num_envs`` matches of a compiled game on ``threads`` threads, stepped by one call.
+    """Gymnasium vector environment: ``num_envs`` matches of a compiled game, stepped by one call.
 
     After a match has ended the next one starts in the same step; its last observation is in
     ``info["final_obs"]``: arrays over all environments that mean something where ``info["_final_obs"]`` is
@@ -175,6 +177,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         decoded: bool = False,
         **params: object,
     ) -> None:
+        """Create the environment. Raises ``ValueError`` for a game without bots for the other seats."""
         self.render_mode = _check_render_mode(render_mode)
         name, native = registry.find(typed(game))
         self._spec = registry.spec(game, params)
@@ -193,8 +196,8 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         self._game = game
         self._threads = threads
         self.num_envs = num_envs
-        self._reading = Reading(spec, decoded=decoded)
-        self.single_observation_space = self._reading.space()
+        self._format = ObservationFormat(spec, decoded=decoded)
+        self.single_observation_space = self._format.space()
         self.single_action_space = action_space(spec)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -206,7 +209,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Starts all matches. Of a list of seeds the first one is used."""
+        """Start all matches. Only the first seed of a list is used."""
         first = seed[0] if isinstance(seed, (list, tuple)) else seed
         super().reset(seed=first)
         self.close()
@@ -222,10 +225,11 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         return self._native.make_pool(self._name, self._params, self._plans, False, options)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For ``copy`` and other processes: the matches as they stand, which the copy plays on by itself."""
+        """Return the matches in their current state, for ``copy`` and other processes."""
         return kept_state(self.__dict__)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the matches; the copy continues independently."""
         self._native = registry.find(typed(state["_game"])).native
         self._slab = Slab(state["_spec"], 1, state["num_envs"])
         self._pool = None
@@ -238,7 +242,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
     def step(
         self, actions: Any
     ) -> tuple[Observation, Array, npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
-        """Illegal choices are replaced by the first legal one."""
+        """Play one decision in each match. Illegal choices are replaced by the first legal one."""
         if self._t:
             self._attach()
         slab, spec = self._slab, self._spec
@@ -271,10 +275,10 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
                 last[t.name][row] = unpack_one(t, raw[n])
         there = np.zeros(self.num_envs, np.bool_)
         there[rows] = True
-        info["final_obs"], info["_final_obs"] = self._reading.many(last), there
+        info["final_obs"], info["_final_obs"] = self._format.many(last), there
 
     def _see(self) -> Observation:
-        return self._reading.many(self._unpacked())
+        return self._format.many(self._unpacked())
 
     def _unpacked(self) -> Observation:
         out: Observation = {}
@@ -292,7 +296,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         return {"legal": mask.copy(), "action_mask": mask.astype(np.int8)}
 
     def render(self) -> tuple[Picture, ...] | None:
-        """A picture of each environment's observation, with ``render_mode="rgb_array"``."""
+        """Return a picture of each environment's observation with ``render_mode="rgb_array"``, or None."""
         if self.render_mode is None:
             return None
         seen = self._unpacked()
@@ -302,6 +306,7 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
         )
 
     def close(self, **kwargs: Any) -> None:
+        """End the matches; a reset starts new ones."""
         if self._pool is not None:
             self._pool.close()
             self._pool = None
@@ -309,10 +314,10 @@ class LudusVectorEnv(VectorEnv[Observation, Any, Array]):
 
 
 def make_env(game: str, **kwargs: Any) -> LudusEnv:
-    """The entry point of ``gymnasium.make("ludus/GAME-vN")``."""
+    """Create the environment of ``gymnasium.make("ludus/GAME-vN")``."""
     return LudusEnv(game, **kwargs)
 
 
 def make_vector_env(game: str, num_envs: int = 1, **kwargs: Any) -> LudusVectorEnv:
-    """The entry point of ``gymnasium.make_vec``."""
+    """Create the environment of ``gymnasium.make_vec("ludus/GAME-vN")``."""
     return LudusVectorEnv(game, num_envs, **kwargs)

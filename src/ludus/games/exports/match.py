@@ -15,16 +15,15 @@ from ludus.flow.pool_options import PoolOptions
 from ludus.flow.slab import Array
 from ludus.games import registry
 from ludus.games.names import typed
-from ludus.games.numbers import earned as earned_by
-from ludus.games.numbers import flag, over_of
+from ludus.games.numbers import flag, over_of, write_rewards
 from ludus.native import ParamError, core
 
 Decisions = npt.NDArray[np.int32]
 RANDOM = "random"  # uniform among legal choices, for the other seats
 
 
-class Match:
-    """``seats`` are played by the caller, the others by ``opponent``: a bot of the game, or ``random``.
+class EnvMatch:
+    """One match whose ``seats`` the caller plays, and the others ``opponent``: a bot, or ``random``.
 
     ``rewards, returns: float32[S]``; ``error`` is empty unless the game refused something and the match ended
     with it.
@@ -38,27 +37,27 @@ class Match:
     error = ""
 
     def reset(self, seed: int | None) -> None:
-        """Starts a match; without a seed the next one after the last."""
+        """Start a match; without a seed the next one after the last."""
         raise NotImplementedError
 
     def to_act(self) -> list[int]:
-        """Seats of the caller that decide now; none when the match is over."""
+        """Return the seats of the caller that decide now; none when the match is over."""
         raise NotImplementedError
 
     def observe(self, seat: int) -> dict[str, Array]:
-        """Unpacked copies of every tensor of the seat's last observation."""
+        """Return unpacked copies of every tensor of the seat's last observation."""
         raise NotImplementedError
 
     def legal(self, seat: int) -> npt.NDArray[np.uint8]:
-        """``uint8[A]`` of a seat that decides now; all 1 elsewhere."""
+        """Return ``uint8[A]`` of a seat that decides now; all 1 elsewhere."""
         raise NotImplementedError
 
     def step(self, decisions: Decisions) -> None:
-        """Plays ``int32[S, K]``; rows of seats that do not decide are ignored."""
+        """Play ``int32[S, K]``; rows of seats that do not decide are ignored."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Releases the match; idempotent."""
+        """Release the match; idempotent."""
 
 
 def make_match(
@@ -67,12 +66,14 @@ def make_match(
     seats: Sequence[int] | None = None,
     opponent: str = "",
     frame_skip: int = 0,
-) -> Match:
-    """A match of ``game``.
+) -> EnvMatch:
+    """Create a match of ``game``; :meth:`EnvMatch.reset` starts it.
 
     Args:
+        game: A game by name or reference.
+        params: Parameters of its rules.
         seats: Seats that the caller plays (default: all).
-        opponent: Who plays the others.
+        opponent: Player of the others.
         frame_skip: Ticks between two decisions of the caller's seats (0 = the game's default). A Python game
             takes it as its own parameter of that name.
 
@@ -86,7 +87,7 @@ def make_match(
 
 
 def unpack_one(t: TensorSpec, packed: Array) -> Array:
-    """A copy of one row's tensor in the shape of the spec; bits as uint8 of 0 and 1."""
+    """Return a copy of one row's tensor in the shape of the spec; bits as uint8 of 0 and 1."""
     if t.dtype != "bits":
         return packed.copy()
     flat = packed.reshape(-1).view(np.uint8)
@@ -94,12 +95,12 @@ def unpack_one(t: TensorSpec, packed: Array) -> Array:
 
 
 def unpack(spec: GameSpec, packed: Mapping[str, Array]) -> dict[str, Array]:
-    """:func:`unpack_one` of every tensor."""
+    """Return every tensor of a row unpacked: see :func:`unpack_one`."""
     return {t.name: unpack_one(t, packed[t.name]) for t in spec.observation}
 
 
-class NativeMatch(Match):
-    """A compiled game, played by a pool of one slot in the calling thread."""
+class NativeMatch(EnvMatch):
+    """A match of a compiled game, played by a pool of one slot in the calling thread."""
 
     def __init__(
         self,
@@ -109,6 +110,7 @@ class NativeMatch(Match):
         opponent: str,
         frame_skip: int = 0,
     ) -> None:
+        """Prepare the match: see :func:`make_match`."""
         self._game = game
         self._name, self._native = registry.find(game)
         self._params = registry.text_params(params)
@@ -139,6 +141,10 @@ class NativeMatch(Match):
         self.outcome = np.zeros(self.spec.seats, np.float32)
 
     def reset(self, seed: int | None) -> None:
+        """Start a match.
+
+        Without a seed the pool continues with its next match, or draws a seed the first time.
+        """
         if seed is not None or self._pool is None:
             self.close()
             self._rng = np.random.default_rng(seed)
@@ -161,17 +167,18 @@ class NativeMatch(Match):
         return self._native.make_pool(self._name, self._params, self._plans, False, options)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For ``copy`` and other processes: the match as it stands, which the copy plays on by itself."""
+        """Return the match in its current state, for ``copy`` and other processes."""
         return kept_state(self.__dict__)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the match; the copy continues independently."""
         self._native = registry.find(typed(state["_game"])).native
         self._slab = Slab(state["spec"], 1, len(state["_row"]))
         self._pool = None
         self._t = revive(self.__dict__, state, lambda: self._make(state["_seed"]))
 
     def _show_first(self) -> None:
-        """Moves the current time step to t = 0, to make room for the next."""
+        """Move the current time step to t = 0, to make room for the next."""
         assert self._pool is not None
         if self._t:
             self._pool.attach(0, list(self._slab.obs.values()), self._slab.fields(), self._slab)
@@ -181,13 +188,16 @@ class NativeMatch(Match):
         return [s for s, row in self._row.items() if self._slab.active[self._t, row]]
 
     def to_act(self) -> list[int]:
+        """Return the seats of the caller that decide now."""
         return [] if self.over else [s for s in self._active() if s not in self._random]
 
     def observe(self, seat: int) -> dict[str, Array]:
+        """Return unpacked copies of the seat's last observation."""
         row = self._row[seat]
         return unpack(self.spec, {n: a[self._t, row] for n, a in self._slab.obs.items()})
 
     def legal(self, seat: int) -> npt.NDArray[np.uint8]:
+        """Return ``uint8[A]`` of a seat that decides now; all 1 elsewhere."""
         row = self._row[seat]
         if self.over or not self._slab.active[self._t, row]:
             return np.ones(self.spec.mask_size, np.uint8)
@@ -195,12 +205,13 @@ class NativeMatch(Match):
         return mask
 
     def step(self, decisions: Decisions) -> None:
+        """Play ``int32[S, K]``, and random decisions until a seat of the caller decides again."""
         self.rewards[...] = 0.0
         self._advance(decisions)
         self._quiet()
 
     def _quiet(self) -> None:
-        """Plays on while only random seats decide."""
+        """Play ticks in which only random seats decide."""
         while not self.over and not self.to_act():
             self._advance(np.zeros((self.spec.seats, len(self.spec.heads)), np.int32))
 
@@ -228,6 +239,7 @@ class NativeMatch(Match):
             self.truncated, self.error = result[9], result[10]
 
     def close(self) -> None:
+        """Close the pool; idempotent."""
         if self._pool is not None:
             self._pool.close()
             self._pool = None
@@ -235,7 +247,7 @@ class NativeMatch(Match):
 
 
 def kept_state(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes of an object with ``_pool``, ``_slab`` and ``_t``, without those of one process."""
+    """Return the state of an object with ``_pool``, ``_slab`` and ``_t``, for use in other processes."""
     pool, slab, t = fields["_pool"], fields["_slab"], fields["_t"]
     state = {k: v for k, v in fields.items() if k not in ("_native", "_pool", "_slab", "_t")}
     if pool is not None:
@@ -246,7 +258,7 @@ def kept_state(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def revive(fields: dict[str, Any], state: Mapping[str, Any], make: Callable[[], core.PoolHandle]) -> int:
-    """Puts what :func:`kept_state` gave into ``fields``; ``make`` makes the pool. Returns the time step."""
+    """Restore :func:`kept_state` in ``fields``; ``make`` creates the pool. Returns the time step."""
     fields.update({k: v for k, v in state.items() if k not in ("_kept", "_shown", "_turns")})
     if "_kept" not in state:
         return 0
@@ -261,12 +273,13 @@ def revive(fields: dict[str, Any], state: Mapping[str, Any], make: Callable[[], 
     return t
 
 
-class PythonMatch(Match):
-    """A game written in Python, in this process."""
+class PythonMatch(EnvMatch):
+    """A match of a game written in Python, in this process."""
 
     def __init__(
         self, game: str, params: Mapping[str, object], seats: Sequence[int] | None, opponent: str
     ) -> None:
+        """Create the game: see :func:`make_match`. Raises ``ParamError`` for an opponent but ``random``."""
         if opponent != RANDOM:
             raise ParamError(f"{game} has no bot {opponent} (there is: {RANDOM})")
         self._game: Any = registry.maker(game, params).make()
@@ -282,6 +295,7 @@ class PythonMatch(Match):
         self.outcome = np.zeros(self.spec.seats, np.float32)
 
     def reset(self, seed: int | None) -> None:
+        """Start a match; without a seed, one that the last seed determines."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         self._game.reset(int(self._rng.integers(2**31)) if seed is None else seed % 2**31)
@@ -298,12 +312,15 @@ class PythonMatch(Match):
                 self._game.observe(seat, self._packed[seat])
 
     def to_act(self) -> list[int]:
+        """Return the seats of the caller that decide now."""
         return [s for s in self._acting if s in self._mine]
 
     def observe(self, seat: int) -> dict[str, Array]:
+        """Return unpacked copies of the seat's last observation."""
         return unpack(self.spec, self._packed[seat])
 
     def legal(self, seat: int) -> npt.NDArray[np.uint8]:
+        """Return ``uint8[A]`` of a seat that decides now. Raises ``ValueError`` if no choice is legal."""
         mask = np.ones(self.spec.mask_size, np.uint8)
         legal = getattr(self._game, "legal", None)
         if legal is not None and seat in self._acting:
@@ -312,6 +329,7 @@ class PythonMatch(Match):
         return mask
 
     def step(self, decisions: Decisions) -> None:
+        """Play ``int32[S, K]``, and random decisions until a seat of the caller decides again."""
         self.rewards[...] = 0.0
         self._advance(decisions)
         self._quiet()
@@ -328,7 +346,7 @@ class PythonMatch(Match):
                 if seat not in self._mine:
                     chosen[seat] = random_decision(self.spec, self.legal(seat), self._rng)
             over = over_of(self._game.step(chosen))
-            earned_by(self._game, earned)
+            write_rewards(self._game, earned)
             self.rewards += earned
             if over:
                 self.over, self.truncated = True, flag("truncated", self._game.truncated)
@@ -340,7 +358,7 @@ class PythonMatch(Match):
             self._acting = []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PythonMatch:
-        """Raises ``TypeError`` if the game can neither be cloned nor copied."""
+        """Copy the match. Raises ``TypeError`` if the game can neither be cloned nor copied."""
         other = object.__new__(PythonMatch)
         clone = getattr(self._game, "clone", None)
         try:
@@ -353,13 +371,14 @@ class PythonMatch(Match):
         return other
 
     def close(self) -> None:
+        """Close the game."""
         close = getattr(self._game, "close", None)
         if close is not None:
             close()
 
 
 def random_decision(spec: GameSpec, mask: Array, rng: np.random.Generator) -> Decisions:
-    """Uniform among the legal choices of each head: ``int32[K]``."""
+    """Draw uniformly among the legal choices of each head: ``int32[K]``."""
     out = np.zeros(len(spec.heads), np.int32)
     for k, head in enumerate(spec.heads):
         if head.kind == "continuous":

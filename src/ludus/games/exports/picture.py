@@ -20,7 +20,7 @@ _BACKGROUND = np.array([24, 26, 32], np.float32)
 
 
 def picture(spec: GameSpec, seen: Mapping[str, Array]) -> Picture:
-    """``uint8[H, W, 3]`` of unpacked tensors: the one with the largest planes, else all vectors as bars."""
+    """Draw ``uint8[H, W, 3]`` of unpacked tensors: the largest planes, else all vectors as bars."""
     planes = [t for t in spec.observation if len(t.shape) == 3]
     if planes:
         largest = max(planes, key=lambda t: t.shape[1] * t.shape[2])
@@ -32,7 +32,7 @@ def picture(spec: GameSpec, seen: Mapping[str, Array]) -> Picture:
 
 
 def _shares(t: TensorSpec, values: Array) -> npt.NDArray[np.float32]:
-    """Values as shares of their range, 0..1; those without a finite range by their own extremes."""
+    """Return values as shares of their range, 0..1; those without a finite range by their own extremes."""
     numbers = np.nan_to_num(np.asarray(values, np.float32))
     low, high = float(t.low), float(t.high)
     if not 0.0 < high - low < 1e6:
@@ -42,7 +42,7 @@ def _shares(t: TensorSpec, values: Array) -> npt.NDArray[np.float32]:
 
 
 def _coloured(t: TensorSpec, values: Array) -> npt.NDArray[np.float32]:
-    """``[H, W, 3]``: each plane of ``[C, H, W]`` adds its own hue."""
+    """Draw ``[H, W, 3]``: each plane of ``[C, H, W]`` adds its own hue."""
     shares = _shares(t, values)
     hue = np.arange(len(shares))[:, None] / len(shares) + np.array([0.0, 1 / 3, 2 / 3])
     colours = 127.5 * (1.0 + np.cos(2.0 * np.pi * hue))
@@ -52,7 +52,7 @@ def _coloured(t: TensorSpec, values: Array) -> npt.NDArray[np.float32]:
 
 
 def _bars(shares: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """``[_BAR, N, 3]``: one column per number."""
+    """Draw ``[_BAR, N, 3]``: one column per number."""
     heights = np.arange(_BAR, 0, -1)[:, None] / _BAR
     full = shares[None, :] >= heights - 0.5 / _BAR
     cells: npt.NDArray[np.float32] = np.where(full[..., None], np.float32(230.0), _BACKGROUND)

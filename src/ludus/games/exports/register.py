@@ -1,4 +1,4 @@
-"""Registers every compiled game with Gymnasium; ``import ludus.gymnasium`` calls it."""
+"""Registration of every compiled game with Gymnasium; ``import ludus.gymnasium`` calls it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _HOME = "ludus.games.exports.gymnasium"
 
 
 def register_all() -> list[str]:
-    """Registers ``ludus/NAME-vVERSION`` for every installed game, keeps existing ids, and returns all.
+    """Register ``ludus/NAME-vVERSION`` for every installed game, keep existing ids, and return all.
 
     An installed game whose module cannot be used is left out with a warning.
     """

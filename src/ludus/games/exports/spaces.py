@@ -28,7 +28,10 @@ _INTEGERS = {
 
 
 def observation_space(spec: GameSpec) -> spaces.Dict[Any]:
-    """A box for each tensor, bits as uint8 of 0 and 1. New objects at every call: spaces are seeded."""
+    """Return a box for each tensor, bits as uint8 of 0 and 1.
+
+    The objects are new at every call: spaces are seeded.
+    """
     parts: dict[str, spaces.Space[Any]] = {}
     for t in spec.observation:
         if t.dtype == "bits":
@@ -48,7 +51,7 @@ def observation_space(spec: GameSpec) -> spaces.Dict[Any]:
 
 
 def action_space(spec: GameSpec) -> spaces.Space[Any]:
-    """Discrete, MultiDiscrete or Box if all heads are alike, else a Tuple with one space per head."""
+    """Return Discrete, MultiDiscrete or Box if all heads are alike, else a Tuple with one space a head."""
     kinds = {h.kind for h in spec.heads}
     if kinds == {"discrete"}:
         sizes = [h.size for h in spec.heads]
@@ -73,9 +76,9 @@ def _bounds(head: HeadSpec) -> tuple[float, float]:
 
 
 def mask_of(spec: GameSpec, mask: npt.NDArray[np.uint8]) -> Any:
-    """``uint8[A]`` as ``action_space.sample(mask)`` takes it; None where actions are not all discrete.
+    """Return ``uint8[A]`` as ``action_space.sample(mask)`` takes it; None if a head is continuous.
 
-    Of heads that depend on others: what may be legal after some choice of those.
+    A choice of a head that depends on others is 1 if it is legal after some choice of those.
     """
     if any(h.kind != "discrete" for h in spec.heads):
         return None
@@ -84,7 +87,7 @@ def mask_of(spec: GameSpec, mask: npt.NDArray[np.uint8]) -> Any:
 
 
 def possible_of(spec: GameSpec, mask: npt.NDArray[np.uint8]) -> list[npt.NDArray[np.bool_]]:
-    """``bool[size]`` of each head: choices that are legal, after some choice of the heads it depends on.
+    """Return ``bool[size]`` of each head: choices that are legal after some choice of earlier heads.
 
     At least one choice of every head is true. Raises ``ValueError`` where a head is continuous.
     """
@@ -102,7 +105,7 @@ def possible_of(spec: GameSpec, mask: npt.NDArray[np.uint8]) -> list[npt.NDArray
 def decision_of(
     spec: GameSpec, action: Any, mask: npt.NDArray[np.uint8], illegal: Illegal
 ) -> tuple[Decisions, bool]:
-    """``int32[K]``, and whether an illegal choice was replaced by the first legal one.
+    """Return ``int32[K]``, and whether an illegal choice was replaced by the first legal one.
 
     Raises ``ValueError`` for an invalid action, and for an illegal choice with ``"raise"``.
     """
@@ -133,7 +136,7 @@ def decision_of(
 
 
 def _numbers(spec: GameSpec, action: Any) -> list[float]:
-    """A finite number for each head. Raises ``ValueError`` for anything else."""
+    """Return a finite number for each head. Raises ``ValueError`` for anything else."""
     heads = spec.heads
     if isinstance(action, tuple) and len(action) == len(heads):
         parts = [np.asarray(part) for part in action]
@@ -155,7 +158,7 @@ def _numbers(spec: GameSpec, action: Any) -> list[float]:
 
 
 def choices_of(spec: GameSpec, actions: Any, count: int) -> npt.NDArray[np.int32]:
-    """``int32[count, K]`` of many matches with discrete heads. Raises ``ValueError`` for anything else."""
+    """Return ``int32[count, K]`` of many matches with discrete heads. Raises ``ValueError`` for others."""
     given = np.asarray(actions)
     shapes = [(count, len(spec.heads)), *([(count,)] if len(spec.heads) == 1 else [])]
     if given.shape not in shapes or given.dtype.kind not in "iuf":
@@ -172,7 +175,7 @@ def choices_of(spec: GameSpec, actions: Any, count: int) -> npt.NDArray[np.int32
 
 
 def nothing(space: spaces.Dict[Any]) -> dict[str, Array]:
-    """An observation of zeros, moved into the space."""
+    """Return an observation of zeros, clipped into the space."""
     out: dict[str, Array] = {}
     for name, box in space.spaces.items():
         assert isinstance(box, spaces.Box)
@@ -181,7 +184,7 @@ def nothing(space: spaces.Dict[Any]) -> dict[str, Array]:
 
 
 def within(space: spaces.Dict[Any], seen: dict[str, Array]) -> dict[str, Array]:
-    """Clips observations to the range of the spec, which may be too narrow by rounding."""
+    """Clip observations to the range of the spec, which may be too narrow by rounding."""
     for name, array in seen.items():
         box = space.spaces[name]
         if isinstance(box, spaces.Box) and array.dtype == np.float32:

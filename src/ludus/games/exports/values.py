@@ -19,29 +19,33 @@ from ludus.games.exports.match import Decisions
 
 
 class Face(Protocol):
-    """Both directions between an environment's values and rows. ``count``: None for a single environment."""
+    """Conversion of an environment's values to and from rows. ``count``: None for a single environment."""
 
     def rows(self, observation: Any, needed: Sequence[TensorSpec]) -> tuple[dict[str, Array], int | None]:
-        """``packed[N, ...]`` of each needed tensor, and ``count``. Raises ``ValueError``."""
+        """Return ``packed[N, ...]`` of each needed tensor, and ``count``. Raises ``ValueError``."""
         ...
 
     def legal(self, observation: Any, mask: Any, count: int | None) -> npt.NDArray[np.uint8]:
-        """``uint8[N, A]``, 1 = legal, from an environment's mask, as :func:`mask_rows` takes it."""
+        """Return ``uint8[N, A]``, 1 = legal, from an environment's mask, as :func:`mask_rows` takes it."""
         ...
 
     def actions(self, decisions: Decisions, count: int | None) -> Any:
-        """``int32[N, K]`` as a member of the action space, or a batch of members."""
+        """Convert ``int32[N, K]`` to a member of the action space, or a batch of members."""
         ...
 
 
 class SpecFace:
-    """Dict observations with a tensor's name as key; actions as ``ludus.gymnasium`` has them."""
+    """Values in the spaces of ``ludus.gymnasium``: observations are dicts by the tensors' names."""
 
     def __init__(self, spec: GameSpec) -> None:
+        """Convert to and from rows of the game that ``spec`` declares."""
         self.spec = spec
 
     def rows(self, observation: Any, needed: Sequence[TensorSpec]) -> tuple[dict[str, Array], int | None]:
-        """See :class:`Face`. A single observation may also be packed, as ``ludus.Match.observe`` gives it."""
+        """Return ``packed[N, ...]`` of each needed tensor: see :class:`Face`.
+
+        A single observation may also be packed, as ``ludus.Match.observe`` returns it.
+        """
         names = ", ".join(t.name for t in needed)
         if not isinstance(observation, Mapping):
             found = type(observation).__name__
@@ -56,16 +60,16 @@ class SpecFace:
                 )
             out[t.name], counts[t.name] = _packed(t, np.asarray(observation[t.name]))
         if len(set(counts.values())) > 1:
-            said = ", ".join(f"{n}: {c if c is not None else 'one'}" for n, c in counts.items())
-            raise ValueError(f"{self.spec.name}: tensors of different batches ({said})")
+            counted = ", ".join(f"{n}: {c if c is not None else 'one'}" for n, c in counts.items())
+            raise ValueError(f"{self.spec.name}: tensors of different batches ({counted})")
         return out, next(iter(counts.values()))
 
     def legal(self, observation: Any, mask: Any, count: int | None) -> npt.NDArray[np.uint8]:
-        """See :class:`Face`."""
+        """Return ``uint8[N, A]``: see :class:`Face`."""
         return mask_rows(self.spec, mask, count)
 
     def actions(self, decisions: Decisions, count: int | None) -> Any:
-        """See :class:`Face`."""
+        """Return members of the action space: see :class:`Face`."""
         heads = self.spec.heads
         numbers = continuous(decisions, heads)
         choices = decisions.astype(np.int64)
@@ -88,7 +92,7 @@ def _packed(t: TensorSpec, values: Array) -> tuple[Array, int | None]:
     elif values.shape[1:] == shape and len(values) > 0:
         count, rows = len(values), values
     elif values.shape == t.packed_shape and values.dtype == t.packed_dtype:
-        return np.array(values[None]), None  # writable: torch wants it
+        return np.array(values[None]), None  # writable: torch needs it
     else:
         raise ValueError(
             f"observation {t.name}: shape {values.shape}, expected {shape}, with N in front for a batch"
@@ -103,14 +107,15 @@ def _packed(t: TensorSpec, values: Array) -> tuple[Array, int | None]:
 
 
 def _decoded(values: Array) -> str:
-    """A hint where numbers may be those of ``decoded=True``."""
+    """Return a hint if numbers may be those of ``decoded=True``, else ""."""
     return "; a policy of Ludus reads packed tensors, not decoded ones" if values.dtype == np.float32 else ""
 
 
 def mask_rows(spec: GameSpec, mask: Any, count: int | None) -> npt.NDArray[np.uint8]:
-    """``uint8[N, A]``, 1 = legal, from an environment's mask.
+    """Return ``uint8[N, A]``, 1 = legal, from an environment's mask.
 
     Args:
+        spec: The game's spec.
         mask: ``info["legal"]`` (``uint8[A]``, of a batch ``uint8[N, A]``), ``info["action_mask"]`` (the same
             for one head, else a tuple of one array a head), or None: everything is legal.
         count: Rows of the batch, None for a single environment.
@@ -135,9 +140,9 @@ def mask_rows(spec: GameSpec, mask: Any, count: int | None) -> npt.NDArray[np.ui
         raise ValueError(f"{spec.name}: mask of shape {whole.shape}, expected {expected}")
     legal: npt.NDArray[np.uint8] = (whole != 0).astype(np.uint8).reshape(rows, spec.mask_size)
     if not tied:
-        begin = 0
+        start = 0
         for head in spec.heads:
-            if not legal[:, begin : begin + head.size].any(axis=1).all():
+            if not legal[:, start : start + head.size].any(axis=1).all():
                 raise ValueError(f"{spec.name}: the mask allows no choice of head {head.name}")
-            begin += head.size
+            start += head.size
     return legal

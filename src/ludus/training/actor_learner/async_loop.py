@@ -167,7 +167,7 @@ class AsyncRounds:
     def _learn(self, slab: Slab, progress: float, times: RoundTimes) -> dict[int, UpdateStats]:
         busy = sum(self.learner_threads.busy_s)
         learners = self.components.learners
-        plans = tuple(learner.begin(slab, progress) for learner in learners.values())
+        plans = tuple(learner.start(slab, progress) for learner in learners.values())
         with self._changed:
             self._plans = plans
             self._changed.notify_all()

@@ -9,9 +9,8 @@ from typing import Protocol, cast
 import msgspec
 import torch
 
-from ludus.algorithms.actor_critic.learner import ActorCriticLearner
 from ludus.algorithms.config import MethodConfig, SettingError
-from ludus.algorithms.learner import Learner
+from ludus.algorithms.learner import Learner, LearnerContext
 from ludus.algorithms.registry import method_of, resolve
 from ludus.flow import GameSpec, Weights
 from ludus.flow.seeds import SEED_NETWORK, derive_seed
@@ -125,16 +124,7 @@ class StagedWeights(LocalWeights):
 class MakeLearner(Protocol):
     """The learner of a method that trains on slabs. ``ValueError`` on what cannot be put together."""
 
-    def __call__(
-        self,
-        config: MethodConfig,
-        network: PolicyNetwork,
-        *,
-        seed: int,
-        policy: int,
-        workers: int,
-        frame_skip: int,
-    ) -> Learner: ...
+    def __call__(self, config: MethodConfig, network: PolicyNetwork, context: LearnerContext) -> Learner: ...
 
 
 def build_learner(preset: Preset, policy: int | None = None) -> Learner:
@@ -149,14 +139,13 @@ def build_learner(preset: Preset, policy: int | None = None) -> Learner:
     begin_with(network, preset)
     try:
         make_learner = cast(MakeLearner, resolve(method_of(preset.algorithm).learner))
-        return make_learner(
-            preset.algorithm,
-            network,
+        context = LearnerContext(
             seed=derive_seed(run.seed, SEED_NETWORK),
             policy=trained_rows(spec, preset) if policy is None else policy,
             workers=max(thread_count(run), 2),
             frame_skip=preset.game.frame_skip or spec.default_frame_skip,
         )
+        return make_learner(preset.algorithm, network, context)
     except SettingError as error:
         raise ConfigError(str(error)) from error
     except ValueError as error:
@@ -169,9 +158,9 @@ def build(preset: Preset, slabs: int = 2, anew: int = 0) -> Components:
     ``anew``: how often the run's matches started again
     (:func:`ludus.training.actor_learner.checkpoint.times_anew`).
     """
+    if preset.run.topology not in method_of(preset.algorithm).topologies:
+        raise ConfigError(f'run.topology = "{preset.run.topology}": expected an actor-critic method')
     learner = build_learner(preset)
-    if preset.run.topology == "one_to_one" and not isinstance(learner, ActorCriticLearner):
-        raise ConfigError('run.topology = "one_to_one": expected an actor-critic method')
     sampler, *siblings = _samplers(preset, slabs, anew)
     learners = {policy_ids(opponents_of(sampler.spec, preset)).learner: learner}
     sampler.take({policy: LocalWeights(learner) for policy, learner in learners.items()})

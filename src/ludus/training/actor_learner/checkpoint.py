@@ -15,19 +15,11 @@ from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.curriculum import Handover
 from ludus.training.actor_learner.rollout_summary import RolloutSummary
 from ludus.training.candidates import Candidate
-from ludus.training.matchmaker import PAST, PastWindow
 from ludus.training.stopping import Budget
 
 SCHEMA = 1
 POOL = "pool"
 MAX_TIME_STEP = 1 << 62
-#: Arrays of checkpoints written before 0.1.0.
-OLD_NAMES = {
-    "slab.is_first": "slab.first",
-    "slab.log_prob": "slab.logp",
-    "collector.time_step": "collector.moment",
-    "slab.memory.0": "slab.memory",
-}
 
 
 class Turns(msgspec.Struct, frozen=True):
@@ -65,7 +57,6 @@ class TrainerState(msgspec.Struct):
     matchmaker: msgspec.Raw = msgspec.Raw(b"{}")  # JSON, the matchmaker's own
     snapshots: list[int] = []  # versions of frozen weights that this checkpoint refers to
     lanes: dict[int, str] = {}  # policy id -> the frozen player that it stands for
-    past: PastWindow | None = None  # in checkpoints written before 0.1.0, instead of the two above
     turns: Turns | None = None  # with run.topology = "one_to_one"
     handover: Handover = Handover()
     anew: int = 0  # how often the run's matches began anew
@@ -124,31 +115,7 @@ def decode_state(data: bytes) -> TrainerState:
         raise CorruptFile(f"state of a checkpoint: {error}") from error
     if state.schema != SCHEMA:
         raise CorruptFile(f"state of a checkpoint: schema {state.schema}, expected {SCHEMA}")
-    if state.past is not None:
-        state.set_matchmaker(msgspec.json.encode({PAST: state.past}), state.past.needed())
-        state.past = None
     return state
-
-
-class _PastState(msgspec.Struct):
-    """The fields of a state that say who past weights were, then and now."""
-
-    past: PastWindow | None = None
-    lanes: dict[int, str] | msgspec.UnsetType = msgspec.UNSET
-
-
-def before_lanes(checkpoint: Checkpoint) -> bool:
-    """Whether past weights play in it without lanes (before 0.1.0): its pool had other policy ids."""
-    try:
-        state = from_json(checkpoint.state, _PastState)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False  # decode_state raises
-    return state.past is not None and state.lanes is msgspec.UNSET
-
-
-def begins_anew(checkpoint: Checkpoint) -> bool:
-    """Whether a resumed run begins its matches anew and takes back the learner alone."""
-    return not checkpoint.signed or before_lanes(checkpoint)
 
 
 def times_anew(checkpoint: Checkpoint) -> int:
@@ -156,7 +123,7 @@ def times_anew(checkpoint: Checkpoint) -> int:
 
     Matches that begin anew have a pool with a seed of its own, so that they are not the run's first ones.
     """
-    return max(0, decode_state(checkpoint.state).anew) + begins_anew(checkpoint)
+    return max(0, decode_state(checkpoint.state).anew) + (not checkpoint.signed)
 
 
 def restore_components(components: Components, checkpoint: Checkpoint, state: TrainerState) -> None:
@@ -170,14 +137,13 @@ def restore_components(components: Components, checkpoint: Checkpoint, state: Tr
     where = f"checkpoint of version {checkpoint.version}"
     try:
         components.learner.load_state(checkpoint.optimizer, state.learner)
-        if begins_anew(checkpoint):
+        if not checkpoint.signed:
             components.sampler.collector.begin_at(_time_step(checkpoint))
             return
         components.sampler.pool.restore(_array(checkpoint, POOL, where).tobytes())
         prefix = "collector."
-        renamed = {old: new for new, old in OLD_NAMES.items()}
-        renamed_arrays = {renamed.get(n, n): a for n, a in checkpoint.rollout.items() if n.startswith(prefix)}
-        components.sampler.collector.restore({n.removeprefix(prefix): a for n, a in renamed_arrays.items()})
+        arrays = {n.removeprefix(prefix): a for n, a in checkpoint.rollout.items() if n.startswith(prefix)}
+        components.sampler.collector.restore(arrays)
     except ValueError as error:
         raise CorruptFile(f"{where}: {error}") from error
     slabs = components.sampler.slabs
@@ -215,7 +181,7 @@ def _learned_fields(components: Components, slab: Slab) -> dict[str, Array]:
 
 def _time_step(checkpoint: Checkpoint) -> int:
     """The time step of an unsigned checkpoint, so that random draws do not repeat; 0 where it is invalid."""
-    stored = _stored(checkpoint, "collector.time_step")
+    stored = checkpoint.rollout.get("collector.time_step")
     if stored is None or stored.shape != (1,) or stored.dtype != np.int64:
         return 0
     step = int(stored[0])
@@ -223,12 +189,7 @@ def _time_step(checkpoint: Checkpoint) -> int:
 
 
 def _array(checkpoint: Checkpoint, name: str, where: str) -> Array:
-    stored = _stored(checkpoint, name)
+    stored = checkpoint.rollout.get(name)
     if stored is None:
         raise CorruptFile(f"{where}: no array {name}")
     return stored
-
-
-def _stored(checkpoint: Checkpoint, name: str) -> Array | None:
-    """An array by its present name or by the name that it had before 0.1.0."""
-    return checkpoint.rollout.get(name, checkpoint.rollout.get(OLD_NAMES.get(name, "")))

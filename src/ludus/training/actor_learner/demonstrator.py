@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ludus.algorithms.imitation.config import ImitationConfig
 from ludus.evaluation.play import Player
 from ludus.evaluation.players import resolve_player
 from ludus.flow import GameSpec
@@ -16,6 +15,7 @@ from ludus.rollouts.network_actor import NetworkActor
 from ludus.rollouts.scripted import BotError, ScriptedActor
 from ludus.rollouts.search_actor import SearchActor
 from ludus.storage import StorageError
+from ludus.training.teacher import demonstration_of
 
 
 def demonstrator(
@@ -30,20 +30,20 @@ def demonstrator(
         seed: the sampler's.
         policy: the teacher's policy id.
     """
-    config = preset.algorithm
-    if not isinstance(config, ImitationConfig):
+    shown = demonstration_of(preset)
+    if shown is None:
         return None
     try:
         return resolve_player(
-            config.teacher,
+            shown.teacher,
             spec,
             seed=derive_seed(seed, SEED_PAST, policy),
             frame_skip=preset.game.frame_skip,
-            greedy=config.greedy,
+            greedy=shown.greedy,
             params=params,
         )
     except (ConfigError, StorageError, BotError, OSError) as error:
-        raise ConfigError(f'algorithm.teacher = "{config.teacher}": {error}') from error
+        raise ConfigError(f'algorithm.teacher = "{shown.teacher}": {error}') from error
 
 
 def demonstrator_inputs(teacher: Player | None, learner: tuple[str, ...]) -> tuple[str, ...]:

@@ -22,7 +22,8 @@ class OwnCopy:
 
     def __init__(self, learner: ActorCriticLearner[Any]) -> None:
         self._network, self._vector = learner.network, learner.parameters.vector
-        self._optimiser, learner.optimiser = learner.optimiser, self
+        self._optimiser = learner.optimiser
+        learner.wrap_optimiser(lambda _: self)
         self._shared: Tensor | None = None
         self._moments: tuple[float, float] | None = None
 

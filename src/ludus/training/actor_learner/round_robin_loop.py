@@ -25,7 +25,6 @@ from ludus.training.actor_learner.build import Components
 from ludus.training.actor_learner.checkpoint import (
     TrainerState,
     Turns,
-    begins_anew,
     make_checkpoint,
     restore_components,
 )
@@ -108,9 +107,9 @@ class TurnRounds(Rounds):
             sampler.pool.set_handover(0, self._handover)
         return sampler.play(slab, self)
 
-    def _begin(self, slab: Slab, progress: float) -> tuple[UpdatePlan, ...]:
+    def _start(self, slab: Slab, progress: float, value_only: bool) -> tuple[UpdatePlan, ...]:
         self._own_copy.leave(self._pool(0).copy)
-        return super()._begin(slab, progress)
+        return super()._start(slab, progress, value_only)
 
     def _publish(self) -> None:
         """The pool whose turn ends takes the newest weights."""
@@ -156,7 +155,7 @@ class TurnRounds(Rounds):
             own.set_waiting([summary] if summary is not None else ())
             restore_components(pool.components, part, own)
             pool.full = Waiting(pool.components.sampler.slabs[0], summary) if summary is not None else None
-        if begins_anew(checkpoint):
+        if not checkpoint.signed:
             self._take_all()
             return
         self._turn = turns.turn

@@ -135,9 +135,18 @@ class Rounds:
         self.waiting.clear()
         return steps
 
-    def run(self, progress: float, meanwhile: Callable[[], None] | None = None) -> Round:
-        """One round. ``meanwhile`` runs in the sampler's turn, with the weights that act in this round."""
-        return self._pipelined(progress, meanwhile) if self.pipelined else self._sync(progress, meanwhile)
+    def run(
+        self, progress: float, meanwhile: Callable[[], None] | None = None, *, value_only: bool = False
+    ) -> Round:
+        """Collect a slab and learn from one.
+
+        Args:
+            progress: Share in [0, 1] of the budget that is spent.
+            meanwhile: Runs in the sampler's turn, with the weights that act in this round.
+            value_only: Whether only parameters move that the value alone depends on.
+        """
+        one_round = self._pipelined if self.pipelined else self._sync
+        return one_round(progress, meanwhile, value_only)
 
     def put(self, slab: Slab, stats: RolloutStats) -> None:
         """See :class:`ludus.rollouts.exchange.SlabSink`."""
@@ -147,7 +156,7 @@ class Rounds:
         sampler = self.components.sampler
         return summarise_rollout(stats.results, stats.steps, stats.ticks, sampler.labels, sampler.spec.teams)
 
-    def _sync(self, progress: float, meanwhile: Callable[[], None] | None) -> Round:
+    def _sync(self, progress: float, meanwhile: Callable[[], None] | None, value_only: bool) -> Round:
         begin = time.perf_counter()
         if meanwhile is not None:
             meanwhile()
@@ -157,16 +166,16 @@ class Rounds:
         updates: dict[int, UpdateStats] = {}
         if learning is not None:
             busy = sum(self.learner_threads.busy_s)
-            updates = self._finish(self._begin(learning.slab, progress), times, busy)
+            updates = self._finish(self._start(learning.slab, progress, value_only), times, busy)
         self._publish()
         return self._round(updates, learning, stats, times, begin)
 
-    def _pipelined(self, progress: float, meanwhile: Callable[[], None] | None) -> Round:
+    def _pipelined(self, progress: float, meanwhile: Callable[[], None] | None, value_only: bool) -> Round:
         begin = time.perf_counter()
         learning = self._next()
         target = self._free(learning)
         busy = sum(self.learner_threads.busy_s)
-        plans = self._begin(learning.slab, progress) if learning is not None else ()
+        plans = self._start(learning.slab, progress, value_only) if learning is not None else ()
         try:
             stats = self._collect(target)
             if meanwhile is not None:
@@ -208,9 +217,10 @@ class Rounds:
             self.components.sampler.pool.set_handover(0, self._handover)
         return self.components.sampler.play(slab, self)
 
-    def _begin(self, slab: Slab, progress: float) -> tuple[UpdatePlan, ...]:
-        """Every learner's update of ``slab`` begins in the learner threads, one after another."""
-        plans = tuple(learner.begin(slab, progress) for learner in self.components.learners.values())
+    def _start(self, slab: Slab, progress: float, value_only: bool) -> tuple[UpdatePlan, ...]:
+        """Start every learner's update of ``slab`` in the learner threads, one after another."""
+        learners = self.components.learners.values()
+        plans = tuple(learner.start(slab, progress, value_only=value_only) for learner in learners)
         self.learner_threads.start(plans)
         return plans
 

@@ -5,31 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from ludus.algorithms.alphazero.config import AlphaZeroConfig
 from ludus.algorithms.alphazero.learner import AlphaZeroLearner
-from ludus.algorithms.alphazero.replay_buffer import Ints, ReplayBuffer
+from ludus.algorithms.alphazero.replay_buffer import ReplayBuffer
 from ludus.algorithms.alphazero.samples import Ends
+from ludus.algorithms.config import AlphaZeroConfig
+from ludus.algorithms.learner import LearnerContext
 from ludus.flow import GameSpec
 from ludus.flow.positions import MatchMoves, PositionQuery
 from ludus.flow.seeds import SEED_NETWORK, SEED_POOL, derive_seed
 from ludus.flow.slab import Array
 from ludus.games.searchable import SearchRef, searchable
-from ludus.mcts import NEVER_RESIGN, Matches, SearchError, SelfPlay
+from ludus.mcts import NEVER_RESIGN, Matches, MatchNumbers, SearchError, SelfPlay
 from ludus.mcts.network import NetworkEvaluator
 from ludus.policies.config import ResnetConfig
 from ludus.policies.residual import ResidualNetwork
 from ludus.presets.config import Preset
 from ludus.presets.errors import ConfigError, RunFailed
-from ludus.presets.game_checks import resolve_spec
+from ludus.presets.game_checks import method_problems, resolve_spec
 from ludus.presets.hardware import device_name, precision_name, thread_count
 from ludus.storage import CorruptFile
 from ludus.storage.games import GamesMeta, MatchFiles
-from ludus.training.alphazero.checks import problems
 from ludus.training.start import begin_with
 
 SESSION_SHIFT = 40  # matches of one process are numbered from session << 40
@@ -61,22 +62,17 @@ class AlphaZeroComponents:
         heads = network.ownership_plane is not None or network.score_head is not None
         return heads or self.replay_buffer.score_share > 0
 
-    def lead(
-        self,
-        match: npt.NDArray[np.uint64],
-        actions: npt.NDArray[np.uint16],
-        offset: Ints,
-        first: Ints,
-        wanted: npt.NDArray[np.int32],
-        rows: npt.NDArray[np.int32],
-    ) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
-        """See :data:`ludus.algorithms.alphazero.replay_buffer.Reader`. Raises ``SearchError``."""
-        count = len(rows)
+    def lead(self, query: PositionQuery) -> tuple[dict[str, Array], npt.NDArray[np.uint8]]:
+        """Return packed observations and masks of positions of recorded matches, by row.
+
+        Raises:
+            SearchError: Matches that the game does not allow.
+        """
+        count = len(query.rows)
         obs: dict[str, Array] = {
             t.name: np.zeros((count, *t.packed_shape), t.packed_dtype) for t in self.spec.observation
         }
         mask = np.zeros((count, self.spec.mask_size), np.uint8)
-        query = PositionQuery(MatchMoves(match, actions, offset), first, wanted, rows)
         self.game.games.read_positions(
             self.game.name, self.params, self.seed, query, list(obs.values()), mask
         )
@@ -141,12 +137,12 @@ def moved_threshold(now: float, lowest: npt.NDArray[np.float32], errors: float) 
 
 def build_alphazero(preset: Preset) -> AlphaZeroComponents:
     """The components at their beginning. Raises ``ConfigError`` on what cannot be put together."""
-    config = preset.algorithm
-    if not isinstance(config, AlphaZeroConfig) or not isinstance(preset.policy, ResnetConfig):
+    config = cast(AlphaZeroConfig, preset.algorithm)  # the registry's line of this trainer
+    if not isinstance(preset.policy, ResnetConfig):
         raise ConfigError('policy.network: algorithm.name = "alphazero" trains "resnet"')
     torch.set_num_threads(1)
     spec, params = resolve_spec(preset)
-    for problem in problems(preset, spec):
+    for problem in method_problems(preset, spec):
         raise ConfigError(problem.text)
     run = preset.run
     device, threads = device_name(run), thread_count(run)
@@ -156,7 +152,7 @@ def build_alphazero(preset: Preset) -> AlphaZeroComponents:
         seed = derive_seed(run.seed, SEED_NETWORK)
         network = ResidualNetwork(preset.policy, spec, seed, precision).to(device)
         begin_with(network, preset)
-        learner = AlphaZeroLearner(config, network, seed=seed, threads=threads)
+        learner = AlphaZeroLearner(config, network, LearnerContext(seed, workers=threads))
         components = AlphaZeroComponents(
             spec=spec,
             params=params,
@@ -190,8 +186,7 @@ def make_plays(
             components.config.self_play,
             evaluator=evaluator.sibling(i),
             seed=components.seed,
-            first=(session << SESSION_SHIFT) + i,
-            stride=threads,
+            numbers=MatchNumbers((session << SESSION_SHIFT) + i, threads),
             native=components.game.games,
         )
         for i in range(threads)

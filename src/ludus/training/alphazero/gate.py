@@ -8,6 +8,7 @@ import msgspec
 
 from ludus.evaluation.play import Player, play_matches, search_player
 from ludus.evaluation.results import seat_of_plan
+from ludus.evaluation.settings import MatchSettings
 from ludus.flow.seeds import SEED_GATE, derive_seed
 from ludus.mcts import SearchText
 from ludus.mcts.network import NetworkEvaluator
@@ -74,8 +75,7 @@ class Gate:
                 components.params,
                 self.player(candidate[0], seed, candidate[1]),
                 self.player(playing[0], seed ^ 1, playing[1]),
-                matches=count,
-                seed=seed,
+                MatchSettings(matches=count, seed=seed),
             )
             outcomes = [r.outcome[seat_of_plan(r, 0)] for r in results if not r.error]
             wins += sum(o > 0 for o in outcomes)

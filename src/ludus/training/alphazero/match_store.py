@@ -27,8 +27,7 @@ class MatchStore:
 
     def __init__(self, context: RunContext, components: AlphaZeroComponents, state: AlphaZeroState) -> None:
         self.context, self.components, self.state = context, components, state
-        folder, former_hash = context.directory.games, components.spec.former_hash
-        self.files = MatchFiles(folder, components.matches_meta(), former_hash)
+        self.files = MatchFiles(context.directory.games, components.matches_meta())
         self.lag: dict[int, int] = {}  # of the newest matches: versions behind -> plies
         self.lowest_winner: npt.NDArray[np.float32] = np.zeros(0, np.float32)
 

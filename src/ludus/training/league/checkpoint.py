@@ -57,12 +57,9 @@ def league_checkpoint(members: Mapping[str, Member], first: Member, state: Leagu
 def saved_weights(store: CheckpointStore, member: str, version: int) -> Weights:
     """Weights of a member that a checkpoint has. Raises ``RunNotFound`` or ``CorruptFile``."""
     path = store.member_path(version, member)
-    if path is not None:
-        return read_weights(path)
-    holding = store.holding(version, member)
-    if holding is None:
+    if path is None:
         raise RunNotFound(f"{store.directory}: no checkpoint has version {version} of {member}")
-    return store.load(holding).weights
+    return read_weights(path)
 
 
 def _arrays(member: Member) -> tuple[dict[str, Array], dict[str, Array]]:

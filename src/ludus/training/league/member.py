@@ -47,7 +47,7 @@ class MemberState(msgspec.Struct):
 
     ``hyper``: its settings by path. ``lanes``: lane -> player. ``orders``: those that stand or that matches
     in play began with; from number ``first`` on they are the newest hand, dealt in round ``dealt``, each in
-    as many slots as ``spread`` says (empty in old runs: evenly). ``next_hand``: the number that follows.
+    as many slots as ``spread`` says. ``next_hand``: the number that follows.
     ``pools``: how often its pool was made anew; ``played``: whether the present one has played a slab.
     ``value_only``: updates from now on in which only what the value alone depends on learns.
     """
@@ -97,8 +97,10 @@ class Member:
         self._preset = msgspec.structs.replace(preset, run=run)
         learner = build_learner(self.preset, LEARNER) if resumed else self._first_learner()
         if config.value_only_updates and not isinstance(learner, AdvantageLearner):
-            path = f"league.players.{index}.value_only_updates = {config.value_only_updates}"
-            raise ConfigError(f"{path}: expected 0, or an actor-critic method such as appo")
+            path = f"league.players.{self._league.entry_of(index)}.value_only_updates"
+            raise ConfigError(
+                f"{path} = {config.value_only_updates}: expected 0, or an actor-critic method such as appo"
+            )
         if config.seed and not resumed:
             state.value_only = config.value_only_updates
         self.components = self._components(learner)
@@ -247,10 +249,7 @@ class Member:
 
     def play(self, progress: float, evaluate: Callable[[], None] | None) -> Round:
         """One round. Raises ``MatchError`` and ``PoolError``."""
-        learner = self.components.learner
-        if isinstance(learner, AdvantageLearner):
-            learner.value_only = self.state.value_only > 0
-        done = self.driver.run(progress, evaluate)
+        done = self.driver.run(progress, evaluate, value_only=self.state.value_only > 0)
         if done.update is not None:
             self.state.value_only = max(0, self.state.value_only - 1)
         self.state.played, self.restored = True, b""
@@ -345,8 +344,7 @@ class Member:
         self.state.hyper = dict(hyper)
         after = self.preset
         learner = self.components.learner
-        if isinstance(learner, SlabLearner):
-            learner.config = after.algorithm
+        learner.set_config(after.algorithm)
         if before.game == after.game:
             return False
         time_step = self.components.sampler.collector.time_step
@@ -400,7 +398,8 @@ class Member:
             try:
                 load_tensors(learner.network, seed.tensors, "", self.config.seed)
             except ValueError as error:
-                raise ConfigError(f"league.players.{self.index}.seed: {error}") from error
+                path = f"league.players.{self._league.entry_of(self.index)}.seed"
+                raise ConfigError(f"{path}: {error}") from error
         return learner
 
     def _components(self, learner: Learner) -> Components:

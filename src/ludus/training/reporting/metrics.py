@@ -14,7 +14,6 @@ import msgspec
 from ludus.evaluation.results import EvalResult
 from ludus.storage import CorruptFile, RunDirectory, read_jsonl
 from ludus.storage.jsonl import Row
-from ludus.storage.old_metrics import is_old, renamed
 
 SCHEMA = 2
 
@@ -119,11 +118,9 @@ def metrics_row(metrics: Metrics) -> Row:
 
 
 def metrics_of(row: Mapping[str, object]) -> Metrics:
-    """What :func:`metrics_row` wrote, in this version or an earlier one. Raises ``ValueError``."""
-    if is_old(row):
-        row = renamed(row)
+    """Return the metrics that :func:`metrics_row` wrote. Raises ``ValueError``."""
     if row.get("schema") != SCHEMA:
-        raise ValueError(f"schema {row.get('schema')}, this version of ludus reads 1 to {SCHEMA}")
+        raise ValueError(f"schema {row.get('schema')}, this version of ludus reads {SCHEMA}")
     fields = {name: value for name, value in row.items() if "/" not in name}
     if row.get("kind") == "evaluation":
         return msgspec.convert(fields, EvaluationMetrics, strict=False)

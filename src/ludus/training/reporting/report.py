@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from ludus.evaluation.results import EvalResult
-from ludus.flow.shown import fenced, markdown, markup, visible
+from ludus.flow.shown import fenced, markdown, visible
 from ludus.presets.config import Preset
 from ludus.storage import RunDirectory
 from ludus.storage.files import write_atomic
@@ -17,13 +17,12 @@ from ludus.training.reporting.league_record import read_record
 from ludus.training.reporting.league_report import league_part
 from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics, read_metrics
 from ludus.training.reporting.page import page
+from ludus.training.reporting.svg import COLOURS, PANEL, WIDTH, Panel, drawing, legend
 
 Item = TypeVar("Item")
 
 CURVE_ROWS = 24
 LEARNING = ("loss", "policy", "value", "learner")  # namespaces of the first table of numbers
-PLOT_WIDTH, PLOT_HEIGHT = 640, 240
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito
 
 
 def write_report(run: RunDirectory, preset: Preset, reason: str) -> None:
@@ -197,46 +196,23 @@ def _curve_table(evaluations: Sequence[EvaluationMetrics]) -> list[str]:
 
 
 def curve_plot(evaluations: Sequence[EvaluationMetrics]) -> str:
-    """Win rates (or returns) over steps as an SVG file: a line for each opponent, its interval as a band."""
+    """Return win rates (or returns) over steps as SVG: a line for each opponent, its interval as a band."""
     alone = evaluations[0].results[0].alone
     lowest, highest = 0.0, 1.0
     if alone:
         lowest = min(r.measure_low for e in evaluations for r in e.results)
         highest = max(r.measure_high for e in evaluations for r in e.results)
-        if highest <= lowest:  # by enough for numbers of any size
-            highest = lowest + max(1.0, abs(lowest)) * 1e-9
-    top = max(1, max(e.steps for e in evaluations))
-    left, bottom = 40, 20
-    width, height = PLOT_WIDTH - left - 10, PLOT_HEIGHT - bottom - 10
-
-    def x(steps: int) -> str:
-        return f"{left + width * steps / top:.1f}"
-
-    def y(value: float) -> str:
-        return f"{10 + height * (highest - value) / (highest - lowest):.1f}"
-
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" '
-        f'width="{PLOT_WIDTH}" font-family="sans-serif" font-size="11">'
-    ]
-    for tenth in range(0, 11, 2):
-        level = lowest + (highest - lowest) * tenth / 10
-        label = f"{level:,.0f}" if alone else f"{level:.0%}"
-        out.append(f'<path d="M{left} {y(level)}h{width}" stroke="#ccc"/>')
-        out.append(f'<text x="{left - 4}" y="{y(level)}" text-anchor="end">{label}</text>')
+    panel = Panel(0.0, lowest, highest, max(e.steps for e in evaluations), rates=not alone)
+    out = panel.axes()
     for index, name in enumerate(_names(evaluations)):
         colour = COLOURS[index % len(COLOURS)]
         points = [(e.steps, r) for e in evaluations for r in e.results if r.against == name]
-        upper = " ".join(f"{x(s)},{y(r.measure_high)}" for s, r in points)
-        lower = " ".join(f"{x(s)},{y(r.measure_low)}" for s, r in reversed(points))
-        line = " ".join(f"{x(s)},{y(r.measure)}" for s, r in points)
-        out.append(f'<polygon points="{upper} {lower}" fill="{colour}" opacity="0.2"/>')
-        out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        out.append(f'<text x="{left + 6}" y="{24 + 14 * index}" fill="{colour}">{markup(name)}</text>')
-    out.append(
-        f'<text x="{PLOT_WIDTH - 10}" y="{PLOT_HEIGHT - 4}" text-anchor="end">{top:,} steps</text></svg>'
-    )
-    return "".join(out) + "\n"
+        upper, lower = ([(s, r.measure_high) for s, r in points], [(s, r.measure_low) for s, r in points])
+        out += panel.band(upper, lower, colour)
+        out += panel.line([(s, r.measure) for s, r in points], colour)
+        out.append(legend(index, name, colour, 0.0))
+    measure = "Mean return" if alone else "Win rate"
+    return drawing(WIDTH, PANEL, f"{measure} over steps, with intervals", out)
 
 
 def _number_table(updates: Sequence[UpdateMetrics], learning: bool) -> list[str]:

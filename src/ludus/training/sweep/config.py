@@ -13,8 +13,9 @@ import msgspec.inspect as mi
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.names import did_you_mean, nearest
 from ludus.presets import schema
-from ludus.presets.file import MAX_BYTES, PresetError, find_preset, setting_paths
+from ludus.presets.file import MAX_BYTES, PresetError, find_preset
 from ludus.presets.options import full_path, option_of
+from ludus.presets.overrides import setting_paths
 from ludus.presets.schema import quoted
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded

@@ -8,10 +8,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ludus.flow.shown import markup
 from ludus.ratings.interval import mean_interval
 from ludus.training.reporting.metrics import EvaluationMetrics, UpdateMetrics
-from ludus.training.reporting.svg import COLOURS, NAME, PANEL, WIDTH, Panel, head, legend, short, whole
+from ludus.training.reporting.svg import COLOURS, NAME, PANEL, WIDTH, Panel, drawing, hint, legend, short
 
 POINTS = 40  # of a curve
 LINES = 8  # of a panel
@@ -117,22 +116,20 @@ def curves_plot(curves: Mapping[str, Curve], title: str, *, rates: bool) -> str:
     most = max(c.steps[-1] for c in curves.values())
     lowest = 0.0 if rates else min(min(c.mean) for c in curves.values())
     highest = 1.0 if rates else max(max(c.mean) for c in curves.values())
-    out = head(WIDTH + WIDER, len(groups) * (PANEL + NAMED), title)
+    out = []
     for row, group in enumerate(groups):
         top = row * (PANEL + NAMED)
         panel = Panel(top, lowest, highest, most)
         out += panel.axes()
         for index, name in enumerate(group):
-            out += _line(panel, curves[name], name, COLOURS[index % len(COLOURS)])
+            out.append(_line(panel, curves[name], name, COLOURS[index % len(COLOURS)]))
             out.append(legend(index, name, COLOURS[index % len(COLOURS)], top, LABEL))
-    return whole(out)
+    return drawing(WIDTH + WIDER, len(groups) * (PANEL + NAMED), title, out)
 
 
-def _line(panel: Panel, curve: Curve, name: str, colour: str) -> list[str]:
-    out = [f"<g><title>{markup(short(name, 2 * NAME))}, {curve.seeds} seeds</title>"]
+def _line(panel: Panel, curve: Curve, name: str, colour: str) -> str:
+    points = panel.line(list(zip(curve.steps, curve.mean, strict=True)), colour)
     if curve.seeds > 1:
-        upper = [f"{panel.x(s)},{panel.y(v)}" for s, v in zip(curve.steps, curve.high, strict=True)]
-        lower = [f"{panel.x(s)},{panel.y(v)}" for s, v in zip(curve.steps, curve.low, strict=True)]
-        band = " ".join([*upper, *reversed(lower)])
-        out.append(f'<polygon points="{band}" fill="{colour}" opacity="0.15"/>')
-    return [*out, *panel.line(list(zip(curve.steps, curve.mean, strict=True)), colour), "</g>"]
+        upper, lower = (list(zip(curve.steps, ends, strict=True)) for ends in (curve.high, curve.low))
+        points = panel.band(upper, lower, colour) + points
+    return hint("".join(points), f"{short(name, 2 * NAME)}, {curve.seeds} seeds")

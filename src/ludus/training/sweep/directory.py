@@ -119,9 +119,8 @@ class SweepDirectory:
         return self.locks / name
 
     def greedy_result(self, name: str, against: str) -> Path:
-        """A result of greedy matches; it is there only when it is whole."""
-        old = self.greedy / name / f"{against}.json"
-        return old if old.exists() else self.greedy / name / f"{file_part(against)}.json"
+        """Return the file of a result of greedy matches; it exists only when it is whole."""
+        return self.greedy / name / f"{file_part(against)}.json"
 
     def state(self, name: str) -> RunState:
         """How far a run is, from its directory; one that was never whole is removed.

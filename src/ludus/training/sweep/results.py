@@ -8,7 +8,7 @@ import msgspec
 
 from ludus.evaluation.results import EvalResult
 from ludus.flow.decode import TextError, TomlError, from_json, from_toml, text_of
-from ludus.presets.file import leaves
+from ludus.presets.document import leaves
 from ludus.storage.errors import CorruptFile
 from ludus.storage.files import read_bounded
 from ludus.storage.rundir import RunDirectory

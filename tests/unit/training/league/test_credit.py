@@ -12,8 +12,8 @@ from ludus.presets.file import parse_preset
 from ludus.rollouts.actor import ActInput, Decision
 from ludus.rollouts.lane_actor import LaneActor
 from ludus.training.actor_learner.sync_loop import Round
-from ludus.training.api import start_run
 from ludus.training.league.member import Member
+from ludus.training.runs import start_run
 from tests.unit.training.league.test_league_runs import LEAGUE
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from ludus.games import spec
 from ludus.presets.config import Preset
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory, RunNotFound, load_weights, name_of, resolve_weights
-from ludus.training.api import resume_run, start_run
+from ludus.training.runs import resume_run, start_run
 from tests.unit.training.league.test_league_runs import LEAGUE
 from tests.unit.training.runs import Recorder, small_preset
 
@@ -183,23 +182,17 @@ def test_members_are_completed(run: RunDirectory, monkeypatch: pytest.MonkeyPatc
     assert candidates(["rate", "runs/r"]) == ["runs/run@best", "runs/run@last"]
 
 
-def older(run: RunDirectory, keep: Callable[[str], bool]) -> None:
-    """As an earlier ludus wrote it: no weights of members in checkpoints."""
-    for version in run.checkpoints.versions():
-        for path in run.checkpoints.path(version).iterdir():
-            if path.name.count(".") == 2 and not keep(path.name):
-                path.unlink()
-
-
-def test_an_older_run_says_what_it_has(tmp_path: Path) -> None:
+def test_weights_of_a_member_that_are_lost_are_reported_and_written_again(tmp_path: Path) -> None:
     path = tmp_path / "run"
     start_run(preset(steps=400), path)
     run = RunDirectory.open(path)
-    older(run, lambda name: False)
+    for version in run.checkpoints.versions():
+        for file in run.checkpoints.members(version).values():
+            file.unlink()
     for name in MEMBERS:
         with pytest.raises(RunNotFound) as error:
             resolve_weights(f"{path}@{name}")
-        assert f"{path}@last" in str(error.value)
+        assert "no weights of this member in the newest checkpoint" in str(error.value)
         assert f"ludus resume {path}" in str(error.value)
     assert resolve_weights(f"{path}@last").name == "weights.safetensors"
     resume_run(path, more=lambda _: preset(steps=800))

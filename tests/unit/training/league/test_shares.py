@@ -14,7 +14,7 @@ from ludus.league.quotas import Key, Matchup, Quotas, QuotaState
 from ludus.presets.file import parse_preset
 from ludus.storage import RunDirectory
 from ludus.storage.journal import Journal
-from ludus.training.api import start_run
+from ludus.training.runs import start_run
 
 SHARES = """
 [game]

@@ -51,7 +51,6 @@ def test_the_same_sweep_goes_on_with_more_seeds_and_other_names(tmp_path: Path) 
 
 @pytest.mark.parametrize("key", ["floor_matches", "initial"])
 def test_floors_make_no_other_sweep(key: str, tmp_path: Path) -> None:
-    """So that a sweep of before there were floors goes on."""
     opened(tmp_path, settings={"run.max_steps": 1000, f"evaluation.{key}": 7 if key != "initial" else True})
     opened(tmp_path)
 

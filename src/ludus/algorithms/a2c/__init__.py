@@ -1,1 +1,0 @@
-"""A2C: T-step returns and clipped importance weights, as in ELF."""

@@ -1,1 +1,0 @@
-"""APPO: PPO clipping with V-trace corrected advantages."""

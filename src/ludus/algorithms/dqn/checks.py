@@ -1,0 +1,21 @@
+"""Settings of DQN that do not fit a game or its memory. Without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ludus.algorithms.config import DqnConfig
+from ludus.algorithms.dqn.size import slab_shapes, too_large
+from ludus.algorithms.registry import CheckInput
+from ludus.policies.outputs import unfit_heads
+
+
+def problems(config: DqnConfig, around: CheckInput) -> Iterator[tuple[str, str]]:
+    """Yield heads that have no Q-values, and a ring that needs more memory than it may have."""
+    if unfit := unfit_heads(around.spec):
+        yield "policy.output", f'policy.output = "q": {unfit}'
+    names = around.policy.inputs
+    inputs = tuple(t for t in around.spec.observation if not names or t.name in names)
+    shapes = slab_shapes(around.spec, inputs, around.steps, around.rows)
+    if large := too_large(shapes, config.ring, config.buffer_mib):
+        yield "algorithm.ring", f"algorithm.ring = {config.ring}: {large}"

@@ -1,1 +1,0 @@
-"""Behaviour cloning: the policy learns the decisions of another player."""

@@ -1,1 +1,0 @@
-"""IMPALA: V-trace and a weighted policy gradient."""

@@ -1,0 +1,93 @@
+"""Code around the methods knows none of them: it asks the fields of ``Method``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ludus
+from ludus.algorithms.registry import ACTOR_LEARNER, Method, methods
+
+SOURCE = Path(ludus.__file__).parent
+PACKAGES = ("training", "presets", "league", "evaluation", "bench", "cli", "rollouts", "gtp", "web")
+BUILT_IN = {method.name: method for method in methods()}
+
+
+def module_of(reference: object) -> str:
+    """The module that a reference of the registry names, "" for none."""
+    return reference.partition(":")[0] if isinstance(reference, str) else ""
+
+
+def own_modules(method: Method) -> set[str]:
+    """Modules that belong to one method; two methods may share the one that holds all settings."""
+    return {module_of(method.learner), module_of(method.checks)} - {""}
+
+
+def own_folder(method: Method) -> Path:
+    """Where the trainer of the method lies, if it has one of its own."""
+    if method.trainer == ACTOR_LEARNER:
+        return SOURCE / "nowhere"
+    return SOURCE.parent.joinpath(*module_of(method.trainer).split(".")).parent
+
+
+def mentions(tree: ast.AST, method: Method) -> Iterator[str]:
+    """Each place that names the method's settings, imports its modules or compares with its name."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+            if name == method.config.__name__:
+                yield f"line {node.lineno}: {name}"
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            names = {alias.name for alias in node.names}
+            if method.config.__name__ in names or module in own_modules(method):
+                yield f"line {node.lineno}: import from {module}"
+        elif isinstance(node, ast.Import):
+            if own_modules(method) & {alias.name for alias in node.names}:
+                yield f"line {node.lineno}: import"
+        elif isinstance(node, (ast.Compare, ast.MatchValue)):
+            constants = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
+            if method.name in constants:
+                yield f'line {node.lineno}: a comparison with "{method.name}"'
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_package_around_the_methods_mentions_one(package: str) -> None:
+    found: list[str] = []
+    for path in sorted((SOURCE / package).rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        for method in BUILT_IN.values():
+            if not path.is_relative_to(own_folder(method)):
+                found += [f"{path.relative_to(SOURCE)}: {text}" for text in mentions(tree, method)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "isinstance(x, DqnConfig)",
+        "from ludus.algorithms.config import DqnConfig as C",
+        "import ludus.algorithms.registry as r; r.DqnConfig",
+        'x = preset.algorithm.name == "dqn"',
+        'x = name in ("a", "dqn")',
+        'match name:\n    case "dqn":\n        pass',
+    ],
+)
+def test_a_mention_is_found(code: str) -> None:
+    assert list(mentions(ast.parse(code), BUILT_IN["dqn"]))
+    assert not list(mentions(ast.parse(code), BUILT_IN["appo"]))
+
+
+def test_a_module_of_a_method_is_found() -> None:
+    for module in own_modules(BUILT_IN["dqn"]):
+        assert list(mentions(ast.parse(f"from {module} import x"), BUILT_IN["dqn"]))
+        assert list(mentions(ast.parse(f"import {module}"), BUILT_IN["dqn"]))
+
+
+def test_only_a_trainer_of_its_own_may_know_a_method() -> None:
+    folders = {name: own_folder(method) for name, method in BUILT_IN.items()}
+    assert {name for name, folder in folders.items() if folder.is_dir()} == {"alphazero"}
+    assert folders["alphazero"] == SOURCE / "training" / "alphazero"
