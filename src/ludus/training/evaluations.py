@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from ludus.evaluation.play import Player
+from ludus.evaluation.play import MatchPlayer
 from ludus.evaluation.results import ALONE, EvalResult
 from ludus.presets.errors import EndlessMatch
 from ludus.storage import StorageError, read_jsonl
@@ -21,7 +21,7 @@ from ludus.training.stopping import Budget
 RECORDED = 32  # matches of a final evaluation that keep a replay
 
 #: From the seed of random choices to a player with some weights.
-PlayerFactory = Callable[[int], Player]
+PlayerFactory = Callable[[int], MatchPlayer]
 
 
 class PlayOffEntrant(NamedTuple):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from ludus.evaluation.play import UNIFORM, Player, opponent, play_matches, scripted_player
+from ludus.evaluation.play import UNIFORM, MatchPlayer, opponent, play_matches, scripted_player
 from ludus.evaluation.results import EvalResult, seat_of_plan, summarise
 from ludus.evaluation.settings import MatchHooks, MatchSettings
 from ludus.flow import GameSpec, MatchResult
@@ -73,7 +73,7 @@ class RunEvaluator:
 
     def rate(
         self,
-        player_of: Callable[[int], Player],
+        player_of: Callable[[int], MatchPlayer],
         version: int | None,
         number: int,
         matches: int,
@@ -95,7 +95,7 @@ class RunEvaluator:
 
     def _rate(
         self,
-        player_of: Callable[[int], Player],
+        player_of: Callable[[int], MatchPlayer],
         version: int | None,
         number: int,
         matches: int,

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from ludus.cli.commands.train import show_ending
-from ludus.evaluation.play import Player, opponent, play_evaluation, scripted_player
+from ludus.evaluation.play import MatchPlayer, opponent, play_evaluation, scripted_player
 from ludus.evaluation.results import EvalResult
 from ludus.evaluation.settings import MatchSettings
 from ludus.games import spec as game_spec
@@ -100,7 +100,7 @@ def rigged(monkeypatch: pytest.MonkeyPatch, initial: Callable[[], tuple[EvalResu
 
     def other(
         self: RunEvaluator,
-        player_of: Callable[[int], Player],
+        player_of: Callable[[int], MatchPlayer],
         version: int,
         number: int,
         matches: int,
@@ -288,7 +288,7 @@ def evaluator(preset: Preset, folder: Path, against: str = "simple") -> RunEvalu
     return RunEvaluator(preset, game_spec("minirts"), {}, (against,), log, lambda: False)
 
 
-def rated(preset: Preset, seed: int) -> Player:
+def rated(preset: Preset, seed: int) -> MatchPlayer:
     return scripted_player("uniform", game_spec("minirts"), seed, preset.game.frame_skip)
 
 
