@@ -17,7 +17,7 @@ from ludus.games import go, sgf
 from ludus.games.match import Match
 from ludus.gtp.analysis import MOST_SCORED, lower_bound, read_options
 from ludus.gtp.engine import Engine
-from ludus.gtp.players import BotPlayer, Candidate, Expectation, Report, Restriction
+from ludus.gtp.players import BotPlayer, Expectation, MoveCandidate, Restriction, SearchReport
 from ludus.gtp.protocol import GtpError
 from ludus.gtp.resolve import resolve_player
 from tests.unit.gtp.test_engine import Thinker, ask, engine, ok
@@ -103,8 +103,8 @@ def test_a_networks_score_is_stated_for_each_candidate() -> None:
     class Wide(Thinker):
         def analyse(
             self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
-        ) -> Iterator[Report]:
-            yield Report(81, 0.0, tuple(Candidate(p, 1, 0.0, 0.01) for p in range(81)))
+        ) -> Iterator[SearchReport]:
+            yield SearchReport(81, 0.0, tuple(MoveCandidate(p, 1, 0.0, 0.01) for p in range(81)))
 
         def expect(self, matches: Sequence[Match]) -> list[Expectation]:
             # A match that has ended has no seat to read it for.
@@ -116,11 +116,11 @@ def test_a_networks_score_is_stated_for_each_candidate() -> None:
 
 
 def test_the_lower_bound_rises_with_visits_and_is_exact_for_certain_values() -> None:
-    bounds = [lower_bound(Candidate(0, n, 0.2, 0.1)) for n in (1, 100, 10_000)]
+    bounds = [lower_bound(MoveCandidate(0, n, 0.2, 0.1)) for n in (1, 100, 10_000)]
     assert bounds[0] == 0.0
     assert bounds[1] == pytest.approx(0.6 - 5 * math.sqrt(0.24 / 100))
     assert bounds[0] < bounds[1] < bounds[2] < 0.6
-    assert lower_bound(Candidate(0, 1, 1.0, 0.1)) == 1.0
+    assert lower_bound(MoveCandidate(0, 1, 1.0, 0.1)) == 1.0
 
 
 def moves(text: str) -> list[tuple[str, str]]:

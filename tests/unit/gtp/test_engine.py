@@ -16,7 +16,7 @@ from ludus.games.match import Match
 from ludus.gtp import console
 from ludus.gtp.clock import Clock
 from ludus.gtp.engine import COMMANDS, STREAMS, Engine
-from ludus.gtp.players import RESIGN, BotPlayer, Candidate, Choice, Expectation, Report, Restriction
+from ludus.gtp.players import RESIGN, BotPlayer, Choice, Expectation, MoveCandidate, Restriction, SearchReport
 
 
 def engine(bot: str = "random", **params: str) -> Engine:
@@ -190,11 +190,11 @@ class Thinker:
 
     def choose(self, match: Match, seconds: float | None) -> Choice:
         self.seconds.append(seconds)
-        return Choice(self.move, self.value, (Candidate(self.move, 10, self.value, 0.5, (self.move,)),))
+        return Choice(self.move, self.value, (MoveCandidate(self.move, 10, self.value, 0.5, (self.move,)),))
 
     def analyse(
         self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
-    ) -> Iterator[Report]:
+    ) -> Iterator[SearchReport]:
         self.restrictions = tuple(restrictions)
         for visits in itertools.count(100, 100):
             yield report(visits)
@@ -205,7 +205,7 @@ class Thinker:
         seconds: float | None,
         interval: float,
         restrictions: Sequence[Restriction] = (),
-    ) -> Iterator[Report]:
+    ) -> Iterator[SearchReport]:
         self.seconds.append(seconds)
         yield from (report(visits) for visits in (100, 200))
 
@@ -216,10 +216,15 @@ class Thinker:
         return [Expectation(3.5 - m.tick, 2.0, (0.5,) * 81) for m in matches]
 
 
-def report(visits: int) -> Report:
+def report(visits: int) -> SearchReport:
     """Two moves with visits, two without."""
-    tried = Candidate(40, visits, 0.2, 0.25, (40, 41), (visits, visits // 2)), Candidate(0, 3, -1.0, 0.0)
-    return Report(visits + 4, 0.1, (*tried, Candidate(7, 0, 0.1, 0.05), Candidate(8, 0, 0.1, 0.4)))
+    tried = (
+        MoveCandidate(40, visits, 0.2, 0.25, (40, 41), (visits, visits // 2)),
+        MoveCandidate(0, 3, -1.0, 0.0),
+    )
+    return SearchReport(
+        visits + 4, 0.1, (*tried, MoveCandidate(7, 0, 0.1, 0.05), MoveCandidate(8, 0, 0.1, 0.4))
+    )
 
 
 def test_resignation_illegal_choices_and_fixed_size() -> None:
@@ -276,7 +281,7 @@ def test_the_player_ponders_after_its_own_move_until_the_next_line() -> None:
     class Ponderer(Thinker):
         def analyse(
             self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
-        ) -> Iterator[Report]:
+        ) -> Iterator[SearchReport]:
             for report in super().analyse(match, interval):
                 looks.append(match.tick)
                 yield report
@@ -295,7 +300,7 @@ def test_the_player_ponders_after_its_own_move_until_the_next_line() -> None:
     class Faulty(Thinker):
         def analyse(
             self, match: Match, interval: float, restrictions: Sequence[Restriction] = ()
-        ) -> Iterator[Report]:
+        ) -> Iterator[SearchReport]:
             raise ValueError("no")
 
     broken = Engine(Faulty(40, 0.0), log=logged.append)

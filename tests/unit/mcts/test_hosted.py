@@ -11,12 +11,13 @@ import pytest
 from ludus.evaluation.play import play_evaluation, rollout_player
 from ludus.evaluation.settings import MatchSettings
 from ludus.flow import GameSpec
+from ludus.flow.positions import MatchMoves, PositionQuery
 from ludus.games import spec as game_spec
 from ludus.games.names import typed
 from ludus.games.registry import maker
 from ludus.games.searchable import HostedGames, searchable
 from ludus.mcts import (
-    Batch,
+    LeafBatch,
     Matches,
     SearchConfig,
     SearchError,
@@ -33,7 +34,7 @@ pytest.importorskip("pyspiel")
 HOSTED, NATIVE = "openspiel/connect_four", "connect_four"
 
 
-def boards(batch: Batch, count: int) -> Sequence[bytes]:
+def boards(batch: LeafBatch, count: int) -> Sequence[bytes]:
     """Who has a stone where: own stones, then the opponent's, the highest row first.
 
     OpenSpiel's planes are player 0, player 1 and empty cells, the lowest row first, the same for both.
@@ -57,7 +58,7 @@ class Opinion:
     def __init__(self) -> None:
         self.asked: set[bytes] = set()
 
-    def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
+    def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
         policy = np.zeros((count, 7), np.float32)
         value = np.zeros(count, np.float32)
         for i, board in enumerate(boards(batch, count)):
@@ -186,21 +187,16 @@ def test_self_play_gives_the_same_matches_and_their_positions_are_found_again() 
     masks = []
     for name, games in (searchable(HOSTED), searchable(NATIVE)):
         spec = game_spec(name)
-        batch, mask = Batch(spec, 3), np.zeros((3, spec.mask_size), np.uint8)
+        batch, mask = LeafBatch(spec, 3), np.zeros((3, spec.mask_size), np.uint8)
         plies = int(native.plies[0])
-        games.read_positions(
-            name,
-            {},
-            3,
-            native.match[:1],
-            np.ascontiguousarray(native.action[:plies]),
-            np.array([0, plies]),
-            np.array([0, 3]),
-            wanted,
-            np.array([2, 0, 1], np.int32),
-            list(batch.arrays()),
-            mask,
+        actions = np.ascontiguousarray(native.action[:plies])
+        query = PositionQuery(
+            MatchMoves(native.match[:1], actions, np.array([0, plies])),
+            first=np.array([0, 3]),
+            wanted=wanted,
+            rows=np.array([2, 0, 1], np.int32),
         )
+        games.read_positions(name, {}, 3, query, list(batch.arrays()), mask)
         masks.append(([boards(batch, 3)], mask))
     np.testing.assert_array_equal(masks[0][1], masks[1][1])
     assert masks[0][0] == masks[1][0]

@@ -14,7 +14,7 @@ from ludus.evaluation.settings import MatchSettings
 from ludus.games import spec as game_spec
 from ludus.games.connect_four import Solver, random_positions
 from ludus.mcts import (
-    Batch,
+    LeafBatch,
     Matches,
     SearchConfig,
     SearchError,
@@ -205,7 +205,7 @@ def test_a_network_gives_equal_outputs_in_every_mode(
     with torch.no_grad():
         for p in network.parameters():  # statistics and scales that are not trivial
             p.add_(torch.randn(p.shape, generator=torch.Generator().manual_seed(1)) * 0.05)
-    batch = Batch(spec, 8)
+    batch = LeafBatch(spec, 8)
     random = np.random.default_rng(1)
     for array in batch.obs.values():
         array[...] = random.integers(0, 256, array.shape)
@@ -231,7 +231,7 @@ def test_all_symmetries_give_equal_outputs_for_a_board_and_its_mirror_image(name
         for p in network.parameters():
             p.add_(torch.randn(p.shape, generator=torch.Generator().manual_seed(1)) * 0.2)
     symmetries = Symmetries(spec)
-    batches = [Batch(spec, 1), Batch(spec, 1)]
+    batches = [LeafBatch(spec, 1), LeafBatch(spec, 1)]
     for k, batch in enumerate(batches):
         trees = Trees(name, evaluator=(recorder := _Recorder(spec)))
         for move in (0, 1, 2):
@@ -281,7 +281,7 @@ def test_symmetries_turn_moves_as_they_turn_boards(name: str) -> None:
 
 
 class _Recorder(UniformEvaluator):
-    def evaluate(self, batch: Batch, count: int) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate(self, batch: LeafBatch, count: int) -> tuple[np.ndarray, np.ndarray]:
         self.seen = {n: a[:count].copy() for n, a in batch.obs.items()}
         return super().evaluate(batch, count)
 

@@ -22,7 +22,7 @@ from torch import Tensor
 from ludus.algorithms.config import AlphaZeroConfig
 from ludus.codecs import TensorLayout
 from ludus.games import spec as game_spec
-from ludus.mcts import Batch, Trees
+from ludus.mcts import LeafBatch, Trees
 from ludus.mcts.evaluator import Floats
 from ludus.policies import residual
 from ludus.policies.action_distribution import Independent
@@ -64,7 +64,7 @@ class Plain:
 class Opinions:
     """Answers of its own for every position: what a search does with them shows in its visits."""
 
-    def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
+    def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
         boards = batch.obs["board"][:count].astype(np.int64)
         mixed = (boards * (31, 17, 7)).sum(axis=1)
         policy = 1.0 + (mixed[:, None] * (np.arange(9) + 3)) % 5
