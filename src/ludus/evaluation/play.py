@@ -238,10 +238,10 @@ def play_matches(
                 threads=settings.threads,
                 seed=settings.seed,
                 num_matches=matches,
+                on_error="truncate",
                 timeout_s=settings.timeout_s,
                 record=range(min(settings.record, matches)),
                 states=searches,
-                on_error="truncate",
             ),
         )
     ) as pool:
