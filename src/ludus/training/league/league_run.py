@@ -82,7 +82,7 @@ class LeagueTrainer:
         first = components.first
         context.contenders = components.contenders
         context.evaluated = context.contenders[0]
-        context.begins_with = self.members[context.evaluated].config.seed
+        context.initial_weights = self.members[context.evaluated].config.seed
         try:
             self.journal = self._open_journal(checkpoint)
         except BaseException:
