@@ -17,7 +17,7 @@ import torch
 
 from ludus.games import spec as game_spec
 from ludus.games.searchable import SearchRef, searchable
-from ludus.mcts import Batch, MatchNumbers, SearchConfig, SearchError, SelfPlay, SelfPlayConfig
+from ludus.mcts import LeafBatch, MatchNumbers, SearchConfig, SearchError, SelfPlay, SelfPlayConfig
 from ludus.mcts.network import NetworkEvaluator
 from ludus.policies.config import ResnetConfig
 from ludus.policies.factory import build_network
@@ -164,7 +164,7 @@ def _with_network(
     try:
         for turn in range(TURNS + 1):
             started = time.perf_counter()
-            done = _raw(evaluator, Batch(spec, plays.slots), count, seconds / (2 * TURNS))
+            done = _raw(evaluator, LeafBatch(spec, plays.slots), count, seconds / (2 * TURNS))
             took = time.perf_counter() - started
             started = time.perf_counter()
             workers.start()
@@ -193,7 +193,7 @@ def _with_network(
     )
 
 
-def _raw(evaluator: NetworkEvaluator, batch: Batch, threads: int, seconds: float) -> int:
+def _raw(evaluator: NetworkEvaluator, batch: LeafBatch, threads: int, seconds: float) -> int:
     """Return the number of evaluations of full batches by ``threads`` threads, nothing else."""
     stop = threading.Event()
     random = np.random.default_rng(1)

@@ -57,14 +57,14 @@ class _Stop(BaseException):
 
 
 @dataclass(slots=True)
-class Traces:
+class ProcessChanges:
     """Changes that the game's code made in the process."""
 
-    changed: list[str] = field(default_factory=list)
+    states: list[str] = field(default_factory=list)
 
 
 @contextlib.contextmanager
-def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterator[Traces]:
+def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterator[ProcessChanges]:
     """Run the body, code of a game, without letting it act on this process.
 
     Raises :class:`GameExit` if it calls ``sys.exit`` or ``os._exit``, and :class:`GameHangs` if it takes
@@ -73,10 +73,10 @@ def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterato
 
     Outside the main thread only ``sys.exit`` is contained.
     """
-    traces = Traces()
+    changes = ProcessChanges()
     if not _in_main_thread():  # the state belongs to other threads too
         try:
-            yield traces
+            yield changes
         except SystemExit as error:
             raise GameExit(exit_text(error)) from None
         return
@@ -84,13 +84,13 @@ def contained(limit_s: float = 0.0, printed: IO[bytes] | None = None) -> Iterato
     with _guest_streams(printed), _no_exit():
         try:
             with _limited(limit_s):
-                yield traces
+                yield changes
         except _Stop as stop:
             raise stop.error from None
         except SystemExit as error:
             raise GameExit(exit_text(error)) from None
         finally:
-            traces.changed += _restore_states(states)
+            changes.states += _restore_states(states)
 
 
 def exit_text(error: SystemExit) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 from ludus.flow.masks import legal_choices, possible_choices
 from ludus.flow.slab import Array
 from ludus.flow.spec import GameSpec
-from ludus.games.check_watch import Watch
+from ludus.games.check_monitor import CallMonitor
 from ludus.games.contained import GameExit
 from ludus.games.numbers import LEARNABLE, flag, too_large, write_rewards
 from ludus.games.python_game import ENOUGH_TICKS, PLAYING, TERMINATED, TRUNCATED, GameMaker, PythonGame
@@ -27,7 +27,7 @@ from ludus.games.python_game import MAX_TICKS as UNBOUNDED_TICKS
 
 T = TypeVar("T")
 MAX_TICKS = 3000  # of one random match
-COURSE_TICKS = 200  # of the first match, which other processes play as well
+TRACE_TICKS = 200  # of the first match, which other processes play as well
 END_S = 20.0  # of one match that is played on where none was over by then
 SLOW_S = 1.0  # of one step: a pool's time-out would be near
 CHECKS = (
@@ -59,7 +59,7 @@ class CheckFailure(Exception):
 
 
 @dataclass(slots=True)
-class Course:
+class MatchTrace:
     """Record of one match, time step by time step."""
 
     steps: list[bytes] = field(default_factory=list)
@@ -73,22 +73,24 @@ class Course:
 class RandomMatch:
     """A match of random legal decisions that checks every return value."""
 
-    def __init__(self, spec: GameSpec, game: PythonGame, seed: int, watch: Watch, keep: bool = True) -> None:
-        """Prepare a match. ``keep``: store every time step, to compare courses."""
-        self.spec, self.game, self.seed, self.watch, self.keep = spec, game, seed, watch, keep
+    def __init__(
+        self, spec: GameSpec, game: PythonGame, seed: int, monitor: CallMonitor, keep: bool = True
+    ) -> None:
+        """Prepare a match. ``keep``: store every time step, to compare traces."""
+        self.spec, self.game, self.seed, self.monitor, self.keep = spec, game, seed, monitor, keep
         self.rng = np.random.default_rng(seed)
-        self.course = Course()
+        self.trace = MatchTrace()
 
     def where(self, more: str = "") -> str:
         """Return the current place for a message."""
-        return f"seed {self.seed}, tick {self.course.ticks}{more}"
+        return f"seed {self.seed}, tick {self.trace.ticks}{more}"
 
-    def play(self, ticks: int, seconds: float = math.inf) -> Course:
+    def play(self, ticks: int, seconds: float = math.inf) -> MatchTrace:
         """Play the whole match, or ``ticks`` of it, or until the game has used ``seconds``."""
         self.reset()
-        while not self.course.over and self.course.ticks < ticks and self.course.seconds < seconds:
+        while not self.trace.over and self.trace.ticks < ticks and self.trace.seconds < seconds:
             self._tick()
-        return self.course
+        return self.trace
 
     def reset(self) -> None:
         """Reset the game."""
@@ -96,21 +98,21 @@ class RandomMatch:
 
     def advance(self) -> None:
         """Play one tick, unless the match is over."""
-        if not self.course.over:
+        if not self.trace.over:
             self._tick()
 
     def _call(self, name: str, function: Callable[[], T], more: str = "", timed: bool = True) -> T:
         where = self.where(more)
         took = 0.0
         try:
-            with self.watch.call(name, where):
+            with self.monitor.call(name, where):
                 start = time.perf_counter()
                 try:
                     return function()
                 finally:
                     took = time.perf_counter() - start
         except GameExit as error:
-            end = self.watch.end_of_match()
+            end = self.monitor.end_of_match()
             raise CheckFailure("plays", f"{name}(): {error} ({where}); instead {end}") from error
         except Exception as error:
             raise CheckFailure(
@@ -118,11 +120,11 @@ class RandomMatch:
             ) from error
         finally:
             if timed:
-                self.course.seconds += took
-                self.course.slowest_s = max(self.course.slowest_s, took)
+                self.trace.seconds += took
+                self.trace.slowest_s = max(self.trace.slowest_s, took)
 
     def _tick(self) -> None:
-        spec, course = self.spec, self.course
+        spec, trace = self.spec, self.trace
         seats = list(self._call("to_act", self.game.to_act))
         self._check_seats(seats)
         actions = np.zeros((spec.seats, len(spec.heads)), np.int32)
@@ -135,7 +137,7 @@ class RandomMatch:
                 shown += array.tobytes()
             shown += mask.tobytes()
         over = self._call("step", lambda: self.game.step(actions))
-        course.ticks += 1
+        trace.ticks += 1
         rewards = np.zeros(spec.seats, np.float32)
         self._call("rewards", lambda: write_rewards(self.game, rewards))
         if not np.isfinite(rewards).all():
@@ -149,7 +151,7 @@ class RandomMatch:
         shown += rewards.tobytes()
         over = self._flag("step() returned a value that", over)
         if self.keep:
-            course.steps.append(bytes(shown))
+            trace.steps.append(bytes(shown))
         if over:
             self._end()
 
@@ -164,7 +166,7 @@ class RandomMatch:
         if not seats:
             raise CheckFailure(
                 "seats",
-                f"{self.watch.who_acts()} is empty ({self.where()}); "
+                f"{self.monitor.who_acts()} is empty ({self.where()}); "
                 "expected at least one until the match is over",
             )
         wrong = [s for s in seats if not 0 <= s < count]
@@ -257,9 +259,9 @@ class RandomMatch:
         return out
 
     def _end(self) -> None:
-        course, spec = self.course, self.spec
-        course.over = True
-        course.truncated = self._flag("truncated", self.game.truncated)
+        trace, spec = self.trace, self.spec
+        trace.over = True
+        trace.truncated = self._flag("truncated", self.game.truncated)
         outcome = np.full(spec.seats, np.nan, np.float32)
         self._call("outcome", lambda: self.game.outcome(outcome))
         if not (np.isfinite(outcome).all() and (np.abs(outcome) <= 1).all()):
@@ -276,25 +278,25 @@ def check_python(maker: GameMaker, matches: int, seed: int) -> tuple[list[tuple[
 
     In this process: a game that crashes or hangs takes it along. ``check_process`` has one for it.
     """
-    with closing(Watch(maker.spec.name)) as watch:
-        rows, ns_per_tick, _ = check_watched(maker, matches, seed, watch)
+    with closing(CallMonitor(maker.spec.name)) as monitor:
+        rows, ns_per_tick, _ = check_monitored(maker, matches, seed, monitor)
     return rows, ns_per_tick
 
 
-def course_of(maker: GameMaker, seed: int, watch: Watch) -> list[str]:
-    """Return the course of the first match as :func:`check_watched` does."""
-    course = _player(maker, maker.make(), seed, watch, COURSE_TICKS)()
-    return _digests(course)
+def trace_of(maker: GameMaker, seed: int, monitor: CallMonitor) -> list[str]:
+    """Return the trace of the first match as :func:`check_monitored` does."""
+    trace = _player(maker, maker.make(), seed, monitor, TRACE_TICKS)()
+    return _digests(trace)
 
 
-def _digests(course: Course) -> list[str]:
-    return [hashlib.blake2b(step, digest_size=8).hexdigest() for step in course.steps[:COURSE_TICKS]]
+def _digests(trace: MatchTrace) -> list[str]:
+    return [hashlib.blake2b(step, digest_size=8).hexdigest() for step in trace.steps[:TRACE_TICKS]]
 
 
-def check_watched(
-    maker: GameMaker, matches: int, seed: int, watch: Watch
+def check_monitored(
+    maker: GameMaker, matches: int, seed: int, monitor: CallMonitor
 ) -> tuple[list[tuple[str, bool, str]], float, list[str]]:
-    """Run :func:`check_python` call by call under ``watch``, and digest each tick of the first match."""
+    """Run :func:`check_python` call by call under ``monitor``, and digest each tick of the first match."""
     failed: dict[str, str] = {}
     notes: dict[str, str] = {}
     ticks, seconds, slowest, ended = 0, 0.0, 0.0, 0
@@ -311,83 +313,85 @@ def check_watched(
     def close(game: PythonGame) -> None:
         method = getattr(game, "close", None)
         if method is not None:
-            run("plays", lambda: _close(method, watch))
+            run("plays", lambda: _close(method, monitor))
 
     run("spec", lambda: _check_spec(maker.spec))
-    make = functools.partial(_make, maker, watch)
+    make = functools.partial(_make, maker, monitor)
     game = run("plays", make)
     if game is None or failed:
         return _findings(failed, notes), 0.0, []
-    first: Course | None = None
+    first: MatchTrace | None = None
     for m in range(matches):
-        course = run("plays", _player(maker, game, seed + m, watch))
-        if course is None:
+        trace = run("plays", _player(maker, game, seed + m, monitor))
+        if trace is None:
             break
-        seconds += course.seconds
-        ticks, ended, slowest = ticks + course.ticks, ended + course.over, max(slowest, course.slowest_s)
-        first = first or course
+        seconds += trace.seconds
+        ticks, ended, slowest = ticks + trace.ticks, ended + trace.over, max(slowest, trace.slowest_s)
+        first = first or trace
         if ticks > 20 * MAX_TICKS:
             break
     if first is not None and not failed:
         if not ended:
-            run("ends", lambda: _check_end(maker.spec, game, seed, watch))
-        again = run("reset_forgets", _player(maker, game, seed, watch))
+            run("ends", lambda: _check_end(maker.spec, game, seed, monitor))
+        again = run("reset_forgets", _player(maker, game, seed, monitor))
         _compare(first, again, "reset_forgets", "after other matches on the same object", failed)
         other = run("deterministic", make)
         if other is not None:
-            again = run("deterministic", _player(maker, other, seed, watch))
+            again = run("deterministic", _player(maker, other, seed, monitor))
             _compare(first, again, "deterministic", "on a new object", failed)
-            run("independent", lambda: _side_by_side(maker, game, other, seed, first, watch))
+            run("independent", lambda: _side_by_side(maker, game, other, seed, first, monitor))
             close(other)
         if slowest > SLOW_S:
             failed["speed"] = f"one call took {slowest:.1f} s; a pool kills what hangs (pool.timeout_s)"
     close(game)
-    wrong, notes["process_untouched"] = watch.verdict()
+    wrong, notes["process_untouched"] = monitor.verdict()
     if wrong:
         failed["process_untouched"] = wrong
     return _findings(failed, notes), 1e9 * seconds / max(1, ticks), _digests(first) if first else []
 
 
-def _make(maker: GameMaker, watch: Watch) -> PythonGame:
+def _make(maker: GameMaker, monitor: CallMonitor) -> PythonGame:
     try:
-        with watch.call("__init__", "making the game"):
+        with monitor.call("__init__", "making the game"):
             return getattr(maker, "guest", maker).make()
     except GameExit as error:
         raise CheckFailure("plays", f"__init__(): {error}; instead raise an exception") from error
 
 
-def _close(close: Callable[[], object], watch: Watch) -> None:
+def _close(close: Callable[[], object], monitor: CallMonitor) -> None:
     """Check that ``close`` works at any time."""
     try:
-        with watch.call("close", "after the last match"):
+        with monitor.call("close", "after the last match"):
             close()
     except Exception as error:
         reason = str(error) if isinstance(error, GameExit) else f"raised {type(error).__name__}: {error}"
         raise CheckFailure("plays", f"close(): {reason}; expected it to return at any time") from error
 
 
-def _check_end(spec: GameSpec, game: PythonGame, seed: int, watch: Watch) -> None:
+def _check_end(spec: GameSpec, game: PythonGame, seed: int, monitor: CallMonitor) -> None:
     """Play one match as far as it may go: evaluations count whole matches and wait for their ends."""
     declared = 0 < spec.max_ticks < UNBOUNDED_TICKS
     limit = spec.max_ticks if declared else ENOUGH_TICKS
-    course = RandomMatch(spec, game, seed, watch, keep=False).play(limit, END_S)
-    if course.over or (declared and course.ticks < limit):
+    trace = RandomMatch(spec, game, seed, monitor, keep=False).play(limit, END_S)
+    if trace.over or (declared and trace.ticks < limit):
         return
     bound = f"the spec declares at most {limit}" if declared else "the spec declares no max_ticks"
     raise CheckFailure(
         "ends",
-        f"a match of random decisions (seed {seed}) was not over after {course.ticks} ticks; {bound}. "
+        f"a match of random decisions (seed {seed}) was not over after {trace.ticks} ticks; {bound}. "
         "Evaluations need matches that end: truncate them (max_episode_steps of Gymnasium)",
     )
 
 
 def _player(
-    maker: GameMaker, game: PythonGame, seed: int, watch: Watch, ticks: int = MAX_TICKS
-) -> Callable[[], Course]:
-    return lambda: RandomMatch(maker.spec, game, seed, watch).play(ticks)
+    maker: GameMaker, game: PythonGame, seed: int, monitor: CallMonitor, ticks: int = MAX_TICKS
+) -> Callable[[], MatchTrace]:
+    return lambda: RandomMatch(maker.spec, game, seed, monitor).play(ticks)
 
 
-def _compare(first: Course, again: Course | None, check: str, what: str, failed: dict[str, str]) -> None:
+def _compare(
+    first: MatchTrace, again: MatchTrace | None, check: str, what: str, failed: dict[str, str]
+) -> None:
     if again is None or first.steps == again.steps:
         return
     pairs = zip(first.steps, again.steps, strict=False)
@@ -396,17 +400,17 @@ def _compare(first: Course, again: Course | None, check: str, what: str, failed:
 
 
 def _side_by_side(
-    maker: GameMaker, a: PythonGame, b: PythonGame, seed: int, first: Course, watch: Watch
+    maker: GameMaker, a: PythonGame, b: PythonGame, seed: int, first: MatchTrace, monitor: CallMonitor
 ) -> None:
     """Play two matches in turns: neither may influence the other."""
-    one, two = RandomMatch(maker.spec, a, seed, watch), RandomMatch(maker.spec, b, seed + 1, watch)
+    one, two = RandomMatch(maker.spec, a, seed, monitor), RandomMatch(maker.spec, b, seed + 1, monitor)
     one.reset()
     two.reset()
     for _ in range(min(first.ticks, 200)):
         one.advance()
         two.advance()
-    count = len(one.course.steps)
-    if one.course.steps != first.steps[:count]:
+    count = len(one.trace.steps)
+    if one.trace.steps != first.steps[:count]:
         raise CheckFailure("independent", "a match changes when another match is played at the same time")
 
 

@@ -10,7 +10,7 @@ from ludus.games.go import BLACK
 from ludus.gtp import record_files, rules
 from ludus.gtp.analysis import raw_lines
 from ludus.gtp.played_match import PlayedMatch
-from ludus.gtp.players import RESIGN, Player, Reader
+from ludus.gtp.players import RESIGN, GoPlayer, PositionReader
 from ludus.gtp.protocol import GtpError
 from ludus.gtp.words import colour, integer, need, number
 from ludus.version import __version__
@@ -266,7 +266,7 @@ def _all_legal(engine: PlayedMatch, arguments: Sequence[str]) -> str:
     return " ".join(go.vertex(p, session.size) for p in legal)
 
 
-def _is_reader(player: Player) -> TypeGuard[Reader]:
+def _is_reader(player: GoPlayer) -> TypeGuard[PositionReader]:
     return getattr(player, "read", None) is not None
 
 

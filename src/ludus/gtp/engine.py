@@ -21,8 +21,8 @@ from ludus.gtp.players import (
     RESIGN,
     Analyst,
     Expectation,
-    Player,
-    Report,
+    GoPlayer,
+    SearchReport,
 )
 from ludus.gtp.protocol import GtpError, answer, read_command
 
@@ -118,7 +118,7 @@ class Engine(PlayedMatch):
         move = self.settle(seat, match, player.decide(match), time.monotonic() - started, keep=True)
         yield f"play {'resign' if move == RESIGN else go.vertex(move, session.size)}\n\n"
 
-    def _line(self, player: Analyst, match: Match, report: Report, options: Options, kata: bool) -> str:
+    def _line(self, player: Analyst, match: Match, report: SearchReport, options: Options, kata: bool) -> str:
         if not kata:
             return leela_line(report, options, self.session.size)
 
@@ -132,7 +132,7 @@ class Engine(PlayedMatch):
         return kata_line(report, options, self.session.size, root, after)
 
 
-def _is_analyst(player: Player) -> TypeGuard[Analyst]:
+def _is_analyst(player: GoPlayer) -> TypeGuard[Analyst]:
     return hasattr(player, "analyse")
 
 

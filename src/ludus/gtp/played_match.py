@@ -11,7 +11,7 @@ from ludus.games.go import BLACK, WHITE
 from ludus.games.match import Match
 from ludus.gtp import rules
 from ludus.gtp.clock import Clock
-from ludus.gtp.players import RESIGN, Candidate, Choice, Player
+from ludus.gtp.players import RESIGN, Choice, GoPlayer, MoveCandidate
 from ludus.gtp.protocol import GtpError
 from ludus.gtp.session import MAX_MOVES, Session
 from ludus.version import __version__
@@ -22,7 +22,7 @@ class PlayedMatch:
 
     def __init__(
         self,
-        player: Player,
+        player: GoPlayer,
         params: Mapping[str, str] | None = None,
         *,
         seed: int = 1,
@@ -127,7 +127,7 @@ class PlayedMatch:
         return move
 
     def _log_choice(
-        self, move: int, took: float, value: float | None, candidates: Sequence[Candidate]
+        self, move: int, took: float, value: float | None, candidates: Sequence[MoveCandidate]
     ) -> None:
         size = self.session.size
         text = "resign" if move == RESIGN else go.vertex(move, size)

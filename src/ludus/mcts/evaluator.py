@@ -1,6 +1,6 @@
 """Evaluators of positions: a network, or any other object that answers batches.
 
-A search writes packed observations into the arrays of a :class:`Batch`. An :class:`Evaluator`
+A search writes packed observations into the arrays of a :class:`LeafBatch`. An :class:`Evaluator`
 reads them and returns, for each row, a number per move (any positive scale) and a value in [-1, 1] for the
 seat to move. Uniform answers and random rollouts are part of the core and need no batch.
 """
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float32]
 CORE_EVALUATORS = ("uniform", "null", "rollout")
 
 
-class Batch:
+class LeafBatch:
     """Rows for the observations of leaves. The core borrows the arrays, which are allocated once."""
 
     def __init__(self, spec: GameSpec, rows: int) -> None:
@@ -43,7 +43,7 @@ class Batch:
 class Evaluator(Protocol):
     """Evaluator of positions in batches. Called by one thread at a time."""
 
-    def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
+    def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
         """Evaluate the first ``count`` rows of ``batch``.
 
         Returns:
@@ -59,6 +59,6 @@ class UniformEvaluator:
         """Evaluate positions of the game of ``spec``."""
         self._choices = spec.mask_size
 
-    def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
+    def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
         """Return ones and zeros, as :class:`Evaluator`."""
         return np.ones((count, self._choices), np.float32), np.zeros(count, np.float32)

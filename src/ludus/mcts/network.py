@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ludus.mcts.evaluator import Batch, Floats
+from ludus.mcts.evaluator import Floats, LeafBatch
 from ludus.mcts.text import Seen
 from ludus.policies.outputs import gives_q_values
 from ludus.policies.protocol import Network
@@ -65,7 +65,7 @@ class NetworkEvaluator:
         return other
 
     @torch.no_grad()
-    def evaluate(self, batch: Batch, count: int) -> tuple[Floats, Floats]:
+    def evaluate(self, batch: LeafBatch, count: int) -> tuple[Floats, Floats]:
         """Evaluate a batch, as :class:`ludus.mcts.evaluator.Evaluator`."""
         obs = {t.name: torch.from_numpy(batch.obs[t.name][:count]) for t in self.network.inputs}
         if self.network.device.type != "cpu":

@@ -88,7 +88,7 @@ def parse_plan(text: str) -> PlannerConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlanResult:
     """A decision of the planner.
 
     Attributes:
@@ -162,9 +162,9 @@ class Planner:
             },
         )
 
-    def plan(self, state: bytes, seat: int, seed: int) -> Plan:
+    def plan(self, state: bytes, seat: int, seed: int) -> PlanResult:
         """Decide for ``seat`` at ``state``, which must come from a pool of the same game and parameters."""
         started = time.perf_counter()
-        plan = Plan(*self._core.plan(state, seat, seed))
+        plan = PlanResult(*self._core.plan(state, seat, seed))
         self.slowest_s = max(self.slowest_s, time.perf_counter() - started)
         return plan

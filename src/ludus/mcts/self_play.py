@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ludus.flow import GameSpec, decode_spec
 from ludus.flow.slab import Array
 from ludus.mcts.config import SearchConfig, SelfPlayConfig
-from ludus.mcts.evaluator import CORE_EVALUATORS, Batch, Evaluator
+from ludus.mcts.evaluator import CORE_EVALUATORS, Evaluator, LeafBatch
 from ludus.native import SearchableGames, core
 
 NEVER_RESIGN = -1.0
@@ -172,7 +172,7 @@ class SelfPlay:
         settings = search.settings() | config.settings()
         settings |= {"first": float(numbers.first), "stride": float(numbers.stride)}
         self._core = module.make_self_play(game, dict(params), settings, seed, kind, 1, search.cache)
-        self.batch = Batch(self.spec, config.slots)
+        self.batch = LeafBatch(self.spec, config.slots)
         if self.evaluator is not None:
             self._core.attach(self.batch.arrays())
 

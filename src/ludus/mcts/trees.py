@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ludus.flow import GameSpec, decode_spec
 from ludus.mcts.config import SearchConfig
-from ludus.mcts.evaluator import CORE_EVALUATORS, Batch, Evaluator
+from ludus.mcts.evaluator import CORE_EVALUATORS, Evaluator, LeafBatch
 from ludus.native import SearchableGames, core
 
 Ints = npt.NDArray[np.int32]
@@ -86,7 +86,7 @@ class Trees:
         self._core = module.make_search(
             game, params, self.config.settings(), slots, kind, rollouts, seed, self.config.cache
         )
-        self._batch = Batch(self.spec, slots * self.config.leaves)
+        self._batch = LeafBatch(self.spec, slots * self.config.leaves)
         if self._evaluator is not None:
             self._core.attach(self._batch.arrays())
 

@@ -90,7 +90,7 @@ class PolicyNetwork(Encoder):
         self.recall: Recall | None = None
         if config.memory == "recall":
             if not vector:
-                raise ValueError("policy.memory = recall remembers vector inputs; policy.inputs names none")
+                raise ValueError("policy.memory = recall reads vector inputs; policy.inputs names none")
             self.recall = Recall(vector)
         self.recurrent = (
             Recurrent(config.memory, self.join.size, config.memory_size)

@@ -6,15 +6,13 @@ same error message in a file and on the command line, and the origin of every va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 import msgspec.inspect as mi
 
-from ludus.algorithms.config import AdvantageConfig
-from ludus.algorithms.registry import method_of
 from ludus.flow.decode import TextError, TomlError, from_toml, text_of
 from ludus.flow.extensions import ExtensionError
 from ludus.flow.names import did_you_mean, nearest
@@ -24,12 +22,12 @@ from ludus.games.hosted import is_hosted
 from ludus.games.registry import is_extension
 from ludus.presets import schema
 from ludus.presets.code import given_code, typed_code
-from ludus.presets.config import MAX_DECISIONS, ParamValue, Preset, preset_of, preset_type
+from ludus.presets.config import ParamValue, Preset, preset_of, preset_type
+from ludus.presets.consistency import setting_problems
 from ludus.presets.document import Document, leaves
 from ludus.presets.game_presets import preset_for, run_title
 from ludus.presets.options import option_of
 from ludus.presets.overrides import apply_overrides
-from ludus.presets.schema import Problem
 from ludus.storage.errors import StorageError
 from ludus.storage.files import read_bounded
 
@@ -42,13 +40,21 @@ class PresetError(ValueError):
     """A preset that cannot be used. ``lines`` has one mistake each, with where it is."""
 
     def __init__(self, lines: Sequence[str]) -> None:
+        """Join the mistakes, one a line."""
         super().__init__("\n".join(lines))
         self.lines = tuple(lines)
 
 
 class LoadedPreset(msgspec.Struct, frozen=True):
-    """``name``: how the run is called; ``source``: the file; ``origins``: path -> where its value is from
-    (paths that are not in it have their default); ``note``: where settings are from that no one named."""
+    """A checked preset with the origin of its values.
+
+    Attributes:
+        preset: The settings.
+        name: Name of a run of this preset.
+        source: The file.
+        origins: Path -> origin of its value; paths that it lacks have their default.
+        note: Origin of settings that the user did not name; empty where there are none.
+    """
 
     preset: Preset
     name: str
@@ -57,12 +63,12 @@ class LoadedPreset(msgspec.Struct, frozen=True):
     note: str = ""
 
     def where(self, path: str) -> str:
-        """What an error about ``path`` starts with: the file, or the option that set it."""
+        """Return the start of an error about ``path``: the file, or the option that set it."""
         return option_of(path) if _from_command_line(path, self.origins) else self.source
 
 
 def shipped_presets() -> dict[str, Path]:
-    """Name -> file of the presets that come with the package (or lie in the checkout it runs from)."""
+    """Return name -> file of the presets of the package, or of the checkout that it runs from."""
     for folder in (_PACKAGE / "data" / "presets", _PACKAGE.parent.parent / "presets"):
         found = {p.stem: p for p in sorted(folder.glob("*.toml"))}
         if found:
@@ -71,9 +77,10 @@ def shipped_presets() -> dict[str, Path]:
 
 
 def find_preset(name: str) -> Path:
-    """The file that ``name`` means: a path, or a shipped preset (``minirts``, ``presets/minirts.toml``).
+    """Return the file that ``name`` means: a path, or a shipped preset (``minirts``).
 
-    Raises :class:`PresetError`, naming the nearest shipped preset.
+    Raises:
+        PresetError: No such file; the message has the nearest name.
     """
     path = Path(name)
     shipped = shipped_presets()
@@ -101,11 +108,17 @@ def find_preset(name: str) -> Path:
 
 
 def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> LoadedPreset:
-    """Reads and checks a preset that a user named.
+    """Read and check a preset that a user named.
 
-    In its place a game may stand, whose settings are those of a shipped preset, or follow from the game.
-    ``overrides``: dotted path -> text, as options give them. Game and teacher that the preset names may load
-    their code (:mod:`ludus.presets.code`). Raises :class:`PresetError` with every mistake that was found.
+    The code of the game and the teacher that it names may be loaded (:mod:`ludus.presets.code`).
+
+    Args:
+        name: A preset file, a shipped preset, or a game, with the settings of a shipped preset of that game
+            or with settings that follow from its spec.
+        overrides: Option without leading dashes -> text.
+
+    Raises:
+        PresetError: Every mistake that was found.
     """
     if is_game(name):
         return _game_preset(name, overrides or {})
@@ -126,7 +139,7 @@ def load_preset(name: str, overrides: Mapping[str, str] | None = None) -> Loaded
 
 
 def is_game(name: str) -> bool:
-    """Whether what stands in a preset's place names a game."""
+    """Return whether ``name``, given in place of a preset, is a game."""
     if name in shipped_presets() or name.endswith(".toml"):
         return False
     if is_hosted(name) or name in list_games():
@@ -136,7 +149,7 @@ def is_game(name: str) -> bool:
 
 
 def _game_preset(reference: str, overrides: Mapping[str, str]) -> LoadedPreset:
-    """Settings for a game that stands in a preset's place; see :mod:`ludus.presets.game_presets`."""
+    """Return settings for a game given in place of a preset; see :mod:`ludus.presets.game_presets`."""
     try:
         declared = spec(typed_code(reference))
     except ValueError as error:
@@ -151,7 +164,7 @@ def _game_preset(reference: str, overrides: Mapping[str, str]) -> LoadedPreset:
 def _loaded(
     raw: bytes, source: str, name: str, folder: Path, overrides: Mapping[str, str] | None
 ) -> LoadedPreset:
-    """The preset of a user's file. ``folder``: where relative paths in it begin."""
+    """Return the preset of a user's file; relative paths in it start at ``folder``."""
     loaded = parse_preset(raw, source, name, overrides, params=lambda game: _params(game, folder))
     loaded = _with_rulebook(loaded, folder)
     from_preset = {p for p, origin in loaded.origins.items() if origin == "preset"}
@@ -160,7 +173,7 @@ def _loaded(
 
 
 def _named_after_game(loaded: LoadedPreset) -> LoadedPreset:
-    """A preset of one game that trains on another: name and title are not those of the preset."""
+    """Name a preset after the game that replaces its own: its name and title no longer fit."""
     preset = loaded.preset
     try:
         name = run_title(spec(preset.game.name).name)
@@ -174,7 +187,7 @@ def _named_after_game(loaded: LoadedPreset) -> LoadedPreset:
 
 
 def _other_file(raw: bytes, source: str) -> str:
-    """What to do with a file of another kind than a preset; "" for a preset, and for what is no TOML."""
+    """Return advice about a file of another kind; "" for a preset, and for a file that is no TOML."""
     try:
         document = from_toml(text_of(raw))
     except ValueError:
@@ -192,7 +205,7 @@ def _other_file(raw: bytes, source: str) -> str:
 
 
 def _params(game: str, folder: Path) -> list[str]:
-    """Names of the game's parameters; none where it cannot be found, which is another mistake's message."""
+    """Return the names of the game's parameters; none for an unknown game, which is reported elsewhere."""
     try:
         return [p.name for p in spec(typed_code(game, folder)).params] if game else []
     except ValueError:
@@ -200,7 +213,7 @@ def _params(game: str, folder: Path) -> list[str]:
 
 
 def _with_rulebook(loaded: LoadedPreset, folder: Path) -> LoadedPreset:
-    """Replaces ``rulebook`` and ``randomise`` by the contents that they refer to."""
+    """Replace ``rulebook`` and ``randomise`` by the contents that they refer to."""
     game = loaded.preset.game
     params = dict(game.params)
     given = params.get("rulebook")
@@ -232,9 +245,17 @@ def parse_preset(
     *,
     params: Callable[[str], Iterable[str]] = lambda game: (),
 ) -> LoadedPreset:
-    """Checks the bytes of a preset file; see :func:`load_preset`.
+    """Check the bytes of a preset file.
 
-    ``params``: from a game's reference to the names of its parameters.
+    Args:
+        raw: The bytes.
+        source: The file, as errors call it.
+        name: Name of a run of this preset.
+        overrides: Option without leading dashes -> text.
+        params: From a game's reference to the names of its parameters.
+
+    Raises:
+        PresetError: Every mistake that was found.
     """
     if len(raw) > MAX_BYTES:
         raise PresetError([f"{source}: larger than {MAX_BYTES} bytes; expected a preset file"])
@@ -262,14 +283,17 @@ def parse_preset(
         raise PresetError(lines)
     preset = preset_of(_named(document, kind), method)
     loaded = LoadedPreset(preset, name, source, origins)
-    lines = [f"{loaded.where(p.path)}: {p.text}" for p in _together(preset)]
+    lines = [f"{loaded.where(p.path)}: {p.text}" for p in setting_problems(preset)]
     if lines:
         raise PresetError(lines)
     return loaded
 
 
 def _named(document: Document, kind: mi.StructType) -> Document:
-    """The document with the name of each table that may be one of several, the first where none is given."""
+    """Return the document with the name of each table that may be one of several.
+
+    A table without a name is the first of them.
+    """
     named = _with_names(document, kind)
     assert isinstance(named, dict)
     return named
@@ -298,56 +322,11 @@ def _from_command_line(path: str, origins: Mapping[str, Origin]) -> bool:
 
 
 def _method_name(document: Document, overrides: Mapping[str, str]) -> str:
-    """What the preset says that its method is called; "" where it leaves that out."""
+    """Return the method's name in the preset; "" for the default method."""
     table = document.get("algorithm")
     given = table.get("name", "") if isinstance(table, dict) else ""
     name = overrides.get("algorithm.name", given)
     return str(name)
-
-
-def _together(preset: Preset) -> Iterator[Problem]:
-    """Settings that do not fit together."""
-    pool, policy = preset.pool, preset.policy
-    if pool.slots % pool.groups:
-        yield Problem(
-            "pool.slots",
-            f"pool.slots = {pool.slots}: expected a multiple of pool.groups = {pool.groups}",
-        )
-    if pool.slots * pool.rollout_length > MAX_DECISIONS:
-        text = f"pool.slots = {pool.slots}, pool.rollout_length = {pool.rollout_length}"
-        yield Problem("pool.slots", f"{text}: expected a product of at most {MAX_DECISIONS:,}")
-    for key, text in policy.problems():
-        yield Problem(f"policy.{key}", f"policy.{key} {text}")
-    for key, text in preset.algorithm.problems():
-        yield Problem(f"algorithm.{key}", f"algorithm.{key} {text}")
-    method = method_of(preset.algorithm)
-    network = str(policy.__struct_config__.tag)
-    if network not in method.networks:
-        wanted = " or ".join(f'"{name}"' for name in method.networks)
-        text = f'policy.network = "{network}": algorithm.name = "{method.name}" trains {wanted}'
-        yield Problem("policy.network", text)
-    heads = getattr(policy, "value_heads", 1)
-    if isinstance(preset.algorithm, AdvantageConfig):
-        for key, text in preset.algorithm.head_problems(heads):
-            yield Problem(f"algorithm.{key}", f"algorithm.{key} {text}")
-    elif heads > 1:
-        text = f'policy.value_heads = {heads}: algorithm.name = "{method.name}" trains one; expected 1'
-        yield Problem("policy.value_heads", text)
-    if heads > 1 and preset.run.topology == "one_to_one":
-        text = f'policy.value_heads = {heads}: run.topology = "one_to_one" moves one; expected 1'
-        yield Problem("policy.value_heads", text)
-    output = getattr(policy, "output", "logits")
-    if output not in method.outputs:
-        wanted = " or ".join(f'"{name}"' for name in method.outputs)
-        text = f'policy.output = "{output}": algorithm.name = "{method.name}" trains {wanted}'
-        yield Problem("policy.output", text)
-    critic = getattr(policy, "critic", "")
-    if critic and critic not in method.critics:
-        wanted = " or ".join(f'"{name}"' for name in method.critics)
-        text = f'policy.critic = "{critic}": algorithm.name = "{method.name}" trains {wanted}'
-        yield Problem("policy.critic", text)
-    if preset.opponents and not any(o.weight > 0 for o in preset.opponents):
-        yield Problem("opponents.0.weight", "opponents: all weights are 0; expected one above 0")
 
 
 class EffectiveValue(msgspec.Struct, frozen=True):
@@ -359,7 +338,7 @@ class EffectiveValue(msgspec.Struct, frozen=True):
 
 
 def explain(loaded: LoadedPreset) -> list[EffectiveValue]:
-    """The effective configuration, value by value, in the order of the structs."""
+    """Return the effective configuration, value by value, in the order of the structs."""
     plain = msgspec.to_builtins(loaded.preset)
     out = []
     for path, value in leaves(plain):

@@ -1,4 +1,4 @@
-"""The game of a run's configuration, whatever method the run was trained by."""
+"""The game of a run's configuration, for any method that trained the run."""
 
 from __future__ import annotations
 

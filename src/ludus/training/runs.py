@@ -50,11 +50,11 @@ RUN_SCHEMA = 1
 
 
 class RunResult(msgspec.Struct, frozen=True):
-    """How a run ended.
+    """Result of a run.
 
-    ``best_version``: the weights that ``RUN@best`` gives, in a league those of ``best_player``; ``final``:
-    how they play; ``floors``: what was reached without training; ``more``: settings under which a resume
-    trains on; ``alone``: the game has one seat, so that there is no opponent.
+    ``best_version``: version of the weights ``RUN@best``, in a league of those of ``best_player``; ``final``:
+    their final evaluation; ``floors``: results without training; ``more``: settings under which a resumed run
+    continues; ``alone``: the game has one seat, so there is no opponent.
     """
 
     run: str
@@ -73,10 +73,18 @@ class RunResult(msgspec.Struct, frozen=True):
 
 
 def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> RunResult:
-    """A new run in ``run_dir``, from its first slab to its report.
+    """Train a new run in ``run_dir``, from its first slab to its report.
 
-    Raises ``RunExists`` (the directory is there), ``ConfigError`` (the preset cannot be put together),
-    ``Interrupted`` (Ctrl-C; saved) and ``RunFailed``.
+    Args:
+        preset: The settings.
+        run_dir: A directory that does not exist yet.
+        sinks: Receive the reports of the run, besides its files.
+
+    Raises:
+        RunExists: The directory exists.
+        ConfigError: Settings that do not fit together; no directory is created then.
+        Interrupted: Ctrl-C; the run was saved.
+        RunFailed: Training cannot continue.
     """
     spec, _ = resolve_spec(preset)
     file = method_file(preset.algorithm)
@@ -96,7 +104,7 @@ def start_run(preset: Preset, run_dir: Path, *, sinks: Iterable[Sink] = ()) -> R
         method_sha256=file.sha256 if file is not None else "",
     )
     start, teacher = start_file(preset), teacher_file(preset)
-    builder = _builder(preset)  # a preset that cannot be put together leaves no directory behind
+    builder = _builder(preset)  # before the directory: a wrong preset creates none
     try:
         run = RunDirectory.create(run_dir, to_toml(preset), info, preset.run.keep_checkpoints)
         if start is not None:
@@ -122,15 +130,25 @@ def resume_run(
     teacher: str = "",
     method: str = "",
 ) -> RunResult:
-    """Goes on with the newest whole checkpoint of ``run_dir``, or from the beginning if there is none.
+    """Resume from the newest whole checkpoint of ``run_dir``, or start again if there is none.
 
-    ``more`` may change the settings in :data:`ludus.training.changes.RESUMABLE`, the budget above all; later
-    resumes keep it. ``game`` names the code of a game that is neither built in nor installed, and ``method``
-    the file of a learning method, where this user has not started the run here
-    (:mod:`ludus.training.trusted_code`).
+    Args:
+        run_dir: The directory of the run.
+        sinks: Receive the reports of the run, besides its files.
+        more: Changes settings of :data:`ludus.training.changes.RESUMABLE`, such as the budget; later resumes
+            keep the change.
+        game: Code of a game that is neither built in nor installed, for a run that this user did not start
+            here (:mod:`ludus.training.trusted_code`).
+        teacher: File of a bot in Python that the run learns from, for such a run.
+        method: File of the learning method, for such a run.
 
-    Raises ``RunNotFound``, ``RunBusy`` (another process trains the run), ``CorruptFile`` and what
-    :func:`start_run` raises.
+    Raises:
+        RunNotFound: No such run.
+        RunBusy: Another process trains the run.
+        CorruptFile: No checkpoint can be read.
+        ConfigError: Settings that do not fit together, or another game.
+        Interrupted: Ctrl-C; the run was saved.
+        RunFailed: Training cannot continue.
     """
     report = Sinks((*default_sinks(), *sinks))
     run = RunDirectory.open(run_dir)
@@ -167,7 +185,7 @@ def resume_run(
 
 
 def _newest(run: RunDirectory, report: Sinks) -> Checkpoint | None:
-    """The newest whole checkpoint; None, and no rows, where there was never one."""
+    """Return the newest whole checkpoint. Where none was saved, clear the log and return None."""
     if run.checkpoints.versions():
         checkpoint, problems = run.checkpoints.load_last()
         for problem in problems:
@@ -181,7 +199,11 @@ def _newest(run: RunDirectory, report: Sinks) -> Checkpoint | None:
 
 
 def _same_game(run: RunDirectory, preset: Preset, game: str) -> None:
-    """Raises ``ConfigError`` where ``game``, now that of ``preset``, is not the game of the run."""
+    """Check that ``game``, now that of ``preset``, is the game of the run.
+
+    Raises:
+        ConfigError: It is another game.
+    """
     started = run.info()
     if not game:
         return
@@ -207,7 +229,12 @@ def _record_code(run: RunDirectory, configured: Preset, preset: Preset, report: 
 
 
 def _builder(preset: Preset, checkpoint: Checkpoint | None = None) -> RunBuilder:
-    """The run's parts, as its method puts them together."""
+    """Return the components of a run, built by its method.
+
+    Raises:
+        ConfigError: Settings that do not fit together.
+        CorruptFile: A checkpoint that cannot be read.
+    """
     if wrong := [p.text for p in training_problems(preset, resolve_spec(preset)[0])]:
         raise ConfigError("\n".join(wrong))
     try:
@@ -265,4 +292,4 @@ def _floors(run: RunDirectory) -> Floors:
     try:
         return floors_of(read_metrics(run)[1])
     except StorageError:
-        return Floors()  # the report says what is wrong with the file
+        return Floors()  # the report describes the damage

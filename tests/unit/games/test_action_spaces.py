@@ -73,7 +73,7 @@ EDGES = np.array([0.0, -0.0, 1e-30, 1e30, -1e30, 9.1, -9.1, F32, -F32], np.float
 
 
 def decisions(actions: Actions, count: int, seed: int = 1) -> Ints:
-    """As a random policy draws them, and the ends of what it may draw."""
+    """Return decisions as a random policy draws them, and the extreme ones."""
     out = np.zeros((count, len(actions.heads)), np.int32)
     draws = uniforms(seed, 0, np.arange(count), len(actions.heads)).astype(np.float64)
     for k, head in enumerate(actions.heads):

@@ -1,4 +1,4 @@
-"""``ludus games check`` of games that act on their process: each is named with what to change."""
+"""``ludus games check`` of games that act on their process: each action is reported with a remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from ludus.cli.__main__ import main
 from ludus.games import check_game, check_process
-from ludus.games.check_watch import Watch
+from ludus.games.check_monitor import CallMonitor
 from ludus.games.names import typed
 
 if importlib.util.find_spec("gymnasium") is None:
@@ -74,21 +74,21 @@ def test_a_use_of_the_global_random_state_is_a_note_in_the_words_of_the_library(
 
 
 def test_threads_that_outlive_close_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ludus.games.check_watch.GONE_S", 0.0)
-    watch, end = Watch("gymnasium/X-v0"), threading.Event()
+    monkeypatch.setattr("ludus.games.check_monitor.GONE_S", 0.0)
+    monitor, end = CallMonitor("gymnasium/X-v0"), threading.Event()
     own = threading.Thread(target=end.wait, name="the-games-own")
     own.start()
-    assert watch.verdict() == ("thread 'the-games-own' still runs after close(): join it there", "")
+    assert monitor.verdict() == ("thread 'the-games-own' still runs after close(): join it there", "")
     end.set()
     own.join()
-    assert watch.verdict() == ("", "")
-    watch.close()
+    assert monitor.verdict() == ("", "")
+    monitor.close()
 
 
 def test_the_end_of_a_match_is_described_in_the_words_of_the_library() -> None:
-    assert Watch("pettingzoo/x").end_of_match() == "set the agents' terminations or truncations"
-    assert Watch("dm_env/x:y").end_of_match().startswith("return dm_env.termination()")
-    assert Watch("./mine.py").end_of_match() == "return True from step()"
+    assert CallMonitor("pettingzoo/x").end_of_match() == "set the agents' terminations or truncations"
+    assert CallMonitor("dm_env/x:y").end_of_match().startswith("return dm_env.termination()")
+    assert CallMonitor("./mine.py").end_of_match() == "return True from step()"
 
 
 # ---- in processes of its own ------------------------------------------------------------------------

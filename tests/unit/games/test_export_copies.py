@@ -1,5 +1,5 @@
 # ruff: noqa: ANN401
-"""Exported environments can be copied in the middle of a match; actions that are none are refused."""
+"""Exported environments can be copied in the middle of a match; invalid actions are refused."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ ROUTES: list[Callable[[Any], Any]] = [copy.deepcopy, lambda env: pickle.loads(pi
 OWN = "tests.unit.games.paying_envs:Own"
 
 
-def course(env: Any, actions: list[Any]) -> list[Any]:
-    """Everything that the steps return, as bytes."""
+def trace(env: Any, actions: list[Any]) -> list[Any]:
+    """Return the results of all steps as bytes."""
     out: list[Any] = []
     for action in actions:
         seen, reward, terminated, truncated, info = env.step(action)
@@ -49,12 +49,12 @@ def test_a_copy_continues_independently(game: str, copied: Callable[[Any], Any])
     env.step(env.action_space.sample())
     actions = [env.action_space.sample() for _ in range(4)]
     copies = [copied(env), copied(copied(env))]
-    expected = course(copies[0], actions)
-    assert course(copies[1], actions) == expected
-    assert course(env, actions) == expected
+    expected = trace(copies[0], actions)
+    assert trace(copies[1], actions) == expected
+    assert trace(env, actions) == expected
     for each in (*copies, env):  # then as any other
         each.reset(seed=5)
-    assert course(copies[0], actions) == course(env, actions)
+    assert trace(copies[0], actions) == trace(env, actions)
 
 
 @pytest.mark.parametrize("copied", ROUTES)
@@ -75,7 +75,7 @@ def test_environments_are_copied_before_and_after_a_match_and_in_vectors(
     vector.step(np.array([0, 4, 8]))
     other = copied(vector)
     actions = [np.array([k, (k + 3) % 9, (k + 5) % 9]) for k in range(9)]
-    assert course(other, actions) == course(vector, actions)
+    assert trace(other, actions) == trace(vector, actions)
 
 
 @pytest.mark.parametrize("copied", ROUTES)
@@ -83,7 +83,7 @@ def test_environments_of_python_games_and_pettingzoo_are_copied(copied: Callable
     env = LudusEnv(OWN)
     env.reset(seed=1)
     env.step(0)
-    assert course(copied(env), [1, 0, 1]) == course(env, [1, 0, 1])
+    assert trace(copied(env), [1, 0, 1]) == trace(env, [1, 0, 1])
     zoo = pytest.importorskip("ludus.games.exports.pettingzoo")
     turns = zoo.env("tic_tac_toe")
     turns.reset(seed=1)

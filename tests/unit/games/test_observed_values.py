@@ -1,4 +1,4 @@
-"""Observations keep their values: what does not fit is named; pictures are read by one rule."""
+"""Observations keep their values, others are named in the error; pictures are read by one rule."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VECTOR = Box(-1, 1, (3,), F)
 BYTES = Box(0, 255, (3,), np.uint8)
 NESTED = spaces.Dict(a=spaces.Tuple((VECTOR, spaces.Discrete(3))), b=spaces.MultiBinary(2))
 
-#: A space, a value that is no member, and the message about it. Of all of them a match ends with an error.
+#: A space, a value that is no member, and the message about it. Each ends its match with an error.
 WRONG: dict[str, tuple[Space, Any, str]] = {
     "outside uint8": (BYTES, A([-1, 256, 300]), "-1 at [0] cannot be kept as uint8"),
     "half in uint8": (BYTES, A([0, 2.5, 3]), "2.5 at [1] cannot be kept as uint8"),

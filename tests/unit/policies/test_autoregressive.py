@@ -1,4 +1,4 @@
-"""Heads decided one after the other: probabilities, pointers, masks, what is told from head to head."""
+"""Heads decided one after the other: probabilities, pointers, masks, embeddings from head to head."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_the_likeliest_choice_is_taken_head_by_head() -> None:
             assert bool((evaluated.log_prob <= best.log_prob + 1e-6)[legal].all())
 
 
-def test_a_pointer_goes_with_its_entity() -> None:
+def test_a_pointers_logit_follows_its_entity() -> None:
     """Exchanging two entity rows and their mask entries exchanges the choices, nothing else."""
     network = make()
     obs, mask = moments(20)
@@ -130,7 +130,7 @@ def test_a_pointer_goes_with_its_entity() -> None:
     assert float((a - c).abs().max()) > 1e-2
 
 
-def test_later_heads_know_the_earlier_choices() -> None:
+def test_later_heads_see_the_earlier_choices() -> None:
     """The last head's distribution differs by what was chosen before, under masks that do not."""
     network = make()
     obs, mask = moments(10)
@@ -145,7 +145,7 @@ def test_later_heads_know_the_earlier_choices() -> None:
     assert float(spread.min()) > 1e-3
 
 
-def test_some_moments_of_a_batch_are_judged_as_alone() -> None:
+def test_time_steps_of_a_batch_are_evaluated_as_alone() -> None:
     network = make()
     obs, mask = moments(30)
     drawn = network.step(obs).distribution.sample(mask, torch.full((30, 3), 0.3))

@@ -9,7 +9,7 @@ import pytest
 
 from ludus.flow import Controller, Lineup, SeatPlan, Slab
 from ludus.games import spec as game_spec
-from ludus.mcts import Plan, PlannerConfig, parse_search
+from ludus.mcts import PlannerConfig, PlanResult, parse_search
 from ludus.pool.native import NativePool
 from ludus.rollouts import ActInput, Decision
 from ludus.rollouts.search_actor import PlannerActor, SearchActor
@@ -68,9 +68,9 @@ def test_every_planned_decision_has_a_seed_of_its_own() -> None:
         spec = game_spec("tic_tac_toe")
         mask = np.ones((len(rows), spec.mask_size), np.uint8)
 
-        def plan(state: bytes, seat: int, seed: int) -> Plan:
+        def plan(state: bytes, seat: int, seed: int) -> PlanResult:
             seeds.append(seed)
-            return Plan(1, np.array([1, 3], np.int32), np.array([0.5, 0.75], np.float32), 9)
+            return PlanResult(1, np.array([1, 3], np.int32), np.array([0.5, 0.75], np.float32), 9)
 
         for actor in actors:
             actor.planner.plan = plan  # type: ignore[method-assign]

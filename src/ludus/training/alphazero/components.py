@@ -29,7 +29,7 @@ from ludus.presets.errors import ConfigError, RunFailed
 from ludus.presets.game_checks import method_problems, resolve_spec
 from ludus.presets.hardware import device_name, precision_name, thread_count
 from ludus.storage import CorruptFile
-from ludus.storage.games import GamesMeta, MatchFiles
+from ludus.storage.matches import MatchesMeta, MatchFiles
 from ludus.training.start import begin_with
 
 SESSION_SHIFT = 40  # matches of one process are numbered from session << 40
@@ -109,9 +109,9 @@ class AlphaZeroComponents:
             )
         return ends
 
-    def matches_meta(self) -> GamesMeta:
+    def matches_meta(self) -> MatchesMeta:
         """What the files of its matches say that they belong to."""
-        return GamesMeta(self.spec.name, self.spec.spec_hash, self.params, self.seed)
+        return MatchesMeta(self.spec.name, self.spec.spec_hash, self.params, self.seed)
 
     def close(self) -> None:
         """Stops threads."""
