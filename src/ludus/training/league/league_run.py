@@ -149,7 +149,7 @@ class LeagueTrainer:
             counts.dropped += sum(summary.steps for summary in counts.waiting)
             counts.set_waiting(())
             member.matches_begin_anew()
-        self.signatures.begin_anew(checkpoint.version, why_unsigned())
+        self.signatures.restart_matches(checkpoint.version, why_unsigned())
 
     def _bind(self, member: Member) -> None:
         """The lanes of a restored member; a player that is lost retires, and its matches do not count."""

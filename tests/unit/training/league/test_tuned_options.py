@@ -124,7 +124,7 @@ def test_what_chooses_a_table_comes_before_its_keys(tmp_path: Path) -> None:
                 "league.players.0.tune.algorithm.learning_rate.start": "1e-4",
                 "league.players.1.tune.algorithm.learning_rate.start": "1e-4",
             },
-            "--algorithm.learning-rate: algorithm.learning_rate: members begin with other values; expected "
+            "--algorithm.learning-rate: algorithm.learning_rate: members start with other values; expected "
             "--league.players.0.tune.algorithm.learning_rate.start of each",
         ),
     ],
