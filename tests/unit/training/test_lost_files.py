@@ -187,7 +187,7 @@ def test_no_checkpoint_refers_to_matches_that_are_not_on_disk(
     assert not missing
     refused = [m for m in watch.messages if "checkpoint of version" in m and "it needs" in m]
     assert len(refused) >= 2
-    assert all("the one before it stands, the run goes on" in m for m in refused)
+    assert all("the one before it stands, the run continues" in m for m in refused)
     assert len(watch.checkpoints) >= 3
     spec = game_spec("tic_tac_toe")
     components = build_alphazero(preset())
