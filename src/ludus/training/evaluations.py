@@ -274,13 +274,13 @@ class Evaluations:
             playoff=playoff,
             initial=initial,
             uniform=uniform,
-            begins_with=self._begins_with() if initial else "",
+            started_from=self._started_from() if initial else "",
             player=self._context.evaluated,
         )
 
-    def _begins_with(self) -> str:
+    def _started_from(self) -> str:
         """Return the initial weights, as the preset named them when the run was started."""
-        return self._context.begins_with or run_settings(self._context.directory).preset.run.start
+        return self._context.started_from or run_settings(self._context.directory).preset.run.start
 
     def _reached(self, results: tuple[EvalResult, ...]) -> None:
         """Record the highest lower bound so far, which the target is compared with."""

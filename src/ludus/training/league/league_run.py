@@ -80,7 +80,7 @@ class LeagueTrainer:
         first = components.first
         context.contenders = components.contenders
         context.evaluated = context.contenders[0]
-        context.begins_with = self.members[context.evaluated].config.seed
+        context.started_from = self.members[context.evaluated].config.seed
         try:
             self.journal = self._open_journal(checkpoint)
         except BaseException:
