@@ -15,6 +15,7 @@ from gymnasium import spaces  # noqa: E402
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete  # noqa: E402
 
 from ludus.flow import Controller, Lineup, MatchResult, SeatPlan  # noqa: E402
+from ludus.flow.pool_options import PoolOptions
 from ludus.games import check_game, spec  # noqa: E402
 from ludus.games.adapters.gymnasium_face import GymnasiumFace  # noqa: E402
 from ludus.games.adapters.masks import Masks, StepMask, masks_in  # noqa: E402
@@ -78,7 +79,10 @@ def played(game: str, params: dict[str, object], matches: int = 6) -> list[Match
     seats = spec(game, params).seats
     lineup = Lineup(tuple(SeatPlan((Controller(policy=0),)) for _ in range(seats)))
     pool = ProcessPool(
-        game, params, lineup, slots=2, groups=1, workers=0, seed=1, num_matches=matches, on_error="truncate"
+        game,
+        params,
+        lineup,
+        PoolOptions(slots=2, groups=1, threads=0, seed=1, num_matches=matches, on_error="truncate"),
     )
     pool.attach(0, pool.slab(40))
     pool.recv(0)
