@@ -26,7 +26,7 @@ MAX_READ = 1 << 16
 INTERNAL = "internal error"  # starts the line under a traceback
 
 
-class Command(msgspec.Struct, frozen=True):
+class ProcessCommand(msgspec.Struct, frozen=True):
     """A command line of ``ludus``. ``result``: the file that gets its stdout once it has succeeded."""
 
     what: What
@@ -49,7 +49,9 @@ class ProcessEnd(msgspec.Struct, frozen=True):
 class Process:
     """A process of one run. Made by :func:`launch`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], command: Command, log: Path, begin: int) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], command: ProcessCommand, log: Path, begin: int
+    ) -> None:
         """Watch ``process``, whose output in ``log`` starts at byte ``begin``."""
         self.command = command
         self._process, self._log, self._begin = process, log, begin
@@ -84,7 +86,7 @@ class Process:
         return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
 
 
-def launch(command: Command, lock: Path, log: Path) -> Process | None:
+def launch(command: ProcessCommand, lock: Path, log: Path) -> Process | None:
     """Start a command; return None while another process holds ``lock``.
 
     Its stderr goes to the end of ``log``. The process has a session of its own, so that Ctrl-C reaches the

@@ -17,7 +17,7 @@ from ludus.training.sweep.config import SweepConfig, parse_sweep
 from ludus.training.sweep.directory import SweepDirectory
 from ludus.training.sweep.loop import Outcome, SweepLoop
 from ludus.training.sweep.plan import PlannedRun
-from ludus.training.sweep.processes import Command, ProcessEnd
+from ludus.training.sweep.processes import ProcessCommand, ProcessEnd
 
 
 class Still:
@@ -49,12 +49,12 @@ class Stage:
 
     def next_command(
         self, run: PlannedRun, directory: SweepDirectory, preset: Preset, greedy: bool
-    ) -> Command | None:
+    ) -> ProcessCommand | None:
         kinds = ["train", "greedy"] if greedy else ["train"]
         left = self.left.setdefault(run.name, kinds)
-        return Command(left[0], (run.name,)) if left else None  # type: ignore[arg-type]
+        return ProcessCommand(left[0], (run.name,)) if left else None  # type: ignore[arg-type]
 
-    def launch(self, command: Command, lock: Path, log: Path) -> object | None:
+    def launch(self, command: ProcessCommand, lock: Path, log: Path) -> object | None:
         name = command.words[0]
         if self.held.get(name, 0):
             self.held[name] -= 1
@@ -64,7 +64,7 @@ class Stage:
 
 
 class FakeProcess:
-    def __init__(self, stage: Stage, name: str, command: Command) -> None:
+    def __init__(self, stage: Stage, name: str, command: ProcessCommand) -> None:
         self.stage, self.name, self.command, self.polls = stage, name, command, 0
         self.code = stage.codes.get(name, 0)
 
