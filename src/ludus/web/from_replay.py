@@ -23,7 +23,7 @@ def recording_of(replay: bytes, every_ticks: int = 0, game: str = "") -> Recordi
     """
     info = replays.info(replay)
     replays.load_game(info, game)
-    find(info.game)  # a game that is not there is said before anything else
+    find(info.game)  # a missing game is reported first
     declared = spec(info.game, info.params)
     every = every_ticks or max(1, -(-info.ticks // FRAMES))
     views, view = replays.frames(replay, every), view_of(info.game)

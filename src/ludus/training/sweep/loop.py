@@ -130,9 +130,9 @@ class SweepLoop:
             if not self.pending and not self._ask():
                 return
             run = self.pending.popleft()
-            self._go_on(run, before=None)
+            self._continue(run, before=None)
 
-    def _go_on(self, run: PlannedRun, before: ProcessCommand | None) -> None:
+    def _continue(self, run: PlannedRun, before: ProcessCommand | None) -> None:
         """Start the next process of a run, or count it as finished."""
         try:
             command = next_command(run, self.directory, self.preset(run), self.config.greedy)
@@ -154,22 +154,22 @@ class SweepLoop:
             if self.stopping:
                 self._end(run, "interrupted")
             else:
-                self._go_on(run, before=None)
+                self._continue(run, before=None)
             return
         ended = active.process.poll()
         if ended is None:
             return
         self._note(run, active.command, ended)
         if ended.code == 0 and not self.stopping:
-            self._go_on(run, before=active.command)
+            self._continue(run, before=active.command)
         elif self.stopping and ended.code != 0:
             self._end(run, "interrupted")
         elif ended.code != 0:
             self._end(run, "failed", ended.message)
         else:
-            self._go_on_after_stop(run)
+            self._continue_after_stop(run)
 
-    def _go_on_after_stop(self, run: PlannedRun) -> None:
+    def _continue_after_stop(self, run: PlannedRun) -> None:
         rest = next_command(run, self.directory, self.preset(run), self.config.greedy)
         self._end(run, "interrupted" if rest else "finished")
 

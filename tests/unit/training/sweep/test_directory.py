@@ -1,4 +1,4 @@
-"""A sweep's directory: whose it is, what is left to do, what is remembered."""
+"""A sweep's directory: identity, remaining work, points and processes."""
 
 from __future__ import annotations
 

@@ -174,10 +174,10 @@ def test_a_search_avoids_the_point_of_a_failed_run(
     tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch, failed: list[str]
 ) -> None:
     """Its result is NaN, whichever seed failed and whatever the others reached."""
-    told: list[list[float | None]] = []
+    asked_with: list[list[float | None]] = []
 
     def ask(space: object, tried: list[tuple[object, float | None]], seed: int) -> dict[str, float]:
-        told.append([result for _, result in tried])
+        asked_with.append([result for _, result in tried])
         return {"algorithm.discount": 0.9 + len(tried) / 100}
 
     monkeypatch.setattr(module, "ask", ask)
@@ -185,9 +185,9 @@ def test_a_search_avoids_the_point_of_a_failed_run(
     for seed in failed:
         stage.codes[f"point=0,seed={seed}"] = 1
     made(tmp_path, 1, **{**TPE, "count": 3})[0].run()
-    assert [len(results) for results in told] == [0, 1, 2]
-    assert all(results[0] is not None and math.isnan(results[0]) for results in told[1:])
-    assert told[2][1] == 0.8
+    assert [len(results) for results in asked_with] == [0, 1, 2]
+    assert all(results[0] is not None and math.isnan(results[0]) for results in asked_with[1:])
+    assert asked_with[2][1] == 0.8
 
 
 def test_a_search_gets_the_mean_of_the_seeds_and_survives_a_stop(
