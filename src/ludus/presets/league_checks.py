@@ -126,5 +126,5 @@ def without_effect(loaded: LoadedPreset) -> Iterator[Problem]:
     players = league.players if league is not None else ()
     for path, origin in loaded.origins.items():
         if players and origin == "command line" and all(p.tune.get(path, NO_TUNE).start for p in players):
-            text = f"{path}: members begin with other values"
+            text = f"{path}: members start with other values"
             yield Problem(path, f"{text}; expected --league.players.0.tune.{path}.start of each")
