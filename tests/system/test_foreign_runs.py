@@ -25,7 +25,7 @@ from ludus.training.sweep.config import read_sweep
 from ludus.training.sweep.directory import SweepDirectory
 from ludus.training.sweep.loop import next_command
 from ludus.training.sweep.plan import PlannedRun
-from ludus.training.sweep.processes import Command, launch
+from ludus.training.sweep.processes import ProcessCommand, launch
 from ludus.training.sweep.report import read_report, write_sweep_report
 
 PRESET = """\
@@ -351,7 +351,7 @@ def test_a_process_of_a_sweep_writes_through_no_link(place: str, tmp_path: Path)
     if place == "result":
         (tmp_path / "r").mkdir()
     paths.get(place, tmp_path / "r").symlink_to(victim)
-    command = Command("greedy", ("--version",), str(tmp_path / "r" / "a.json"))
+    command = ProcessCommand("greedy", ("--version",), str(tmp_path / "r" / "a.json"))
     if place == "result":
         process = launch(command, paths["lock"], paths["log"])
         assert process is not None
