@@ -191,9 +191,9 @@ def test_rules_survive_a_round_trip() -> None:
 @pytest.mark.parametrize(
     ("rules", "wrong"),
     [
-        ("japanese", "rules japanese: not played here; expected tromp-taylor"),
+        ("japanese", "rules japanese: not supported; expected tromp-taylor"),
         ("nonsense", "rules nonsense: expected tromp-taylor"),
-        ('{"scoring": "TERRITORY"}', 'scoring "TERRITORY": only "AREA" is played here'),
+        ('{"scoring": "TERRITORY"}', 'scoring "TERRITORY": only "AREA" is supported'),
         ('{"ko": "EVENT"}', 'ko "EVENT": expected one of POSITIONAL'),
         ('{"suicide": 1}', "suicide: expected true or false"),
         ('{"kos": 1}', "unknown key kos"),

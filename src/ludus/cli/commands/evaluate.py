@@ -98,7 +98,7 @@ class Eval(MatchOptions, frozen=True, kw_only=True):
             rows = [("replays", f"{len(replays)} in {self.record}")] if replays else []
             if unlike:
                 rows += [
-                    ("not the same again", f"{len(unlike)} of them: the game depends on more than its seed")
+                    ("not reproduced", f"{len(unlike)} of them: the game depends on more than its seed")
                 ]
             show(result, rows)
         results.keep("eval", (player, against), document(result))
