@@ -35,7 +35,7 @@ def read_replay(name: str) -> bytes:
 
 
 class ReplayShow(msgspec.Struct, frozen=True):
-    """Show what a replay holds: game, seed, players, length, outcome."""
+    """Show the contents of a replay: game, seed, players, length, outcome."""
 
     EXAMPLES: ClassVar = ("ludus replay info match.ludus",)
 
